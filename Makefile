@@ -1,0 +1,111 @@
+# Every target makes what it needs, inside the repository: packages in .venv, results in build/ and dist/.
+# Packages come through pip's ordinary configuration, and only with the hashes of requirements/*.txt.
+
+PYTHON ?= python3
+VENV := .venv
+PY := $(VENV)/bin/python
+BENCH_PY := $(VENV)/bench/bin/python
+DEMO_BUDGET ?= 60000
+
+PIP_INSTALL := -m pip install --quiet --no-input --disable-pip-version-check
+LOCKED := $(PIP_INSTALL) --require-hashes
+# The package itself. Its back end, hatchling, is installed from the lock: nothing is fetched behind the hashes' back.
+EDITABLE := $(PIP_INSTALL) --no-deps --no-build-isolation --editable .
+
+# A stamp's name holds this directory and the content that it was made from: a venv that was copied here, or made from
+# other locks, does not count.
+key = $(shell (pwd -P; echo "$(PYTHON)"; cat $(1)) | cksum | cut -d ' ' -f 1)
+BASE_KEY := $(call key,requirements/base.txt requirements/build.txt)
+BASE := $(VENV)/.base-$(BASE_KEY)
+SELF := $(VENV)/.self-$(BASE_KEY)-$(call key,pyproject.toml)
+DEV := $(VENV)/.dev-$(BASE_KEY)-$(call key,requirements/dev.txt)
+BENCH := $(VENV)/.bench-$(BASE_KEY)-$(call key,requirements/bench.txt pyproject.toml)
+LOCK := $(VENV)/.lock-$(BASE_KEY)-$(call key,requirements/lock.txt)
+
+# What is set around us must not leak in: the tests and the demo run on what is installed here.
+unexport PYTHONPATH PYTHONHOME
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.PHONY: all demo setup fmt check test build bench lock clean help
+
+all: check test  ## check and test (what `make` alone does)
+
+demo: $(SELF)  ## replay a recorded session through the engine with a budget that bites
+	@home=$$(mktemp -d) && trap 'rm -rf "$$home"' EXIT && \
+	echo '+ undrift replay examples/demo-session.jsonl --budget $(DEMO_BUDGET) --home (a temporary folder)' && \
+	$(VENV)/bin/undrift replay examples/demo-session.jsonl --budget $(DEMO_BUDGET) --home "$$home"
+
+setup: $(SELF) $(DEV)  ## make .venv with everything that check, test and build need
+
+fmt: $(DEV)  ## format the code and repair what ruff can repair
+	$(PY) -m ruff check --fix .
+	$(PY) -m ruff format .
+
+check: $(SELF) $(DEV)  ## style, types and the direction of the imports
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+	$(VENV)/bin/lint-imports
+
+test: $(SELF) $(DEV)  ## all tests; reports in build/test-report.json, build/coverage.json and build/coverage.xml
+	@rm -rf build/test-report.json build/coverage.json build/coverage.xml && mkdir -p build
+	COVERAGE_FILE=build/.coverage $(PY) -m pytest --json-report --json-report-file=build/test-report.json \
+		--cov --cov-report=term --cov-report=json:build/coverage.json --cov-report=xml:build/coverage.xml
+	$(PY) -m tests.house.coverage_floors build/coverage.json
+
+build: $(SELF) $(DEV)  ## wheel and source archive into dist/, then try the wheel in an empty environment
+	@rm -rf dist build/wheel-venv && mkdir -p build
+	$(PY) -m build --no-isolation --outdir dist .
+	$(PY) -m tests.house.built_wheel dist
+	$(PYTHON) -m venv build/wheel-venv
+	build/wheel-venv/bin/python $(LOCKED) -r requirements/base.txt
+	build/wheel-venv/bin/python $(PIP_INSTALL) --no-deps --no-index dist/*.whl
+	cd build && wheel-venv/bin/undrift --version
+	cd build && wheel-venv/bin/python -c "import undrift; print(undrift.__file__)"
+
+bench: $(BENCH)  ## measure the engine, beside langchain_core's trim_messages
+	$(BENCH_PY) -m bench.run
+
+lock: $(LOCK)  ## write requirements/*.txt anew (UPGRADE=1 takes the newest releases)
+	$(VENV)/lock/bin/python requirements/lock.py $(if $(UPGRADE),--upgrade)
+
+clean:  ## remove all that make has made
+	rm -rf $(VENV) build dist .hypothesis .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .coverage
+	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+help:  ## these lines
+	@grep -E '^[a-z]+:.*  ## ' Makefile | sed -e 's/:.*  ## /\t/' | awk -F '\t' '{ printf "  make %-8s %s\n", $$1, $$2 }'
+
+# compileall: where PYTHONDONTWRITEBYTECODE is set, every start would compile every module again.
+$(BASE):
+	@echo "making $(VENV) ..."
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("undrift needs Python 3.11 or newer, this is " + sys.version.split()[0] + ": make PYTHON=python3.13")'
+	@$(PYTHON) -m venv --clear $(VENV)
+	@$(PY) $(LOCKED) -r requirements/base.txt -r requirements/build.txt
+	@$(PY) -m compileall -qq $(VENV)/lib || true
+	@touch $@
+
+$(SELF): | $(BASE)
+	@$(PY) $(EDITABLE)
+	@$(PY) -m compileall -qq src || true
+	@touch $@
+
+$(DEV): | $(BASE)
+	@echo "installing what check, test and build need ..."
+	@$(PY) $(LOCKED) -r requirements/dev.txt
+	@$(PY) -m compileall -qq $(VENV)/lib || true
+	@touch $@
+
+$(BENCH): | $(BASE)
+	@echo "installing what bench needs ..."
+	@$(PYTHON) -m venv --clear $(VENV)/bench
+	@$(BENCH_PY) $(LOCKED) -r requirements/bench.txt
+	@$(BENCH_PY) $(EDITABLE)
+	@$(BENCH_PY) -m compileall -qq $(VENV)/bench/lib src || true
+	@touch $@
+
+$(LOCK): | $(BASE)
+	@$(PYTHON) -m venv --clear $(VENV)/lock
+	@$(VENV)/lock/bin/python $(LOCKED) -r requirements/lock.txt
+	@touch $@

@@ -1,0 +1,1 @@
+"""What undrift costs, measured: `make bench`."""

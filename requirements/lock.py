@@ -1,0 +1,92 @@
+"""Write the lock files beside this script from pyproject.toml. Law: every line is a pin or a hash; no address, no path.
+
+Run by `make lock`. The locks are made with Python 3.11, the oldest that is supported: newer ones need no more packages than it does.
+"""
+
+import re
+import subprocess
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+
+HERE = Path(__file__).parent
+OLDEST = (3, 11)
+HEADER = "# Written by `make lock` from pyproject.toml, for Python 3.11 and newer. Do not edit by hand.\n"
+ALLOWED_LINE = re.compile(
+    r"[a-z0-9][a-z0-9._-]*==[A-Za-z0-9.!+_-]+ \\|"  # the pin
+    r"    --hash=sha256:[0-9a-f]{64}(?: \\)?|"
+    r"    # via|    #   .*|    # via .*|#.*|"  # who wants it
+)
+ADDRESS = re.compile(r"://|www\.|@ |(?<![\w.])/\w|--(?:index|extra-index|find-links|trusted)")
+
+
+def wanted(pyproject: Path) -> dict[str, list[str]]:
+    """Return what each lock file has to satisfy, the smallest first: a later one takes over the pins of those before it."""
+    data = tomllib.loads(pyproject.read_text(encoding="utf-8"))
+    base = data["project"]["dependencies"]
+    build = data["build-system"]["requires"]
+    groups = data["dependency-groups"]
+    return {
+        "base": base,
+        "build": build,
+        "dev": base + build + groups["dev"],
+        "bench": base + build + groups["bench"],
+        "lock": groups["lock"],
+    }
+
+
+def problems(text: str) -> list[str]:
+    """Return the lines of a lock file that are no pin, hash or comment, or that carry an address or a path."""
+    return [line for line in text.splitlines() if not ALLOWED_LINE.fullmatch(line) or ADDRESS.search(line)]
+
+
+def compile_lock(name: str, requirements: list[str], pins: dict[str, str], *, upgrade: bool) -> str:
+    """Resolve one set of requirements with pip-compile, in a directory of its own, and return the lock file's text."""
+    with tempfile.TemporaryDirectory() as folder:
+        work = Path(folder)
+        (work / f"{name}.in").write_text("".join(f"{line}\n" for line in requirements), encoding="utf-8")
+        (work / "earlier-locks").write_text("".join(f"{p}=={v}\n" for p, v in pins.items()), encoding="utf-8")
+        output = work / f"{name}.txt"
+        if (HERE / output.name).exists() and not upgrade:
+            output.write_text((HERE / output.name).read_text(encoding="utf-8"), encoding="utf-8")
+        command = [sys.executable, "-m", "piptools", "compile", "--quiet", "--generate-hashes", "--strip-extras"]
+        command += ["--allow-unsafe", "--no-header", "--no-emit-index-url", "--no-emit-trusted-host"]
+        command += ["--no-emit-find-links", "--constraint=earlier-locks", f"--output-file={output.name}", f"{name}.in"]
+        subprocess.run(command, cwd=work, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        return HEADER + cleaned(output.read_text(encoding="utf-8"), name)
+
+
+def cleaned(text: str, name: str) -> str:
+    """Name pyproject.toml where pip-compile names our scratch files, and drop its remark on unsafe packages."""
+    lines = []
+    for line in text.splitlines():
+        if line.strip() == "#   -c earlier-locks" or line.startswith(("# The following", "--", "# WARNING")):
+            continue
+        lines.append(line.replace(f"-r {name}.in", "pyproject.toml").replace("# via -c earlier-locks", "# via"))
+    return "\n".join(line for line in lines if line.strip()) + "\n"
+
+
+def main(arguments: list[str]) -> int:
+    """Write all lock files; with ``--upgrade``, take the newest releases instead of keeping the pins."""
+    if sys.version_info[:2] != OLDEST:
+        print(
+            f"make lock needs Python 3.11, the oldest supported, not {sys.version.split()[0]}: PYTHON=python3.11 make lock"
+        )
+        return 1
+    pins: dict[str, str] = {}
+    texts: dict[str, str] = {}
+    for name, requirements in wanted(HERE.parent / "pyproject.toml").items():
+        texts[name] = compile_lock(name, requirements, pins, upgrade="--upgrade" in arguments)
+        if wrong := problems(texts[name]):
+            print(f"requirements/{name}.txt would hold lines that are no pin or hash:", *wrong, sep="\n  ")
+            return 1
+        pins |= dict(re.findall(r"^([a-z0-9._-]+)==(\S+)", texts[name], re.MULTILINE))
+    for name, text in texts.items():
+        (HERE / f"{name}.txt").write_text(text, encoding="utf-8")
+        print(f"requirements/{name}.txt: {len(re.findall(r'^[a-z0-9].*==', text, re.MULTILINE))} packages")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

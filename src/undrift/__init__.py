@@ -1,0 +1,98 @@
+"""undrift: keeps a long agent session on course.
+
+It decides what leaves a context window, keeps every original recallable, and explains every cut. No LLM, no network.
+Law: `import undrift` costs next to nothing; each public name loads its module on first use.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from undrift.core.observation_window import TerminalObservationWindow
+    from undrift.core.tokens import token_count
+    from undrift.errors import (
+        InputError,
+        RecallError,
+        SettingsError,
+        StoreBusy,
+        StoreCorrupt,
+        StoreError,
+        StoreVersionError,
+        TranscriptError,
+        UndriftError,
+        WindowError,
+        WireError,
+    )
+    from undrift.memory import MemoryRefresher, TieredMemoryManager
+    from undrift.pruner import ContextPruner
+    from undrift.session import Session
+    from undrift.settings import PRUNE_THRESHOLD, TERMINAL_OBSERVATION_WINDOW, Settings
+    from undrift.types import PINNED_TYPES, Action, ContextEntry, Decision, EntryType, Original, Prepared
+
+__all__ = [
+    "Action",
+    "ContextEntry",
+    "ContextPruner",
+    "Decision",
+    "EntryType",
+    "InputError",
+    "MemoryRefresher",
+    "Original",
+    "PINNED_TYPES",
+    "PRUNE_THRESHOLD",
+    "Prepared",
+    "RecallError",
+    "Session",
+    "Settings",
+    "SettingsError",
+    "StoreBusy",
+    "StoreCorrupt",
+    "StoreError",
+    "StoreVersionError",
+    "TERMINAL_OBSERVATION_WINDOW",
+    "TerminalObservationWindow",
+    "TieredMemoryManager",
+    "TranscriptError",
+    "UndriftError",
+    "WindowError",
+    "WireError",
+    "__version__",
+    "token_count",
+]
+
+__version__ = "0.1.0"
+
+_ROOMS = {
+    "undrift.core.observation_window": ("TerminalObservationWindow",),
+    "undrift.core.tokens": ("token_count",),
+    "undrift.errors": (
+        "InputError",
+        "RecallError",
+        "SettingsError",
+        "StoreBusy",
+        "StoreCorrupt",
+        "StoreError",
+        "StoreVersionError",
+        "TranscriptError",
+        "UndriftError",
+        "WindowError",
+        "WireError",
+    ),
+    "undrift.memory": ("MemoryRefresher", "TieredMemoryManager"),
+    "undrift.pruner": ("ContextPruner",),
+    "undrift.session": ("Session",),
+    "undrift.settings": ("PRUNE_THRESHOLD", "Settings", "TERMINAL_OBSERVATION_WINDOW"),
+    "undrift.types": ("Action", "ContextEntry", "Decision", "EntryType", "Original", "PINNED_TYPES", "Prepared"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for room, names in _ROOMS.items():
+        if name in names:
+            value = globals()[name] = getattr(import_module(room), name)
+            return value
+    raise AttributeError(f"module 'undrift' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

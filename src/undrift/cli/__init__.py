@@ -1,0 +1,30 @@
+"""The command line: parses arguments, calls the engine, shows what came of it.
+
+Law: the only place that talks to a terminal; rich is imported where something is drawn, not before. Exit codes: 0 ok,
+1 failed (one line on stderr that names what and the remedy), 2 wrong usage.
+"""
+
+import click
+
+from undrift import __version__
+from undrift.cli.group import Group
+
+__all__ = ["main"]
+
+_ROOMS = {
+    "replay": ("undrift.cli.replay", "Run recorded agent sessions through the engine; say what left and why."),
+    "recall": ("undrift.cli.recall", "Print the original of what left a window, as it was stored."),
+    "why": ("undrift.cli.why", "Explain why an entry left the window, by its reference or id."),
+}
+
+
+@click.group(
+    cls=Group,
+    rooms=_ROOMS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, prog_name="undrift", message="%(prog)s %(version)s")
+def main() -> None:
+    """Keeps a long agent session on course: decides what leaves its context window, keeps every original, explains
+    every cut. Start with: undrift replay
+    """

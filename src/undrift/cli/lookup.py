@@ -1,0 +1,111 @@
+"""Where originals are looked for: the home's own store, then those of its replays, the newest first.
+
+Law: changes nothing; a store that cannot be read does not hide what another one holds.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+from undrift.errors import RecallError, StoreError
+from undrift.settings import Settings
+from undrift.stores.base import Found
+from undrift.stores.sqlite import SqliteStore
+from undrift.types import Original
+
+__all__ = ["find", "first", "home_of", "original_in"]
+
+T = TypeVar("T")
+
+_NAME = "undrift.db"
+_REF_CHARACTERS = 16
+
+
+def home_of(given: str | None) -> str:
+    """Return the home folder: as given, or the setting."""
+    return (Settings.from_environment() if given is None else Settings.from_environment(home=given)).home
+
+
+def original_in(store: SqliteStore, ref_or_entry: str) -> Original:
+    """Return an original of a store by its reference, or by its entry's id in whichever session.
+
+    Raises:
+        RecallError: The store has neither.
+    """
+    try:
+        return store.original(ref_or_entry)
+    except RecallError:
+        if len(ref_or_entry) == _REF_CHARACTERS:
+            raise
+    for row in store.sessions():
+        try:
+            return store.by_entry(row.session_id, ref_or_entry)
+        except RecallError:
+            continue
+    raise RecallError(f"no original of an entry {ref_or_entry[:64]!r}")
+
+
+def first(home: str, wanted: str, look: Callable[[SqliteStore, Path], T]) -> T:
+    """Return what `look` finds in the first store that knows what is wanted.
+
+    Args:
+        home: The home folder.
+        wanted: What is looked for, as the message names it.
+        look: Takes an open store and its folder; raises RecallError where it finds nothing.
+
+    Raises:
+        RecallError: No store knows it; the message names the home and the remedy.
+        StoreError: A store could not be read, and no other one knows it.
+    """
+    unreadable: StoreError | None = None
+    for folder in _folders(home):
+        try:
+            with SqliteStore.open(folder, create=False) as store:
+                return look(store, folder)
+        except RecallError:
+            continue
+        except StoreError as error:
+            unreadable = unreadable or error
+    if unreadable is not None:
+        raise unreadable
+    raise RecallError(
+        f"nothing is known under {wanted[:80]!r} in {home} or its replays; `undrift replay` shows the references, "
+        "--home names another home, and what never left a window is not stored"
+    )
+
+
+def find(home: str, words: str, limit: int) -> tuple[Found, ...]:
+    """Search every store of the home; the best of each store first.
+
+    Raises:
+        StoreError: A store could not be read, and no other one holds a match.
+    """
+    found: dict[str, Found] = {}
+    unreadable: StoreError | None = None
+    for folder in _folders(home):
+        try:
+            with SqliteStore.open(folder, create=False) as store:
+                for one in store.find(words, limit=limit):
+                    found.setdefault(one.ref, one)
+        except StoreError as error:
+            unreadable = unreadable or error
+    if unreadable is not None and not found:
+        raise unreadable
+    return tuple(sorted(found.values(), key=lambda one: -one.score))[:limit]
+
+
+def _folders(home: str) -> Iterator[Path]:
+    folders = [Path(home), *_replays(Path(home) / "replays")]
+    with_store = [folder for folder in folders if (folder / _NAME).exists()]
+    if not with_store:
+        raise RecallError(f"no store in {home}: nothing was recorded there yet; run `undrift replay`, or give --home")
+    yield from with_store
+
+
+def _replays(folder: Path) -> list[Path]:
+    """The replays' folders, the newest first; links are not followed, as a replay makes none."""
+    try:
+        stores = [path / _NAME for path in folder.iterdir() if not path.is_symlink() and (path / _NAME).is_file()]
+        return [store.parent for store in sorted(stores, key=lambda store: (-store.stat().st_mtime_ns, store))]
+    except OSError:  # absent, or not ours to see
+        return []

@@ -1,0 +1,144 @@
+"""``undrift replay``: recorded sessions through the engine; the main thing that undrift does by itself."""
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import click
+
+from undrift.cli.machine import as_json as shown_as_json
+from undrift.cli.show import echo_json, safe
+from undrift.errors import TranscriptError
+from undrift.recordings import open_recording, own_sessions
+from undrift.replay import ReplayReport, replay
+from undrift.settings import Settings
+from undrift.transcripts import FORMATS
+
+__all__ = ["replay_command"]
+
+_Progress = Callable[[int, int], None]
+
+
+@click.command("replay")
+@click.argument("files", nargs=-1, metavar="[FILE]...", type=click.Path(path_type=Path))
+@click.option("--budget", type=click.IntRange(min=1), metavar="N", help="Most tokens of one prompt.")
+@click.option("--format", "format_", type=click.Choice(tuple(FORMATS)), help="Of FILE, where it cannot be detected.")
+@click.option("--home", metavar="DIR", help="Where what left is kept (default: the setting home).")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    default=5,
+    show_default=True,
+    metavar="K",
+    help="Without FILE: how many of your own sessions, the newest first.",
+)
+@click.option("--claude-home", envvar="CLAUDE_CONFIG_DIR", type=click.Path(path_type=Path), hidden=True)
+@click.option("--codex-home", envvar="CODEX_HOME", type=click.Path(path_type=Path), hidden=True)
+def replay_command(
+    files: tuple[Path, ...],
+    budget: int | None,
+    format_: str | None,
+    home: str | None,
+    as_json: bool,
+    limit: int,
+    claude_home: Path | None,
+    codex_home: Path | None,
+) -> None:
+    """Run recorded agent sessions through the engine, and show what left and why.
+
+    FILE is a session that Claude Code or Codex has recorded: one gives its whole story, several a table. Without FILE
+    your own newest sessions are taken. They are only read; what left is kept under --home, for undrift recall.
+    """
+    given: dict[str, Any] = {"budget_tokens": budget, "home": home}
+    settings = Settings.from_environment(**{name: value for name, value in given.items() if value is not None})
+    own = () if files else _own(claude_home, codex_home)
+    batch = _Batch(settings, format_ if files else None, quiet=as_json)
+    batch.run(files or own, wanted=None if files else limit)
+    if as_json:
+        found = {} if files else {"found": len(own)}
+        failed = [{"path": str(path), "error": message} for path, message in batch.failed]
+        echo_json({"sessions": [shown_as_json(report) for report in batch.reports], "failed": failed, **found})
+    elif batch.reports:
+        from undrift.cli import story
+
+        if len(files) == 1:
+            story.show_one(batch.reports[0], home)
+        else:
+            story.show_several(batch.reports, older=max(0, len(own) - len(batch.reports) - len(batch.failed)))
+    for _, message in batch.failed:
+        click.echo(f"undrift: {safe(message)}", err=True)
+    if (batch.failed and files) or not batch.reports:
+        sys.exit(1)
+
+
+def _own(claude_home: Path | None, codex_home: Path | None) -> tuple[Path, ...]:
+    """The user's own sessions; none is an error that says where they were looked for."""
+    try:
+        claude = claude_home or Path.home() / ".claude"
+        codex = codex_home or Path.home() / ".codex"
+    except RuntimeError as error:
+        raise TranscriptError("your home folder is not known; name a file: undrift replay FILE") from error
+    found = own_sessions(claude, codex)
+    if not found:
+        places = f"{claude / 'projects'} and {codex / 'sessions'}"
+        raise TranscriptError(f"no recorded session in {places}; name a file: undrift replay FILE")
+    return found
+
+
+@dataclass(slots=True)
+class _Batch:
+    """Files, replayed one after the other; one that cannot be read does not stop the others."""
+
+    settings: Settings
+    format: str | None
+    quiet: bool
+    reports: list[ReplayReport] = field(default_factory=list)
+    failed: list[tuple[Path, str]] = field(default_factory=list)
+
+    def run(self, files: Sequence[Path], *, wanted: int | None) -> None:
+        """Replay all files, or as many of them as make `wanted` reports."""
+        total = len(files) if wanted is None else min(wanted, len(files))
+        with _progress(self.quiet) as show:
+            for path in files:
+                if len(self.reports) == wanted:
+                    break
+                number = f"{len(self.reports) + 1} of {total}: " if total > 1 else ""
+                try:
+                    recording = open_recording(path, format=self.format)
+                except TranscriptError as error:
+                    self.failed.append((path, str(error)))
+                    continue
+                self.reports.append(
+                    replay(
+                        recording,
+                        path,
+                        home=self.settings.home,
+                        settings=self.settings,
+                        progress=show(number + safe(path.name)),
+                    )
+                )
+
+
+@contextmanager
+def _progress(quiet: bool) -> Iterator[Callable[[str], _Progress | None]]:
+    """Give a function from a title to what `replay` reports to: a bar on stderr where that is a terminal, else None."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns: list[Any] = [TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn()]
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+
+        def show(title: str) -> _Progress:
+            for task in bar.task_ids:
+                bar.remove_task(task)
+            task = bar.add_task(title, total=None)
+            return lambda done, total: bar.update(task, completed=done, total=total)
+
+        yield show

@@ -1,0 +1,48 @@
+"""Text of a recording made fit for a terminal, and values as JSON. Pure, but for the echo.
+
+A recording holds whatever tools have printed: escape sequences that clear the screen, set the clipboard or forge a
+line. Nothing of it reaches a terminal as such.
+"""
+
+import json
+import shlex
+from typing import Any
+
+import click
+
+__all__ = ["count", "echo_json", "first_line", "recall_words", "safe"]
+
+
+def safe(text: str, keep: str = "") -> str:
+    """Return the text with everything that is not plainly printable as its escape, as in ``\\x1b``.
+
+    Args:
+        text: Any string: control characters, lone surrogates and marks that turn the direction of writing included.
+        keep: Characters that stay, such as line ends.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in keep else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def first_line(text: str, limit_characters: int = 72) -> str:
+    """Return the first line with something on it, made safe and short."""
+    line = next((line for line in text[:10_000].splitlines() if line.strip()), "").strip()
+    shown = safe(line[: limit_characters + 1].replace("\t", " "))
+    return shown if len(shown) <= limit_characters else f"{shown[: limit_characters - 1]}…"
+
+
+def count(number: int, one: str, more: str | None = None) -> str:
+    """Return ``1 turn`` or ``1,234 turns``."""
+    return f"{number:,} {one if number == 1 else more or one + 's'}"
+
+
+def recall_words(command: str, ref: str, home: str | None) -> str:
+    """Return what one types to look at a reference; `home` only where it was given on the command line."""
+    where = f" --home {shlex.quote(safe(home))}" if home is not None else ""
+    return f"undrift {command} {ref}{where}"
+
+
+def echo_json(value: Any) -> None:
+    """Print a value as JSON in ASCII: no letter of it can be an escape sequence, or fail to be encoded."""
+    click.echo(json.dumps(value, indent=2))

@@ -1,0 +1,3 @@
+"""The pure core: values in, values out."""
+
+__all__: list[str] = []

@@ -1,0 +1,100 @@
+"""What a sequence of prompts costs where the provider caches the common prefix. Pure."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from undrift.errors import InputError
+
+__all__ = ["COLD_MS", "Prices", "PromptCost"]
+
+COLD_MS = 300_000
+"""A prefix that was not read for longer than this is no longer cached: the five minutes of the shortest cache."""
+
+_SLICE = 64
+"""Texts compared at a time: a slice is compared in C and by identity first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """Prices of a cached and of a new input token, as ratios to the plain input price.
+
+    Args:
+        read: A token of the cached prefix, at least 0; 0.1 and 0.05 are usual.
+        write: A token that is not cached yet, at least 0; 1.25 and 1 are usual.
+
+    Raises:
+        InputError: A price is negative or not finite.
+
+    Source: WIRE section 5.
+    """
+
+    read: float
+    write: float
+
+    def __post_init__(self) -> None:
+        for name in ("read", "write"):
+            value = getattr(self, name)
+            if not (math.isfinite(value) and value >= 0):
+                raise InputError(f"price {name!r} must be a finite number of at least 0, not {value!r}")
+
+
+class PromptCost:
+    """Add up what prompts cost, one after the other, with a prefix cache.
+
+    cost of a prompt = read x tokens of its longest common prefix with the prompt before + write x the rest.
+    After a pause of more than `COLD_MS` nothing is cached. Memory: the texts of the last prompt.
+
+    Args:
+        prices: Ratios to the plain input price.
+
+    Source: PEERS section 2, WIRE section 5.
+    """
+
+    __slots__ = ("_at_ms", "_previous", "cached_tokens", "input_tokens", "prices")
+
+    def __init__(self, prices: Prices) -> None:
+        self.prices = prices
+        self.input_tokens = 0
+        self.cached_tokens = 0
+        self._previous: list[str] = []
+        self._at_ms: int | None = None
+
+    @property
+    def cost_tokens(self) -> float:
+        """What all prompts cost so far, in plain input tokens."""
+        return self.prices.read * self.cached_tokens + self.prices.write * (self.input_tokens - self.cached_tokens)
+
+    def add(self, texts: Sequence[tuple[str, int]], *, at_ms: int | None) -> None:
+        """Add the next prompt.
+
+        Args:
+            texts: Its texts in order, each with its tokens (at least 0).
+            at_ms: When it was sent, in Unix milliseconds; None where it is not known: then no pause is seen.
+
+        Raises:
+            InputError: A token count is negative; nothing is added.
+        """
+        prompt = [text for text, _ in texts]
+        tokens = [count for _, count in texts]
+        if tokens and min(tokens) < 0:
+            raise InputError(f"a text cannot have {min(tokens)} tokens")
+        cold = at_ms is not None and self._at_ms is not None and at_ms - self._at_ms > COLD_MS
+        if not cold:
+            self.cached_tokens += sum(tokens[: _common_prefix(self._previous, prompt)])
+        self.input_tokens += sum(tokens)
+        self._previous = prompt
+        if at_ms is not None:
+            self._at_ms = at_ms
+
+
+def _common_prefix(left: list[str], right: list[str]) -> int:
+    """Count the texts that both lists begin with."""
+    limit = min(len(left), len(right))
+    start = 0
+    while start < limit and left[start : start + _SLICE] == right[start : start + _SLICE]:
+        start += _SLICE  # may overshoot the shorter list, or compare its whole tail
+    start = min(start, limit)
+    while start < limit and left[start] == right[start]:
+        start += 1
+    return start

@@ -1,0 +1,54 @@
+"""A long paste of the user that keeps its beginning and end. Pure; the same text and numbers give the same bytes.
+
+Only the two lengths are stored: the text itself comes from the client again on every turn, so nothing of it, secrets
+included, has to stand in the store to be sent as before.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+__all__ = ["Cut", "cut_text", "plan_cut"]
+
+_HEAD_SHARE = 2 / 3  # what a paste is about tends to stand first; verdicts of a log stand last
+_LINE_SLACK_CHARACTERS = 200  # how much is given up to end on a whole line
+_MARKER_TOKENS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """How many characters of a text stay at each end, and the tokens of what is then sent."""
+
+    keep_head: int
+    keep_tail: int
+    tokens: int
+
+
+def cut_text(text: str, keep_head: int, keep_tail: int, ref: str) -> str:
+    """Return the beginning and end of `text` with a line between them that says what left and how to get it back."""
+    left = len(text) - keep_head - keep_tail
+    marker = f"\n[{left:,} characters of this message left the window; the whole of it: undrift recall {ref}]\n"
+    return text[:keep_head] + marker + text[len(text) - keep_tail :]
+
+
+def plan_cut(text: str, tokens: int, keep_tokens: int, *, ref: str, count: Callable[[str], int]) -> Cut | None:
+    """Plan to keep about `keep_tokens` of a text of `tokens`; None when that would free nothing.
+
+    Args:
+        text: The paste.
+        tokens: Its tokens by `count`.
+        keep_tokens: How many may stay, marker included.
+        ref: What the marker names.
+        count: The counter in force.
+    """
+    characters = int(len(text) * max(0, keep_tokens - _MARKER_TOKENS) / max(1, tokens))
+    head = max(1, int(characters * _HEAD_SHARE))
+    tail = max(1, characters - head)
+    newline = text.rfind("\n", max(0, head - _LINE_SLACK_CHARACTERS), head)
+    head = newline + 1 if newline > 0 else head
+    start = len(text) - tail
+    newline = text.find("\n", start, start + _LINE_SLACK_CHARACTERS)
+    tail = len(text) - newline - 1 if 0 <= newline < len(text) - 1 else tail
+    if head + tail >= len(text):
+        return None
+    cut = Cut(head, tail, count(cut_text(text, head, tail, ref)))
+    return cut if cut.tokens < tokens else None

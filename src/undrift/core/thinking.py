@@ -1,0 +1,71 @@
+"""What may stay of an assistant's thinking. Pure.
+
+The provider merges neighbouring messages of one role, and demands of an answer that has thinking that it begins with it
+(WIRE A9); an answer of thinking alone says nothing. So all thinking of a message is one unit, and what pruning leaves
+is settled here.
+"""
+
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from itertools import takewhile
+
+from undrift.core.prune import unit_key
+from undrift.types import ContextEntry
+
+__all__ = ["is_thinking", "key_of", "latest_answer", "unsettled"]
+
+
+def is_thinking(entry: ContextEntry) -> bool:
+    """Tell whether an entry is a thinking block."""
+    return _meta(entry, "kind") == "thinking"
+
+
+def key_of(entry: ContextEntry) -> Hashable:
+    """Return what the members of a unit share: a pair, all thinking of one message, or the entry alone."""
+    return ("thinking", _meta(entry, "message")) if is_thinking(entry) else unit_key(entry)
+
+
+def latest_answer(seen: Sequence[ContextEntry]) -> list[ContextEntry]:
+    """Return the assistant's last words and calls, whether they came in one message or several."""
+    return list(takewhile(_is_assistant, reversed(seen)))[::-1]
+
+
+def unsettled(
+    entries: Sequence[ContextEntry], gone_ids: Collection[str], is_protected: Callable[[ContextEntry], bool]
+) -> set[str]:
+    """Return what has to leave as well, so that no answer has thinking in a wrong place.
+
+    Args:
+        entries: The window, in order.
+        gone_ids: What leaves it.
+        is_protected: Whether an entry stays whatever else leaves.
+    """
+    leave: set[str] = set()
+    for answer in _answers([e for e in entries if e.id not in gone_ids]):
+        thinking = [e for e in answer if is_thinking(e)]
+        before = list(takewhile(lambda e: not is_thinking(e), answer))
+        if not thinking or (not before and len(thinking) < len(answer)):
+            continue
+        free = [e for e in thinking if not is_protected(e)]
+        words = [e for e in before if not is_protected(e) and e.pair_id is None]
+        leave.update(e.id for e in (words if len(words) == len(before) and before else free))
+    return leave
+
+
+def _answers(kept: Sequence[ContextEntry]) -> Iterator[list[ContextEntry]]:
+    answer: list[ContextEntry] = []
+    for entry in kept:
+        if _is_assistant(entry):
+            answer.append(entry)
+        elif answer:
+            yield answer
+            answer = []
+    if answer:
+        yield answer
+
+
+def _is_assistant(entry: ContextEntry) -> bool:
+    return _meta(entry, "role") == "assistant"
+
+
+def _meta(entry: ContextEntry, name: str) -> str | None:
+    return entry.metadata.get(name) if entry.metadata else None

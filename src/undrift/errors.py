@@ -1,0 +1,80 @@
+"""Every error that undrift raises, in one tree.
+
+::
+
+    UndriftError
+    ├── SettingsError        a setting is wrong; names variable, value and rule; only at start-up
+    ├── InputError           what the caller gave is wrong
+    │   ├── WindowError      an entry or a list of entries
+    │   ├── TranscriptError  a recorded session; names file (when known) and remedy
+    │   └── WireError        a provider body; carries the path into the JSON
+    └── StoreError           the disk, or what is on it
+        ├── StoreBusy        another process holds the lock beyond the time-out
+        ├── StoreVersionError  the file was written by a newer undrift
+        ├── StoreCorrupt     what was read does not match its SHA-256
+        └── RecallError      no original with that reference
+
+Law: the core raises only `InputError` and its kind; a message says whose fault it is and what to do.
+"""
+
+__all__ = [
+    "InputError",
+    "RecallError",
+    "SettingsError",
+    "StoreBusy",
+    "StoreCorrupt",
+    "StoreError",
+    "StoreVersionError",
+    "TranscriptError",
+    "UndriftError",
+    "WindowError",
+    "WireError",
+]
+
+
+class UndriftError(Exception):
+    """Base of every error raised on purpose."""
+
+
+class SettingsError(UndriftError):
+    """A setting is invalid, or two names of one setting disagree."""
+
+
+class InputError(UndriftError):
+    """The caller's input is wrong."""
+
+
+class WindowError(InputError):
+    """An entry, or a list of entries, breaks the rules of a window."""
+
+
+class TranscriptError(InputError):
+    """A recorded session cannot be read."""
+
+
+class WireError(InputError):
+    """A provider body has the wrong shape; `path` leads into its JSON, as in ``messages[3].content[0]``."""
+
+    def __init__(self, message: str, *, path: str = "") -> None:
+        super().__init__(f"{path}: {message}" if path else message)
+        self.path = path
+
+
+class StoreError(UndriftError):
+    """The store refused or failed; nothing was changed."""
+
+
+class StoreBusy(StoreError):
+    """Another process holds the store's lock beyond the time-out."""
+
+
+class StoreVersionError(StoreError):
+    """The store was written by a newer undrift; it is refused and never reset."""
+
+
+class StoreCorrupt(StoreError):
+    """What was read from disk does not match its SHA-256, or is not a database."""
+
+
+class RecallError(StoreError):
+    """No original is known under that reference."""

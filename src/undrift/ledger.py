@@ -1,0 +1,145 @@
+"""The decisions of one session, on disk first and then in memory.
+
+Law: nothing is in force that is not written, except for the moment between a plan and its commit; what cannot be
+written is taken back.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from undrift.conversation import Decisions
+from undrift.core.mask import mask
+from undrift.core.refs import ref_of
+from undrift.stores.base import Store
+from undrift.types import ContextEntry, Decision, Original
+
+__all__ = ["Ledger", "Tentative", "masked_original"]
+
+
+class Ledger:
+    """What a session has decided, and its pins.
+
+    Args:
+        store: Open; not closed here.
+        session_id: Whose decisions.
+        mask_secrets: Whether secrets are masked before the write.
+    """
+
+    def __init__(self, store: Store, session_id: str, *, mask_secrets: bool) -> None:
+        self._store = store
+        self._session_id = session_id
+        self._mask_secrets = mask_secrets
+        self._seq = store.last_seq(session_id)
+        self.decisions = Decisions(session_id, store.decisions(session_id).values(), store.pins(session_id))
+
+    def tentative(self) -> "Tentative":
+        """Open a set of decisions that are in force at once, and taken back unless they are written."""
+        return Tentative(self)
+
+    def write(
+        self,
+        kind: str,
+        fresh: Sequence[Decision],
+        originals: Iterable[ContextEntry],
+        *,
+        at_ms: int,
+        payload: Mapping[str, Any],
+    ) -> None:
+        """Write decisions and the originals of what they let go, in one transaction.
+
+        Raises:
+            StoreError: Nothing was written.
+        """
+        masked = [masked_original(e, self._session_id, "window", self._mask_secrets) for e in originals]
+        self._store.commit(self._session_id, kind, at_ms=at_ms, originals=masked, decisions=fresh, payload=payload)
+
+    def pin(self, entry: ContextEntry, *, at_ms: int) -> str:
+        """Write a pin, unless it is known; return its reference.
+
+        Raises:
+            StoreError: Nothing was written.
+        """
+        ref = ref_of(self._session_id, entry.id)
+        if ref not in self.decisions.pins:
+            pin = masked_original(entry, self._session_id, "pin", self._mask_secrets)
+            self._store.commit(self._session_id, "pin", at_ms=at_ms, originals=[pin])
+            self.decisions.pins[ref] = pin.entry
+        return ref
+
+    def follow(self) -> None:
+        """Take in what another process has decided or pinned for this session since.
+
+        Raises:
+            StoreError: The store cannot be read.
+        """
+        if self._store.last_seq(self._session_id) != self._seq:
+            self.reload()
+
+    def reload(self) -> bool:
+        """Take in what another process has decided for this session; return whether there was anything.
+
+        Raises:
+            StoreError: The store cannot be read.
+        """
+        seq = self._store.last_seq(self._session_id)
+        stored = self._store.decisions(self._session_id)
+        news = [decision for id_, decision in stored.items() if id_ not in self.decisions.by_entry]
+        pins = {pin.ref: pin.entry for pin in self._store.pins(self._session_id)}
+        self.decisions.pins.update(pins)
+        if news:
+            self.decisions.add(news)
+        self._seq = seq
+        return bool(news)
+
+
+class Tentative:
+    """Decisions between plan and commit; a context manager that takes them back unless `write` succeeded."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self.decisions: list[Decision] = []
+        self._written = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, type_: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if not self._written and self.decisions:
+            self._ledger.decisions.remove(self.decisions)
+
+    def add(self, decisions: Sequence[Decision]) -> None:
+        """Put decisions in force."""
+        if decisions:
+            self._ledger.decisions.add(decisions)
+            self.decisions.extend(decisions)
+
+    def write(self, kind: str, originals: Iterable[ContextEntry], *, at_ms: int, payload: Mapping[str, Any]) -> None:
+        """Write them; see `Ledger.write`."""
+        self._ledger.write(kind, self.decisions, originals, at_ms=at_ms, payload=payload)
+        self._written = True
+
+
+def masked_original(
+    entry: ContextEntry, session_id: str, source: Literal["buffer", "window", "pin"], mask_secrets: bool
+) -> Original:
+    """Return an entry as it may be written: secrets masked in content and metadata, its reference made."""
+    ref = ref_of(session_id, entry.id)
+    if not mask_secrets:
+        return Original(ref, session_id, source, entry)
+    masked = mask(entry.content)
+    metadata = None if entry.metadata is None else {k: _masked(v) for k, v in entry.metadata.items()}
+    return Original(ref, session_id, source, replace(entry, content=masked.text, metadata=metadata), masked.spans)
+
+
+def _masked(value: Any) -> Any:
+    if isinstance(value, str):
+        return mask(value).text
+    if isinstance(value, Mapping):
+        return {key: _masked(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_masked(inner) for inner in value]
+    return value

@@ -1,0 +1,169 @@
+"""What a store promises, whichever back end keeps it. Pure: the contract and its records, no I/O."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from undrift.types import ContextEntry, Decision, Original
+
+__all__ = ["Found", "Operation", "SessionRow", "Store"]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One original that a search found.
+
+    Args:
+        ref: What `Store.original` takes.
+        session_id: The session it belongs to.
+        entry_id: Its entry's id.
+        type: Its entry's type.
+        snippet: About 24 words around what matched; of an original that is damaged on disk, a sentence saying so.
+        score: Higher is better; 0.0 when every word of the query is so common that the newest are given instead.
+    """
+
+    ref: str
+    session_id: str
+    entry_id: str
+    type: str
+    snippet: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRow:
+    """One session in numbers: operations, originals and decisions it holds, and when it was first and last written."""
+
+    session_id: str
+    operations: int
+    originals: int
+    decisions: int
+    first_at_ms: int
+    last_at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One entry of the log: `seq` grows over all sessions of a home; `payload` is as it was committed."""
+
+    seq: int
+    kind: str
+    at_ms: int
+    payload: Mapping[str, Any] | None
+
+
+class Store(Protocol):
+    """Originals, decisions and the log of operations, over all sessions of one home.
+
+    Every method raises `StoreError` or its kind when the disk refuses, and `StoreCorrupt` rather than give a record
+    that does not match its SHA-256. Ids, references and queries may hold anything, NUL and lone surrogates included.
+
+    Source: R2-22, A2-5, RELIABILITY section 4.
+    """
+
+    def commit(
+        self,
+        session_id: str,
+        kind: str,
+        *,
+        at_ms: int,
+        originals: Sequence[Original] = (),
+        decisions: Sequence[Decision] = (),
+        payload: Mapping[str, Any] | None = None,
+    ) -> int:
+        """Write one operation and all that belongs to it in one transaction; return once it is durable.
+
+        Args:
+            session_id: The session; that of every original.
+            kind: What was done, for the log.
+            at_ms: When, in Unix milliseconds.
+            originals: Kept under their `ref`. One that is stored already (same session, source, entry id and content)
+                is a no-op; what was stored first stays.
+            decisions: One for an entry id. The same again is a no-op. A `ref` must name an original of this session.
+            payload: JSON values for the log.
+
+        Returns:
+            The operation's sequence number, greater than every earlier one of this home.
+
+        Raises:
+            InputError: An original of another session, or values that JSON cannot hold; nothing was written.
+            StoreBusy: Another process holds the lock beyond the time-out; nothing was written.
+            StoreError: Another content under the same `ref`, another decision for the same entry, or the disk refused.
+                What a failing disk holds of it is all or nothing, and doing it again is harmless.
+
+        Source: R2-22, A2-5, RELIABILITY R1 to R6 and R14.
+        """
+        ...
+
+    def decisions(self, session_id: str) -> dict[str, Decision]:
+        """Return the decisions of a session by entry id, in the order they were made."""
+        ...
+
+    def decision(self, ref: str) -> Decision | None:
+        """Return the newest decision that carries this reference, or None."""
+        ...
+
+    def buffer(self, session_id: str) -> tuple[ContextEntry, ...]:
+        """Return the buffer entries that no ``pruned`` decision removed, oldest first; `seq` is the store's own number."""
+        ...
+
+    def pins(self, session_id: str) -> tuple[Original, ...]:
+        """Return the originals with source ``pin``, oldest first."""
+        ...
+
+    def original(self, ref: str) -> Original:
+        """Return an original.
+
+        Raises:
+            RecallError: No original has this reference.
+            StoreCorrupt: What is on disk does not match its SHA-256; the message names the reference.
+        """
+        ...
+
+    def by_entry(self, session_id: str, entry_id: str) -> Original:
+        """Return the newest original of an entry; raises as `original` does."""
+        ...
+
+    def find(self, query: str, *, session_id: str | None = None, limit: int = 10) -> tuple[Found, ...]:
+        """Search what left the windows by words, best first; no query is an error, and no match is an empty tuple.
+
+        Args:
+            query: Words; one with punctuation in it, as in ``src/app.py``, is looked up as a phrase.
+                The first 32 words of the first 10,000 characters count.
+            session_id: Only this session; None searches the whole home.
+            limit: At most so many; 0 or less gives none.
+
+        Source: RELIABILITY S5, PERFORMANCE section 4.
+        """
+        ...
+
+    def sessions(self) -> tuple[SessionRow, ...]:
+        """Return every session of the home, the one written last first."""
+        ...
+
+    def operations(self, session_id: str) -> tuple[Operation, ...]:
+        """Return the log of a session, oldest first."""
+        ...
+
+    def last_seq(self, session_id: str) -> int:
+        """Return the sequence number of the session's newest operation; 0 when there is none."""
+        ...
+
+    def rebuild_search(self) -> None:
+        """Make the search index anew from the originals; the same answers come out."""
+        ...
+
+    def integrity(self) -> tuple[str, ...]:
+        """Read everything and return what is wrong, in sentences; empty when all is well."""
+        ...
+
+    def close(self) -> None:
+        """Close the store; a second call does nothing."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...

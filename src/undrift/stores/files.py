@@ -1,0 +1,103 @@
+"""Folders, files and names that keep to themselves: 0700 and 0600 from the first byte on, no link followed, no clash.
+
+Law: raises OSError only; `undrift.stores.faults` turns it into a StoreError with a remedy.
+"""
+
+import errno
+import hashlib
+import os
+import re
+import stat
+from pathlib import Path
+
+__all__ = ["check_regular", "create_file", "make_folder", "safe_name", "sync_folder"]
+
+_READABLE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}", re.ASCII)
+_RESERVED = re.compile(r"(?i:con|prn|aux|nul|com[0-9]|lpt[0-9])", re.ASCII)
+"""Device names of Windows, in any case and with any extension."""
+
+
+def make_folder(folder: Path) -> None:
+    """Create a folder and the parents it lacks, each for its owner alone (0700); one that exists stays as it is.
+
+    Raises:
+        OSError: It cannot be made, or a file stands in its place.
+
+    Source: RELIABILITY S11.
+    """
+    missing = []
+    for candidate in (folder, *folder.parents):
+        if candidate.exists():
+            break
+        missing.append(candidate)
+    for candidate in reversed(missing):
+        candidate.mkdir(mode=0o700, exist_ok=True)  # another process may have been first
+        sync_folder(candidate.parent)
+    if not folder.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
+
+
+def create_file(path: Path) -> bool:
+    """Create an empty file that only its owner can read (0600), durable in its folder; False when the name is taken.
+
+    Raises:
+        OSError: It cannot be created.
+
+    Source: RELIABILITY S4, S11.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    except FileExistsError:
+        return False
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    sync_folder(path.parent)
+    return True
+
+
+def check_regular(path: Path) -> None:
+    """Refuse a name that leads elsewhere; an absent one is fine.
+
+    Raises:
+        OSError: It is a link, a second name of a file (SQLite loses data through those), a folder, a pipe or a device.
+
+    Source: RELIABILITY S4.
+    """
+    try:
+        status = path.lstat()
+    except FileNotFoundError:
+        return
+    if stat.S_ISLNK(status.st_mode) or status.st_nlink > 1:
+        raise OSError(errno.ELOOP, "it is a link to another place", str(path))
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+
+
+def sync_folder(folder: Path) -> None:
+    """Make names that were created in a folder survive a power cut, where the system can do that (not on Windows)."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def safe_name(hostile_id: str) -> str:
+    """Return a file name for an id: the same for the same id, another for another, even where case does not count.
+
+    An id of ``[a-z0-9_-]{1,64}`` is its own name. One with capitals gets a hash behind a dot; everything else (and what
+    starts with ``-`` or is a device name of Windows) is its hash. The dot cannot occur in an id that is its own name.
+
+    Returns:
+        1 to 97 characters of ``[A-Za-z0-9_.-]``, never starting with ``-`` or ``.``.
+
+    Source: RELIABILITY S3.
+    """
+    digest = hashlib.sha256(hostile_id.encode("utf-8", "surrogatepass")).hexdigest()
+    if not _READABLE.fullmatch(hostile_id) or _RESERVED.fullmatch(hostile_id):
+        return f"id.{digest}"
+    return hostile_id if hostile_id == hostile_id.lower() else f"{hostile_id}.{digest[:32]}"

@@ -1,0 +1,66 @@
+"""Everything read and compared with its hash: what a store finds wrong with itself, in sentences.
+
+Law: changes nothing; damage is an answer, never an exception.
+"""
+
+from collections.abc import Callable, Iterator
+
+import apsw
+
+from undrift.errors import StoreCorrupt
+from undrift.stores import rows, search
+
+__all__ = ["problems"]
+
+_MOST_FINDINGS = 100
+_TABLES: tuple[tuple[str, str, Callable[[rows.Row], object]], ...] = (
+    ("originals", rows.ORIGINAL_COLUMNS, rows.original_from),
+    ("decisions", rows.DECISION_COLUMNS, rows.decision_from),
+    ("operations", rows.OPERATION_COLUMNS, rows.operation_from),
+)
+_ORPHANS = """SELECT CAST(d.session_id AS BLOB), CAST(d.entry_id AS BLOB), CAST(d.ref AS BLOB) FROM decisions d
+    WHERE d.ref IS NOT NULL AND NOT EXISTS (
+        SELECT 1 FROM originals o WHERE o.ref = d.ref AND o.session_id = d.session_id)"""
+
+
+def problems(connection: apsw.Connection) -> Iterator[str]:
+    """Yield what is wrong with the file, the records, what ties them together, and the search index."""
+    for check in (_structure, _records, _orphans, _index):
+        try:
+            yield from check(connection)
+        except (apsw.CorruptError, apsw.NotADBError, apsw.SQLError) as error:
+            yield f"{check.__name__.strip('_')}: cannot be read: {error}"
+
+
+def _structure(connection: apsw.Connection) -> Iterator[str]:
+    for (finding,) in connection.execute(f"PRAGMA integrity_check({_MOST_FINDINGS})"):
+        if finding != "ok":
+            yield f"the file: {finding}"
+
+
+def _records(connection: apsw.Connection) -> Iterator[str]:
+    for table, columns, decode in _TABLES:
+        for row in connection.execute(f"SELECT {columns} FROM {table}"):  # noqa: S608 - constants of ours
+            try:
+                decode(row)
+            except StoreCorrupt as error:
+                yield str(error)
+
+
+def _orphans(connection: apsw.Connection) -> Iterator[str]:
+    for row in connection.execute(_ORPHANS):
+        session_id, entry_id, ref = (value.decode("utf-8", "replace") for value in row)
+        yield f"decision about {entry_id!r} in session {session_id!r}: its original {ref!r} is missing"
+    for table, number, parent, _ in connection.execute("PRAGMA foreign_key_check"):
+        if parent == "operations":
+            yield f"{table} {number}: the operation that it belongs to is missing"
+
+
+def _index(connection: apsw.Connection) -> Iterator[str]:
+    if not search.complete(connection):
+        yield "the search index is missing; rebuild_search() makes it anew"
+    elif not connection.readonly("main"):  # SQLite counts the check among the writes
+        try:
+            connection.execute("INSERT INTO search(search, rank) VALUES('integrity-check', 1)")
+        except apsw.CorruptError:
+            yield "the search index does not match the originals; rebuild_search() makes it anew"

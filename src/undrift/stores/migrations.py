@@ -1,0 +1,148 @@
+"""The shape of the database, as numbered steps from an empty file to today.
+
+Law: a released step never changes; a step and its version number are written in one transaction, or not at all; a file
+of a newer undrift, or of another program, is refused before anything is written to it.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import apsw
+
+from undrift.errors import StoreError, StoreVersionError
+from undrift.stores import search
+
+__all__ = ["APPLICATION_ID", "MIGRATIONS", "Migration", "identify", "migrate", "transaction"]
+
+APPLICATION_ID = 0x756E6472
+"""``undr`` in ASCII, at byte 68 of the file: what `file` and `PRAGMA application_id` tell."""
+
+Migration = Callable[[apsw.Connection], None]
+
+_IDENTITY = """SELECT (SELECT user_version FROM pragma_user_version),
+    (SELECT application_id FROM pragma_application_id), (SELECT count(*) FROM sqlite_schema)"""
+"""One statement, so one moment: another process may be creating the file."""
+
+_TABLES = """
+CREATE TABLE operations(
+    seq INTEGER PRIMARY KEY,  -- rows are never deleted, so it only grows
+    session_id TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    at_ms INTEGER NOT NULL,
+    record_sha256 BLOB NOT NULL,
+    payload TEXT
+);
+CREATE INDEX operations_of_session ON operations(session_id);  -- and seq, which is the rowid
+
+CREATE TABLE originals(
+    number INTEGER PRIMARY KEY,  -- order of insertion; row of the search index
+    ref TEXT NOT NULL UNIQUE,
+    session_id TEXT NOT NULL,
+    source TEXT NOT NULL,
+    entry_id TEXT NOT NULL,
+    type TEXT NOT NULL,
+    token_count INTEGER NOT NULL,
+    timestamp INTEGER NOT NULL,
+    entry_seq INTEGER NOT NULL,
+    from_seq INTEGER NOT NULL REFERENCES operations(seq),
+    to_seq INTEGER REFERENCES operations(seq),
+    sha256 BLOB NOT NULL,
+    record_sha256 BLOB NOT NULL,
+    metadata TEXT,
+    masked TEXT,
+    content BLOB NOT NULL  -- UTF-8, lone surrogates included; last, so that nothing else is read across it
+);
+CREATE INDEX originals_of_entry ON originals(session_id, entry_id);
+CREATE UNIQUE INDEX originals_in_buffer ON originals(session_id, entry_id) WHERE source = 'buffer' AND to_seq IS NULL;
+CREATE INDEX originals_pinned ON originals(session_id) WHERE source = 'pin';
+
+CREATE TABLE decisions(
+    number INTEGER PRIMARY KEY,
+    session_id TEXT NOT NULL,
+    entry_id TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    tokens_saved INTEGER NOT NULL,
+    ref TEXT REFERENCES originals(ref),
+    from_seq INTEGER NOT NULL REFERENCES operations(seq),
+    to_seq INTEGER REFERENCES operations(seq),
+    record_sha256 BLOB NOT NULL,
+    detail TEXT NOT NULL
+);
+CREATE UNIQUE INDEX decisions_in_force ON decisions(session_id, entry_id) WHERE to_seq IS NULL;
+CREATE INDEX decisions_of_ref ON decisions(ref);
+"""
+
+
+def create_tables(connection: apsw.Connection) -> None:
+    """Step 1: the truth."""
+    connection.execute(_TABLES)
+
+
+def create_search(connection: apsw.Connection) -> None:
+    """Step 2: what is derived from it."""
+    search.rebuild(connection)
+
+
+MIGRATIONS: Sequence[Migration] = (create_tables, create_search)
+"""Step n takes a file from version n - 1 to n."""
+
+
+@contextmanager
+def transaction(connection: apsw.Connection) -> Iterator[None]:
+    """Hold the write lock, and commit at the end or roll back on any exception.
+
+    BEGIN IMMEDIATE: a transaction that reads first and takes the lock later failed 1,100 of 1,200 times among 12
+    writers in spite of the busy timeout; this one never (RELIABILITY R6).
+    """
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            with suppress(apsw.Error):  # the first error is the one to tell; the caller checks `in_transaction`
+                connection.execute("ROLLBACK")
+        raise
+
+
+def identify(connection: apsw.Connection, newest: int = len(MIGRATIONS)) -> int:
+    """Return the version of the file, 0 for an empty one; nothing is written.
+
+    Raises:
+        StoreVersionError: It was written by a newer undrift.
+        StoreError: It belongs to another program.
+    """
+    found: list[Any] = connection.execute(_IDENTITY).fetchall()
+    ((version, application, things),) = found
+    if application == APPLICATION_ID:
+        if version > newest:
+            raise StoreVersionError(
+                f"{connection.filename}: it has version {version}, this undrift knows up to version {newest}; "
+                "it was not changed. Update undrift, or choose another --home"
+            )
+        return int(version)
+    if application or version or things:
+        raise StoreError(
+            f"{connection.filename}: it belongs to another program; it was not changed. Choose another --home"
+        )
+    return 0
+
+
+def migrate(connection: apsw.Connection, migrations: Sequence[Migration] = MIGRATIONS) -> None:
+    """Bring the file up to date, each step in a transaction of its own; several processes may do so at once.
+
+    Raises:
+        StoreVersionError: It was written by a newer undrift.
+        StoreError: It belongs to another program.
+
+    Source: RELIABILITY R13.
+    """
+    while identify(connection, len(migrations)) < len(migrations):
+        with transaction(connection):
+            version = identify(connection, len(migrations))  # another process may have been first
+            if version < len(migrations):
+                migrations[version](connection)
+                connection.pragma("application_id", APPLICATION_ID)
+                connection.pragma("user_version", version + 1)

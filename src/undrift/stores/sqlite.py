@@ -1,0 +1,278 @@
+"""The durable store in one SQLite file: an append-only log of operations, originals with their SHA-256, decisions.
+
+Law: a method that returned has its operation on disk; one that raised has changed nothing. One connection behind a lock
+serves all threads. Fork is not supported: a process opens its own store after the fork.
+"""
+
+import os
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import apsw
+
+from undrift.errors import InputError, RecallError, StoreCorrupt, StoreError
+from undrift.stores import faults, rows, search
+from undrift.stores.base import Found, Operation, SessionRow
+from undrift.stores.connection import connect, prepare_file
+from undrift.stores.integrity import problems
+from undrift.stores.migrations import transaction
+from undrift.stores.write import write
+from undrift.types import ContextEntry, Decision, Original
+
+__all__ = ["SqliteStore"]
+
+_OPENING: dict[Path, threading.Lock] = {}
+"""One lock per file: to close any descriptor of a file drops the POSIX locks that SQLite holds on it in this process, so
+the one that creates the file is closed before another thread opens it."""
+
+_ORIGINALS = f"SELECT {rows.ORIGINAL_COLUMNS} FROM originals "  # noqa: S608
+_BY_REF = _ORIGINALS + "WHERE ref = ?"
+_BY_NUMBER = _ORIGINALS + "WHERE number = ?"
+_BY_ENTRY = _ORIGINALS + "WHERE session_id = ? AND entry_id = ? AND to_seq IS NULL ORDER BY number DESC LIMIT 1"
+_PINS = _ORIGINALS + "WHERE session_id = ? AND source = 'pin' AND to_seq IS NULL ORDER BY number"
+_BUFFER = f"""{_ORIGINALS} WHERE number IN (
+        SELECT o.number FROM originals o
+        WHERE o.session_id = ? AND o.source = 'buffer' AND o.to_seq IS NULL AND NOT {search.REMOVED})
+    ORDER BY number"""  # noqa: S608
+_LAST = "SELECT max(seq) FROM operations WHERE session_id = ?"
+_DECISIONS = f"""SELECT {rows.DECISION_COLUMNS} FROM decisions
+    WHERE session_id = ? AND to_seq IS NULL ORDER BY number"""  # noqa: S608
+_DECISION = f"""SELECT {rows.DECISION_COLUMNS} FROM decisions
+    WHERE ref = ? AND to_seq IS NULL ORDER BY number DESC LIMIT 1"""  # noqa: S608
+_OPERATIONS = f"SELECT {rows.OPERATION_COLUMNS} FROM operations WHERE session_id = ? ORDER BY seq"  # noqa: S608
+_SESSIONS = """SELECT CAST(session_id AS BLOB), count(*),
+    (SELECT count(*) FROM originals o WHERE o.session_id = p.session_id AND o.to_seq IS NULL),
+    (SELECT count(*) FROM decisions d WHERE d.session_id = p.session_id AND d.to_seq IS NULL),
+    min(at_ms), max(at_ms) FROM operations p GROUP BY session_id ORDER BY max(seq) DESC"""
+_NAMES = """SELECT CAST(ref AS BLOB), CAST(session_id AS BLOB), CAST(entry_id AS BLOB), CAST(type AS BLOB)
+    FROM originals WHERE number = ?"""
+_DAMAGED = "(damaged on disk: what is there does not match its SHA-256)"
+
+
+class SqliteStore:
+    """`undrift.stores.base.Store` in the file ``undrift.db`` of a home folder; made by `open`."""
+
+    def __init__(self, path: Path, connection: apsw.Connection, busy_timeout_ms: int) -> None:
+        self.path = path
+        self._busy_timeout_ms = busy_timeout_ms
+        self._lock = threading.Lock()
+        self._process = os.getpid()
+        self._closed = False
+        self._connection: apsw.Connection | None = connection
+        self._identity = _identity(path)
+
+    @classmethod
+    def open(cls, home: str | os.PathLike[str], *, create: bool = True, busy_timeout_ms: int = 5_000) -> Self:
+        """Open the store of a home folder.
+
+        Args:
+            home: The folder; made for its owner alone (0700) where it is absent, the file in it likewise (0600).
+            create: False only opens what is there, for a look into it.
+            busy_timeout_ms: How long to wait for other processes, at least 0.
+
+        Raises:
+            StoreError: There is none and `create` is False, or it cannot be opened; the message says what to do.
+            StoreVersionError: It was written by a newer undrift; it was not changed.
+            StoreCorrupt: It is not a database, or damaged; it was not changed.
+
+        Source: RELIABILITY S4, S11, R5, R8, R13.
+        """
+        if not os.fspath(home):
+            raise StoreError("the home folder has an empty name; choose another --home")
+        with _as_store_errors(home):
+            folder = Path(os.path.realpath(home))  # the user's own links count, one planted in its place does not
+            with _OPENING.setdefault(folder, threading.Lock()):
+                path = prepare_file(folder, create=create)
+                with _as_store_errors(path):
+                    return cls(path, connect(path, busy_timeout_ms), busy_timeout_ms)
+
+    def commit(
+        self,
+        session_id: str,
+        kind: str,
+        *,
+        at_ms: int,
+        originals: Sequence[Original] = (),
+        decisions: Sequence[Decision] = (),
+        payload: Mapping[str, Any] | None = None,
+    ) -> int:
+        """Write one operation and all that belongs to it in one transaction; see `Store.commit`."""
+        if not session_id:
+            raise InputError("a session id must not be empty")
+        for original in originals:
+            if original.session_id != session_id:
+                raise InputError(f"original {original.ref}: is of session {original.session_id!r}, not {session_id!r}")
+        operation = rows.operation_row(session_id, kind, at_ms, payload)
+        new_originals = [rows.original_row(original) for original in originals]
+        new_decisions = [rows.decision_row(session_id, decision) for decision in decisions]
+        with self._use() as connection:
+            try:
+                with transaction(connection):
+                    return write(connection, operation, new_originals, new_decisions)
+            except apsw.Error as error:
+                if not search.damaged(error):
+                    raise
+            with transaction(connection):  # what is derived must not stand in the way of the truth
+                search.rebuild(connection)
+                return write(connection, operation, new_originals, new_decisions)
+
+    def decisions(self, session_id: str) -> dict[str, Decision]:
+        """Return the decisions of a session by entry id, in the order they were made."""
+        found = map(rows.decision_from, self._read(_DECISIONS, rows.key(session_id)))
+        return {decision.entry_id: decision for decision in found}
+
+    def decision(self, ref: str) -> Decision | None:
+        """Return the newest decision that carries this reference, or None."""
+        return next(map(rows.decision_from, self._read(_DECISION, rows.key(ref))), None)
+
+    def buffer(self, session_id: str) -> tuple[ContextEntry, ...]:
+        """Return the buffer entries that no ``pruned`` decision removed, oldest first; `seq` is the store's own number."""
+        found = map(rows.original_from, self._read(_BUFFER, rows.key(session_id)))
+        return tuple(replace(stored.original.entry, seq=stored.number) for stored in found)
+
+    def pins(self, session_id: str) -> tuple[Original, ...]:
+        """Return the originals with source ``pin``, oldest first."""
+        return tuple(rows.original_from(row).original for row in self._read(_PINS, rows.key(session_id)))
+
+    def original(self, ref: str) -> Original:
+        """Return an original; see `Store.original`."""
+        for row in self._read(_BY_REF, rows.key(ref), about=f"original {ref[:64]!r}: "):
+            return rows.original_from(row).original
+        raise RecallError(f"no original {ref[:64]!r} in {self.path.parent}; check the reference and --home")
+
+    def by_entry(self, session_id: str, entry_id: str) -> Original:
+        """Return the newest original of an entry; see `Store.original`."""
+        for row in self._read(_BY_ENTRY, rows.key(session_id), rows.key(entry_id)):
+            return rows.original_from(row).original
+        raise RecallError(
+            f"session {session_id[:64]!r} has no original of an entry {entry_id[:64]!r}; check both ids and --home"
+        )
+
+    def find(self, query: str, *, session_id: str | None = None, limit: int = 10) -> tuple[Found, ...]:
+        """Search what left the windows by words, best first; see `Store.find`."""
+        if limit <= 0:
+            return ()
+        with self._use() as connection:
+            matches = search.matches(connection, query, session_id, limit)
+            found = [self._found(connection, match) for match in matches]
+        # The index compares session ids by their words; this one compares them exactly.
+        return tuple(one for one in found if session_id is None or one.session_id == session_id)
+
+    def sessions(self) -> tuple[SessionRow, ...]:
+        """Return every session of the home, the one written last first."""
+        return tuple(SessionRow(_text(row[0]), *row[1:]) for row in self._read(_SESSIONS))
+
+    def operations(self, session_id: str) -> tuple[Operation, ...]:
+        """Return the log of a session, oldest first."""
+        return tuple(map(rows.operation_from, self._read(_OPERATIONS, rows.key(session_id))))
+
+    def last_seq(self, session_id: str) -> int:
+        """Return the sequence number of the session's newest operation; 0 when there is none."""
+        return self._read(_LAST, rows.key(session_id))[0][0] or 0
+
+    def rebuild_search(self) -> None:
+        """Make the search index anew from the originals; the same answers come out."""
+        with self._use() as connection, transaction(connection):
+            search.rebuild(connection)
+
+    def integrity(self) -> tuple[str, ...]:
+        """Read everything and return what is wrong, in sentences; empty when all is well."""
+        with self._use() as connection:
+            return tuple(problems(connection))
+
+    def close(self) -> None:
+        """Close the store; a second call does nothing."""
+        with self._lock:
+            self._closed = True
+            self._drop()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _read(self, sql: str, *bindings: str | bytes, about: str = "") -> list[rows.Row]:
+        with self._use(about) as connection:
+            return connection.execute(sql, bindings).fetchall()
+
+    def _found(self, connection: apsw.Connection, match: search.Match) -> Found:
+        (row,) = connection.execute(_BY_NUMBER, (match.number,)).fetchall()
+        try:
+            original = rows.original_from(row).original
+        except StoreCorrupt:
+            # The rest is served, and this one is not passed over: a missing answer must not look like none.
+            (names,) = connection.execute(_NAMES, (match.number,)).fetchall()
+            ref, session_id, entry_id, kind = (_text(name) for name in names)
+            return Found(ref, session_id, entry_id, kind, _DAMAGED, match.score)
+        entry = original.entry
+        return Found(original.ref, original.session_id, entry.id, entry.type, match.snippet, match.score)
+
+    @contextmanager
+    def _use(self, about: str = "") -> Iterator[apsw.Connection]:
+        """Hold the lock and the connection; after a fault of the disk, the next use opens a new one (R4)."""
+        with self._lock:
+            with _as_store_errors(self.path):
+                connection = self._connected()
+            try:
+                yield connection
+            except apsw.Error as error:
+                if faults.fault_of(error).reopen:
+                    self._drop()
+                raise faults.from_driver(error, self.path, about) from error
+            finally:
+                if self._connection is not None and connection.in_transaction:
+                    self._drop()  # the roll-back failed as well
+
+    def _connected(self) -> apsw.Connection:
+        if self._closed:
+            raise StoreError(f"{self.path}: the store is closed; open it again")
+        if self._process != os.getpid():
+            raise StoreError(f"{self.path}: the store was opened before a fork; open another one in this process")
+        if self._connection is None:
+            self._connection = connect(self.path, self._busy_timeout_ms)
+            self._identity = _identity(self.path)
+        elif self._identity != _identity(self.path):
+            # What is written to a file without a name is gone with the process, so nothing may be acknowledged.
+            self._drop()
+            raise StoreError(f"{self.path}: the file was moved or deleted while it was in use; put it back or restart")
+        return self._connection
+
+    def _drop(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(apsw.Error):
+                connection.close(True)
+
+
+@contextmanager
+def _as_store_errors(place: object) -> Iterator[None]:
+    try:
+        yield
+    except apsw.Error as error:
+        raise faults.from_driver(error, place) from error
+    except (OSError, ValueError) as error:
+        raise faults.from_system(error, place) from error
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _text(value: Any) -> str:
+    data = bytes(value)
+    try:
+        return data.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:  # damaged, and only to be shown
+        return data.decode("utf-8", "replace")

@@ -1,0 +1,89 @@
+"""One operation into the database: the inserts of a commit, what repeats passed over, what contradicts refused.
+
+Law: runs inside a transaction that the caller opened; a conflict with what is stored raises StoreError, and then the
+caller rolls back.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import apsw
+
+from undrift.errors import StoreError
+from undrift.stores import search
+from undrift.stores.rows import Row
+
+__all__ = ["write"]
+
+_ADD_OPERATION = """INSERT INTO operations(session_id, kind, at_ms, record_sha256, payload)
+    VALUES(?, ?, ?, ?, ?) RETURNING seq"""
+_ADD_ORIGINAL = """INSERT INTO originals(ref, session_id, source, entry_id, type, token_count, timestamp, entry_seq,
+    sha256, record_sha256, metadata, masked, content, from_seq) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT(ref) DO NOTHING RETURNING number, source"""
+_SAME_ORIGINAL = (
+    "SELECT 1 FROM originals WHERE ref = ? AND session_id = ? AND source = ? AND entry_id = ? AND sha256 = ?"
+)
+_ADD_DECISION = """INSERT INTO decisions(session_id, entry_id, kind, reason, tokens_saved, ref, record_sha256, detail,
+    from_seq) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT(session_id, entry_id) WHERE to_seq IS NULL DO NOTHING RETURNING kind, session_id, entry_id"""
+_SAME_DECISION = """SELECT 1 FROM decisions
+    WHERE session_id = ? AND entry_id = ? AND to_seq IS NULL AND record_sha256 = ?"""
+_OWN_ORIGINAL = "SELECT 1 FROM originals WHERE ref = ? AND session_id = ?"
+_IN_BUFFER = """SELECT number FROM originals
+    WHERE session_id = ? AND entry_id = ? AND source = 'buffer' AND to_seq IS NULL"""
+
+
+def write(connection: apsw.Connection, operation: Row, originals: Sequence[Row], decisions: Sequence[Row]) -> int:
+    """Insert one operation and what belongs to it; return its sequence number.
+
+    Raises:
+        StoreError: Something else is stored under the same reference or about the same entry, or a decision names an
+            original that the session does not have.
+        apsw.Error: SQLite refuses.
+    """
+    (row,) = connection.execute(_ADD_OPERATION, operation).fetchall()
+    seq: Any = row[0]
+    numbers = _add_originals(connection, originals, seq) if originals else set()
+    if decisions:
+        numbers |= _add_decisions(connection, decisions, seq)
+    if numbers:
+        search.add(connection, sorted(numbers))
+    return int(seq)
+
+
+def _add_originals(connection: apsw.Connection, originals: Sequence[Row], seq: int) -> set[int]:
+    """Insert originals; return the numbers of those to index."""
+    added: list[Any] = connection.executemany(_ADD_ORIGINAL, [(*row, seq) for row in originals]).fetchall()
+    if len(added) < len(originals):
+        for row in originals:
+            ref, session_id, source, entry_id, sha256 = *row[:4], row[8]
+            if not connection.execute(_SAME_ORIGINAL, (ref, session_id, source, entry_id, sha256)).fetchall():
+                raise StoreError(
+                    f"reference {ref!r}: another original is stored under it; nothing was written. "
+                    "A reference belongs to one content for good: give the entry another id"
+                )
+    return {number for number, source in added if source != "pin"}
+
+
+def _add_decisions(connection: apsw.Connection, decisions: Sequence[Row], seq: int) -> set[int]:
+    """Insert decisions; return the numbers of the buffer originals that they remove, to index them."""
+    for row in decisions:
+        session_id, entry_id, ref = row[0], row[1], row[5]
+        if ref is not None and not connection.execute(_OWN_ORIGINAL, (ref, session_id)).fetchall():
+            raise StoreError(
+                f"decision about {entry_id!r}: the session has no original {ref!r}; nothing was written. "
+                "Commit the original with the decision, or before it"
+            )
+    added = connection.executemany(_ADD_DECISION, [(*row, seq) for row in decisions]).fetchall()
+    if len(added) < len(decisions):
+        for row in decisions:
+            if not connection.execute(_SAME_DECISION, (row[0], row[1], row[6])).fetchall():
+                raise StoreError(
+                    f"entry {row[1]!r}: another decision about it is stored; nothing was written. "
+                    "A decision is made once and applied again on every later turn"
+                )
+    removed: set[int] = set()
+    for kind, session_id, entry_id in added:
+        if kind == "pruned":
+            removed.update(number for (number,) in connection.execute(_IN_BUFFER, (session_id, entry_id)))
+    return removed

@@ -1,0 +1,80 @@
+"""The values that every reader of recorded sessions deals in. Pure: no I/O, no clock; a reader turns lines into a `Recording`."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from undrift.types import ContextEntry, EntryType
+
+__all__ = ["Block", "Kind", "Part", "Reader", "Recording", "Role", "Skip"]
+
+Role = Literal["user", "assistant", "system"]
+Kind = Literal["text", "thinking", "call", "result", "image", "summary", "other"]
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """What one session file holds, in the order in which the provider saw it.
+
+    Args:
+        format: The reader's name, a key of `FORMATS`.
+        entries: One per block; message numbers and timestamps never run backwards.
+        skipped: Reason -> how many records, blocks or parts of a block did not become (part of) an entry.
+        model: The model most often named by the session; the later of equals; None where none is named.
+        session_id: The first session id in the file.
+        cwd: The first working directory in the file.
+        compactions: Ascending indices into `entries`: before that entry the client compacted. May be 0 (the file opens
+            with a compaction) and ``len(entries)`` (the compaction is the last thing recorded).
+        unfinished: The last line was cut: the session is being written, or its writer was killed.
+
+    Source: A2-12.
+    """
+
+    format: str
+    entries: tuple[ContextEntry, ...]
+    skipped: Mapping[str, int]
+    model: str | None
+    session_id: str | None
+    cwd: str | None
+    compactions: tuple[int, ...]
+    unfinished: bool
+
+
+class Reader(Protocol):
+    """What a module must offer to be a line in the table `FORMATS`."""
+
+    def read(self, lines: Iterable[str], *, count: Callable[[str], int]) -> Recording:
+        """Read a whole session; never raises on what the lines hold."""
+
+    def recognises(self, lines: Sequence[str]) -> bool:
+        """Say whether the first dozens of lines are of this format."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One block of a provider message, before it has an id, a time and a place.
+
+    Args:
+        kind: What it is, as in the entry's metadata.
+        role: Who says it, as in the entry's metadata.
+        content: The text; may be empty.
+        type: The entry's type.
+        extra: Further metadata. ``call_id`` pairs calls with results; it is absent where the record names none.
+    """
+
+    kind: Kind
+    role: Role
+    content: str
+    type: EntryType = "reasoning"
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """Something in a record that did not become (part of) an entry; `reason` is a short stable phrase."""
+
+    reason: str
+
+
+Part = Block | Skip
+"""What a record falls into."""

@@ -1,0 +1,142 @@
+"""A line of text -> the JSON objects on it, whatever was written there. Pure; never raises on what a line holds.
+
+What leaves here is safe to hand on: no NaN or infinity (null instead), no integer beyond 64 bits (a float instead, as the
+JavaScript clients themselves would read it), no lone surrogate (U+FFFD instead), no nesting beyond `MAX_DEPTH`. Of a
+key that is given twice the last counts.
+"""
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+__all__ = ["MALFORMED", "MAX_DEPTH", "decode", "list_at", "milliseconds", "object_at", "printable", "text_at"]
+
+MAX_DEPTH = 200
+"""Far beyond any recorded tool input; far below what the recursive readers of JSON further on can bear (about 1,000)."""
+
+MALFORMED = "malformed line"
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MAX_DIGITS = 20
+
+
+def _finite(text: str) -> float | None:
+    value = float(text)
+    return value if math.isfinite(value) else None
+
+
+def _integer(text: str) -> int | float | None:
+    # int() itself refuses more than 4,300 digits
+    value = int(text) if len(text) <= _MAX_DIGITS else 1 << 64
+    return value if -(1 << 63) <= value < 1 << 64 else _finite(text)
+
+
+# strict=False: a raw tab inside a string is a slip of the writer, not a reason to lose the record
+_DECODER = json.JSONDecoder(
+    parse_float=_finite,
+    parse_int=_integer,
+    parse_constant=lambda _: None,
+    strict=False,
+)
+
+
+def decode(line: str) -> tuple[list[dict[str, Any]], str | None]:
+    """Decode the objects on a line and say why the rest, if any, is unreadable.
+
+    Two processes that append to one file leave two records on one line; both are taken.
+
+    Args:
+        line: With or without its line end and a byte order mark; not blank.
+
+    Returns:
+        The objects, and a reason or None.
+    """
+    text = line if line.isascii() else _SURROGATE.sub("\ufffd", line)
+    text = text.strip("\ufeff \t\r\n")
+    escaped = "\\ud" in text or "\\uD" in text
+    found: list[dict[str, Any]] = []
+    at = 0
+    while at < len(text):
+        try:
+            value, end = _DECODER.raw_decode(text, at)
+        except RecursionError:
+            return found, "nested too deeply"
+        except ValueError:
+            return found, MALFORMED
+        if not isinstance(value, dict):
+            return found, "line is not an object"
+        if _brackets(text, at, end) > MAX_DEPTH and not _shallow(value):
+            return found, "nested too deeply"
+        found.append(_laundered(value) if escaped else value)
+        at = end
+        while at < len(text) and text[at].isspace():
+            at += 1
+    return found, None
+
+
+def _brackets(text: str, start: int, end: int) -> int:
+    return text.count("{", start, end) + text.count("[", start, end)
+
+
+def _shallow(value: Any) -> bool:
+    """Say whether `value` nests no deeper than `MAX_DEPTH`; iterative, since depth is what it guards against."""
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [
+            child
+            for node in level
+            for child in (node.values() if isinstance(node, dict) else node)
+            if isinstance(child, dict | list)
+        ]
+        if not level:
+            return True
+    return False
+
+
+def _laundered(value: dict[str, Any]) -> dict[str, Any]:
+    """Replace lone surrogates in keys and strings; the escapes of a pair were joined when the line was decoded."""
+    text = json.dumps(value, ensure_ascii=False)
+    clean: dict[str, Any] = _DECODER.decode(_SURROGATE.sub("\ufffd", text)) if _SURROGATE.search(text) else value
+    return clean
+
+
+def text_at(record: Mapping[str, Any], key: str) -> str:
+    """Give the string at `key`, or the empty string."""
+    value = record.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def object_at(record: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """Give the object at `key`, or an empty one."""
+    value = record.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def list_at(record: Mapping[str, Any], key: str) -> list[Any]:
+    """Give the array at `key`, or an empty one."""
+    value = record.get(key)
+    return value if isinstance(value, list) else []
+
+
+def printable(value: Any, limit_characters: int = 40) -> str:
+    """Make a name out of `value` that fits a line of a report."""
+    if not isinstance(value, str) or not value:
+        return "(none)"
+    text = "".join(c if c.isprintable() else "?" for c in value[: limit_characters + 1])
+    return text if len(text) <= limit_characters else text[: limit_characters - 3] + "..."
+
+
+def milliseconds(stamp: Any) -> int | None:
+    """Convert an ISO 8601 string to Unix milliseconds (UTC where it names no zone; at least 0), or give None."""
+    if not isinstance(stamp, str):
+        return None
+    try:
+        moment = datetime.fromisoformat(stamp)
+        since = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - _EPOCH
+    except (ValueError, OverflowError):
+        return None
+    return max(0, since // timedelta(milliseconds=1))

@@ -1,0 +1,1 @@
+"""The tests; they mirror src/undrift. tests/house holds the laws of the house."""

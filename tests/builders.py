@@ -1,0 +1,142 @@
+"""Small conversations in the Anthropic form, and the means to fail a store for real."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from undrift.session import Session
+from undrift.settings import Settings
+from undrift.stores.sqlite import SqliteStore
+from undrift.wire import anthropic
+
+__all__ = [
+    "Json",
+    "assistant",
+    "body",
+    "call",
+    "image",
+    "locked",
+    "merged",
+    "opened",
+    "parts",
+    "problems",
+    "refusing",
+    "result",
+    "rounds",
+    "sent",
+    "text",
+    "thinking",
+    "user",
+]
+
+Json = dict[str, Any]
+
+
+def user(*content: Any) -> Json:
+    """A lone text is written as a string, all else as blocks."""
+    return _message("user", content)
+
+
+def assistant(*content: Any) -> Json:
+    return _message("assistant", content)
+
+
+def text(words: str, **fields: Any) -> Json:
+    return {"type": "text", "text": words, **fields}
+
+
+def call(id_: str, **given: Any) -> Json:
+    return {"type": "tool_use", "id": id_, "name": "Read", "input": given}
+
+
+def result(id_: Any, content: Any, **fields: Any) -> Json:
+    return {"type": "tool_result", "tool_use_id": id_, "content": content, **fields}
+
+
+def thinking(words: str) -> Json:
+    return {"type": "thinking", "thinking": words, "signature": "c2ln"}
+
+
+def image(data: str = "aGk=") -> Json:
+    return {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
+
+
+def rounds(count: int, *, first: int = 0, characters: int = 400) -> list[Json]:
+    """Calls that are each answered before the next one is made."""
+    messages = []
+    for number in range(first, first + count):
+        answer = f"answer {number}: ".ljust(characters, "x")
+        messages += [assistant(call(f"c{number}", path=f"{number}.py")), user(result(f"c{number}", answer))]
+    return messages
+
+
+def body(*messages: Any, model: str = "claude-sonnet-4-5", **fields: Any) -> Json:
+    return {"model": model, "max_tokens": 1000, "messages": list(messages), **fields}
+
+
+def opened(home: Path, session_id: str = "s", *, busy_timeout_ms: int = 5_000, **settings: Any) -> Session:
+    """A session that counts characters / 4, with a clock that stands at one second."""
+    chosen = Settings(**{"token_counter": "characters/4", **settings})
+    return Session(session_id, SqliteStore.open(home, busy_timeout_ms=busy_timeout_ms), chosen, lambda: 1_000)
+
+
+def parts(message: Json) -> list[Json]:
+    """The blocks of a message, whichever way it is written."""
+    content = message["content"]
+    return [text(content)] if isinstance(content, str) else content
+
+
+def merged(messages: list[Json]) -> list[Json]:
+    """What the provider sees: neighbours of one role are one message (WIRE A4)."""
+    out: list[Json] = []
+    for message in messages:
+        if out and out[-1]["role"] == message["role"]:
+            out[-1]["content"] += parts(message)
+        else:
+            out.append({"role": message["role"], "content": list(parts(message))})
+    return out
+
+
+def problems(messages: list[Json]) -> tuple[str, ...]:
+    """What the provider would refuse, once it has merged neighbours."""
+    return anthropic.problems(merged(messages))
+
+
+def sent(prepared: Any) -> list[Json]:
+    """The messages that go out, from a dict or from bytes."""
+    given = prepared.body
+    return (json.loads(given) if isinstance(given, bytes) else given)["messages"]
+
+
+@contextmanager
+def locked(home: Path) -> Iterator[None]:
+    """Another process, as it were, writes and does not come to an end."""
+    connection = apsw.Connection(str(home / "undrift.db"))
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    finally:
+        connection.execute("ROLLBACK")
+        connection.close()
+
+
+@contextmanager
+def refusing(home: Path, table: str) -> Iterator[None]:
+    """The database takes nothing into this table."""
+    connection = apsw.Connection(str(home / "undrift.db"))
+    connection.execute(f"CREATE TRIGGER refuse BEFORE INSERT ON {table} BEGIN SELECT RAISE(ABORT, 'refused'); END")
+    try:
+        yield
+    finally:
+        connection.execute("DROP TRIGGER refuse")
+        connection.close()
+
+
+def _message(role: str, content: tuple[Any, ...]) -> Json:
+    if len(content) == 1 and isinstance(content[0], str):
+        return {"role": role, "content": content[0]}
+    return {"role": role, "content": [text(part) if isinstance(part, str) else part for part in content]}

@@ -1,0 +1,1 @@
+"""The command line, on real files and a real store."""

@@ -1,0 +1,44 @@
+"""Fail where the built wheel holds too little or too much: ``python -m tests.house.built_wheel DIST``."""
+
+import sys
+import zipfile
+from pathlib import Path
+
+__all__ = ["main", "problems"]
+
+ROOT = Path(__file__).parents[2]
+
+
+def problems(names: list[str], modules: list[str]) -> list[str]:
+    """Return what is wrong with the wheel's file names, given the Python files under src/."""
+    found = []
+    if "undrift/py.typed" not in names:
+        found.append("undrift/py.typed is missing: without it no type checker reads our types")
+    if not any(name.endswith(".dist-info/licenses/LICENSE") for name in names):
+        found.append("the licence text is missing: see license-files in pyproject.toml")
+    found += [f"{name} is missing: see tool.hatch.build in pyproject.toml" for name in modules if name not in names]
+    for name in names:
+        if name.endswith(".pth"):
+            found.append(f"{name}: a .pth file runs code at every start of Python; it must not be there")
+        elif not name.startswith("undrift/") and ".dist-info/" not in name:
+            found.append(f"{name}: nothing but the package belongs into the wheel")
+        elif name.endswith((".pyc", ".sqlite3", ".jsonl")) or "/tests/" in name:
+            found.append(f"{name}: a left-over or test data; it must not be there")
+    return found
+
+
+def main(arguments: list[str]) -> int:
+    """Look into the one wheel of the folder named in the arguments; return the exit code."""
+    wheels = sorted(Path(arguments[0]).glob("*.whl"))
+    if len(wheels) != 1:
+        print(f"{arguments[0]} must hold exactly one wheel, not {[wheel.name for wheel in wheels]}: make clean build")
+        return 1
+    with zipfile.ZipFile(wheels[0]) as wheel:
+        names = wheel.namelist()
+    found = problems(names, [path.relative_to(ROOT / "src").as_posix() for path in (ROOT / "src").rglob("*.py")])
+    print(*(found or [f"{wheels[0].name}: {len(names)} files, typed, with the licence, no .pth"]), sep="\n")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

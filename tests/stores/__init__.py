@@ -1,0 +1,1 @@
+"""What every store promises, and what SQLite in particular does under faults."""

@@ -1,0 +1,58 @@
+"""Small values for the tests of stores, and a second way into the database file."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from undrift.core.refs import ref_of
+from undrift.stores.base import Store
+from undrift.types import ContextEntry, Decision, Original
+
+__all__ = ["Opener", "add", "database", "entry", "original", "prune", "python", "raw"]
+
+Opener = Callable[..., Store]
+
+
+def entry(entry_id: str, content: str = "text", **fields: Any) -> ContextEntry:
+    values: dict[str, Any] = {"type": "tool_result", "token_count": 1, "timestamp": 0} | fields
+    return ContextEntry(entry_id, content=content, **values)
+
+
+def original(
+    entry_id: str, content: str = "text", *, session: str = "s", source: Any = "window", **fields: Any
+) -> Original:
+    return Original(ref_of(session, entry_id), session, source, entry(entry_id, content, **fields))
+
+
+def prune(of: Original, **fields: Any) -> Decision:
+    values: dict[str, Any] = {"kind": "pruned", "reason": "over budget", "tokens_saved": 1, "ref": of.ref} | fields
+    return Decision(of.entry.id, **values)
+
+
+def add(store: Store, *originals: Original, prune_them: bool = False) -> int:
+    """Commit originals of one session, with a decision about each if they are to leave."""
+    decisions = [prune(one) for one in originals] if prune_them else []
+    return store.commit(originals[0].session_id, "add", at_ms=1, originals=originals, decisions=decisions)
+
+
+def database(home: Path) -> Path:
+    return home / "undrift.db"
+
+
+def raw(home: Path) -> apsw.Connection:
+    """Open the file behind the store's back; to be closed by the caller."""
+    return apsw.Connection(str(database(home)), flags=apsw.SQLITE_OPEN_READWRITE)
+
+
+def python(code: str, *arguments: object) -> subprocess.Popen[str]:
+    """Start another process that runs this code."""
+    return subprocess.Popen(
+        [sys.executable, "-W", "error", "-c", code, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )

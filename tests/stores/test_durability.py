@@ -1,0 +1,132 @@
+"""What was acknowledged is there: after a kill at any moment, and with many writers at once."""
+
+import hashlib
+import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from random import Random
+
+import apsw
+
+from tests.stores.builders import add, original, prune, python
+from undrift.stores.sqlite import SqliteStore
+
+WRITER = """
+import hashlib, sys
+from undrift.stores.sqlite import SqliteStore
+from undrift.types import ContextEntry, Decision, Original
+home, cycle = sys.argv[1:]
+store = SqliteStore.open(home)
+for number in range(10_000):
+    ref, content = f"{cycle}-{number}", f"{cycle} {number} " + "words " * (number * 37 % 900)
+    source = ("window", "buffer")[number % 2]
+    entry = ContextEntry(ref, "tool_result", content, 1, number)
+    decisions = [Decision(ref, "pruned", "why", 1, ref)] if number % 3 else []
+    store.commit("s", "add", at_ms=number, originals=[Original(ref, "s", source, entry)], decisions=decisions)
+    print("ACK", ref, hashlib.sha256(content.encode()).hexdigest(), flush=True)
+"""
+
+
+def test_what_was_acknowledged_survives_a_kill_at_any_moment(home: Path):
+    random, acknowledged = Random(11), 0
+    for cycle in range(40):
+        writer = python(WRITER, home, cycle)
+        assert writer.stdout is not None
+        lines = [writer.stdout.readline() for _ in range(random.randrange(20))]
+        time.sleep(random.uniform(0, 0.12 if not lines else 0.006))
+        writer.kill()
+        rest, errors = writer.communicate()
+        assert writer.returncode == -signal.SIGKILL, errors
+        lines += [line for line in rest.splitlines(keepends=True) if line.endswith("\n")]
+        acknowledged += len(lines)
+        with SqliteStore.open(home) as store:
+            decisions = store.decisions("s")
+            for line in lines:
+                _, ref, sha256 = line.split()
+                content = store.original(ref).entry.content
+                assert hashlib.sha256(content.encode()).hexdigest() == sha256
+                assert (ref in decisions) is bool(int(ref.split("-")[1]) % 3)
+            assert store.integrity() == ()
+            numbers = [row.seq for row in store.operations("s")]
+            assert numbers == list(range(1, len(numbers) + 1))
+            assert len(numbers) >= acknowledged
+    assert acknowledged > 200
+
+
+MANY = """
+import sys
+from undrift.stores.sqlite import SqliteStore
+from undrift.types import ContextEntry, Decision, Original
+home, name = sys.argv[1:]
+with SqliteStore.open(home, busy_timeout_ms=60_000) as store:
+    for number in range(50):
+        ref = f"{name}-{number}"
+        one = Original(ref, "s", "window", ContextEntry(ref, "tool_result", f"of {ref}", 1, 0))
+        same = Original("same", "s", "pin", ContextEntry("same", "spec", "the same", 1, 0))
+        print(store.commit("s", "add", at_ms=1, originals=[one, same], decisions=[Decision(ref, "pruned", "why", 1, ref)]))
+"""
+
+
+def test_four_processes_lose_and_double_nothing(home: Path):
+    writers = [
+        python(MANY, home, name) for name in "abcd"
+    ]  # the first one creates the store, under the eyes of the others
+    outcomes = [writer.communicate() for writer in writers]
+    assert [writer.returncode for writer in writers] == [0] * 4, [errors for _, errors in outcomes]
+    numbers = [[int(line) for line in out.split()] for out, _ in outcomes]
+    assert all(mine == sorted(mine) for mine in numbers)
+    assert sorted(number for mine in numbers for number in mine) == list(range(1, 201))
+    with SqliteStore.open(home) as store:
+        names = {f"{name}-{number}" for name in "abcd" for number in range(50)}
+        assert set(store.decisions("s")) == names
+        assert all(store.original(name).entry.content == f"of {name}" for name in names)
+        assert len(store.pins("s")) == 1
+        assert len(store.find("of", limit=500)) == 200
+        assert store.integrity() == ()
+
+
+def test_threads_may_share_a_store_and_open_their_own(home: Path):
+    def write(thread: int) -> list[int]:
+        with SqliteStore.open(home, busy_timeout_ms=60_000) as own:
+            mine = [original(f"{thread}-{number}", session=str(thread)) for number in range(20)]
+            seqs = [own.commit(str(thread), "x", at_ms=1, originals=[one]) for one in mine[:10]]
+            seqs += [shared.commit(str(thread), "x", at_ms=1, originals=[one], decisions=[prune(one)]) for one in mine]
+            assert all(shared.original(one.ref) == one for one in mine)
+        return seqs
+
+    with SqliteStore.open(home, busy_timeout_ms=60_000) as shared, ThreadPoolExecutor(4) as threads:
+        seqs = [seq for mine in threads.map(write, range(4)) for seq in mine]
+        assert sorted(seqs) == list(range(1, 121))
+        assert shared.integrity() == ()
+
+
+def test_the_same_request_from_two_processes_is_stored_once(home: Path):
+    with SqliteStore.open(home) as one, SqliteStore.open(home) as two:
+        for store in (one, two):
+            add(store, original("e", source="buffer"))
+            store.commit("s", "prune", at_ms=1, decisions=[prune(original("e"))])
+        assert one.decisions("s") == two.decisions("s") == {"e": prune(original("e"))}
+        assert one.find("text") == two.find("text")
+        assert len(one.find("text")) == 1
+        assert one.integrity() == two.integrity() == ()
+
+
+def test_the_settings_on_which_durability_stands(home: Path):
+    opened: list[apsw.Connection] = []
+    apsw.connection_hooks.append(opened.append)
+    try:
+        with SqliteStore.open(home):
+            settings = {
+                name: opened[0].pragma(name) for name in ("journal_mode", "synchronous", "foreign_keys", "mmap_size")
+            }
+    finally:
+        apsw.connection_hooks.remove(opened.append)
+    assert settings == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "mmap_size": 0}
+    assert tuple(map(int, apsw.sqlite_lib_version().split("."))) >= (3, 51, 3)
+
+
+def test_the_import_is_light():
+    code = "import sys, undrift.stores.sqlite; print(sorted({'asyncio', 'numpy'} & set(sys.modules)))"
+    out, errors = python(code).communicate()
+    assert out == "[]\n", errors

@@ -1,0 +1,150 @@
+"""A file is brought up to date in whole steps; what is newer, or not ours, is refused and stays as it is."""
+
+import signal
+from pathlib import Path
+
+import apsw
+import pytest
+
+from tests.stores.builders import add, database, original, python, raw
+from undrift.errors import StoreError, StoreVersionError
+from undrift.stores import write
+from undrift.stores.migrations import APPLICATION_ID, MIGRATIONS, identify, migrate, transaction
+from undrift.stores.rows import operation_row, original_row
+from undrift.stores.sqlite import SqliteStore
+
+NEWEST = len(MIGRATIONS)
+
+
+def new_file(home: Path) -> apsw.Connection:
+    home.mkdir(mode=0o700)
+    return apsw.Connection(str(database(home)))
+
+
+def tables(connection: apsw.Connection) -> set[object]:
+    return {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
+
+
+def test_a_new_store_has_the_newest_version_and_our_mark(home: Path):
+    SqliteStore.open(home).close()
+    connection = raw(home)
+    assert (connection.pragma("user_version"), connection.pragma("application_id")) == (NEWEST, APPLICATION_ID)
+    connection.close()
+    assert database(home).read_bytes()[68:72] == b"undr"
+
+
+def test_a_store_of_version_1_is_brought_up_to_date(home: Path):
+    connection = new_file(home)
+    migrate(connection, MIGRATIONS[:1])
+    assert "search" not in tables(connection)
+    kept = original("e", "the quick fox")
+    with transaction(connection):
+        connection.execute("CREATE TEMP TABLE search(rowid INTEGER, session, text)")
+        connection.execute("CREATE TEMP VIEW searchable AS SELECT 1 AS number, 2 AS session, 3 AS text WHERE 0")
+        write.write(connection, operation_row("s", "add", 1, None), [original_row(kept)], [])
+    connection.close()
+    with SqliteStore.open(home) as store:
+        assert store.original(kept.ref) == kept
+        assert [hit.entry_id for hit in store.find("fox")] == ["e"]
+        assert store.integrity() == ()
+    assert raw(home).pragma("user_version") == NEWEST
+
+
+def test_a_step_that_fails_leaves_the_version_before_it(home: Path):
+    def fails(connection: apsw.Connection) -> None:
+        connection.execute("CREATE TABLE half(x)")
+        connection.execute("DELETE FROM operations")
+        raise ZeroDivisionError
+
+    with SqliteStore.open(home) as store:
+        add(store, original("e"))
+    connection = raw(home)
+    with pytest.raises(ZeroDivisionError):
+        migrate(connection, (*MIGRATIONS, fails))
+    assert not connection.in_transaction
+    assert identify(connection) == NEWEST
+    assert "half" not in tables(connection)
+    connection.close()
+    with SqliteStore.open(home) as store:
+        assert store.original(original("e").ref) == original("e")
+        assert store.integrity() == ()
+
+
+KILLED = """
+import os, signal, sys
+import apsw
+from undrift.stores.migrations import MIGRATIONS, migrate
+
+def dies(connection):
+    connection.execute("CREATE TABLE half(x)")
+    connection.executemany("INSERT INTO half VALUES(?)", [(b"x" * 1000,) for _ in range(5000)])  # spills to disk
+    connection.execute("DELETE FROM operations")
+    connection.cache_flush()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+connection = apsw.Connection(sys.argv[1])
+migrate(connection, (*MIGRATIONS, dies))
+"""
+
+
+def test_a_step_that_is_killed_leaves_the_version_before_it(home: Path):
+    with SqliteStore.open(home) as store:
+        add(store, original("e"))
+    killed = python(KILLED, database(home))
+    _, errors = killed.communicate()
+    assert killed.returncode == -signal.SIGKILL, errors
+    assert (
+        database(home).with_name("undrift.db-wal").stat().st_size > 1_000_000
+    )  # it did write, and that is what is taken back
+    with SqliteStore.open(home) as store:
+        assert store.original(original("e").ref) == original("e")
+        assert store.integrity() == ()
+    connection = raw(home)
+    assert identify(connection) == NEWEST
+    assert "half" not in tables(connection)
+    connection.close()
+
+
+def test_each_step_is_a_transaction_of_its_own(home: Path):
+    seen = []
+
+    def looks(connection: apsw.Connection) -> None:
+        seen.append((connection.in_transaction, connection.pragma("user_version")))
+
+    connection = new_file(home)
+    migrate(connection, (looks, looks, looks))
+    migrate(connection, (looks, looks, looks))
+    assert seen == [(True, 0), (True, 1), (True, 2)]
+    connection.close()
+
+
+@pytest.mark.parametrize("create", [True, False])
+def test_a_newer_file_is_refused_and_never_touched(home: Path, create: bool):
+    SqliteStore.open(home).close()
+    connection = raw(home)
+    connection.pragma("user_version", 7_000)
+    connection.close()
+    before = database(home).read_bytes()
+    with pytest.raises(StoreVersionError, match=rf"version 7000.*version {NEWEST};") as raised:
+        SqliteStore.open(home, create=create)
+    assert str(database(home)) in str(raised.value)
+    assert database(home).read_bytes() == before
+
+
+@pytest.mark.parametrize("sql", ["CREATE TABLE mine(x)", "PRAGMA user_version = 3", "PRAGMA application_id = 5"])
+def test_a_file_of_another_program_is_refused_and_never_touched(home: Path, sql: str):
+    connection = new_file(home)
+    connection.execute(sql)
+    connection.close()
+    before = database(home).read_bytes()
+    with pytest.raises(StoreError, match="another program"):
+        SqliteStore.open(home)
+    assert database(home).read_bytes() == before
+
+
+def test_an_empty_file_is_a_creation_that_was_cut_short(home: Path):
+    home.mkdir()
+    database(home).touch(0o600)
+    with SqliteStore.open(home) as store:
+        add(store, original("e"))
+        assert store.integrity() == ()

@@ -1,0 +1,80 @@
+"""Killed at any moment: what a window had let go by then is on disk."""
+
+import hashlib
+import signal
+import subprocess
+import time
+from pathlib import Path
+from random import Random
+
+from tests.builders import body, opened, rounds, user
+from tests.stores.builders import python
+from undrift.stores.sqlite import SqliteStore
+
+CYCLES = 40
+
+CLIENT = """
+import hashlib, sys
+from pathlib import Path
+from tests.builders import body, opened, rounds, user
+home, count = Path(sys.argv[1]), int(sys.argv[2])
+messages = [user("hello"), *rounds(count, characters=2_000)]
+known = set()
+with opened(home, budget_tokens=5_000) as session:
+    for number in range(count, 100_000):
+        messages += rounds(1, first=number, characters=2_000)
+        for action in session.prepare(body(*messages)).actions:
+            if action.ref not in known:
+                known.add(action.ref)
+                print("ACK", action.ref, hashlib.sha256(session.recall(action.ref).encode()).hexdigest(), flush=True)
+        print("TURN", number + 1, flush=True)
+"""
+
+
+def killed_after(client: subprocess.Popen[str], *, first_line: bool, delay_s: float) -> list[str]:
+    """Return the whole lines of a client that is killed a moment after its first line, or as it starts."""
+    with client:
+        assert client.stdout is not None
+        assert client.stderr is not None
+        said = client.stdout.readline() if first_line else ""
+        time.sleep(delay_s)
+        client.kill()
+        said += client.stdout.read()  # not communicate(), which passes over what readline has read ahead
+        errors = client.stderr.read()
+    assert client.returncode == -signal.SIGKILL, errors
+    return [line for line in said.splitlines(keepends=True) if line.endswith("\n")]
+
+
+def test_no_original_that_a_window_let_go_is_lost_to_a_kill_at_any_moment(tmp_path: Path):
+    random, rounds_done, in_the_midst = Random(7), 0, 0
+    acknowledged: dict[str, str] = {}
+    for _ in range(CYCLES):
+        wait = random.random() < 0.9
+        client = python(CLIENT, tmp_path, rounds_done)
+        lines = killed_after(client, first_line=wait, delay_s=random.uniform(0, 0.04 if wait else 0.3))
+        in_the_midst += bool(lines) and not lines[-1].startswith("TURN")
+        for line in lines:
+            kind, *fields = line.split()
+            if kind == "TURN":
+                rounds_done = int(fields[0])
+            else:
+                assert acknowledged.setdefault(fields[0], fields[1]) == fields[1]
+        check(tmp_path, acknowledged)
+    assert len(acknowledged) > 100
+    assert in_the_midst > 0
+    window_is_the_same_after_all(tmp_path, rounds_done, acknowledged)
+
+
+def check(home: Path, acknowledged: dict[str, str]) -> None:
+    with SqliteStore.open(home) as store:
+        assert store.integrity() == ()
+        for ref, sha256 in acknowledged.items():
+            assert hashlib.sha256(store.original(ref).entry.content.encode()).hexdigest() == sha256
+
+
+def window_is_the_same_after_all(home: Path, rounds_done: int, acknowledged: dict[str, str]) -> None:
+    messages = [user("hello"), *rounds(rounds_done, characters=2_000)]
+    with opened(home, budget_tokens=5_000) as session:
+        prepared = session.prepare(body(*messages))
+        assert prepared.tokens_after <= 5_000
+        assert {action.ref for action in prepared.actions} >= set(acknowledged)
