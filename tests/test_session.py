@@ -395,3 +395,17 @@ def test_an_answer_with_thinking_begins_with_it_and_does_not_end_with_it(tmp_pat
             if message["role"] == "assistant" and "thinking" in kinds:
                 assert kinds[0] == "thinking", (budget, kinds)
                 assert kinds[-1] != "thinking", (budget, kinds)
+
+
+def test_where_neighbours_become_one_answer_its_thinking_does_not_come_last(tmp_path):
+    huge = "x" * 8_000
+    messages = [
+        user("hello"),
+        *[assistant(thinking("a"), "words", call("c1")), user(result("c1", huge))],
+        *[assistant(thinking("b"), call("c2")), user(result("c2", huge), "go on")],
+        *[assistant(call("c3")), user(result("c3", "ok"))],
+    ]
+    out = sent(opened(tmp_path, budget_tokens=1_000, keep_tool_results=1).prepare(body(*messages)))
+    (answer, _) = [parts(message) for message in merged(out) if message["role"] == "assistant"]
+    assert answer[0]["type"] == "thinking"
+    assert answer[-1]["type"] == "text"

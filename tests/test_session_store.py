@@ -354,6 +354,17 @@ def test_a_higher_usage_lets_entries_leave_earlier(tmp_path):
     assert prepared.tokens_after <= 2 * counted
 
 
+def test_a_restart_after_a_reported_usage_sends_the_same_bytes(tmp_path):
+    """Otherwise the new process, not knowing the usage, would let entries leave that need not."""
+    messages = [user("hello"), *rounds(60)]
+    with opened(tmp_path, budget_tokens=3_000, token_counter="estimate") as session:
+        before = session.prepare(body(*messages[:81]))
+        session.record({"usage": {"input_tokens": before.tokens_after // 3}})
+        last = session.prepare(body(*messages))
+    with opened(tmp_path, budget_tokens=3_000, token_counter="estimate") as session:
+        assert session.prepare(body(*messages)).body == last.body
+
+
 def test_characters_over_four_are_never_scaled(tmp_path):
     session = opened(tmp_path)
     given = body(user("x" * 400))

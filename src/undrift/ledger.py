@@ -18,6 +18,9 @@ from undrift.types import ContextEntry, Decision, Original
 __all__ = ["Ledger", "Tentative", "masked_original"]
 
 
+_CALIBRATION_STEP = 0.02  # a smaller change of the ratio is not worth a write
+
+
 class Ledger:
     """What a session has decided, and its pins.
 
@@ -33,6 +36,7 @@ class Ledger:
         self._mask_secrets = mask_secrets
         self._seq = store.last_seq(session_id)
         self.decisions = Decisions(session_id, store.decisions(session_id).values(), store.pins(session_id))
+        self.calibrations = self._calibrations()
 
     def tentative(self) -> "Tentative":
         """Open a set of decisions that are in force at once, and taken back unless they are written."""
@@ -68,6 +72,23 @@ class Ledger:
             self.decisions.pins[ref] = pin.entry
         return ref
 
+    def calibrate(self, model: str, ratio: float, *, at_ms: int) -> None:
+        """Write how many tokens the provider counts for each that is counted here; small changes are let pass.
+
+        The ratio in force is always the one on disk, so that a restart decides as the running session would.
+
+        Raises:
+            StoreError: Nothing was written; the former ratio stays in force.
+        """
+        if abs(ratio / self.calibrations.get(model, 1.0) - 1) > _CALIBRATION_STEP:
+            payload = {"model": model, "ratio": round(ratio, 3)}
+            self._store.commit(self._session_id, "calibrate", at_ms=at_ms, payload=payload)
+            self.calibrations[model] = round(ratio, 3)
+
+    def _calibrations(self) -> dict[str, float]:
+        made = [op.payload for op in self._store.operations(self._session_id) if op.kind == "calibrate" and op.payload]
+        return {payload["model"]: payload["ratio"] for payload in made}
+
     def follow(self) -> None:
         """Take in what another process has decided or pinned for this session since.
 
@@ -90,6 +111,7 @@ class Ledger:
         self.decisions.pins.update(pins)
         if news:
             self.decisions.add(news)
+        self.calibrations = self._calibrations()
         self._seq = seq
         return bool(news)
 

@@ -22,7 +22,7 @@ class Request:
 
     def __init__(self, body: Any) -> None:
         self._body = body
-        if isinstance(body, (bytes, bytearray, memoryview)):
+        if isinstance(body, (bytes, bytearray)):
             self.fields, self.given = raw.split(bytes(body))
             self.raws = [bytes(message) for message in self.given]
             self._is_bytes = True
@@ -61,7 +61,7 @@ class Request:
 
     def with_messages(self, messages: Sequence[Any]) -> Any:
         if self._is_bytes:
-            return raw.join(self.fields, messages)
+            return type(self._body)(raw.join(self.fields, messages))
         return {**self._body, "messages": list(messages)}
 
 

@@ -66,7 +66,6 @@ class Session:
         self._conversations: list[Conversation] = []
         self._fixed: tuple[Any, int] = (None, 0)
         self._counters: dict[float, Callable[[str], int]] = {}
-        self._calibrations: dict[str, float] = {}  # what the provider counted per token that was counted here
         self._last: tuple[str, int] | None = None
         self._is_over = False
 
@@ -137,7 +136,7 @@ class Session:
         conversation = self._conversation(request, count)
         conversation.follow(request.raws, request.load, now_ms)
         fixed = self._fixed_tokens(request, count)
-        calibration = self._calibrations.get(model.name, 1.0)
+        calibration = self._ledger.calibrations.get(model.name, 1.0)
         budget = self.settings.budget_for(model.window_tokens)
         bound = model.binds_thinking and conversation.has_signed_thinking()
         turn = _Turn(conversation, request, fixed, int(budget / calibration), count, bound)
@@ -175,9 +174,9 @@ class Session:
         counts = [n for name in names if type(n := usage.get(name)) is int and 0 <= n < 2**53]
         model, counted = self._last
         if counted:
-            calibration = sum(counts) / counted
-            if _CALIBRATION_RANGE[0] <= calibration <= _CALIBRATION_RANGE[1]:
-                self._calibrations[model] = calibration
+            ratio = sum(counts) / counted
+            if _CALIBRATION_RANGE[0] <= ratio <= _CALIBRATION_RANGE[1]:
+                self._calibrate(model, ratio)
 
     def pin(self, type: EntryType, text: str) -> str:
         """Pin a text: it stands in every window from now on, byte-identical. Return its reference.
@@ -215,6 +214,8 @@ class Session:
 
     def original(self, ref: str) -> Original:
         """Return what left with all that is known of it; see `recall`."""
+        if (decision := self._ledger.decisions.by_entry.get(ref)) is not None:
+            ref = decision.ref
         by_ref = len(ref) == len(ref_of("", ""))
         found = self._store.original(ref) if by_ref else self._store.by_entry(self.id, ref)
         if found.session_id != self.id:
@@ -322,6 +323,12 @@ class Session:
             return found[0]
         conversation.checked = True
         return ""
+
+    def _calibrate(self, model: str, ratio: float) -> None:
+        try:
+            self._ledger.calibrate(model, ratio, at_ms=self._now_ms)
+        except StoreError as error:
+            _log.error("session %s: the usage could not be stored, the counts stay as they were: %s", self.id, error)
 
     def _follow_others(self) -> list[str]:
         """Take in what other processes have decided; return the warning when the store cannot be read."""

@@ -1,6 +1,7 @@
 """What was acknowledged is there: after a kill at any moment, and with many writers at once."""
 
 import hashlib
+import os
 import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -31,14 +32,17 @@ for number in range(10_000):
 def test_what_was_acknowledged_survives_a_kill_at_any_moment(home: Path):
     random, acknowledged = Random(11), 0
     for cycle in range(40):
-        writer = python(WRITER, home, cycle)
-        assert writer.stdout is not None
-        lines = [writer.stdout.readline() for _ in range(random.randrange(20))]
-        time.sleep(random.uniform(0, 0.12 if not lines else 0.006))
-        writer.kill()
-        rest, errors = writer.communicate()
-        assert writer.returncode == -signal.SIGKILL, errors
-        lines += [line for line in rest.splitlines(keepends=True) if line.endswith("\n")]
+        with python(WRITER, home, cycle) as writer:
+            assert writer.stdout is not None
+            wanted, said = random.randrange(20), b""
+            while said.count(b"\n") < wanted and (more := os.read(writer.stdout.fileno(), 65_536)):
+                said += more
+            time.sleep(random.uniform(0, 0.12 if not said else 0.006))
+            writer.kill()
+            while more := os.read(writer.stdout.fileno(), 65_536):  # the pipe itself: nothing is read ahead of us
+                said += more
+            assert writer.wait() == -signal.SIGKILL
+        lines = [line for line in said.decode().splitlines(keepends=True) if line.endswith("\n")]
         acknowledged += len(lines)
         with SqliteStore.open(home) as store:
             decisions = store.decisions("s")

@@ -20,8 +20,11 @@ __all__ = [
     "NeedKind",
     "Needs",
     "RARE_MENTIONS",
+    "Reference",
     "Survival",
     "SurvivalCount",
+    "plain_lines",
+    "references_in",
 ]
 
 AGE_MESSAGES = 20
@@ -32,7 +35,7 @@ RARE_MENTIONS = 6
 
 NeedKind = Literal["identifier", "line"]
 
-_Reference = tuple[NeedKind, str]
+Reference = tuple[NeedKind, str]
 
 _ROLES = ("user", "assistant", "system")
 _KINDS = ("text", "thinking", "call", "result")
@@ -123,9 +126,9 @@ class Needs:
         self._entries: tuple[ContextEntry, ...] = tuple(entries)
         self._messages: list[int] = []
         self._by_message: dict[int, tuple[Need, ...]] = {}
-        self._holders: dict[tuple[int, _Reference], tuple[str, ...]] = {}
+        self._holders: dict[tuple[int, Reference], tuple[str, ...]] = {}
         _check(self._entries)
-        seen: dict[_Reference, _Mentions] = {}
+        seen: dict[Reference, _Mentions] = {}
         start = 0
         while start < len(self._entries):
             message = _message(self._entries[start])
@@ -153,12 +156,12 @@ class Needs:
         """Give the texts before a message that mention one of its needs; at most `RARE_MENTIONS`."""
         return self._holders[message, (need.kind, need.text)]
 
-    def _read(self, message: int, indices: range, seen: dict[_Reference, _Mentions]) -> None:
+    def _read(self, message: int, indices: range, seen: dict[Reference, _Mentions]) -> None:
         """Find what one message needs, then learn what it mentions."""
         mentioned = [
-            (index, _references(self._entries[index].content)) for index in indices if _is_read(self._entries[index])
+            (index, references_in(self._entries[index].content)) for index in indices if _is_read(self._entries[index])
         ]
-        needs: dict[_Reference, Need] = {}
+        needs: dict[Reference, Need] = {}
         for index, references in mentioned:
             if _field(self._entries[index], "role") != "assistant" or _field(self._entries[index], "kind") == "result":
                 continue
@@ -250,21 +253,21 @@ class Survival:
             self._next += 1
             if _is_read(entry) and entry.content not in self._texts:
                 self._texts.add(entry.content)
-                self._lines.update(_plain_lines(entry.content))
+                self._lines.update(plain_lines(entry.content))
 
 
 class _Foreign:
     """A text of a window that did not stand in the history as a whole: what it mentions, and in which lines."""
 
-    __slots__ = ("_lines", "_references")
+    __slots__ = ("_lines", "references_in")
 
     def __init__(self, text: str) -> None:
-        self._references = _references(text)
-        self._lines = tuple(_plain_lines(text))
+        self.references_in = references_in(text)
+        self._lines = tuple(plain_lines(text))
 
     def holds(self, need: Need, history_lines: set[str]) -> bool:
         """Say whether a line that stood in the history brings the need."""
-        return (need.kind, need.text) in self._references and any(
+        return (need.kind, need.text) in self.references_in and any(
             need.text in line and line in history_lines for line in self._lines
         )
 
@@ -302,18 +305,18 @@ def _is_environment(entry: ContextEntry) -> bool:
     return kind == "result" or (kind == "text" and _field(entry, "role") == "user")
 
 
-def _references(text: str) -> frozenset[_Reference]:
+def references_in(text: str) -> frozenset[Reference]:
     """Give every identifier and line of code of a text."""
-    found: set[_Reference] = set()
+    found: set[Reference] = set()
     for match in _NAME.finditer(text):
         name = match.group().strip(_NAME_EDGE)
         if len(name) >= _NAME_MIN_CHARACTERS and _MIXED.search(name):
             found.add(("identifier", name))
-    found.update(("line", line) for line in _plain_lines(text) if len(line) in _LINE_CHARACTERS)
+    found.update(("line", line) for line in plain_lines(text) if len(line) in _LINE_CHARACTERS)
     return frozenset(found)
 
 
-def _plain_lines(text: str) -> Iterator[str]:
+def plain_lines(text: str) -> Iterator[str]:
     """Give every line without a listing's number gutter and outer space; the escapes of JSON are undone."""
     plain = text.replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
     for line in plain.split("\n"):

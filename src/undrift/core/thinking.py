@@ -1,7 +1,7 @@
 """What may stay of an assistant's thinking. Pure.
 
 The provider merges neighbouring messages of one role, and demands of an answer that has thinking that it begins with it
-(WIRE A9); an answer of thinking alone says nothing. So all thinking of a message is one unit, and what pruning leaves
+(WIRE A9); an answer that ends with thinking leads nowhere. So all thinking of a message is one unit, and what pruning leaves
 is settled here.
 """
 
@@ -41,13 +41,16 @@ def unsettled(
     """
     leave: set[str] = set()
     for answer in _answers([e for e in entries if e.id not in gone_ids]):
-        thinking = [e for e in answer if is_thinking(e)]
         before = list(takewhile(lambda e: not is_thinking(e), answer))
-        if not thinking or (not before and len(thinking) < len(answer)):
-            continue
-        free = [e for e in thinking if not is_protected(e)]
+        if len(before) == len(answer):
+            continue  # no thinking
         words = [e for e in before if not is_protected(e) and e.pair_id is None]
-        leave.update(e.id for e in (words if len(words) == len(before) and before else free))
+        if before and len(words) == len(before):
+            leave.update(e.id for e in words)
+        elif before:
+            leave.update(e.id for e in answer if is_thinking(e) and not is_protected(e))
+        ends = {key_of(e) for e in takewhile(is_thinking, reversed(answer)) if not is_protected(e)}
+        leave.update(e.id for e in answer if key_of(e) in ends)
     return leave
 
 
