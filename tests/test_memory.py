@@ -225,3 +225,16 @@ def test_whatever_comes_nothing_is_lost_and_a_restart_changes_nothing(tmp_path_f
         assert all(memory.recall(one.id) == one.content for one in added)
     with manager(home, budget_tokens=budget) as memory:
         assert memory.entries == held
+
+
+def test_a_clock_that_steps_back_makes_no_new_observation_old(tmp_path):
+    """R12: order unchanged by a clock jump; before and after a restart."""
+    with manager(tmp_path) as memory:
+        for number, at in enumerate([5_000, 6_000, 7_000, 100, 200, 300, 400, 500]):
+            memory.add_entry(entry(f"r{number}", 150, type="tool_result", at=at))
+        left = [f"r{number}" for number in range(8) if f"r{number}" not in ids(memory.entries)]
+        assert left == [f"r{number}" for number in range(len(left))], "the oldest left"
+        assert ids(memory.entries)[-5:] == ["r3", "r4", "r5", "r6", "r7"]
+        before = memory.entries
+    with manager(tmp_path) as memory:
+        assert memory.entries == before

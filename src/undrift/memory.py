@@ -118,8 +118,9 @@ class TieredMemoryManager:
         self._window = Window(keep_tool_results=keep)
         self._superseded: tuple[str, ...] = ()  # older versions of a document that could not be written as gone yet
         self._is_over = False
+        self._clock_ms = 0
         for entry in known:
-            self._supersede(self._window.add(entry))
+            self._supersede(self._take_in(entry))
 
     def __enter__(self) -> Self:
         return self
@@ -164,7 +165,7 @@ class TieredMemoryManager:
         entry = replace(entry, seq=self._seq)  # insertion decides ties, whatever the caller counts (A0-2)
         self.refresher.keep(entry)
         late = self._supersede(self._window.remove(self._superseded))
-        return (*late, *self._supersede(self._window.add(entry)), *self._prune())
+        return (*late, *self._supersede(self._take_in(entry)), *self._prune())
 
     def recall(self, entry_id: str) -> str:
         """Return the content of any entry that the session ever held, as it was stored.
@@ -193,6 +194,11 @@ class TieredMemoryManager:
         if removed and pruned.oversize_ids:
             _log.warning("too large to fit even alone: %s", named(pruned.oversize_ids))
         return removed
+
+    def _take_in(self, entry: ContextEntry) -> Pruned:
+        """Add to the window; the session's clock never runs backwards, so that what comes later counts as newer."""
+        self._clock_ms = max(self._clock_ms, entry.timestamp)
+        return self._window.add(entry, at_ms=self._clock_ms)
 
     def _supersede(self, pruned: Pruned) -> tuple[ContextEntry, ...]:
         """Let go of older versions of a pinned document, now or at the next entry (A2-9, A2-5)."""

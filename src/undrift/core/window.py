@@ -78,12 +78,17 @@ class Window:
     def __len__(self) -> int:
         return len(self._entries)
 
-    def add(self, entry: ContextEntry) -> Pruned:
-        """Take in `entry`; return the older version of its slot, which leaves at once (A2-9), or nothing."""
+    def add(self, entry: ContextEntry, *, at_ms: int | None = None) -> Pruned:
+        """Take in an entry; return the older version of its slot, which leaves at once (A2-9), or nothing.
+
+        Args:
+            entry: Its id must be new to the window.
+            at_ms: When it counts as made; default its timestamp.
+        """
         if entry.id in self._entries:
             raise WindowError(f"entry id {entry.id!r} is already in the window; pinning and recall go by id")
         self._number += 1
-        order = (entry.timestamp, entry.seq, self._number)
+        order = (entry.timestamp if at_ms is None else at_ms, entry.seq, self._number)
         self._entries[entry.id] = entry
         group = self._groups.setdefault(unit_key(entry), _Group(unit_key(entry)))
         group.members[entry.id] = order
