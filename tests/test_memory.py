@@ -231,7 +231,7 @@ def test_a_clock_that_steps_back_makes_no_new_observation_old(tmp_path):
     """R12: order unchanged by a clock jump; before and after a restart."""
     with manager(tmp_path) as memory:
         for number, at in enumerate([5_000, 6_000, 7_000, 100, 200, 300, 400, 500]):
-            memory.add_entry(entry(f"r{number}", 150, type="tool_result", at=at))
+            memory.add_entry(entry(f"r{number}", 150, "tool_result", at))
         left = [f"r{number}" for number in range(8) if f"r{number}" not in ids(memory.entries)]
         assert left == [f"r{number}" for number in range(len(left))], "the oldest left"
         assert ids(memory.entries)[-5:] == ["r3", "r4", "r5", "r6", "r7"]
