@@ -6,6 +6,8 @@ VENV := .venv
 PY := $(VENV)/bin/python
 BENCH_PY := $(VENV)/bench/bin/python
 DEMO_BUDGET ?= 60000
+CLAUDE_CODE ?= 2.1.330
+CODEX ?= 0.169.0
 
 PIP_INSTALL := -m pip install --quiet --no-input --disable-pip-version-check
 LOCKED := $(PIP_INSTALL) --require-hashes
@@ -27,7 +29,7 @@ unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all demo setup fmt check test build bench lock clean help
+.PHONY: all demo setup fmt check test build bench clients lock clean help
 
 all: check test  ## check and test (what `make` alone does)
 
@@ -66,6 +68,11 @@ build: $(SELF) $(DEV)  ## wheel and source archive into dist/, then try the whee
 
 bench: $(BENCH)  ## measure the engine, beside langchain_core's trim_messages
 	$(BENCH_PY) -m bench.run
+
+clients: $(SELF) $(DEV)  ## the real Claude Code and Codex (from npm, into build/) with our hooks, against a scripted provider
+	npm install --no-audit --no-fund --loglevel=error --prefix build/clients/claude @anthropic-ai/claude-code@$(CLAUDE_CODE)
+	npm install --no-audit --no-fund --loglevel=error --prefix build/clients/codex @openai/codex@$(CODEX)
+	$(PY) -m pytest tests/clients/real_clients.py
 
 lock: $(LOCK)  ## write requirements/*.txt anew (UPGRADE=1 takes the newest releases)
 	$(VENV)/lock/bin/python requirements/lock.py $(if $(UPGRADE),--upgrade)

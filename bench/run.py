@@ -1,17 +1,18 @@
-"""Measure everything: ``python -m bench.run [window] [prepare] [start]``; the reports go to build/ and to the terminal."""
+"""Measure everything: ``python -m bench.run [window] [prepare] [start] [hook]``; the reports go to build/ and to the terminal."""
 
 import argparse
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from bench import prepare, start, window
+from bench import hook, prepare, start, window
 from bench.figures import Report
 
 __all__ = ["main"]
 
 FOLDER = Path(__file__).parents[1] / "build"
 PARTS: dict[str, Callable[[], Report]] = {
+    "hook": hook.measure,
     "start": start.measure,
     "prepare": prepare.measure,
     "window": window.measure,

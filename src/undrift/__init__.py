@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     )
     from undrift.memory import MemoryRefresher, TieredMemoryManager
     from undrift.pruner import ContextPruner
+    from undrift.restoring import Restored, restore
     from undrift.session import Session
     from undrift.settings import PRUNE_THRESHOLD, TERMINAL_OBSERVATION_WINDOW, Settings
     from undrift.types import PINNED_TYPES, Action, ContextEntry, Decision, EntryType, Original, Prepared
@@ -42,6 +43,7 @@ __all__ = [
     "PRUNE_THRESHOLD",
     "Prepared",
     "RecallError",
+    "Restored",
     "Session",
     "Settings",
     "SettingsError",
@@ -57,6 +59,7 @@ __all__ = [
     "WindowError",
     "WireError",
     "__version__",
+    "restore",
     "token_count",
 ]
 
@@ -80,6 +83,7 @@ _ROOMS = {
     ),
     "undrift.memory": ("MemoryRefresher", "TieredMemoryManager"),
     "undrift.pruner": ("ContextPruner",),
+    "undrift.restoring": ("Restored", "restore"),
     "undrift.session": ("Session",),
     "undrift.settings": ("PRUNE_THRESHOLD", "Settings", "TERMINAL_OBSERVATION_WINDOW"),
     "undrift.types": ("Action", "ContextEntry", "Decision", "EntryType", "Original", "PINNED_TYPES", "Prepared"),

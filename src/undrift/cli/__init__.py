@@ -12,9 +12,14 @@ from undrift.cli.group import Group
 __all__ = ["main"]
 
 _ROOMS = {
+    "autopsy": ("undrift.cli.autopsy", "Show what the compactions of recorded sessions threw away."),
+    "restore": ("undrift.cli.restore", "Print what to give an agent back after its context was compacted."),
+    "install": ("undrift.cli.install", "Put undrift's hooks into a client's settings; shows the difference first."),
+    "uninstall": ("undrift.cli.install", "Take undrift's hooks out of a client's settings."),
     "replay": ("undrift.cli.replay", "Run recorded agent sessions through the engine; say what left and why."),
     "recall": ("undrift.cli.recall", "Print the original of what left a window, as it was stored."),
     "why": ("undrift.cli.why", "Explain why an entry left the window, by its reference or id."),
+    "hook": ("undrift.cli.hook", "Answer a client's hook: JSON on stdin, JSON on stdout."),
 }
 
 
@@ -25,6 +30,6 @@ _ROOMS = {
 )
 @click.version_option(__version__, prog_name="undrift", message="%(prog)s %(version)s")
 def main() -> None:
-    """Keeps a long agent session on course: decides what leaves its context window, keeps every original, explains
-    every cut. Start with: undrift replay
+    """Keeps a long agent session on course: shows what compactions threw away and gives it back; decides what leaves a
+    context window, keeps every original, explains every cut. Start with: undrift autopsy
     """

@@ -1,0 +1,164 @@
+"""``undrift autopsy``: what the compactions of recorded sessions threw away."""
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import click
+
+from undrift.cli.autopsy_json import as_json as shown_as_json
+from undrift.cli.show import count, echo_json, safe
+from undrift.errors import TranscriptError
+from undrift.models import Model, read_models
+from undrift.postmortem import Postmortem, SubAgentSession, counted_once, examine, names_a_compaction, totals
+from undrift.recordings import own_sessions
+from undrift.settings import Settings
+from undrift.transcripts import FORMATS
+
+__all__ = ["autopsy_command"]
+
+_Show = Callable[[int, Path], None]
+
+
+@click.command("autopsy")
+@click.argument("files", nargs=-1, metavar="[FILE]...", type=click.Path(path_type=Path))
+@click.option(
+    "--budget",
+    type=click.IntRange(min=1),
+    default=5_000,
+    show_default=True,
+    metavar="N",
+    help="Tokens of what undrift restore would have given back at each compaction.",
+)
+@click.option("--format", "format_", type=click.Choice(tuple(FORMATS)), help="Of FILE, where it cannot be detected.")
+@click.option("--html", "out", metavar="OUT", type=click.Path(path_type=Path), help="Write a page with timelines.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    metavar="K",
+    help="Without FILE: how many of your own sessions with a compaction, the newest first.",
+)
+@click.option("--claude-home", envvar="CLAUDE_CONFIG_DIR", type=click.Path(path_type=Path), hidden=True)
+@click.option("--codex-home", envvar="CODEX_HOME", type=click.Path(path_type=Path), hidden=True)
+def autopsy_command(
+    files: tuple[Path, ...],
+    budget: int,
+    format_: str | None,
+    out: Path | None,
+    as_json: bool,
+    limit: int,
+    claude_home: Path | None,
+    codex_home: Path | None,
+) -> None:
+    """Show what the compactions of recorded sessions threw away.
+
+    For each compaction: what the agent used afterwards of what it had known, what the client's own summary held of it,
+    what undrift restore would have held, what the agent fetched again and how soon, and which of your rules nothing
+    mentioned again. FILE is a session of Claude Code or Codex: one gives its whole story, several a table. Without FILE
+    your own newest sessions with a compaction are taken. They are only read.
+    """
+    if out is not None:
+        from undrift.report import check_target
+
+        check_target(out, files)
+    settings = Settings.from_environment()
+    own = () if files else _own(claude_home, codex_home)
+    batch = _Batch(budget, format_ if files else None, read_models(settings.models_file), quiet=as_json)
+    batch.run(files or own, wanted=None if files else limit)
+    found = tuple(counted_once(batch.found))
+    if as_json:
+        sums = totals(found)
+        failed = [{"path": str(path), "error": message} for path, message in batch.failed]
+        more = {} if files else {"found": len(own)}
+        echo_json(shown_as_json(found, sums) | {"failed": failed, "sub_agents": batch.sub_agents, **more})
+    elif found:
+        from undrift.cli import autopsy_text
+
+        if len(files) == 1:
+            autopsy_text.show_one(found[0])
+        else:
+            autopsy_text.show_several(found, totals(found))
+    _report(batch, files, own)
+    if out is not None and found:
+        from undrift.report import write_page
+
+        write_page(out, found, totals(found), sources=[Path(one.path) for one in found])
+        if not as_json:
+            click.echo(f"written: {safe(str(out))}", err=True)
+    if (batch.failed and files) or ((batch.failed or files) and not found):
+        sys.exit(1)
+
+
+def _report(batch: "_Batch", files: Sequence[Path], own: Sequence[Path]) -> None:
+    """Say on stderr what could not be examined, or that there was nothing to examine."""
+    for _, message in batch.failed:
+        click.echo(f"undrift: {safe(message)}", err=True)
+    if batch.sub_agents:
+        click.echo(f"{count(batch.sub_agents, 'session')} of sub-agents not counted", err=True)
+    if not files and not batch.found and not batch.failed:
+        click.echo(f"none of your {count(len(own), 'session')} was ever compacted: nothing was thrown away", err=True)
+
+
+def _own(claude_home: Path | None, codex_home: Path | None) -> tuple[Path, ...]:
+    """The user's own sessions; none is an error that says where they were looked for."""
+    try:
+        claude = claude_home or Path.home() / ".claude"
+        codex = codex_home or Path.home() / ".codex"
+    except RuntimeError as error:
+        raise TranscriptError("your home folder is not known; name a file: undrift autopsy FILE") from error
+    found = own_sessions(claude, codex)
+    if not found:
+        places = f"{claude / 'projects'} and {codex / 'sessions'}"
+        raise TranscriptError(f"no recorded session in {places}; name a file: undrift autopsy FILE")
+    return found
+
+
+@dataclass(slots=True)
+class _Batch:
+    """Files, examined one after the other; one that cannot be read does not stop the others."""
+
+    budget_tokens: int
+    format: str | None
+    models: Sequence[Model]
+    quiet: bool
+    found: list[Postmortem] = field(default_factory=list)
+    failed: list[tuple[Path, str]] = field(default_factory=list)
+    sub_agents: int = 0
+
+    def run(self, files: Sequence[Path], *, wanted: int | None) -> None:
+        """Examine all files, or those with a compaction until there are `wanted` of them."""
+        with _progress(self.quiet, len(files)) as show:
+            for number, path in enumerate(files):
+                if len(self.found) == wanted:
+                    break
+                show(number, path)
+                if wanted is None or names_a_compaction(path):
+                    self._examine(path, keep_all=wanted is None)
+
+    def _examine(self, path: Path, *, keep_all: bool) -> None:
+        try:
+            one = examine(path, budget_tokens=self.budget_tokens, format=self.format, models=self.models)
+        except SubAgentSession:
+            self.sub_agents += 1
+        except TranscriptError as error:
+            self.failed.append((path, str(error)))
+        else:
+            if keep_all or one.autopsy.compactions:
+                self.found.append(one)
+
+
+@contextmanager
+def _progress(quiet: bool, total: int) -> Iterator[_Show]:
+    """Give what a batch reports to: a line on stderr where that is a terminal, else nothing."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda _number, _path: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True, markup=False, highlight=False, emoji=False).status("") as status:
+        yield lambda number, path: status.update(f"{number + 1:,} of {total:,}: {safe(path.name)}")

@@ -1,0 +1,183 @@
+"""``undrift install`` and ``undrift uninstall``: our hooks into a client's settings, and out again to the byte."""
+
+import difflib
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from undrift.cli.show import echo_json, safe
+from undrift.clients import CLIENTS, HookedClient, place
+from undrift.clients.base import Scope, command
+from undrift.clients.place import Memory
+from undrift.errors import InputError
+
+__all__ = ["install_command", "uninstall_command"]
+
+_NAMES = click.Choice(tuple(CLIENTS))
+_FOLDER = click.Path(path_type=Path)
+
+
+@click.command("install")
+@click.argument("client", type=_NAMES)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--home", envvar="UNDRIFT_HOME", type=_FOLDER, metavar="DIR", help="Of the record (default: ~/.undrift).")
+@click.option("--user", "whose", flag_value="user", default="user", help="Your own settings (the default).")
+@click.option("--project", "whose", flag_value="project", help="The settings of the current folder.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+@click.option("--claude-home", envvar="CLAUDE_CONFIG_DIR", type=_FOLDER, hidden=True)
+@click.option("--codex-home", envvar="CODEX_HOME", type=_FOLDER, hidden=True)
+def install_command(client: str, **given: Any) -> None:
+    """Put undrift's hooks into a client's settings.
+
+    Shows the difference first and asks. Only hook entries are written; everything else stays byte for byte, and
+    undrift uninstall takes them out again.
+    """
+    change = _Change.of(CLIENTS[client], **given)
+    text = change.before or ""
+    if change.client.lacking:
+        raise InputError(f"{change.client.title}: there is nothing to install: {change.client.lacking}")
+    make = command(_program(), client, change.home, change.client_home)
+    if change.read(change.client.has, text, make):
+        change.nothing("is installed already")
+        return
+    old_home = change.read(change.client.home, text)
+    memory = (place.recall(old_home, change.path) if old_home else None) or Memory()
+    base = change.read(change.client.removed, text, memory.pieces, memory.made if memory.pieces else None)
+    edited = change.read(change.client.installed, base, make)
+    if change.agreed(edited.text, "Install?"):
+        is_new = change.before is None
+        folder = is_new and not change.path.parent.exists()
+        kept = Memory(edited.pieces, edited.made, is_new or memory.made_file, folder or memory.made_folder)
+        place.remember(change.home, change.path, kept)  # before the file: what is remembered in vain does no harm
+        place.write(change.path, edited.text)
+        if old_home not in (None, change.home):
+            place.forget(old_home, change.path)
+        change.done(edited.text, "installed", change.client.notes)
+
+
+@click.command("uninstall")
+@click.argument("client", type=_NAMES)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--home", envvar="UNDRIFT_HOME", type=_FOLDER, metavar="DIR", help="Of the record (default: ~/.undrift).")
+@click.option("--user", "whose", flag_value="user", default="user", help="Your own settings (the default).")
+@click.option("--project", "whose", flag_value="project", help="The settings of the current folder.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+@click.option("--claude-home", envvar="CLAUDE_CONFIG_DIR", type=_FOLDER, hidden=True)
+@click.option("--codex-home", envvar="CODEX_HOME", type=_FOLDER, hidden=True)
+def uninstall_command(client: str, **given: Any) -> None:
+    """Take undrift's hooks out of a client's settings.
+
+    The settings are byte for byte what they were before the installation. What was recorded stays in the home.
+    """
+    change = _Change.of(CLIENTS[client], **given)
+    text = change.before or ""
+    home = change.read(change.client.home, text) or change.home  # what was put in is remembered in the entries' home
+    memory = place.recall(home, change.path)
+    found = memory or Memory()
+    after = change.read(change.client.removed, text, found.pieces, found.made if memory else None)
+    if after == text:
+        change.nothing("is not installed")
+        return
+    gone = found.made_file and after.strip() in ("", "{}")
+    if change.agreed(None if gone else after, "Uninstall?"):
+        if gone:
+            place.remove(change.path, folder_too=found.made_folder)
+        else:
+            place.write(change.path, after)
+        place.forget(home, change.path)
+        change.done(None if gone else after, "uninstalled", ())
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """One settings file that is to change, and how the user is asked."""
+
+    client: HookedClient
+    path: Path
+    before: str | None
+    home: Path
+    client_home: Path
+    yes: bool
+    as_json: bool
+
+    @classmethod
+    def of(
+        cls,
+        client: HookedClient,
+        *,
+        yes: bool,
+        home: Path | None,
+        whose: str,
+        as_json: bool,
+        claude_home: Path | None,
+        codex_home: Path | None,
+    ) -> "_Change":
+        own = {"claude": claude_home, "codex": codex_home}.get(client.name)
+        try:
+            user = Path.home()
+        except RuntimeError as error:
+            raise InputError("your home folder is not known; set HOME") from error
+        client_home = (own or user / client.folder).absolute()
+        path = client.settings(Scope(client_home, Path.cwd() if whose == "project" else None))
+        where = (home or user / ".undrift").absolute()
+        return cls(client, path, place.read(path), where, client_home, yes, as_json)
+
+    def read(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call what reads the settings; its complaint is about this file."""
+        try:
+            return function(*arguments)
+        except InputError as error:
+            raise InputError(f"{self.path}: {error}; repair it first, it was not changed") from error
+
+    def agreed(self, after: str | None, question: str) -> bool:
+        """Show the difference, and ask; without a terminal and --yes nothing is changed."""
+        if not self.as_json:
+            click.echo("".join(self.diff(after)), nl=False)
+        if self.yes:
+            return True
+        if self.as_json or not sys.stdin.isatty():
+            raise InputError(f"{self.path}: not changed; say --yes to change it")
+        return click.confirm(question, default=True)
+
+    def diff(self, after: str | None) -> list[str]:
+        """The unified difference, made safe for a terminal."""
+        old, new = (self.before or "").splitlines(keepends=True), (after or "").splitlines(keepends=True)
+        old_name = str(self.path) if self.before is not None else "(no file)"
+        new_name = str(self.path) if after is not None else "(no file)"
+        lines = difflib.unified_diff(old, new, old_name, new_name)
+        return [safe(line.rstrip("\r\n"), keep="\t") + "\n" for line in lines]
+
+    def nothing(self, state: str) -> None:
+        if self.as_json:
+            self._as_json(False, [])
+        else:
+            click.echo(f"undrift {state} in {safe(str(self.path))}; nothing was changed")
+
+    def done(self, after: str | None, what: str, notes: tuple[str, ...]) -> None:
+        if self.as_json:
+            self._as_json(True, self.diff(after), notes)
+            return
+        click.echo(f"{what}: {safe(str(self.path))}" + ("" if after is not None else " was removed"))
+        for line in notes:
+            click.echo(line)
+
+    def _as_json(self, changed: bool, diff: list[str], notes: tuple[str, ...] = ()) -> None:
+        echo_json(
+            {
+                "client": self.client.name,
+                "path": str(self.path),
+                "home": str(self.home),
+                "changed": changed,
+                "diff": "".join(diff),
+                "notes": list(notes),
+            }
+        )
+
+
+def _program() -> list[str]:
+    """The words that start undrift wherever the client is; -P: nothing is taken from the folder it is in."""
+    return [sys.executable, "-P", "-m", "undrift"]

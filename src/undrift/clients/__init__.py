@@ -1,0 +1,19 @@
+"""The clients that undrift can hook into: where each keeps its settings, and what an entry of ours looks like there.
+
+Law: text in, text out; only `undrift.clients.place` touches the disk. What is not ours stays byte for byte as it is.
+"""
+
+from collections.abc import Mapping
+
+from undrift.clients import claude, codex, gemini, opencode
+from undrift.clients.base import HookedClient
+
+__all__ = ["CLIENTS", "HookedClient"]
+
+CLIENTS: Mapping[str, HookedClient] = {
+    "claude": claude.CLIENT,
+    "codex": codex.CLIENT,
+    "gemini": gemini.CLIENT,
+    "opencode": opencode.CLIENT,
+}
+"""Every client that can be installed for, by the name that one types."""

@@ -1,0 +1,111 @@
+"""What is known of a client, and the hooks that it is given. Pure."""
+
+import re
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from undrift.clients.hookfile import Edited, Groups, has_hooks, our_commands, with_hooks, without_hooks
+
+__all__ = ["HookedClient", "Scope", "command", "hook", "is_ours"]
+
+_OURS = re.compile(r"(?:^|[\s/\\])undrift(?:\.exe)?['\"]? hook [A-Z][A-Za-z]+ --client=")
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Where the entries go.
+
+    Args:
+        client_home: The client's own folder of the user, absolute.
+        project: The project's folder for settings of one project; None for those of the user.
+    """
+
+    client_home: Path
+    project: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HookedClient:
+    """A client that has hooks.
+
+    Args:
+        name: What one types.
+        title: What it calls itself.
+        folder: Of the user's home folder; with `variable` the one that overrides it.
+        variable: An environment variable, or empty.
+        settings: Scope -> the file.
+        groups: How a command of ours is made from an event and a part -> the entries by event.
+        notes: Sentences that the user must know, after installing.
+        comments: Whether its file may hold comments.
+        lacking: Why there is nothing to install, in one sentence; empty where there is.
+    """
+
+    name: str
+    title: str
+    folder: str
+    variable: str
+    settings: Callable[[Scope], Path]
+    groups: Callable[[Callable[[str, int], str]], Groups]
+    notes: tuple[str, ...] = ()
+    comments: bool = False
+    lacking: str = ""
+
+    def installed(self, text: str, make: Callable[[str, int], str]) -> Edited:
+        """Return the text with our entries, which it must not hold yet; raises as `with_hooks` does."""
+        return with_hooks(text, self.groups(make), comments=self.comments)
+
+    def removed(self, text: str, pieces: Sequence[str] = (), made: Sequence[str] | None = None) -> str:
+        """Return the text without our entries; raises as `without_hooks` does."""
+        if not text.strip("\ufeff \t\r\n"):
+            return text
+        return without_hooks(text, is_ours, pieces=pieces, made=made, comments=self.comments)
+
+    def home(self, text: str) -> Path | None:
+        """Return the home that our entries in the text name, or None where there are none."""
+        if not text.strip("\ufeff \t\r\n"):
+            return None
+        for line in our_commands(text, is_ours, comments=self.comments):
+            try:
+                words = shlex.split(line)
+            except ValueError:
+                continue  # not as we write it
+            for word in words:
+                if word.startswith("--home="):
+                    return Path(word.removeprefix("--home="))
+        return None
+
+    def has(self, text: str, make: Callable[[str, int], str]) -> bool:
+        """Tell whether exactly these entries of ours stand in the text."""
+        if not text.strip("\ufeff \t\r\n"):
+            return False
+        return has_hooks(text, self.groups(make), is_ours, comments=self.comments)
+
+
+def is_ours(text: str) -> bool:
+    """Tell whether a hook's command is one that `command` made, of this version or another."""
+    return _OURS.search(text) is not None
+
+
+def command(program: Sequence[str], client: str, home: Path, client_home: Path) -> Callable[[str, int], str]:
+    """Return what makes the shell command for an event and a part of the text.
+
+    Args:
+        program: Words that start undrift.
+        client: Its name.
+        home: Absolute.
+        client_home: Absolute.
+    """
+
+    def make(event: str, part: int) -> str:
+        words = [*program, "hook", event, f"--client={client}", f"--home={home}", f"--client-home={client_home}"]
+        return shlex.join([*words, *([f"--part={part}"] if part else [])])
+
+    return make
+
+
+def hook(command_line: str, **more: Any) -> Mapping[str, Any]:
+    """Return one hook as the clients' settings have it."""
+    return {"type": "command", "command": command_line, **more}

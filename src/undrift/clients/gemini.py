@@ -1,0 +1,25 @@
+"""Gemini CLI: nothing to install yet, and why. Pure."""
+
+from pathlib import Path
+
+from undrift.clients.base import HookedClient, Scope
+
+__all__ = ["CLIENT"]
+
+
+def _settings(scope: Scope) -> Path:
+    folder = scope.project / ".gemini" if scope.project is not None else scope.client_home
+    return folder / "settings.json"
+
+
+CLIENT = HookedClient(
+    "gemini",
+    "Gemini CLI",
+    ".gemini",
+    "",
+    _settings,
+    lambda _: {},
+    comments=True,
+    lacking="its PreCompress hook may not add to the window, no hook follows a compression, and undrift does not read "
+    "its sessions yet",
+)

@@ -1,0 +1,199 @@
+"""Our entries in a settings file that lists hooks by event, put in and taken out. Pure.
+
+Everything is put in as a few pieces of text, and nothing else is touched: with those pieces remembered, taking them out
+gives the very bytes from before. Where the client has written its file anew in between, our entries are found by what
+they say, and what was made for them and is empty now goes with them.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from undrift.clients.jsontext import Node, indent_of, line_end_of, parse
+from undrift.errors import InputError
+
+__all__ = ["Edited", "Groups", "has_hooks", "our_commands", "with_hooks", "without_hooks"]
+
+Groups = Mapping[str, Sequence[Mapping[str, Any]]]
+"""Event -> entries as they stand in its list."""
+
+_HOOKS = "hooks"
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """A text with our entries.
+
+    Args:
+        text: All of it.
+        pieces: What was put in, in the order in which it was.
+        made: Containers that were not there before: ``hooks``, or the name of an event.
+    """
+
+    text: str
+    pieces: tuple[str, ...]
+    made: tuple[str, ...]
+
+
+def has_hooks(text: str, wanted: Groups, is_ours: Callable[[str], bool], *, comments: bool = False) -> bool:
+    """Tell whether exactly the wanted entries of ours stand in the text."""
+    hooks = _hooks(parse(text, comments=comments))
+    found: dict[str, list[Any]] = {}
+    for event, node in hooks.members.items() if hooks else ():
+        ours = [item.value for item in node.items if any(True for _ in _ours(item, is_ours))]
+        if ours:
+            found[event] = ours
+    return found == {event: list(groups) for event, groups in wanted.items()}
+
+
+def our_commands(text: str, is_ours: Callable[[str], bool], *, comments: bool = False) -> tuple[str, ...]:
+    """Return the commands of our entries, in the order of the text."""
+    hooks = _hooks(parse(text, comments=comments))
+    groups = [group for listed in hooks.members.values() for group in listed.items] if hooks else []
+    return tuple(inner.items[index].value["command"] for group in groups for inner, index in _ours(group, is_ours))
+
+
+def with_hooks(text: str, wanted: Groups, *, comments: bool = False) -> Edited:
+    """Put entries in.
+
+    Args:
+        text: The file, without entries of ours; blank where there is none.
+        wanted: Entries by event.
+        comments: Whether the client allows comments.
+
+    Raises:
+        InputError: The text is malformed, or keeps something else where hooks belong.
+    """
+    if not text.strip("\ufeff \t\r\n"):
+        document = json.dumps({_HOOKS: wanted}, indent=2) + "\n"
+        return Edited(text + document, (document,), (_HOOKS, *wanted))
+    pieces: list[str] = []
+    made: list[str] = []
+    root = parse(text, comments=comments)
+    hooks = _hooks(root)
+    fresh = {event: groups for event, groups in wanted.items() if hooks is None or event not in hooks.members}
+    made += [*([] if hooks else [_HOOKS]), *fresh]
+    if fresh:
+        into, members = (root, {_HOOKS: fresh}) if hooks is None else (hooks, fresh)
+        depth = 1 if hooks is None else 2
+        shown = [f"{json.dumps(name)}: {_shown(value, text, depth)}" for name, value in members.items()]
+        text, piece = _inserted(text, into, shown, depth)
+        pieces.append(piece)
+    for event, groups in wanted.items():
+        if event not in fresh:
+            hooks = _hooks(parse(text, comments=comments))
+            if hooks is None or hooks.members[event].kind != "array":
+                raise InputError(f"{event!r} in {_HOOKS!r} is not a list")
+            text, piece = _inserted(text, hooks.members[event], [_shown(group, text, 3) for group in groups], 3)
+            pieces.append(piece)
+    return Edited(text, tuple(pieces), tuple(made))
+
+
+def without_hooks(
+    text: str,
+    is_ours: Callable[[str], bool],
+    *,
+    pieces: Sequence[str] = (),
+    made: Sequence[str] | None = None,
+    comments: bool = False,
+) -> str:
+    """Take our entries out.
+
+    Args:
+        text: The file.
+        is_ours: Tells a command of ours.
+        pieces: As remembered from `with_hooks`.
+        made: Likewise; None where nothing is remembered: then what is left empty goes.
+        comments: Whether the client allows comments.
+
+    Raises:
+        InputError: The text is malformed.
+    """
+    exact = text
+    for piece in reversed(pieces):
+        if exact.count(piece) != 1:
+            break
+        exact = exact.replace(piece, "")
+    else:
+        if pieces and (not exact.strip() or not any(_all_ours(exact, is_ours, comments))):
+            return exact
+    before = text
+    while (span := next(_all_ours(text, is_ours, comments), None)) is not None:
+        event, (start, end) = span
+        text = text[:start] + text[end:]
+        hooks = _hooks(parse(text, comments=comments))
+        if hooks and event in hooks.members and not hooks.members[event].items and (made is None or event in made):
+            start, end = _member_span(hooks, event)
+            text = text[:start] + text[end:]
+    root = parse(text, comments=comments)
+    hooks = _hooks(root)
+    if text != before and hooks is not None and not hooks.members and (made is None or _HOOKS in made):
+        start, end = _member_span(root, _HOOKS)
+        text = text[:start] + text[end:]
+    return text
+
+
+def _hooks(root: Node) -> Node | None:
+    if root.kind != "object":
+        raise InputError("is not a JSON object")
+    hooks = root.members.get(_HOOKS)
+    if hooks is not None and hooks.kind != "object":
+        raise InputError(f"keeps something else under {_HOOKS!r}")
+    return hooks
+
+
+def _ours(group: Node, is_ours: Callable[[str], bool]) -> Iterator[tuple[Node, int]]:
+    """Yield the list of a group's hooks and the place of each of ours in it."""
+    listed = group.members.get(_HOOKS) if group.kind == "object" else None
+    for index, hook in enumerate(listed.items if listed else ()):
+        command = hook.value.get("command") if hook.kind == "object" else None
+        if listed and isinstance(command, str) and is_ours(command):
+            yield listed, index
+
+
+def _all_ours(text: str, is_ours: Callable[[str], bool], comments: bool) -> Iterator[tuple[str, tuple[int, int]]]:
+    """Yield the event and the span of each entry of ours; of a group with others in it only our part."""
+    hooks = _hooks(parse(text, comments=comments))
+    for event, listed in hooks.members.items() if hooks else ():
+        for place, group in enumerate(listed.items):
+            for inner, index in _ours(group, is_ours):
+                whole = len(inner.items) == 1
+                yield event, _item_span(listed, place) if whole else _item_span(inner, index)
+
+
+def _item_span(array: Node, index: int) -> tuple[int, int]:
+    items = array.items
+    if index:
+        return items[index - 1].end, items[index].end
+    return (items[0].start, items[1].start) if len(items) > 1 else (array.start + 1, array.end - 1)
+
+
+def _member_span(container: Node, name: str) -> tuple[int, int]:
+    names = list(container.members)
+    index = names.index(name)
+    if index:
+        return container.members[names[index - 1]].end, container.members[name].end
+    if len(names) > 1:
+        return container.keys[name], container.keys[names[1]]
+    return container.start + 1, container.end - 1
+
+
+def _shown(value: Any, text: str, depth: int) -> str:
+    """A value as it stands at a depth, in the style of the text."""
+    unit, line_end = indent_of(text), line_end_of(text)
+    lines = json.dumps(value, indent=unit, ensure_ascii=False).split("\n")
+    return (line_end + unit * depth).join(lines)
+
+
+def _inserted(text: str, container: Node, shown: Sequence[str], depth: int) -> tuple[str, str]:
+    """Put members or items at the end of a container; return the text and the one piece that was put in."""
+    unit, line_end = indent_of(text), line_end_of(text)
+    start = line_end + unit * depth
+    body = ("," + start).join(shown)
+    last = [*container.members.values(), *container.items]
+    if last:
+        at, piece = last[-1].end, "," + start + body
+    else:
+        at, piece = container.start + 1, start + body + line_end + unit * (depth - 1)
+    return text[:at] + piece + text[at:], piece

@@ -1,0 +1,25 @@
+"""opencode: nothing to install yet, and why. Pure."""
+
+from pathlib import Path
+
+from undrift.clients.base import HookedClient, Scope
+
+__all__ = ["CLIENT"]
+
+
+def _settings(scope: Scope) -> Path:
+    folder = scope.project / ".opencode" if scope.project is not None else scope.client_home
+    return folder / "opencode.json"
+
+
+CLIENT = HookedClient(
+    "opencode",
+    "opencode",
+    ".config/opencode",
+    "",
+    _settings,
+    lambda _: {},
+    comments=True,
+    lacking="it has no hooks that call a program; a plugin may add to the prompt of its own summary only, and undrift "
+    "does not read its sessions yet",
+)

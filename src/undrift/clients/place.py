@@ -1,0 +1,162 @@
+"""A settings file on the disk: read, and put in its place in one step. Law: the one module of clients that does I/O.
+
+A file that the user's dotfiles link to is written where the link leads, if that is the user's own regular file.
+"""
+
+import contextlib
+import json
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from undrift.errors import InputError
+
+__all__ = ["Memory", "forget", "read", "recall", "remember", "remove", "write"]
+
+_MOST_BYTES = 16 << 20
+_MEMORY = "installed.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What was put into a file, so that it can be taken out to the byte.
+
+    Args:
+        pieces: As `undrift.clients.hookfile.Edited` has them; only our own text.
+        made: Likewise.
+        made_file: Whether the file was not there before.
+        made_folder: Whether its folder was not there before.
+    """
+
+    pieces: tuple[str, ...] = ()
+    made: tuple[str, ...] = ()
+    made_file: bool = False
+    made_folder: bool = False
+
+
+def read(path: Path) -> str | None:
+    """Return the text of a settings file, every byte of it; None where there is none.
+
+    Raises:
+        InputError: Something else stands in its place, or it is not UTF-8.
+    """
+    target = _target(path)
+    if target is None:
+        return None
+    content = target.read_bytes()
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: is not UTF-8; repair it first, it was not changed") from error
+
+
+def write(path: Path, text: str) -> None:
+    """Put a text in the file's place in one step; a file that is there keeps its mode, a new one is for its owner alone.
+
+    Raises:
+        InputError: Something else stands in its place.
+        OSError: The system refuses; the file is as it was.
+
+    Source: RELIABILITY S4.
+    """
+    target = _target(path)
+    mode = 0o600 if target is None else stat.S_IMODE(target.stat().st_mode)
+    target = target or path
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    scratch = target.with_name(f".{target.name}.undrift-{os.getpid()}")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+    descriptor = os.open(scratch, flags, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(text.encode("utf-8"))
+            file.flush()
+            os.fsync(file.fileno())
+        scratch.chmod(mode)
+        scratch.replace(target)
+    except BaseException:
+        scratch.unlink(missing_ok=True)
+        raise
+    _sync(target.parent)
+
+
+def remove(path: Path, *, folder_too: bool) -> None:
+    """Remove a file that we made, and its folder if we made that and it is empty."""
+    path.unlink(missing_ok=True)
+    if folder_too:
+        with contextlib.suppress(OSError):
+            path.parent.rmdir()
+
+
+def recall(home: Path, path: Path) -> Memory | None:
+    """Return what is remembered of a file, or None."""
+    value: Any = _memories(home).get(str(path))
+    try:
+        return Memory(tuple(value["pieces"]), tuple(value["made"]), value["made_file"], value["made_folder"])
+    except (TypeError, KeyError):
+        return None
+
+
+def remember(home: Path, path: Path, memory: Memory) -> None:
+    """Keep what was put into a file."""
+    _keep(home, {**_memories(home), str(path): asdict(memory)})
+
+
+def forget(home: Path, path: Path) -> None:
+    """Drop what is remembered of a file."""
+    kept = {name: value for name, value in _memories(home).items() if name != str(path)}
+    if kept:
+        _keep(home, kept)
+    elif (home / _MEMORY).exists():
+        (home / _MEMORY).unlink()
+        with contextlib.suppress(OSError):  # something was recorded there, and stays
+            home.rmdir()
+
+
+def _memories(home: Path) -> dict[str, Any]:
+    try:
+        value = json.loads((home / _MEMORY).read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _keep(home: Path, memories: Mapping[str, Any]) -> None:
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    write(home / _MEMORY, json.dumps(memories, indent=1) + "\n")
+
+
+def _target(path: Path) -> Path | None:
+    """Where the file's content is: behind the user's own link, if it is one; None where there is nothing yet."""
+    try:
+        status = path.lstat()
+    except FileNotFoundError:
+        return None
+    except NotADirectoryError as error:
+        raise InputError(f"{path.parent}: is not a folder; it was not changed") from error
+    target = path
+    if stat.S_ISLNK(status.st_mode):
+        target = Path(os.path.realpath(path))
+        try:
+            status = target.lstat()
+        except FileNotFoundError as error:
+            raise InputError(f"{path}: links to {target}, which is not there; repair the link first") from error
+        if hasattr(os, "getuid") and status.st_uid != os.getuid():
+            raise InputError(f"{path}: links to a file of another user; it was not changed")
+    if not stat.S_ISREG(status.st_mode):
+        raise InputError(f"{path}: is not a regular file; it was not changed")
+    if status.st_size > _MOST_BYTES:
+        raise InputError(f"{path}: is larger than {_MOST_BYTES >> 20} MiB, which no settings are; it was not changed")
+    return target
+
+
+def _sync(folder: Path) -> None:
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,161 @@
+"""What the prompts of a session cost, and how full its window was. Pure.
+
+Recorded figures count where there are any; else prompts are estimated from the texts of the recording, without the
+system prompt and the tool definitions, which no client records.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from undrift.core.autopsy.findings import Bill, Point
+from undrift.core.autopsy.steps import Step
+from undrift.core.cost import COLD_MS, Prices
+
+__all__ = ["LONG_WRITE_PRICE", "Prompt", "bill_of", "estimated_prompts", "placed", "timeline_of"]
+
+LONG_WRITE_PRICE = 2.0
+"""A token written to a cache of one hour, as a multiple of the plain input price; only Claude Code records such."""
+
+_COLD_SHARE = 0.5
+_FIXED_MOST_SHARE = 0.25
+"""Texts of more than this share of the first prompt: their estimate's error would drown the rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """One prompt.
+
+    Args:
+        at_ms: When it was sent, in Unix milliseconds, or None.
+        tokens: All of it.
+        cached_tokens: Of these, read from the cache.
+        written_tokens: Of these, written to the cache of five minutes.
+        written_long_tokens: Of these, written to the cache of an hour.
+        call: Calls of the session before it.
+        line: Where its answer stands in the recording, from 1.
+    """
+
+    at_ms: int | None
+    tokens: int
+    cached_tokens: int
+    written_tokens: int
+    written_long_tokens: int = 0
+    call: int = 0
+    line: int = 0
+
+
+def placed(prompts: Sequence[Prompt], steps: Sequence[Step]) -> tuple[Prompt, ...]:
+    """Give the recorded prompts with the calls before each, by their lines."""
+    by_line = sorted((_line(step), step.call - (step.kind == "call")) for step in steps)
+    found: list[Prompt] = []
+    place = calls = 0
+    for prompt in sorted(prompts, key=lambda prompt: prompt.line):
+        while place < len(by_line) and by_line[place][0] <= prompt.line:
+            calls = max(calls, by_line[place][1])
+            place += 1
+        found.append(
+            Prompt(
+                prompt.at_ms,
+                prompt.tokens,
+                prompt.cached_tokens,
+                prompt.written_tokens,
+                prompt.written_long_tokens,
+                calls,
+                prompt.line,
+            )
+        )
+    return tuple(found)
+
+
+def estimated_prompts(steps: Sequence[Step], natives: dict[int, tuple[int, int]]) -> tuple[Prompt, ...]:
+    """Give a prompt for each message of the agent, its tokens from the texts alone.
+
+    Args:
+        steps: The session.
+        natives: Index of each compaction -> tokens of what the client kept and put in, and the index behind that.
+    """
+    prompts: list[Prompt] = []
+    window = cached = skip_to = 0
+    before_ms: int | None = None
+    message: object = None
+    for step in steps:
+        if step.index in natives:
+            window, skip_to = natives[step.index]
+            cached = 0
+        if step.kind in ("said", "call"):
+            number = (step.entry.metadata or {}).get("message")
+            if number != message:
+                message = number
+                at_ms = step.entry.timestamp or None
+                if at_ms is not None and before_ms is not None and at_ms - before_ms > COLD_MS:
+                    cached = 0
+                prompts.append(Prompt(at_ms, window, cached, window - cached, call=step.call - (step.kind == "call")))
+                cached, before_ms = window, at_ms if at_ms is not None else before_ms
+        if step.kind != "silent" and step.index >= skip_to:
+            window += step.entry.token_count
+    return tuple(prompt for prompt in prompts if prompt.tokens)
+
+
+def bill_of(prompts: Sequence[Prompt], prices: Prices, *, recorded: bool, first_texts_tokens: int | None) -> Bill:
+    """Add up what the prompts cost.
+
+    Args:
+        prompts: In order.
+        prices: Of the model.
+        recorded: Whether they are the provider's counts.
+        first_texts_tokens: Tokens of the recorded texts that the first prompt held, or None where that is not known.
+    """
+    fixed = _fixed(prompts, first_texts_tokens) if recorded else None
+    cost = cold_cost = fixed_cost = 0.0
+    pauses = cold_prompts = 0
+    before: Prompt | None = None
+    for prompt in prompts:
+        price = _price(prompt, prices)
+        cost += price
+        if fixed is not None:
+            cached = min(fixed, prompt.cached_tokens)
+            fixed_cost += cached * prices.read + (fixed - cached) * prices.write
+        if before and prompt.at_ms is not None and before.at_ms is not None and prompt.at_ms - before.at_ms > COLD_MS:
+            pauses += 1
+            if prompt.cached_tokens < _COLD_SHARE * min(prompt.tokens, before.tokens):
+                cold_prompts += 1
+                cold_cost += price
+        before = prompt
+    return Bill(
+        recorded=recorded,
+        prompts=len(prompts),
+        input_tokens=sum(prompt.tokens for prompt in prompts),
+        cost=cost,
+        pauses=pauses,
+        cold_prompts=cold_prompts,
+        cold_cost=cold_cost,
+        fixed_tokens=fixed,
+        fixed_cost=None if fixed is None else fixed_cost,
+    )
+
+
+def timeline_of(prompts: Sequence[Prompt]) -> tuple[Point, ...]:
+    """Give how full the window was, the last prompt of each call."""
+    return tuple(Point(call, tokens) for call, tokens in {p.call: p.tokens for p in prompts}.items())
+
+
+def _price(prompt: Prompt, prices: Prices) -> float:
+    plain = max(0, prompt.tokens - prompt.cached_tokens - prompt.written_tokens - prompt.written_long_tokens)
+    return (
+        prices.read * prompt.cached_tokens
+        + prices.write * prompt.written_tokens
+        + LONG_WRITE_PRICE * prompt.written_long_tokens
+        + plain
+    )
+
+
+def _fixed(prompts: Sequence[Prompt], texts_tokens: int | None) -> int | None:
+    """Tell what the first prompt held beside the recorded texts; at most the smallest prompt."""
+    if not prompts or texts_tokens is None or texts_tokens > _FIXED_MOST_SHARE * prompts[0].tokens:
+        return None
+    return max(0, min(prompts[0].tokens - texts_tokens, min(prompt.tokens for prompt in prompts)))
+
+
+def _line(step: Step) -> int:
+    line = (step.entry.metadata or {}).get("line")
+    return line if isinstance(line, int) else 0

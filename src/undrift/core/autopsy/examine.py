@@ -1,0 +1,225 @@
+"""One session, from its entries to its findings. Pure; linear but for a second look at each compaction's window."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from undrift.core.autopsy import rules
+from undrift.core.autopsy.bill import Prompt, bill_of, estimated_prompts, placed, timeline_of
+from undrift.core.autopsy.fetches import ReadBefore
+from undrift.core.autopsy.findings import Autopsy, Compaction, Held, LostRule
+from undrift.core.autopsy.steps import Step, steps_of
+from undrift.core.autopsy.used import WINDOW_CALLS, Learned, count_held, window_of
+from undrift.core.cost import Prices
+from undrift.core.tokens import characters_per_4
+from undrift.types import ContextEntry
+
+__all__ = ["Mark", "Restore", "autopsy"]
+
+Restore = Callable[[Sequence[ContextEntry]], str]
+"""What gives an agent back what its compaction threw away, as a text."""
+
+_ATTACHED = frozenset({"compact_file_reference", "file"})
+"""What a client attaches again by itself after a compaction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What is known of a compaction beside its place; see `undrift.transcripts.figures.Boundary`.
+
+    Args:
+        line: Where it stands in the recording, from 1; prompts before it belong to the window before.
+        at_ms: When, or None.
+        trigger: ``auto``, ``manual`` or empty.
+        tokens_before: As the client counted, or None.
+        kept_ids: Beginnings of the ids of entries that stayed.
+        kept_texts: Texts that stayed.
+        encrypted: Whether the summary cannot be read.
+    """
+
+    line: int = 0
+    at_ms: int | None = None
+    trigger: str = ""
+    tokens_before: int | None = None
+    kept_ids: frozenset[str] = frozenset()
+    kept_texts: tuple[str, ...] = ()
+    encrypted: bool = False
+
+
+@dataclass(slots=True)
+class _Native:
+    """What a compaction left in the window: the client's summary and what it kept or attached again."""
+
+    own: frozenset[int]
+    texts: list[str]
+    tokens: int
+    behind: int
+
+
+@dataclass(slots=True)
+class _Session:
+    steps: tuple[Step, ...]
+    marks: Mapping[int, Mark]
+    prompts: tuple[Prompt, ...]
+    restore: Restore | None
+    learned: Learned = field(default_factory=Learned)
+    read: ReadBefore = field(default_factory=ReadBefore)
+
+
+def autopsy(
+    entries: Sequence[ContextEntry],
+    compactions: Sequence[int],
+    *,
+    marks: Mapping[int, Mark] | None = None,
+    prompts: Sequence[Prompt] = (),
+    prices: Prices,
+    restore: Restore | None = None,
+) -> Autopsy:
+    """Find out what the compactions of a session threw away, and what that cost.
+
+    Args:
+        entries: The session in order, as a reader of `undrift.transcripts` gives it.
+        compactions: Ascending indices into `entries`; those before the first call threw nothing away and are left out.
+        marks: Index -> what else is known of that compaction.
+        prompts: The recorded prompts; empty to estimate them from the texts.
+        prices: Of the model.
+        restore: Called with the entries before each compaction; None to leave that comparison out.
+
+    Source: issue "Restore", item 4.
+    """
+    steps = steps_of(entries)
+    session = _Session(steps, marks or {}, placed(prompts, steps), restore)
+    places = [index for index in sorted(set(compactions)) if any(step.kind == "call" for step in steps[:index])]
+    natives = {index: _native(session, index) for index in places}
+    sent = session.prompts or estimated_prompts(steps, {i: (n.tokens, n.behind) for i, n in natives.items()})
+    found: list[Compaction] = []
+    taken = 0
+    for number, index in enumerate(places, 1):
+        for step in steps[taken:index]:
+            session.learned.take(step)
+            session.read.take(step)
+        end = places[number] if number < len(places) else len(steps)
+        found.append(_compaction(session, number, steps[taken:index], steps[index:end], natives[index]))
+        taken = index
+    times = [entry.timestamp for entry in entries if entry.timestamp]
+    return Autopsy(
+        calls=steps[-1].call if steps else 0,
+        duration_ms=times[-1] - times[0] if times else 0,
+        compactions=tuple(found),
+        bill=bill_of(
+            sent, prices, recorded=bool(prompts), first_texts_tokens=_first_texts(session) if prompts else None
+        ),
+        timeline=timeline_of(sent),
+        timeline_recorded=bool(prompts),
+    )
+
+
+def _native(session: _Session, index: int) -> _Native:
+    """Gather what the client put in at a compaction: up to the agent's next word, its summary and attached files."""
+    steps, mark = session.steps, session.marks.get(index, Mark())
+    own: set[int] = set()
+    behind = index
+    for step in steps[index:]:
+        metadata = step.entry.metadata or {}
+        if metadata.get("role") == "assistant":
+            break
+        attachment = metadata.get("attachment")
+        if step.kind == "summary" or (step.kind == "client" and attachment in _ATTACHED):
+            own.add(step.index)
+            behind = step.index + 1
+    texts = [steps[number].entry.content for number in sorted(own)]
+    tokens = sum(steps[number].entry.token_count for number in own)
+    kept = [
+        step.entry.content
+        for step in steps[:index]
+        if mark.kept_ids and step.kind != "silent" and step.entry.id.rsplit(":", 1)[0] in mark.kept_ids
+    ]
+    known = set(texts)
+    kept += [text for text in mark.kept_texts if text not in known]
+    return _Native(frozenset(own), texts + kept, tokens + sum(map(characters_per_4, kept)), behind)
+
+
+def _compaction(
+    session: _Session, number: int, before: Sequence[Step], after: Sequence[Step], native: _Native
+) -> Compaction:
+    index = before[-1].index + 1
+    mark = session.marks.get(index, Mark())
+    calls_before = before[-1].call
+    window = window_of(after)
+    used = session.learned.used_in(window, native.own)
+    held = session.learned.references_held(used, native.texts, strict=False)
+    at_ms = mark.at_ms or before[-1].entry.timestamp or None
+    fetches = session.read.again(
+        [step for step in after if step.index not in native.own], native.texts, at_ms=at_ms, calls_before=calls_before
+    )
+    window_calls = min(WINDOW_CALLS, window[-1].call - calls_before) if window else 0
+    text = None if session.restore is None else session.restore([s.entry for s in session.steps[:index]])
+    ours = frozenset() if text is None else session.learned.references_held(used, [text], strict=True)
+    ours_tokens = characters_per_4(text or "")
+    stated = rules.rules_of(session.steps[:index])
+    usual_tokens, usual_calls = session.read.usual(before)
+    tokens_before, tokens_after, recorded = _sizes(session, before, after, mark)
+    return Compaction(
+        number=number,
+        at_ms=at_ms,
+        trigger=mark.trigger,
+        calls_before=calls_before,
+        calls_after=after[-1].call - calls_before if after else 0,
+        window_calls=window_calls,
+        tokens_before=tokens_before,
+        tokens_after=tokens_after,
+        recorded=recorded,
+        encrypted=mark.encrypted,
+        identifiers=used.count("identifier"),
+        lines=used.count("line"),
+        native=count_held(held, native.tokens),
+        ours=None if text is None else count_held(ours, ours_tokens),
+        together=None if text is None else count_held(held | ours, native.tokens + ours_tokens),
+        fetched=_fetched(count_held(used.fetched, 0), sum(f.known_tokens for f in fetches if f.call <= window_calls)),
+        fetches=fetches,
+        usual_tokens=usual_tokens,
+        usual_calls=usual_calls,
+        rules=len(stated),
+        lost_rules=_lost_rules(session, stated, index, native, calls_before),
+    )
+
+
+def _fetched(counted: Held, tokens: int) -> Held:
+    return Held(counted.identifiers, counted.lines, tokens)
+
+
+def _lost_rules(
+    session: _Session, stated: Sequence[LostRule], index: int, native: _Native, calls: int
+) -> tuple[LostRule, ...]:
+    """Give the rules that neither the summary nor anything after it mentions, to the session's end."""
+    later = session.steps[index:]
+    if not any(step.kind in ("said", "call") for step in later):
+        return ()  # nothing followed: it is too early to say
+    said = [step.entry.content for step in later if step.kind not in ("result", "silent")]
+    results = [step.entry.content for step in later if step.kind == "result"]
+    return rules.lost(stated, [*native.texts, *said], results, calls=calls)
+
+
+def _sizes(
+    session: _Session, before: Sequence[Step], after: Sequence[Step], mark: Mark
+) -> tuple[int, int | None, bool]:
+    """Give the prompt before and after, and whether the client counted both."""
+    earlier = [p.tokens for p in session.prompts if mark.line and p.line < mark.line]
+    later = [p.tokens for p in session.prompts if mark.line and p.line > mark.line]
+    counted = mark.tokens_before or (earlier[-1] if earlier else None)
+    if counted is not None and (later or not after):
+        return counted, later[0] if later else None, True
+    texts = sum(step.entry.token_count for step in before if step.kind != "silent")
+    return counted or texts, later[0] if later else None, False
+
+
+def _first_texts(session: _Session) -> int | None:
+    """Estimate the recorded texts of the first prompt; None where the file opens in the middle of a session."""
+    first = session.prompts[0]
+    tokens = 0
+    for step in session.steps:
+        if step.kind in ("said", "call"):
+            return tokens
+        if step.kind == "summary":
+            return None
+        tokens += step.entry.token_count if step.kind != "system" else 0
+    return tokens if first.tokens else None

@@ -1,0 +1,188 @@
+"""The values that an autopsy finds. Pure, frozen; shares are from 0 to 1, times in milliseconds, sizes in tokens."""
+
+from dataclasses import dataclass
+
+__all__ = ["Autopsy", "Bill", "Compaction", "Fetch", "Held", "LostRule", "Point"]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """How much of what the agent used a text holds.
+
+    Args:
+        identifiers: Identifiers held.
+        lines: Lines of code held.
+        tokens: Size of the text.
+    """
+
+    identifiers: int
+    lines: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fetch:
+    """A result that repeats what had been read before the compaction.
+
+    Args:
+        call: Which call after the compaction, from 1.
+        session_call: Which call of the session, from 1.
+        after_ms: Since the compaction, or None where no time is recorded.
+        tool: The tool's name.
+        what: The path, command or pattern, secrets masked; may be empty.
+        tokens: Of the result.
+        known_tokens: Of these, in lines that had been read before.
+        read_calls_before: How many calls before the compaction the agent had last read the first of these lines.
+        entry_id: The result's entry.
+    """
+
+    call: int
+    session_call: int
+    after_ms: int | None
+    tool: str
+    what: str
+    tokens: int
+    known_tokens: int
+    read_calls_before: int
+    entry_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class LostRule:
+    """A rule of the user that nothing mentioned again: `text` verbatim but for masked secrets, and the entry it stood in."""
+
+    text: str
+    entry_id: str
+    calls_before: int
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """What one compaction threw away.
+
+    Args:
+        number: Which of the session, from 1.
+        at_ms: When, or None.
+        trigger: ``auto``, ``manual`` or empty.
+        calls_before: Calls of the session before it.
+        calls_after: Calls between it and the next compaction, or the session's end.
+        window_calls: How many of those count as what the agent goes on to use (at most 30).
+        tokens_before: The prompt before; `recorded` says whether the client counted it.
+        tokens_after: The first prompt after, or None where none followed.
+        recorded: Whether both figures are the client's own.
+        encrypted: The client's summary cannot be read; `native` is then what it kept in the clear.
+        identifiers: Distinct identifiers that the agent had learned before and used in the window.
+        lines: The same for lines of code.
+        native: What the client's own summary and the texts that it kept hold of them.
+        ours: What `restore` holds of them, or None where it was not asked.
+        together: What both hold side by side, or None.
+        fetched: Of the identifiers and lines used, those that stood in a result after the compaction before the
+            agent used them; its `tokens` are those of `fetches` in the window.
+        fetches: What was read again, in order, up to the next compaction.
+        usual_tokens: Tokens read again in the 30 calls before the compaction, when nothing had been thrown away.
+        usual_calls: How many calls those were.
+        rules: The user's rules before it, all that were found.
+        lost_rules: Those that nothing mentioned again.
+        repeated: The same compaction stands in a file examined earlier (a copy by the client): counted once.
+    """
+
+    number: int
+    at_ms: int | None
+    trigger: str
+    calls_before: int
+    calls_after: int
+    window_calls: int
+    tokens_before: int
+    tokens_after: int | None
+    recorded: bool
+    encrypted: bool
+    identifiers: int
+    lines: int
+    native: Held
+    ours: Held | None
+    together: Held | None
+    fetched: Held
+    fetches: tuple[Fetch, ...]
+    usual_tokens: int
+    usual_calls: int
+    rules: int
+    lost_rules: tuple[LostRule, ...]
+    repeated: bool = False
+
+    @property
+    def dropped_tokens(self) -> int:
+        """Tokens before less tokens after, at least 0."""
+        return max(0, self.tokens_before - (self.tokens_after or self.native.tokens))
+
+    @property
+    def fetches_in_window(self) -> tuple[Fetch, ...]:
+        """What was read again in the window."""
+        return tuple(fetch for fetch in self.fetches if fetch.call <= self.window_calls)
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """What the prompts of a session cost, input only, in plain input tokens.
+
+    Args:
+        recorded: Whether the provider's own counts were recorded; else all is estimated from the texts.
+        prompts: How many.
+        input_tokens: Sum over all prompts.
+        cost: In plain input tokens, cache prices applied.
+        pauses: Prompts after a pause of more than five minutes.
+        cold_prompts: Of these, those that found nothing, or less than half, in the cache.
+        cold_cost: What the cold prompts cost.
+        fixed_tokens: System prompt and tool definitions together, in every prompt; None where it cannot be told.
+        fixed_cost: What they cost over all prompts, or None.
+        tool_schema_tokens: Tool definitions alone; None: no known client records them.
+    """
+
+    recorded: bool
+    prompts: int
+    input_tokens: int
+    cost: float
+    pauses: int
+    cold_prompts: int
+    cold_cost: float
+    fixed_tokens: int | None
+    fixed_cost: float | None
+    tool_schema_tokens: int | None = None
+
+    @property
+    def cold_share(self) -> float:
+        """Share of the bill that cold prompts cost."""
+        return self.cold_cost / self.cost if self.cost else 0.0
+
+    @property
+    def fixed_share(self) -> float | None:
+        """Share of the bill for system prompt and tool definitions, or None."""
+        return None if self.fixed_cost is None else self.fixed_cost / self.cost if self.cost else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """How full the window was: at which call of the session (from 0), with how many tokens."""
+
+    call: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Autopsy:
+    """What is found in one session.
+
+    Args:
+        calls: Calls of the session.
+        duration_ms: From the first to the last recorded time.
+        compactions: In order.
+        bill: What its prompts cost.
+        timeline: Ascending by call.
+        timeline_recorded: Whether the points are the provider's counts, or estimates of the texts alone.
+    """
+
+    calls: int
+    duration_ms: int
+    compactions: tuple[Compaction, ...]
+    bill: Bill
+    timeline: tuple[Point, ...]
+    timeline_recorded: bool

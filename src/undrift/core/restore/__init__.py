@@ -1,0 +1,98 @@
+"""Give an agent back what its compaction threw away: lines of its own history, within a budget. Pure.
+
+`restore` reads the session (`trace`, `history`), says what each line and name is worth (`worth`, `weights`), takes what
+was said outright (`stated`), fills the rest with the lines of most worth (`choose`) and writes it down (`render`).
+"""
+
+from collections.abc import Callable, Sequence
+
+from undrift.core.restore.choose import Pick, choose
+from undrift.core.restore.history import History, history_of
+from undrift.core.restore.render import Page, Restored, RestoredItem
+from undrift.core.restore.stated import newest_edits, plan, requests, statements, verdicts
+from undrift.core.restore.trace import normal
+from undrift.core.restore.worth import worth_of_lines, worth_of_names
+from undrift.core.tokens import characters_per_4, estimate
+from undrift.errors import InputError
+from undrift.types import ContextEntry
+
+__all__ = ["Restored", "RestoredItem", "restore"]
+
+# What each kind of saying may take of the text, in shares of the budget; what it leaves goes to the lines.
+# It costs nothing on 22 real compactions, and 3 to 4 of 100 names and lines at 68 made-up cuts of the same clients.
+_REQUESTS, _PLAN, _STATEMENTS, _VERDICTS, _EDITS = 0.12, 0.03, 0.03, 0.03, 0.03
+
+_SPARE = 1.15  # prices are estimates: more lines are chosen than may fit, and the last ones fall away
+
+
+def restore(
+    entries: Sequence[ContextEntry], *, budget_tokens: int = 5_000, count: Callable[[str], int] = estimate
+) -> Restored:
+    """Choose what an agent will most likely need again, and write it down to be read by it.
+
+    Deterministic: the same entries, budget and counter give the same text.
+
+    Args:
+        entries: The session up to now, as a reader gives it, in the order in which the provider saw it.
+        budget_tokens: What the text may cost, at least 1, by `count` and by characters/4 alike.
+        count: Tokens of a text.
+
+    Returns:
+        The text, empty where nothing fits or there is nothing to give back, and what stands in it.
+
+    Raises:
+        InputError: The budget is no positive integer.
+
+    Source: issue "restore"; RELIABILITY section 2 (delimiters, instructions in data).
+    """
+    if type(budget_tokens) is not int or budget_tokens < 1:
+        raise InputError(f"budget_tokens must be an integer of at least 1, not {budget_tokens!r}")
+    history = history_of(entries)
+    names, lines = worth_of_names(history), worth_of_lines(history)
+    characters = budget_tokens * 4
+    for _ in range(8):
+        page = _page(entries, history, characters)
+        shown = set(map(normal, page.said_lines()))
+        picks = choose(
+            history,
+            names,
+            lines,
+            characters=int((characters - page.characters) * _SPARE),
+            shown_lines=shown,
+            shown_names=_names_in(history, shown),
+        )
+        restored = _fitting(page, picks, budget_tokens, count)
+        if restored is not None:
+            return restored
+        characters = characters * 3 // 4
+    return Restored("", (), 0)
+
+
+def _page(entries: Sequence[ContextEntry], history: History, characters: int) -> Page:
+    """Begin the text with what was said outright."""
+    page = Page(history)
+    page.say("requests", requests(entries), int(characters * _REQUESTS))
+    page.say("plan", plan(entries), int(characters * _PLAN))
+    page.say("statement", statements(history), int(characters * _STATEMENTS))
+    page.say("verdict", verdicts(history), int(characters * _VERDICTS))
+    page.say("edit", newest_edits(history), int(characters * _EDITS))
+    return page
+
+
+def _names_in(history: History, keys: set[str]) -> set[str]:
+    places = (history.lines.shown[key] for key in sorted(keys & history.lines.shown.keys()))
+    return {name for place, index in places for name in history.traces[place].line_names[index]}
+
+
+def _fitting(page: Page, picks: list[Pick], budget_tokens: int, count: Callable[[str], int]) -> Restored | None:
+    """Render as many of the best picks as fit, None where not even the page without them does."""
+    taken = len(picks)
+    while True:
+        text, items = page.render(picks[:taken], count)
+        tokens = count(text)
+        size = max(tokens, characters_per_4(text))
+        if size <= budget_tokens:
+            return Restored(text, items, tokens)
+        if not taken:
+            return None
+        taken = min(taken - 1, int(taken * budget_tokens / size))

@@ -1,0 +1,58 @@
+"""Text from a session made safe to stand in a prompt: one line stays one line, and nothing in it can end or open a section. Pure."""
+
+import re
+
+from undrift.core.mask import mask
+
+__all__ = ["label", "plain_line", "plain_lines"]
+
+# Whatever a terminal or a model takes for a line end or for nothing at all: controls but the tab, separators,
+# zero-width and direction marks, and the tag characters that hide a text in plain sight.
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0a-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ufeff\U000e0000-\U000e007f]"
+)
+_COLOUR = re.compile("\x1b\\[[0-9;]{0,20}[A-Za-z]")
+# Tags and tokens by which clients and models part data from instructions. The bracket is replaced, the words stay.
+_DELIMITER = re.compile(
+    r"<(?=\s{0,4}/?\s{0,4}(?:[\w.-]{0,20}system|system[\w.-]{0,20}|user[\w.-]{0,20}|assistant|human|developer|instructions?"
+    r"|tool_(?:use|result|call)s?|function_[\w-]{0,20}|invoke|parameter|antml|undrift[\w-]{0,20}|hook[\w-]{0,20}|\|)"
+    r"(?:[\s>:|/]|$|im_|end))|\[(?=/?INST\])",
+    re.IGNORECASE,
+)
+_OPENS = ("#", "Human:", "Assistant:", "System:", "User:", "===", "---", "```", "~~~")
+
+
+def plain_line(line: str) -> str:
+    """Make one line safe; a line without anything to make safe is given back as it is.
+
+    What looks like a heading or a speaker is moved in by a space: our own headings stand at the edge.
+    """
+    if not line.isprintable():
+        line = _UNSEEN.sub("", _COLOUR.sub("", line))
+    if "<" in line or "[" in line:
+        line = _DELIMITER.sub(lambda match: "\u2039" if match[0] == "<" else "(", line)
+    return " " + line if line.startswith(_OPENS) else line
+
+
+def plain_lines(lines: list[str]) -> list[str]:
+    """Mask the secrets in lines that stand together, and make each safe; there are as many as before.
+
+    A secret that spans lines leaves the rest of its lines empty.
+    """
+    text = "\n".join(lines)
+    masked = mask(text)
+    if masked.spans:
+        pieces: list[str] = []
+        end = 0
+        for span in masked.spans:
+            breaks = text.count("\n", span.start, span.start + span.length)
+            pieces += (text[end : span.start], f"[masked:{span.name}]", "\n" * breaks)
+            end = span.start + span.length
+        text = "".join((*pieces, text[end:]))
+    return [plain_line(line) for line in text.split("\n")]
+
+
+def label(text: str, characters: int = 300) -> str:
+    """Make a heading's part out of a path or a command: one line, at most `characters` long."""
+    line = plain_line(mask(" ".join(text.split())).text).strip()
+    return line if len(line) <= characters else line[: characters - 1] + "…"

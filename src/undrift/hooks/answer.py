@@ -1,0 +1,256 @@
+"""One hook's answer: what came on stdin in, what the client reads out; empty for nothing.
+
+Law: `answer` returns; every fault is one line in the log. What is not needed for the answer is left to a process of its
+own, and what is heavy is imported where it is used: the client waits.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from undrift.errors import InputError
+from undrift.hooks import home
+from undrift.hooks.transcript import Transcript
+
+__all__ = ["CLIENTS", "Call", "Layout", "Options", "answer"]
+
+_SESSION = re.compile(r"[A-Za-z0-9_-]{1,128}", re.ASCII)
+_EARLIER = "earlier"
+"""The source by which `_aside` asks for nothing but the record."""
+
+_ID_CHARACTERS = 36
+"""Of a UUID, with which both clients' file names end."""
+
+_MOST_INPUT_BYTES = 1 << 20
+_WAIT_MS = 8_000
+"""For a text that another process is preparing; both parts are asked for at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where a client records its sessions.
+
+    Args:
+        folder: Of the user's home folder.
+        sessions: The folder in it that holds the sessions.
+        format: Of `undrift.transcripts.FORMATS`.
+    """
+
+    folder: str
+    sessions: str
+    format: str
+
+
+CLIENTS: Mapping[str, Layout] = {
+    "claude": Layout(".claude", "projects", "claude-code"),
+    "codex": Layout(".codex", "sessions", "codex"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What ``undrift install`` has registered.
+
+    Args:
+        client: A key of `CLIENTS`.
+        home: Absolute path; None for ``~/.undrift``.
+        client_home: The client's own folder, absolute; None for the usual one.
+        part: Which part of the text is asked for, 1 or 2.
+        now: Do the slow work in this process and not in one of its own.
+    """
+
+    client: str = "claude"
+    home: str | None = None
+    client_home: str | None = None
+    part: int = 1
+    now: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of a hook, checked.
+
+    Args:
+        client: The name, a key of `CLIENTS`.
+        session_id: ``[A-Za-z0-9_-]{1,128}``.
+        source: Why a session starts: ``startup``, ``resume``, ``clear``, ``compact``; else empty.
+        transcript: Path of the session's file as the client names it, unchecked; may be empty.
+        cwd: The folder that the client works in; may be empty.
+        sessions: The client's folder of sessions.
+        home: Of the store.
+    """
+
+    client: str
+    session_id: str
+    source: str
+    transcript: str
+    cwd: str
+    sessions: Path
+    home: Path
+
+    @property
+    def format(self) -> str:
+        return CLIENTS[self.client].format
+
+    def folder(self) -> Path:
+        """The folder for this session in the home, made where it is absent."""
+        from undrift.stores.files import safe_name
+
+        return home.folder_of(self.home, safe_name(f"{self.client}-{self.session_id}"))
+
+    def open(self) -> Transcript:
+        """Open the session's file; raises as `Transcript.open` does."""
+        return Transcript.open(self.transcript, self.sessions)
+
+
+def answer(event: str, given: bytes, options: Options) -> str:
+    """Do what a hook asks for, and return what to print: one JSON object, or nothing.
+
+    Args:
+        event: ``PreCompact`` or ``SessionStart``; another one does nothing.
+        given: The payload, JSON.
+        options: As registered.
+    """
+    place: Path | None = None
+    try:
+        place = home.home_folder(options.home)
+        payload = _payload(event, given)
+        call = _call(payload, options, place)
+        if event == "PreCompact":
+            _pre_compact(call, payload, options)
+            return ""
+        if event == "SessionStart":
+            return _hook_output(event, _session_start(call, options))
+        raise InputError(f"no such event: {event[:40]}")
+    except Exception as error:  # noqa: BLE001 - whatever it is, it must not fail the client
+        home.note(place, f"{options.client} {event[:40]}: {type(error).__name__}: {error}")
+        return ""
+
+
+def _payload(event: str, given: bytes) -> dict[str, Any]:
+    if len(given) > _MOST_INPUT_BYTES:
+        raise InputError(f"the payload is larger than {_MOST_INPUT_BYTES >> 20} MiB")
+    try:
+        payload: Any = json.loads(given)
+    except (ValueError, RecursionError) as error:
+        raise InputError("the payload is not JSON") from error
+    if not isinstance(payload, dict):
+        raise InputError("the payload is no object")
+    if (named := _text(payload, "hook_event_name")) and named != event:
+        raise InputError("the payload is of another event")
+    return payload
+
+
+def _call(payload: Mapping[str, Any], options: Options, place: Path) -> Call:
+    """Check a payload; nothing in it is believed that is not needed."""
+    if options.client not in CLIENTS:
+        raise InputError(f"no such client: {options.client[:40]}; known are {', '.join(CLIENTS)}")
+    session_id = _text(payload, "session_id")
+    if not _SESSION.fullmatch(session_id):
+        raise InputError("the payload names no session")
+    client = CLIENTS[options.client]
+    own = Path(options.client_home) if options.client_home else Path.home() / client.folder
+    if not own.is_absolute():
+        raise InputError("--client-home must be an absolute path")
+    source, transcript, cwd = (_text(payload, name) for name in ("source", "transcript_path", "cwd"))
+    return Call(options.client, session_id, source, transcript, cwd, own / client.sessions, place)
+
+
+def _text(payload: Mapping[str, Any], name: str) -> str:
+    value = payload.get(name)
+    return value if isinstance(value, str) and len(value) <= 4096 else ""
+
+
+def _pre_compact(call: Call, payload: Mapping[str, Any], options: Options) -> None:
+    """Record the session and prepare the text while the client waits for its summary."""
+    with call.open() as transcript:
+        if options.now:
+            from undrift.hooks.work import prepare, record
+
+            try:
+                if call.source != _EARLIER:
+                    with home.locked(call.folder() / "lock", _WAIT_MS):
+                        prepare(call, transcript)
+            finally:
+                record(call, transcript)
+            return
+    call.folder()  # a home that cannot be written to is said here, where the log tells of this call
+    _aside(payload, options)
+
+
+def _session_start(call: Call, options: Options) -> str:
+    """Return the text for a session that begins: after a compaction what it knew, else what another one left open."""
+    if call.source != "compact":
+        if call.source not in ("startup", "resume") or options.part != 1:
+            return ""
+        from undrift.hooks.earlier import left_open
+
+        offer, path = left_open(call, now_ms=time.time_ns() // 1_000_000)
+        if path is not None:  # what is offered can be recalled
+            _record_aside(path.stem[-_ID_CHARACTERS:], str(path), options)
+        return offer
+    from undrift.hooks.prepared import load
+
+    with call.open() as transcript:
+        folder = call.folder()
+        parts = load(folder, transcript, call.format)
+        if parts is None:
+            with home.locked(folder / "lock", _WAIT_MS):
+                parts = load(folder, transcript, call.format)
+                if parts is None:
+                    from undrift.hooks.work import prepare
+
+                    parts = prepare(call, transcript)
+                    _record_aside(call.session_id, call.transcript, options)
+    return parts[options.part - 1] if len(parts) >= options.part else ""
+
+
+def _record_aside(session_id: str, path: str, options: Options) -> None:
+    """Have a session recorded; if that fails, what is there to be said is said all the same."""
+    place = home.home_folder(options.home)
+    try:
+        if not place.is_dir():
+            place.mkdir(mode=0o700, parents=True)
+        _aside({"session_id": session_id, "transcript_path": path, "source": _EARLIER}, options)
+    except OSError as error:
+        home.note(place, f"{options.client}: the session was not recorded: {error}")
+
+
+def _aside(payload: Mapping[str, Any], options: Options) -> None:
+    """Start ``undrift hook PreCompact --now`` in a process of its own, which outlives this one.
+
+    -P and the folder: no module is taken from the project that the client works in.
+    """
+    told = {name: payload[name] for name in ("session_id", "transcript_path", "source") if name in payload}
+    home_of = str(home.home_folder(options.home))
+    words = [sys.executable, "-P", "-m", "undrift", "hook", "PreCompact", "--now"]
+    words += [f"--client={options.client}", f"--home={home_of}"]
+    words += [f"--client-home={options.client_home}"] if options.client_home else []
+    detached: dict[str, Any] = {"start_new_session": True}
+    if sys.platform == "win32":
+        detached = {"creationflags": subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP}
+    log = home.open_log(Path(home_of))
+    try:
+        child = subprocess.Popen(  # noqa: S603 - our own program; nothing of the payload is in its words
+            words, cwd=home_of, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=log, close_fds=True, **detached
+        )
+    finally:
+        os.close(log)
+    if child.stdin is not None:
+        child.stdin.write(json.dumps(told).encode("ascii"))
+        child.stdin.close()
+    child.returncode = 0  # it is not waited for; without this Python warns of it
+
+
+def _hook_output(event: str, text: str) -> str:
+    if not text:
+        return ""
+    told = {"hookEventName": event, "additionalContext": text}
+    return json.dumps({"hookSpecificOutput": told}, ensure_ascii=False) + "\n"

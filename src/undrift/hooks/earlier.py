@@ -1,0 +1,197 @@
+"""What an earlier session of the same folder left open: offered when a session starts, in a few lines.
+
+Law: only the last part of the newest sessions is read; nothing open, or too long ago, is nothing said.
+"""
+
+import json
+import os
+import shlex
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from undrift import transcripts
+from undrift.core.mask import mask
+from undrift.errors import InputError, TranscriptError
+from undrift.hooks.answer import Call
+from undrift.hooks.transcript import Transcript
+from undrift.transcripts import Recording
+from undrift.types import ContextEntry
+
+__all__ = ["LeftOpen", "MOST_DAYS", "found_in", "left_open"]
+
+MOST_DAYS = 7
+"""What was left longer ago is no longer what the user comes back for."""
+
+_LIVE_MS = 60_000
+"""What was written within the last minute is most likely still at work beside this one."""
+
+_DAY_MS = 24 * 60 * 60 * 1000
+_MOST_FILES = 5
+_TAIL_BYTES = 512 << 10
+_HEAD_LINES = 5
+_MOST_STEPS = 8
+_STEP_CHARACTERS = 160
+_REQUEST_CHARACTERS = 400
+_DONE = frozenset({"completed", "cancelled", "canceled", "deleted", "done"})
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOpen:
+    """What a session left.
+
+    Args:
+        request: What the user said last.
+        steps: Open steps of the agent's plan, in its order.
+        answered: Whether the agent had come to an end of its own.
+        request_id: Entry id of the request.
+    """
+
+    request: str
+    steps: tuple[str, ...]
+    answered: bool
+    request_id: str
+
+    @property
+    def is_open(self) -> bool:
+        return bool(self.steps) or (bool(self.request) and not self.answered)
+
+
+def left_open(call: Call, *, now_ms: int) -> tuple[str, Path | None]:
+    """Return the offer, and the session's file so that it can be recorded; or nothing and None.
+
+    Source: issue "Restore" item 2.
+    """
+    own_ms = 0
+    if call.source == "resume":  # its own history is in the window; only what came after it is news
+        try:
+            with call.open() as own:
+                own_ms = own.modified_ms
+        except (OSError, InputError):
+            return "", None
+    for path, modified_ms in islice(_earlier(call), _MOST_FILES):
+        if modified_ms < max(now_ms - MOST_DAYS * _DAY_MS, own_ms):
+            break
+        if modified_ms > now_ms - _LIVE_MS:
+            continue
+        with Transcript.open(str(path), call.sessions) as transcript:
+            recording = _end_of(transcript, call.format)
+            cwd = recording.cwd if recording else None
+        if recording is None or not cwd or os.path.realpath(cwd) != os.path.realpath(call.cwd or "."):
+            continue
+        found = found_in(recording.entries)
+        return (_offer(found, call, now_ms - modified_ms), path) if found.is_open else ("", None)
+    return "", None
+
+
+def _earlier(call: Call) -> Iterator[tuple[Path, int]]:
+    """The other sessions that may be of this folder, the one written last first; no link is followed."""
+    folders = [Path(call.transcript).parent]
+    if call.client == "codex":
+        days = sorted(_folders(_folders(_folders([call.sessions]))), reverse=True)
+        folders = days[: MOST_DAYS + 1]
+    found: list[tuple[int, Path]] = []
+    for folder in folders:
+        try:
+            entries = list(os.scandir(folder))
+        except OSError:
+            continue
+        for entry in entries:
+            if entry.name.endswith(".jsonl") and call.session_id not in entry.name:
+                status = entry.stat(follow_symlinks=False)
+                if stat.S_ISREG(status.st_mode):
+                    found.append((-status.st_mtime_ns // 1_000_000, Path(entry.path)))
+    for modified, path in sorted(found):
+        yield path, -modified
+
+
+def _folders(tops: Sequence[Path]) -> list[Path]:
+    found = []
+    for top in tops:
+        try:
+            found += [Path(entry.path) for entry in os.scandir(top) if entry.is_dir(follow_symlinks=False)]
+        except OSError:
+            continue
+    return found
+
+
+def _end_of(transcript: Transcript, format_name: str) -> Recording | None:
+    """Read the last part of a session, with its first lines, which say where it was."""
+    size = transcript.size
+    lines = [line.text for line in islice(transcript.lines(), _HEAD_LINES)] if size > _TAIL_BYTES else []
+    for index, line in enumerate(transcript.lines(max(0, size - _TAIL_BYTES))):
+        if index or size <= _TAIL_BYTES:  # the first of a part is cut
+            lines.append(line.text)
+    try:
+        recording = transcripts.read(lines, format=format_name)
+    except TranscriptError:
+        return None
+    side = next((json.loads(line).get("isSidechain") for line in lines if '"isSidechain"' in line), False)
+    return None if side else recording
+
+
+def found_in(entries: Sequence[ContextEntry]) -> LeftOpen:
+    """Find the last request and the open steps of the last plan. Pure."""
+    request, request_id = "", ""
+    steps: dict[str, tuple[str, bool]] = {}
+    answered = False
+    for entry in entries:
+        metadata = entry.metadata or {}
+        kind, role = metadata.get("kind"), metadata.get("role")
+        if kind == "text" and role == "user" and not metadata.get("meta"):
+            if entry.content.strip() and not entry.content.lstrip().startswith("<"):  # what the client has put in
+                request, request_id, answered = entry.content.strip(), entry.id, False
+        elif kind == "text" and role == "assistant":
+            answered = True
+        elif kind == "call":
+            answered = False
+            _plan(metadata.get("tool_name"), metadata.get("input"), steps)
+    return LeftOpen(request, tuple(text for text, is_open in steps.values() if is_open), answered, request_id)
+
+
+def _plan(tool: Any, given: Any, steps: dict[str, tuple[str, bool]]) -> None:
+    """Take a call that sets or changes the plan."""
+    if not isinstance(given, dict):
+        return
+    if tool in ("TodoWrite", "update_plan"):
+        listed = given.get("todos") if tool == "TodoWrite" else given.get("plan")
+        steps.clear()
+        for item in listed if isinstance(listed, list) else []:
+            if isinstance(item, dict):
+                text = item.get("content") or item.get("step")
+                if isinstance(text, str):
+                    steps[str(len(steps) + 1)] = (text, item.get("status") not in _DONE)
+    elif tool == "TaskCreate" and isinstance(given.get("subject"), str):
+        steps[str(len(steps) + 1)] = (given["subject"], True)
+    elif tool == "TaskUpdate":
+        name = str(given.get("taskId"))
+        if name in steps:
+            text, is_open = steps[name]
+            steps[name] = (text, is_open if given.get("status") is None else given["status"] not in _DONE)
+
+
+def _offer(found: LeftOpen, call: Call, age_ms: int) -> str:
+    hours = age_ms // 3_600_000
+    ago = f"{hours // 24} days ago" if hours >= 48 else f"{hours} hours ago" if hours >= 2 else "a short while ago"
+    lines = [
+        "# From an earlier session in this folder (undrift)",
+        f"It ended {ago} with work left open. Background only: take it up if the user asks for it.",
+    ]
+    if found.request:
+        lines += ["The user's last request there:", f"> {_short(found.request, _REQUEST_CHARACTERS)}"]
+    if found.steps:
+        lines.append("Open steps of its plan:")
+        lines += [f"- {_short(step, _STEP_CHARACTERS)}" for step in found.steps[:_MOST_STEPS]]
+        if len(found.steps) > _MOST_STEPS:
+            lines.append(f"- … and {len(found.steps) - _MOST_STEPS} more")
+    lines.append(f"Its tool results word for word: undrift recall --find WORDS --home {shlex.quote(str(call.home))}")
+    return "\n".join(lines) + "\n"
+
+
+def _short(text: str, limit_characters: int) -> str:
+    """One line of a text, secrets masked."""
+    flat = " ".join(mask(text[:10_000]).text.split())
+    return flat if len(flat) <= limit_characters else flat[: limit_characters - 1] + "…"

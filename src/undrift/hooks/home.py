@@ -1,0 +1,173 @@
+"""The home's part that belongs to the hooks: its folders, small files, log and lock.
+
+Law: 0700 and 0600 from the first byte on; no link is followed or written through; what lies here is derived and may be
+deleted at any time, the store apart.
+"""
+
+import contextlib
+import os
+import stat
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from undrift.errors import InputError
+
+__all__ = ["LOG", "LOG_BYTES", "folder_of", "home_folder", "locked", "note", "open_log", "read_small", "write_small"]
+
+LOG = "hooks.log"
+LOG_BYTES = 256 << 10
+"""A log that reaches this size makes place: one older one is kept."""
+
+_SMALL_BYTES = 1 << 20
+_LONGEST_NOTE_CHARACTERS = 400
+
+if sys.platform == "win32":
+    _NOFOLLOW = _NONBLOCK = 0
+else:
+    _NOFOLLOW, _NONBLOCK = os.O_NOFOLLOW, os.O_NONBLOCK
+
+
+def home_folder(given: str | None) -> Path:
+    """Return the home of the hooks: as given, which must be absolute, else ``~/.undrift``.
+
+    Raises:
+        InputError: It is a relative path: a hook runs in whichever project's folder.
+        RuntimeError: The user's home folder is not known.
+    """
+    home = Path(given) if given else Path.home() / ".undrift"
+    if not home.is_absolute():
+        raise InputError(f"--home {given}: must be an absolute path")
+    return home
+
+
+def folder_of(home: Path, name: str) -> Path:
+    """Return the folder of one session below ``hooks/`` of the home, made where it is absent.
+
+    Args:
+        home: Absolute.
+        name: Safe as a file name (`undrift.stores.files.safe_name`).
+
+    Raises:
+        OSError: A link or a file stands in its place, or the system refuses.
+
+    Source: RELIABILITY S3, S4, S11.
+    """
+    real = Path(os.path.realpath(home))  # the user's own links count, one planted below does not
+    if not real.is_dir():
+        real.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder = real
+    for step in ("hooks", name):
+        folder = folder / step
+        with contextlib.suppress(FileExistsError):
+            folder.mkdir(mode=0o700)
+        if not stat.S_ISDIR(folder.lstat().st_mode):
+            raise NotADirectoryError(20, "it is a link or a file where a folder is to be", str(folder))
+    return folder
+
+
+def write_small(path: Path, content: bytes) -> None:
+    """Put a file in its place in one step, for its owner alone (0600).
+
+    Raises:
+        OSError: The system refuses.
+    """
+    scratch = path.with_name(f".{path.name}.{os.getpid()}")
+    with contextlib.suppress(FileNotFoundError):
+        scratch.unlink()
+    descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NOFOLLOW, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        scratch.replace(path)
+    except OSError:
+        scratch.unlink(missing_ok=True)
+        raise
+
+
+def read_small(path: Path) -> bytes | None:
+    """Return a file that `write_small` wrote; None where there is none, or something else in its place."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | _NOFOLLOW | _NONBLOCK)
+    except OSError:
+        return None
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return None
+        content = file.read(_SMALL_BYTES + 1)
+    return content if len(content) <= _SMALL_BYTES else None
+
+
+@contextlib.contextmanager
+def locked(path: Path, wait_ms: int) -> Iterator[bool]:
+    """Hold a lock between processes while the block runs; it falls with the process that holds it.
+
+    Args:
+        path: The lock's file, made where it is absent.
+        wait_ms: How long to wait for another holder; 0 does not wait.
+
+    Yields:
+        Whether it was got; without it the work may be done twice, which is harmless.
+    """
+    if sys.platform == "win32":  # no such lock there
+        yield True
+        return
+    import fcntl
+
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | _NOFOLLOW, 0o600)
+    deadline = time.monotonic() + wait_ms / 1000
+    got = False
+    try:
+        while not got:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                got = True
+            except BlockingIOError:
+                if time.monotonic() >= deadline:
+                    break
+                time.sleep(0.01)
+        yield got
+    finally:
+        os.close(descriptor)
+
+
+def note(home: Path | None, text: str) -> None:
+    """Write one line to the log of the hooks; whatever stands in the way, it is not the client's concern.
+
+    Args:
+        home: Where ``hooks.log`` is; None for the default home.
+        text: One line; what is not printable is written as its escape. Never content of a session.
+    """
+    with contextlib.suppress(OSError, RuntimeError, ValueError):
+        home = home or home_folder(None)
+        if not home.is_dir():
+            home.mkdir(mode=0o700, parents=True)
+        shown = text[:_LONGEST_NOTE_CHARACTERS]
+        line = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in shown)
+        stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        descriptor = open_log(home)
+        try:
+            os.write(descriptor, f"{stamp} {line}\n".encode("utf-8", "backslashreplace"))
+        finally:
+            os.close(descriptor)
+
+
+def open_log(home: Path) -> int:
+    """Open the log to write behind its end, and return the descriptor; one that has grown makes place first.
+
+    Raises:
+        OSError: Something else stands in its place, or the system refuses.
+    """
+    path = home / LOG
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | _NOFOLLOW | _NONBLOCK
+    descriptor = os.open(path, flags, 0o600)
+    status = os.fstat(descriptor)
+    if stat.S_ISREG(status.st_mode) and status.st_nlink == 1:
+        if status.st_size <= LOG_BYTES:
+            return descriptor
+        os.close(descriptor)
+        path.replace(path.with_name(f"{LOG}.1"))
+        return os.open(path, flags | os.O_EXCL, 0o600)
+    os.close(descriptor)
+    raise OSError(22, "it is not a file of its own", str(path))

@@ -1,0 +1,99 @@
+"""The text that was prepared for after a compaction: kept beside the session, used while it is fresh.
+
+Law: a text is given only if all that the agent did before the compaction was known when it was made.
+"""
+
+import json
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import asdict
+from itertools import accumulate, chain, repeat
+from pathlib import Path
+
+from undrift.hooks.home import read_small, write_small
+from undrift.hooks.transcript import Mark, Transcript
+
+__all__ = ["has_news", "load", "save", "split", "units"]
+
+_NAME = "restore.json"
+_MOST_TAIL_BYTES = 1 << 20
+_PART_UNITS = 9_900
+"""Of UTF-16, as the client counts: of a hook's text 9,900 arrived whole, of 10,500 only a preview."""
+
+_GOES_ON = "(undrift, part 2: the rest of what was known before the compaction)\n"
+
+
+def save(folder: Path, mark: Mark, parts: tuple[str, ...]) -> None:
+    """Keep the parts of a text that was made of everything before the mark."""
+    value = {"mark": asdict(mark), "parts": parts}
+    write_small(folder / _NAME, json.dumps(value).encode("ascii"))
+
+
+def load(folder: Path, transcript: Transcript, format_name: str) -> tuple[str, ...] | None:
+    """Return the parts of a text that is still fresh, or None."""
+    try:
+        value = json.loads(read_small(folder / _NAME) or b"null")
+        mark, parts = Mark(**value["mark"]), tuple(value["parts"])
+    except (ValueError, TypeError, KeyError):
+        return None
+    if not all(isinstance(part, str) for part in parts) or not transcript.knows(mark):
+        return None
+    return None if has_news(transcript, mark, format_name) else parts
+
+
+def has_news(transcript: Transcript, mark: Mark, format_name: str) -> bool:
+    """Tell whether the agent or the user did anything between the mark and the compaction that followed."""
+    if transcript.size == mark.offset:
+        return False
+    if transcript.size - mark.offset > _MOST_TAIL_BYTES:
+        return True
+    from undrift import transcripts
+    from undrift.errors import TranscriptError
+
+    lines = (line.text for line in transcript.lines(mark.offset))
+    try:
+        recording = transcripts.read(chain(repeat("\n", mark.lines), lines), format=format_name)
+    except TranscriptError:
+        return False  # records of the client alone
+    before = recording.compactions[-1] if recording.compactions else len(recording.entries)
+    return any(_is_work(entry.metadata or {}) for entry in recording.entries[:before])
+
+
+def _is_work(metadata: object) -> bool:
+    if not isinstance(metadata, dict) or metadata.get("meta"):
+        return False
+    return metadata.get("kind") in ("call", "result") or metadata.get("role") == "assistant"
+
+
+def units(text: str) -> int:
+    """Return the length of a text as JavaScript counts it."""
+    return len(text) + sum(1 for c in text if ord(c) > 0xFFFF)
+
+
+def split(text: str, limit_units: int = _PART_UNITS) -> tuple[str, ...] | None:
+    """Cut a text into at most two parts that fit, at a heading if there is one in the second half of the first part.
+
+    Returns:
+        None where two parts do not hold it.
+    """
+    if units(text) <= limit_units:
+        return (text,) if text else ()
+    lines = text.splitlines(keepends=True)
+    starts = list(accumulate(map(units, lines), initial=0))
+    most = bisect_right(starts, limit_units) - 1
+    headings = [at for at in range(1, most + 1) if at < len(lines) and lines[at].startswith("#")]
+    for at in (*reversed(headings), most):
+        second = _GOES_ON + _headings_over(lines, at) + "".join(lines[at:])
+        if at and units(second) <= limit_units:
+            return "".join(lines[:at]), second
+    return None
+
+
+def _headings_over(lines: Sequence[str], at: int) -> str:
+    """The section, and the title in it, under which a line stands; a heading needs none of its own kind or above."""
+    if lines[at].startswith("## "):
+        return ""
+    before = [line for line in lines[:at] if line.startswith("#")]
+    section = next((line for line in reversed(before) if line.startswith("## ")), "")
+    title = before[-1] if before and not lines[at].startswith("#") else ""
+    return section + (title if title != section else "")

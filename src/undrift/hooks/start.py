@@ -1,0 +1,73 @@
+"""The way from the command line to a hook, without the command line's modules. Law: returns whatever happens."""
+
+import contextlib
+import sys
+from collections.abc import Sequence
+
+from undrift.hooks.answer import Options, answer
+from undrift.hooks.home import note
+
+__all__ = ["LARGEST_INPUT_BYTES", "options_of", "read_input", "start"]
+
+LARGEST_INPUT_BYTES = 1 << 20
+"""A hook's payload is about 500 bytes."""
+
+_VALUES = ("--client", "--client-home", "--home", "--part")
+_FLAGS = ("--json", "--now")  # --json: the answer is JSON in any case
+
+
+def read_input() -> bytes | None:
+    """Return what stands on stdin, at most one byte more than is allowed; None where a human sits at it."""
+    if sys.stdin is None:
+        return b""
+    if sys.stdin.isatty():
+        return None
+    with contextlib.suppress(OSError):
+        return sys.stdin.buffer.read(LARGEST_INPUT_BYTES + 1)
+    return b""
+
+
+def start(arguments: Sequence[str], given: bytes) -> None:
+    """Answer a hook on stdout.
+
+    Args:
+        arguments: What follows ``undrift hook``.
+        given: What stood on stdin.
+    """
+    try:
+        event, options = options_of(arguments)
+    except ValueError as error:
+        note(None, f"undrift hook: {error}")
+        return
+    text = answer(event, given, options)
+    with contextlib.suppress(OSError):  # whoever called us has gone
+        if text:
+            sys.stdout.buffer.write(text.encode("utf-8", "replace"))
+        sys.stdout.flush()
+
+
+def options_of(arguments: Sequence[str]) -> tuple[str, Options]:
+    """Read the event and the options.
+
+    Raises:
+        ValueError: They are not what ``undrift install`` registers.
+    """
+    words, found, now = [], dict[str, str](), False
+    rest = iter(arguments)
+    for word in rest:
+        name, equals, value = word.partition("=")
+        if name in _VALUES:
+            found[name] = value if equals else next(rest, "")
+        elif word in _FLAGS:
+            now = now or word == "--now"
+        elif word.startswith("-"):
+            raise ValueError(f"unknown option {word[:40]}")
+        else:
+            words.append(word)
+    if len(words) != 1:
+        raise ValueError(f"wants one EVENT, got {len(words)}")
+    part = found.get("--part", "1")
+    if part not in ("1", "2"):
+        raise ValueError("--part must be 1 or 2")
+    home, client_home = found.get("--home") or None, found.get("--client-home") or None
+    return words[0], Options(found.get("--client") or "claude", home, client_home, int(part), now=now)

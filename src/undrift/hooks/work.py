@@ -1,0 +1,131 @@
+"""The slow work behind the hooks: every original of a session into the store, and the text for after its compaction.
+
+Law: recording reads only what is new, and doing it again is harmless; a text is made of the whole session, or of its
+newest part where it is larger than any window.
+"""
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from itertools import chain, repeat
+from pathlib import Path
+
+from undrift import transcripts
+from undrift.core.mask import mask
+from undrift.core.tokens import estimate
+from undrift.errors import RecallError, StoreBusy, StoreCorrupt, StoreError, StoreVersionError, TranscriptError
+from undrift.hooks.answer import Call
+from undrift.hooks.home import read_small, write_small
+from undrift.hooks.prepared import has_news, save, split
+from undrift.hooks.transcript import Mark, Transcript
+from undrift.ledger import masked_original
+from undrift.stores.sqlite import SqliteStore
+from undrift.types import ContextEntry, Original
+
+__all__ = ["BUDGETS_TOKENS", "parts_of", "prepare", "record"]
+
+BUDGETS_TOKENS = (5_000, 4_700, 4_400, 4_000, 3_000, 2_000, 1_000)
+"""The second and later ones only where a text of many characters a token does not fit into two parts."""
+
+_NEWEST_BYTES = 24 << 20
+_BATCH_BYTES = 8 << 20
+_RECORDED = "recorded.json"
+_ROUNDS = 3
+
+
+def prepare(call: Call, transcript: Transcript) -> tuple[str, ...]:
+    """Make the text, keep it for the hook that asks for it, and return its parts."""
+    parts: tuple[str, ...] = ()
+    for _ in range(_ROUNDS):  # the client may still be writing the last results while it compacts
+        mark, entries = _newest(transcript, call.format)
+        parts = parts_of(entries)
+        save(call.folder(), mark, parts)
+        if not has_news(transcript, mark, call.format):
+            break
+    return parts
+
+
+def parts_of(entries: Sequence[ContextEntry]) -> tuple[str, ...]:
+    """Return what to give back, in as many parts as it needs; never more than two.
+
+    Source: issue "Restore" item 2; WIRE section 12.
+    """
+    from undrift.core.restore import restore
+
+    for budget_tokens in BUDGETS_TOKENS:
+        text = mask(restore(entries, budget_tokens=budget_tokens, count=estimate).text).text
+        parts = split(text)
+        if parts is not None:
+            return parts
+    return ()
+
+
+def _newest(transcript: Transcript, format_name: str) -> tuple[Mark, tuple[ContextEntry, ...]]:
+    """Read the session up to its last compaction, if nothing was done since, and remember how far."""
+    start, before = transcript.skip(max(0, transcript.size - _NEWEST_BYTES))
+    read = [line for line in transcript.lines(start)]  # noqa: C416 - the offsets are looked at once more
+    mark = transcript.mark(read[-1].end if read else start, before + len(read))
+    recording = transcripts.read(chain(repeat("\n", before), (line.text for line in read)), format=format_name)
+    entries = recording.entries
+    if recording.compactions:
+        last = recording.compactions[-1]
+        if not any((entry.metadata or {}).get("role") == "assistant" for entry in entries[last:]):
+            entries = entries[:last]
+    return mark, entries
+
+
+def record(call: Call, transcript: Transcript) -> int:
+    """Write what is new in a session into the store, every original for good; return how many entries that were.
+
+    Raises:
+        StoreError: The store refused; what was not written is tried again the next time.
+
+    Source: issue "Restore" item 2; RELIABILITY S11.
+    """
+    folder = call.folder()
+    mark = _recorded(folder)
+    if not transcript.knows(mark):
+        mark = Mark(*transcript.identity)
+    number = 0
+    with SqliteStore.open(call.home) as store:
+        while batch := transcript.batch(mark.offset, _BATCH_BYTES):
+            number += _write(store, call, mark.lines, [line.text for line in batch])
+            mark = transcript.mark(batch[-1].end, mark.lines + len(batch))
+            write_small(folder / _RECORDED, json.dumps(asdict(mark)).encode("ascii"))
+    return number
+
+
+def _recorded(folder: Path) -> Mark:
+    try:
+        return Mark(**json.loads(read_small(folder / _RECORDED) or b"{}"))
+    except (ValueError, TypeError):
+        return Mark()
+
+
+def _write(store: SqliteStore, call: Call, before: int, texts: Sequence[str]) -> int:
+    """Write the entries of some lines in one transaction; blank lines stand for those before them, as numbers are ids."""
+    try:
+        recording = transcripts.read(chain(repeat("\n", before), texts), format=call.format)
+    except TranscriptError:
+        return 0  # no message among them
+    session_id = f"{call.client}:{call.session_id}"
+    originals = [masked_original(entry, session_id, "window", True) for entry in recording.entries]
+    at_ms = time.time_ns() // 1_000_000
+    payload = {"first_line": before + 1, "last_line": before + len(texts), "skipped": dict(recording.skipped)}
+    try:
+        store.commit(session_id, "recorded", at_ms=at_ms, originals=originals, payload=payload)
+    except (StoreBusy, StoreCorrupt, StoreVersionError):
+        raise
+    except StoreError:  # a file that was written anew gives other content under a name that is taken; the first stays
+        originals = [original for original in originals if not _is_known(store, original)]
+        store.commit(session_id, "recorded", at_ms=at_ms, originals=originals, payload=payload)
+    return len(originals)
+
+
+def _is_known(store: SqliteStore, original: Original) -> bool:
+    try:
+        store.original(original.ref)
+    except RecallError:
+        return False
+    return True

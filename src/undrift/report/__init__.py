@@ -1,0 +1,6 @@
+"""One self-contained page of what compactions threw away: no script, no remote asset, every text escaped."""
+
+from undrift.report.page import page
+from undrift.report.target import check_target, write_page
+
+__all__ = ["check_target", "page", "write_page"]

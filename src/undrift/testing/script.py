@@ -1,0 +1,132 @@
+"""What a scripted provider says, and what it was asked. Pure."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+__all__ = ["Answer", "Kind", "Read", "Say", "Seen", "Shell", "Turn", "Use", "answer_to", "kind_of", "texts_of"]
+
+Kind = Literal["main", "summary", "side"]
+
+_SUMMARY_WORDS = (
+    "CRITICAL: Respond with TEXT ONLY",  # Claude Code
+    "CONTEXT CHECKPOINT COMPACTION",  # Codex
+    "create a detailed summary of the conversation",
+)
+_SHELLS = {"Bash": "command", "bash": "command", "exec_command": "cmd", "shell_command": "command", "shell": "command"}
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """A final text: the client's turn ends."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shell:
+    """One call of the client's shell, whatever it names it."""
+
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """One call that reads a file: by the client's own tool where it has one, else by its shell.
+
+    Args:
+        path: Absolute, as Claude Code wants it.
+    """
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One call of a tool by its name."""
+
+    tool: str
+    given: Mapping[str, Any] = field(default_factory=dict)
+
+
+Turn = Say | Shell | Read | Use
+"""One answer of the model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One request that came in.
+
+    Args:
+        kind: ``main`` (took a turn of the script), ``summary`` (a compaction), ``side`` (a title, a count, a probe).
+        method: Of HTTP.
+        path: With its query.
+        headers: By lower-case name, keys and cookies left out.
+        body: JSON, or None.
+    """
+
+    kind: Kind
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    body: Any
+
+    @property
+    def text(self) -> str:
+        """Every text in the body, one after the other."""
+        return "\n".join(texts_of(self.body))
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What to answer, without the form of a provider: a text, or a call of a tool."""
+
+    text: str
+    tool: str = ""
+    given: Mapping[str, Any] = field(default_factory=dict)
+
+
+def texts_of(value: Any) -> Iterator[str]:
+    """Yield every string in a JSON value, keys left out."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for child in value.values():
+            yield from texts_of(child)
+    elif isinstance(value, list):
+        for child in value:
+            yield from texts_of(child)
+
+
+def kind_of(messages: Sequence[Any], tools: Mapping[str, Any]) -> Kind:
+    """Tell a compaction's request and a side request from one of the session."""
+    newest = json.dumps(messages[-1], ensure_ascii=False) if messages else ""
+    if any(words in newest for words in _SUMMARY_WORDS):
+        return "summary"
+    return "main" if tools else "side"
+
+
+def answer_to(turn: Turn, tools: Mapping[str, Any]) -> Answer:
+    """Put a turn into the words of the client's own tools.
+
+    Args:
+        turn: Of the script.
+        tools: Names of the client's tools and the JSON schemas of their input.
+    """
+    if isinstance(turn, Say):
+        return Answer(turn.text)
+    if isinstance(turn, Use):
+        return Answer("", turn.tool, turn.given)
+    if isinstance(turn, Read) and "Read" in tools:
+        return Answer("", "Read", {"file_path": turn.path})
+    command = turn.command if isinstance(turn, Shell) else f"cat '{turn.path}'"
+    for name, key in _SHELLS.items():
+        if name in tools:
+            schema = (tools[name] or {}).get("properties", {})
+            wants_list = schema.get(key, {}).get("type") == "array"
+            given: dict[str, Any] = {key: ["bash", "-lc", command] if wants_list else command}
+            if "description" in schema:
+                given["description"] = "a step of the script"
+            return Answer("", name, given)
+    return Answer(f"(the client has no shell for: {command})")

@@ -1,0 +1,1 @@
+"""The clients' settings, and the real clients."""

@@ -1,0 +1,239 @@
+"""The real clients against a scripted provider: with our hooks the text is in the next request, without them it is not.
+
+Run by ``make clients``, which installs the clients; not part of ``make test``. No request leaves this machine.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from undrift.testing import Read, Say, ScriptedProvider, Shell
+
+ROOT = Path(__file__).parents[2]
+CLIENTS = Path(os.environ.get("UNDRIFT_TEST_CLIENTS") or ROOT / "build" / "clients")
+MARK = "From before the compaction"
+NEEDLE = "needle_47113_of_the_session"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A user's home and project, both new."""
+
+    home: Path
+    project: Path
+    environment: dict[str, str]
+
+    def run(self, *words: str | Path, check: bool = True) -> str:
+        """Run a program as that user in that project; its stdout."""
+        run = subprocess.run(
+            [str(word) for word in words],
+            cwd=self.project,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert not check or run.returncode == 0, f"{words[0]}: {run.returncode}\n{run.stdout}\n{run.stderr}"
+        return run.stdout
+
+    def undrift(self, *words: str) -> str:
+        return self.run(sys.executable, "-P", "-m", "undrift", *words)
+
+    def log(self) -> str:
+        path = self.home / ".undrift" / "hooks.log"
+        return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+def place(tmp_path: Path, **variables: str) -> Place:
+    """Make a user with a project that holds a file worth remembering."""
+    home, project = tmp_path / "home", tmp_path / "project"
+    home.mkdir()
+    project.mkdir()
+    lines = [f"def part_{number}(source, target):  # line {number}" for number in range(200)]
+    lines[100] = f"def {NEEDLE}(source, target): return source + target"
+    (project / "work.py").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "LANG") if name in os.environ}
+    kept["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), *([kept["PYTHONPATH"]] if "PYTHONPATH" in kept else [])])
+    return Place(home, project, {**kept, "HOME": str(home), "NO_PROXY": "127.0.0.1", **variables})
+
+
+def program(*steps: str) -> Path:
+    path = CLIENTS.joinpath(*steps)
+    if not path.exists():
+        pytest.skip(f"needs the client in {path}: run `make clients`")
+    return path
+
+
+CLAUDE_SETTINGS = '{\n    "model": "claude-sonnet-4-5",\n\t"env": { "A" : "b" }\n}\n'
+
+
+def claude_place(tmp_path: Path, provider: ScriptedProvider) -> Place:
+    quiet = "DISABLE_TELEMETRY DISABLE_ERROR_REPORTING DISABLE_AUTOUPDATER CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"
+    there = place(
+        tmp_path,
+        ANTHROPIC_BASE_URL=provider.url,
+        ANTHROPIC_API_KEY="sk-" + "ant-fake",
+        IS_SANDBOX="1",
+        **dict.fromkeys(quiet.split(), "1"),
+    )
+    (there.home / ".claude").mkdir()
+    (there.home / ".claude" / "settings.json").write_text(CLAUDE_SETTINGS, encoding="utf-8")
+    return there
+
+
+def claude_session(there: Place, claude: Path, provider: ScriptedProvider) -> None:
+    """Read a file, run a command, compact, go on."""
+    provider.say(
+        Read(str(there.project / "work.py")), Shell("wc -l work.py"), Say("The file is read."), Say("I go on.")
+    )
+    tools = ("--allowedTools", "Bash", "Read", "--output-format", "json")
+    session = json.loads(there.run(claude, "-p", "Read work.py and count its lines.", *tools))["session_id"]
+    there.run(claude, "-p", "--resume", session, "/compact", *tools)
+    there.run(claude, "-p", "--resume", session, "go on", *tools)
+
+
+def test_claude_code_gets_back_what_its_compaction_dropped(tmp_path: Path):
+    claude = program("claude", "node_modules", ".bin", "claude")
+    with ScriptedProvider(summary="They read a file.") as provider:
+        there = claude_place(tmp_path, provider)
+        settings = there.home / ".claude" / "settings.json"
+        there.undrift("install", "claude", "--yes")
+        claude_session(there, claude, provider)
+        newest = provider.of_kind("main")[-1]
+        assert provider.of_kind("summary"), "the client did not compact"
+        assert "They read a file." in newest.text
+        assert MARK in newest.text, there.log()
+        assert NEEDLE in newest.text
+        assert there.log() == ""
+        found = there.undrift("recall", "--find", NEEDLE, "--home", str(there.home / ".undrift"))
+        assert NEEDLE in found
+        there.undrift("uninstall", "claude", "--yes")
+        assert settings.read_text(encoding="utf-8") == CLAUDE_SETTINGS
+
+
+def test_claude_code_without_the_hooks_has_lost_it(tmp_path: Path):
+    claude = program("claude", "node_modules", ".bin", "claude")
+    with ScriptedProvider(summary="They read a file.") as provider:
+        claude_session(claude_place(tmp_path, provider), claude, provider)
+        newest = provider.of_kind("main")[-1]
+        assert provider.of_kind("summary"), "the client did not compact"
+        assert MARK not in newest.text
+
+
+def test_claude_code_that_compacts_by_itself_gets_it_back_each_time(tmp_path: Path):
+    claude = program("claude", "node_modules", ".bin", "claude")
+    with ScriptedProvider(summary="They read files.") as provider:
+        there = claude_place(tmp_path, provider)
+        (there.home / ".claude" / "settings.json").write_text('{"autoCompactWindow": 100000}', encoding="utf-8")
+        there.undrift("install", "claude", "--yes")
+        for number in range(8):
+            lines = [f"def part_{number}_{line}(argument, other): return argument + {line}" for line in range(1_200)]
+            (there.project / f"file_{number}.py").write_text("\n".join(lines), encoding="utf-8")
+            provider.say(Read(str(there.project / f"file_{number}.py")))
+        there.run(claude, "-p", "Read all files.", "--allowedTools", "Read", "--output-format", "json")
+        assert there.log() == ""
+        asked = [seen for seen in provider.requests if seen.kind != "side"]
+        after = [later for seen, later in pairwise(asked) if (seen.kind, later.kind) == ("summary", "main")]
+        assert len(after) > 1, "the client did not compact twice"
+        assert [seen.text.count(MARK) for seen in after] == [1] * len(after)
+
+
+def test_both_parts_of_a_long_text_arrive_whole(tmp_path: Path):
+    claude = program("claude", "node_modules", ".bin", "claude")
+    with ScriptedProvider(summary="They read files.") as provider:
+        there = claude_place(tmp_path, provider)
+        there.undrift("install", "claude", "--yes")
+        for number in range(8):
+            lines = [f'    quoted("{number}_{line}", \\"{line}\\")\t# {"x" * (line % 60)}' for line in range(60)]
+            (there.project / f"file_{number}.py").write_text("\n".join(lines) + "\n", encoding="utf-8")
+            provider.say(Read(str(there.project / f"file_{number}.py")))
+        claude_session(there, claude, provider)
+        (kept,) = (there.home / ".undrift" / "hooks").glob("*/restore.json")
+        parts = json.loads(kept.read_text(encoding="utf-8"))["parts"]
+        assert 5_000 < len(parts[0]) <= 9_900
+        assert len(parts) == 2
+        newest = provider.of_kind("main")[-1].text
+        for part in parts:
+            assert part.strip() in newest
+
+
+def codex_place(tmp_path: Path, provider: ScriptedProvider) -> Place:
+    there = place(tmp_path, FAKE_KEY="sk-" + "fake")
+    folder = there.home / ".codex"
+    folder.mkdir()
+    settings = f"""
+        model = "gpt-5.5"
+        model_provider = "loop"
+        model_auto_compact_token_limit = 16000
+        [model_providers.loop]
+        name = "loop"
+        base_url = "{provider.url}/v1"
+        env_key = "FAKE_KEY"
+        wire_api = "responses"
+        [analytics]
+        enabled = false
+    """
+    (folder / "config.toml").write_text("\n".join(line.strip() for line in settings.splitlines()), encoding="utf-8")
+    return there
+
+
+def codex_session(there: Place, codex: Path, provider: ScriptedProvider) -> None:
+    """Read a file until the client compacts by itself, then go on in a new process."""
+    steps = [Shell("cat work.py"), *[Shell(f"seq {number} 3000") for number in range(6)]]
+    provider.say(*steps, Say("The file is read."), Say("I go on."))
+    bypass = ("--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust")
+    flags = ("--skip-git-repo-check", "--json", *bypass)
+    there.run(codex, "exec", *flags, "Read work.py and count its lines.")
+    there.run(codex, "exec", "resume", "--last", *flags, "go on")
+
+
+def codex_program() -> Path:
+    return program("codex", "node_modules", ".bin", "codex")
+
+
+def test_codex_gets_back_what_its_compaction_dropped(tmp_path: Path):
+    codex = codex_program()
+    with ScriptedProvider(summary="They read a file.") as provider:
+        there = codex_place(tmp_path, provider)
+        there.undrift("install", "codex", "--yes")
+        codex_session(there, codex, provider)
+        kinds = [seen.kind for seen in provider.requests]
+        assert "summary" in kinds, "the client did not compact"
+        after = provider.requests[kinds.index("summary") + 1]
+        assert MARK in after.text, there.log()
+        assert there.log() == ""
+        for _ in range(100):
+            if "needle" in there.run(
+                sys.executable,
+                "-m",
+                "undrift",
+                "recall",
+                "--find",
+                NEEDLE,
+                "--home",
+                there.home / ".undrift",
+                check=False,
+            ):
+                break
+            time.sleep(0.1)
+        else:
+            pytest.fail("what was read cannot be recalled")
+        there.undrift("uninstall", "codex", "--yes")
+        assert not (there.home / ".codex" / "hooks.json").exists()
+
+
+def test_codex_without_the_hooks_has_lost_it(tmp_path: Path):
+    codex = codex_program()
+    with ScriptedProvider(summary="They read a file.") as provider:
+        codex_session(codex_place(tmp_path, provider), codex, provider)
+        assert provider.of_kind("summary"), "the client did not compact"
+        assert MARK not in "\n".join(seen.text for seen in provider.requests)

@@ -1,0 +1,254 @@
+"""The page: complete in itself, and deaf to whatever a recording says."""
+
+import base64
+import hashlib
+import html
+import os
+import re
+import shutil
+import stat
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from tests.report.builders import Session, compacted_session, work
+from undrift.errors import InputError
+from undrift.postmortem import examine, totals
+from undrift.report import check_target, page, write_page
+
+EVIL = [
+    "<script>document.title='owned'</script>",
+    "<img src=x onerror=\"document.title='owned'\">",
+    '"><svg onload="document.title=\'owned\'">',
+    "</title><script>document.title='owned'</script>",
+    "</style><iframe src='http://192.0.2.1/'></iframe>",
+    "' onmouseover='document.title=\"owned\"",
+    "&lt;b&gt;javascript:alert(1)",
+    "\x00\x1b[31m\u202e\u2028\ud83d\ude00",
+]
+TAGS = set(
+    re.findall(
+        r"\w+",
+        "html head meta title style body main h1 h2 h3 p div b span section svg g path line text rect circle table thead "
+        "tbody tr th td details summary blockquote footer i",
+    )
+)
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+
+
+class Markup(HTMLParser):
+    """Every tag and attribute of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.open: list[str] = []
+        self.words: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+
+def made(tmp_path: Path, session: Session | None = None, name: str = "session.jsonl") -> str:
+    found = [examine((session or compacted_session()).written(tmp_path / name))]
+    return page(found, totals(found))
+
+
+def hostile(tmp_path: Path) -> str:
+    """A page of a session in which every text that a page shows is an attack."""
+    session = Session(model=EVIL[0]).user("Go. " + " ".join(f"Never allow {evil} anywhere near here." for evil in EVIL))
+    for number, evil in enumerate(EVIL):
+        code = "".join(f"value_{number}_{line} = read_it(source_{number}, {line})  # {evil}\n" for line in range(12))
+        session.call(f"{evil}__read_file", code, file_path=evil)
+    session.compaction("Go on.", trigger=EVIL[1], preTokens=9_000)
+    for number, evil in enumerate(EVIL):
+        code = "".join(f"value_{number}_{line} = read_it(source_{number}, {line})  # {evil}\n" for line in range(12))
+        session.call(f"{evil}__read_file", code, file_path=evil).said(f"value_{number}_3 = read_it(source_{number}, 3)")
+    return made(tmp_path, session, "x<script>onerror=1.jsonl")
+
+
+def test_the_page_shows_the_findings(tmp_path: Path):
+    text = " ".join(Markup(made(tmp_path)).words)
+    for expected in (
+        "What compaction threw away",
+        "Compaction 1, automatic",
+        "/repo/src/client.py",
+        "Never touch the vendored",
+    ):
+        assert expected in text
+
+
+def test_the_timeline_marks_the_compaction_and_what_was_read_again(tmp_path: Path):
+    text = made(tmp_path)
+    assert text.count('class="cut"') == 1
+    assert text.count('class="again"') >= 1
+    assert '<path d="M' in text
+
+
+def test_a_page_without_a_compaction_says_so(tmp_path: Path):
+    text = made(tmp_path, work(Session().user("Go.")))
+    assert "no compaction: nothing was thrown away" in text
+
+
+@pytest.mark.parametrize("make", [made, hostile])
+def test_every_tag_is_one_of_ours_and_none_can_load_or_run_anything(tmp_path: Path, make):
+    markup = Markup(make(tmp_path))
+    assert set(markup.tags) <= TAGS
+    assert markup.open == []
+    names = {name for name, _ in markup.attributes}
+    assert not {name for name in names if name.startswith("on")}
+    assert not names & {"src", "href", "style", "srcset", "action", "xlink:href", "background", "data", "poster"}
+
+
+def test_a_hostile_session_is_shown_and_not_obeyed(tmp_path: Path):
+    text = hostile(tmp_path)
+    words = "".join(Markup(text).words)
+    for evil in EVIL[:-1]:
+        assert words.count(evil) >= 2  # as a tool's name and as a path
+        if "<" in evil:
+            assert evil not in text
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u202e]", text)
+
+
+@pytest.mark.parametrize("make", [made, hostile])
+def test_the_policy_allows_this_style_sheet_and_nothing_else(tmp_path: Path, make):
+    text = make(tmp_path)
+    match = re.search(r'http-equiv="Content-Security-Policy" content="([^"]+)"', text)
+    style = re.search("<style>(.*?)</style>", text, re.DOTALL)
+    assert match
+    assert style
+    digest = base64.b64encode(hashlib.sha256(style[1].encode()).digest()).decode()
+    assert html.unescape(match[1]) == (
+        f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    )
+    assert "url(" not in style[1]
+    assert "@import" not in style[1]
+    assert text.index("Content-Security-Policy") < text.index("<style>")
+
+
+def test_no_address_of_another_host_stands_in_the_page(tmp_path: Path):
+    assert not re.search(r"(?:https?:)?//[a-z0-9]", made(tmp_path))
+
+
+def examined(tmp_path: Path):
+    path = compacted_session().written(tmp_path / "session.jsonl")
+    found = [examine(path)]
+    return path, found, totals(found)
+
+
+def test_the_page_is_written_whole_and_leaves_no_draft(tmp_path: Path):
+    _, found, sums = examined(tmp_path)
+    out = tmp_path / "page.html"
+    write_page(out, found, sums)
+    assert out.read_text(encoding="utf-8") == page(found, sums)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["page.html", "session.jsonl"]
+    if os.name == "posix":
+        assert stat.S_IMODE(out.stat().st_mode) == 0o600
+
+
+def test_an_earlier_page_is_replaced(tmp_path: Path):
+    _, found, sums = examined(tmp_path)
+    out = tmp_path / "page.html"
+    out.write_text("<!DOCTYPE html><p>old", encoding="utf-8")
+    write_page(out, found, sums)
+    assert "old" not in out.read_text(encoding="utf-8")[:100]
+
+
+def test_a_recording_is_never_written_whatever_its_name_and_way(tmp_path: Path):
+    path, found, sums = examined(tmp_path)
+    before = path.read_bytes()
+    link = tmp_path / "link.html"
+    link.symlink_to(path)
+    hard = tmp_path / "hard.html"
+    hard.hardlink_to(path)
+    for out in (path, link, hard):
+        with pytest.raises(InputError, match="is one of the recordings"):
+            write_page(out, found, sums, sources=[path])
+        with pytest.raises(InputError, match="is no HTML page"):
+            write_page(out, found, sums)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("absent/page.html", "its folder does not exist"), ("", "is a folder"), ("notes.txt", "no HTML page")],
+)
+def test_a_target_that_is_no_page_is_refused_with_a_remedy(tmp_path: Path, name: str, words: str):
+    (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
+    with pytest.raises(InputError, match=words):
+        check_target(tmp_path / name)
+    assert (tmp_path / "notes.txt").read_text(encoding="utf-8") == "mine"
+
+
+def test_a_disk_that_refuses_leaves_what_stood_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    _, found, sums = examined(tmp_path)
+    out = tmp_path / "page.html"
+    out.write_text("<!doctype html>old", encoding="utf-8")
+
+    def refuse(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    with pytest.raises(OSError, match="No space left"):
+        write_page(out, found, sums)
+    assert out.read_text(encoding="utf-8") == "<!doctype html>old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["page.html", "session.jsonl"]
+
+
+def browser() -> str:
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if found is None:
+        pytest.skip(f"needs a browser: one of {', '.join(BROWSERS)}")
+    return found
+
+
+def opened(path: Path, tmp_path: Path) -> tuple[str, str]:
+    """Open a page from the disk in a headless browser; give its tree and the browser's own log."""
+    command = [browser(), "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
+    command += ["--enable-logging=stderr", "--v=0", "--virtual-time-budget=2000", "--dump-dom", path.as_uri()]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert run.returncode == 0, run.stderr
+    return run.stdout, run.stderr
+
+
+def test_a_browser_shows_the_page_from_the_disk_with_its_style(tmp_path: Path):
+    _, found, sums = examined(tmp_path)
+    out = tmp_path / "page.html"
+    write_page(out, found, sums)
+    tree, log = opened(out, tmp_path)
+    assert tree.count("<svg") == 2
+    assert "Compaction 1, automatic" in tree
+    assert "Content Security Policy" not in log  # nothing of ours was refused, so the style sheet is in force
+
+
+def test_a_browser_runs_nothing_of_a_hostile_session(tmp_path: Path):
+    out = tmp_path / "hostile.html"
+    out.write_text(hostile(tmp_path), encoding="utf-8")
+    tree, log = opened(out, tmp_path)
+    assert "<title>What compaction threw away · undrift autopsy</title>" in tree
+    assert set(Markup(tree).tags) <= TAGS
+    assert "Content Security Policy" not in log  # nothing even tried
+
+
+def test_the_browser_test_can_fail(tmp_path: Path):
+    out = tmp_path / "open.html"
+    out.write_text("<!doctype html><title>a</title><script>document.title='owned'</script>", encoding="utf-8")
+    assert "<title>owned</title>" in opened(out, tmp_path)[0]
+    page_head = made(tmp_path).split("<body>")[0]
+    out.write_text(f"{page_head}<body><script>document.title='owned'</script></body></html>", encoding="utf-8")
+    tree, log = opened(out, tmp_path)
+    assert "owned</title>" not in tree
+    assert "Content Security Policy" in log
