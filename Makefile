@@ -34,9 +34,8 @@ unexport PYTHONPATH PYTHONHOME
 all: check test  ## check and test (what `make` alone does)
 
 demo: $(SELF)  ## replay a recorded session through the engine with a budget that bites
-	@home=$$(mktemp -d) && trap 'rm -rf "$$home"' EXIT && \
-	echo '+ undrift replay examples/demo-session.jsonl --budget $(DEMO_BUDGET) --home (a temporary folder)' && \
-	$(VENV)/bin/undrift replay examples/demo-session.jsonl --budget $(DEMO_BUDGET) --home "$$home"
+	@echo '+ undrift replay examples/demo-session.jsonl --budget $(DEMO_BUDGET) --home build/demo'
+	@$(VENV)/bin/undrift replay examples/demo-session.jsonl --budget $(DEMO_BUDGET) --home build/demo
 
 setup: $(SELF) $(DEV)  ## make .venv with everything that check, test and build need
 

@@ -3,6 +3,7 @@
 Law: only ever reads; one file at a time, so that memory holds one session.
 """
 
+import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,6 +12,7 @@ from pathlib import Path
 from undrift.core.autopsy import Autopsy, Compaction, Mark, Prompt, autopsy
 from undrift.core.cost import Prices
 from undrift.core.restore import restore
+from undrift.core.tokens import characters_per_4, estimate
 from undrift.errors import TranscriptError
 from undrift.models import Model, lookup
 from undrift.recordings import open_recording
@@ -126,13 +128,17 @@ def examine(
         Prompt(p.at_ms, p.prompt_tokens, p.cached_tokens, p.written_tokens, p.written_long_tokens, line=p.line)
         for p in recorded.prompts
     ]
+    entries = recording.entries
+    if not prompts:  # what the client did not count is estimated in the model's own tokens, as a replay does
+        factor = model.token_factor
+        entries = tuple(replace(e, token_count=math.ceil(estimate(e.content) * factor)) for e in entries)
     found = autopsy(
-        recording.entries,
+        entries,
         recording.compactions,
         marks=_marks(recording, recorded),
         prompts=prompts,
         prices=Prices(model.read_ratio, model.write_ratio),
-        restore=lambda entries: restore(entries, budget_tokens=budget_tokens).text,
+        restore=lambda before: restore(before, budget_tokens=budget_tokens, count=characters_per_4).text,
     )
     return Postmortem(
         path=os.fspath(path),

@@ -69,7 +69,7 @@ def test_a_pin_did_not_leave(tmp_path: Path):
         ref = session.pin("requirements", "It must be fast.")
     told = undrift("why", ref, "--home", tmp_path / "home")
     assert "a pinned text (requirements)" in told.stdout
-    assert "it did not leave" in told.stdout
+    assert "undrift did not remove it" in told.stdout
     assert json.loads(undrift("why", ref, "--home", tmp_path / "home", "--json").stdout)["decision"] is None
 
 

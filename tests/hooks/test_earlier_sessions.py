@@ -39,7 +39,7 @@ def test_open_steps_and_the_last_request_are_offered(tmp_path: Path):
     assert "> Move the parser to its own module." in text
     assert "- Step 1\n- Step 2\n" in text
     assert "Step 0" not in text
-    assert f"undrift recall --find WORDS --home {user.home}" in text
+    assert f"-m undrift recall --find WORDS --home {user.home}" in text
     assert user.log() == []
 
 

@@ -17,6 +17,7 @@ from tests.report.builders import Session, compacted_session, work
 from undrift.errors import InputError
 from undrift.postmortem import examine, totals
 from undrift.report import check_target, page, write_page
+from undrift.report.page import OPENING
 
 EVIL = [
     "<script>document.title='owned'</script>",
@@ -162,9 +163,18 @@ def test_the_page_is_written_whole_and_leaves_no_draft(tmp_path: Path):
 def test_an_earlier_page_is_replaced(tmp_path: Path):
     _, found, sums = examined(tmp_path)
     out = tmp_path / "page.html"
-    out.write_text("<!DOCTYPE html><p>old", encoding="utf-8")
+    out.write_text(f"{OPENING}<p>old", encoding="utf-8")
     write_page(out, found, sums)
     assert "old" not in out.read_text(encoding="utf-8")[:100]
+
+
+def test_a_page_of_somebody_else_is_never_replaced(tmp_path: Path):
+    _, found, sums = examined(tmp_path)
+    out = tmp_path / "page.html"
+    out.write_text("<!doctype html><p>my own page", encoding="utf-8")
+    with pytest.raises(InputError, match="no report of undrift"):
+        write_page(out, found, sums)
+    assert out.read_text(encoding="utf-8") == "<!doctype html><p>my own page"
 
 
 def test_a_recording_is_never_written_whatever_its_name_and_way(tmp_path: Path):
@@ -177,14 +187,14 @@ def test_a_recording_is_never_written_whatever_its_name_and_way(tmp_path: Path):
     for out in (path, link, hard):
         with pytest.raises(InputError, match="is one of the recordings"):
             write_page(out, found, sums, sources=[path])
-        with pytest.raises(InputError, match="is no HTML page"):
+        with pytest.raises(InputError, match="no report of undrift"):
             write_page(out, found, sums)
     assert path.read_bytes() == before
 
 
 @pytest.mark.parametrize(
     ("name", "words"),
-    [("absent/page.html", "its folder does not exist"), ("", "is a folder"), ("notes.txt", "no HTML page")],
+    [("absent/page.html", "its folder does not exist"), ("", "is a folder"), ("notes.txt", "no report of undrift")],
 )
 def test_a_target_that_is_no_page_is_refused_with_a_remedy(tmp_path: Path, name: str, words: str):
     (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
@@ -196,7 +206,7 @@ def test_a_target_that_is_no_page_is_refused_with_a_remedy(tmp_path: Path, name:
 def test_a_disk_that_refuses_leaves_what_stood_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     _, found, sums = examined(tmp_path)
     out = tmp_path / "page.html"
-    out.write_text("<!doctype html>old", encoding="utf-8")
+    out.write_text(f"{OPENING}old", encoding="utf-8")
 
     def refuse(_: int) -> None:
         raise OSError(28, "No space left on device")
@@ -204,7 +214,7 @@ def test_a_disk_that_refuses_leaves_what_stood_there(tmp_path: Path, monkeypatch
     monkeypatch.setattr(os, "fsync", refuse)
     with pytest.raises(OSError, match="No space left"):
         write_page(out, found, sums)
-    assert out.read_text(encoding="utf-8") == "<!doctype html>old"
+    assert out.read_text(encoding="utf-8") == f"{OPENING}old"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["page.html", "session.jsonl"]
 
 

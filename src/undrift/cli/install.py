@@ -141,7 +141,9 @@ class _Change:
             return True
         if self.as_json or not sys.stdin.isatty():
             raise InputError(f"{self.path}: not changed; say --yes to change it")
-        return click.confirm(question, default=True)
+        if click.confirm(question, default=True):
+            return True
+        raise InputError(f"{self.path}: nothing was changed")
 
     def diff(self, after: str | None) -> list[str]:
         """The unified difference, made safe for a terminal."""

@@ -3,7 +3,7 @@
 Law: changes nothing; a store that cannot be read does not hide what another one holds.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -13,7 +13,7 @@ from undrift.stores.base import Found
 from undrift.stores.sqlite import SqliteStore
 from undrift.types import Original
 
-__all__ = ["find", "first", "home_of", "original_in"]
+__all__ = ["find", "first", "homes_of", "original_in"]
 
 T = TypeVar("T")
 
@@ -21,9 +21,12 @@ _NAME = "undrift.db"
 _REF_CHARACTERS = 16
 
 
-def home_of(given: str | None) -> str:
-    """Return the home folder: as given, or the setting."""
-    return (Settings.from_environment() if given is None else Settings.from_environment(home=given)).home
+def homes_of(given: str | None) -> tuple[str, ...]:
+    """Return the home folders to look into: the one given, else the setting's and the one where the hooks record."""
+    if given is not None:
+        return (Settings.from_environment(home=given).home,)
+    own, hooks = Settings.from_environment().home, Path.home() / ".undrift"
+    return (own,) if not hooks.is_dir() or hooks.resolve() == Path(own).resolve() else (own, str(hooks))
 
 
 def original_in(store: SqliteStore, ref_or_entry: str) -> Original:
@@ -45,20 +48,20 @@ def original_in(store: SqliteStore, ref_or_entry: str) -> Original:
     raise RecallError(f"no original of an entry {ref_or_entry[:64]!r}")
 
 
-def first(home: str, wanted: str, look: Callable[[SqliteStore, Path], T]) -> T:
+def first(homes: Sequence[str], wanted: str, look: Callable[[SqliteStore, Path], T]) -> T:
     """Return what `look` finds in the first store that knows what is wanted.
 
     Args:
-        home: The home folder.
+        homes: The home folders, in this order.
         wanted: What is looked for, as the message names it.
         look: Takes an open store and its folder; raises RecallError where it finds nothing.
 
     Raises:
-        RecallError: No store knows it; the message names the home and the remedy.
+        RecallError: No store knows it; the message names the homes and the remedy.
         StoreError: A store could not be read, and no other one knows it.
     """
     unreadable: StoreError | None = None
-    for folder in _folders(home):
+    for folder in _folders(homes):
         try:
             with SqliteStore.open(folder, create=False) as store:
                 return look(store, folder)
@@ -69,20 +72,20 @@ def first(home: str, wanted: str, look: Callable[[SqliteStore, Path], T]) -> T:
     if unreadable is not None:
         raise unreadable
     raise RecallError(
-        f"nothing is known under {wanted[:80]!r} in {home} or its replays; `undrift replay` shows the references, "
+        f"nothing is known under {wanted[:80]!r} in {' or '.join(homes)} or their replays; `undrift replay` shows the references, "
         "--home names another home, and what never left a window is not stored"
     )
 
 
-def find(home: str, words: str, limit: int) -> tuple[Found, ...]:
-    """Search every store of the home; the best of each store first.
+def find(homes: Sequence[str], words: str, limit: int) -> tuple[Found, ...]:
+    """Search every store of the homes; the best of each store first.
 
     Raises:
         StoreError: A store could not be read, and no other one holds a match.
     """
     found: dict[str, Found] = {}
     unreadable: StoreError | None = None
-    for folder in _folders(home):
+    for folder in _folders(homes):
         try:
             with SqliteStore.open(folder, create=False) as store:
                 for one in store.find(words, limit=limit):
@@ -94,11 +97,14 @@ def find(home: str, words: str, limit: int) -> tuple[Found, ...]:
     return tuple(sorted(found.values(), key=lambda one: -one.score))[:limit]
 
 
-def _folders(home: str) -> Iterator[Path]:
-    folders = [Path(home), *_replays(Path(home) / "replays")]
+def _folders(homes: Sequence[str]) -> Iterator[Path]:
+    folders = [folder for home in homes for folder in (Path(home), *_replays(Path(home) / "replays"))]
     with_store = [folder for folder in folders if (folder / _NAME).exists()]
     if not with_store:
-        raise RecallError(f"no store in {home}: nothing was recorded there yet; run `undrift replay`, or give --home")
+        where = " or ".join(homes)
+        raise RecallError(
+            f"no store in {where}: nothing was recorded there yet; run `undrift replay` or `undrift install`, or give --home"
+        )
     yield from with_store
 
 

@@ -1,7 +1,6 @@
 """``undrift recall``: the original of what left, byte for byte."""
 
 import sys
-from pathlib import Path
 from typing import Any
 
 import click
@@ -31,11 +30,11 @@ def recall_command(ref: str | None, words: str | None, home: str | None, as_json
     """
     if ref is None and not words:
         raise click.UsageError("give a REF, or --find WORDS to look for one")
-    place = lookup.home_of(home)
+    places = lookup.homes_of(home)
     if ref is None:
-        _search(place, words or "", as_json)
+        _search(places, words or "", as_json)
         return
-    original = lookup.first(place, ref, lambda store, _: lookup.original_in(store, ref))
+    original = lookup.first(places, ref, lambda store, _: lookup.original_in(store, ref))
     lines = _matching(original.entry.content, words) if words else None
     if as_json:
         echo_json(_as_json(original, lines))
@@ -91,8 +90,8 @@ def _as_json(original: Original, lines: list[tuple[int, str]] | None) -> dict[st
     return value
 
 
-def _search(home: str, words: str, as_json: bool) -> None:
-    found = lookup.find(home, words, _MOST_FOUND)
+def _search(homes: tuple[str, ...], words: str, as_json: bool) -> None:
+    found = lookup.find(homes, words, _MOST_FOUND)
     if as_json:
         echo_json(
             {
@@ -106,4 +105,4 @@ def _search(home: str, words: str, as_json: bool) -> None:
     for one in found:
         click.echo(f"{one.ref}  {one.type:<11}  {first_line(' '.join(one.snippet.split()), 100)}")
     if not found:
-        click.echo(f"nothing that left holds any of these words; looked in {safe(str(Path(home)))}", err=True)
+        click.echo(f"nothing that left holds any of these words; looked in {safe(' and '.join(homes))}", err=True)

@@ -26,7 +26,7 @@ def why_command(entry_or_ref: str, home: str | None, as_json: bool) -> None:
 
     ENTRY_OR_REF is a reference, as `undrift replay` and the marks in a window show them, or an entry's id.
     """
-    told = lookup.first(lookup.home_of(home), entry_or_ref, lambda store, folder: _told(store, folder, entry_or_ref))
+    told = lookup.first(lookup.homes_of(home), entry_or_ref, lambda store, folder: _told(store, folder, entry_or_ref))
     if as_json:
         echo_json(told.as_json())
         return
@@ -64,7 +64,9 @@ class _Told:
         if entry.content.strip():
             lines.append(f"begins with: {first_line(entry.content)}")
         if decision is None:
-            lines.append("it did not leave: nothing was decided about it")
+            lines.append(
+                "undrift did not remove it: it was recorded before the client's own compaction, or it is still there"
+            )
         else:
             acts = {"pruned": "left the window", "cut": "lost its middle", "pinned": "was pinned"}
             lines.append(f"it {acts[decision.kind]}: {safe(decision.reason)}")

@@ -5,7 +5,6 @@ Law: only the last part of the newest sessions is read; nothing open, or too lon
 
 import json
 import os
-import shlex
 import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from undrift import transcripts
 from undrift.core.mask import mask
 from undrift.errors import InputError, TranscriptError
 from undrift.hooks.answer import Call
+from undrift.hooks.home import recall_command
 from undrift.hooks.transcript import Transcript
 from undrift.transcripts import Recording
 from undrift.types import ContextEntry
@@ -187,7 +187,7 @@ def _offer(found: LeftOpen, call: Call, age_ms: int) -> str:
         lines += [f"- {_short(step, _STEP_CHARACTERS)}" for step in found.steps[:_MOST_STEPS]]
         if len(found.steps) > _MOST_STEPS:
             lines.append(f"- … and {len(found.steps) - _MOST_STEPS} more")
-    lines.append(f"Its tool results word for word: undrift recall --find WORDS --home {shlex.quote(str(call.home))}")
+    lines.append(f"Its tool results word for word: {recall_command(call.home)}")
     return "\n".join(lines) + "\n"
 
 

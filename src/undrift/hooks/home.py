@@ -6,6 +6,7 @@ deleted at any time, the store apart.
 
 import contextlib
 import os
+import shlex
 import stat
 import sys
 import time
@@ -14,7 +15,18 @@ from pathlib import Path
 
 from undrift.errors import InputError
 
-__all__ = ["LOG", "LOG_BYTES", "folder_of", "home_folder", "locked", "note", "open_log", "read_small", "write_small"]
+__all__ = [
+    "LOG",
+    "LOG_BYTES",
+    "folder_of",
+    "home_folder",
+    "locked",
+    "note",
+    "open_log",
+    "read_small",
+    "recall_command",
+    "write_small",
+]
 
 LOG = "hooks.log"
 LOG_BYTES = 256 << 10
@@ -40,6 +52,12 @@ def home_folder(given: str | None) -> Path:
     if not home.is_absolute():
         raise InputError(f"--home {given}: must be an absolute path")
     return home
+
+
+def recall_command(home: Path) -> str:
+    """Return the command by which an agent finds any original, whatever its shell has on its PATH."""
+    words = [sys.executable, "-P", "-m", "undrift", "recall", "--find", "WORDS", "--home", str(home)]
+    return " ".join(map(shlex.quote, words))
 
 
 def folder_of(home: Path, name: str) -> Path:

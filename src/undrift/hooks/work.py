@@ -16,7 +16,7 @@ from undrift.core.mask import mask
 from undrift.core.tokens import estimate
 from undrift.errors import RecallError, StoreBusy, StoreCorrupt, StoreError, StoreVersionError, TranscriptError
 from undrift.hooks.answer import Call
-from undrift.hooks.home import read_small, write_small
+from undrift.hooks.home import read_small, recall_command, write_small
 from undrift.hooks.prepared import has_news, save, split
 from undrift.hooks.transcript import Mark, Transcript
 from undrift.ledger import masked_original
@@ -39,15 +39,19 @@ def prepare(call: Call, transcript: Transcript) -> tuple[str, ...]:
     parts: tuple[str, ...] = ()
     for _ in range(_ROUNDS):  # the client may still be writing the last results while it compacts
         mark, entries = _newest(transcript, call.format)
-        parts = parts_of(entries)
+        parts = parts_of(entries, recall_command(call.home))
         save(call.folder(), mark, parts)
         if not has_news(transcript, mark, call.format):
             break
     return parts
 
 
-def parts_of(entries: Sequence[ContextEntry]) -> tuple[str, ...]:
+def parts_of(entries: Sequence[ContextEntry], recall: str) -> tuple[str, ...]:
     """Return what to give back, in as many parts as it needs; never more than two.
+
+    Args:
+        entries: The session up to now.
+        recall: The command that finds any original, for the last line.
 
     Source: issue "Restore" item 2; WIRE section 12.
     """
@@ -55,7 +59,9 @@ def parts_of(entries: Sequence[ContextEntry]) -> tuple[str, ...]:
 
     for budget_tokens in BUDGETS_TOKENS:
         text = mask(restore(entries, budget_tokens=budget_tokens, count=estimate).text).text
-        parts = split(text)
+        parts = (
+            split(f"{text.rstrip()}\n\nWhat is not here can be read again word for word: {recall}\n") if text else ()
+        )
         if parts is not None:
             return parts
     return ()

@@ -12,9 +12,10 @@ from undrift.report.chart import bars, timeline
 from undrift.report.markup import minutes, percent, tag, text, thousands
 from undrift.report.style import STYLE, policy
 
-__all__ = ["DOCTYPE", "page"]
+__all__ = ["OPENING", "page"]
 
-DOCTYPE = "<!doctype html>"
+OPENING = "<!doctype html>\n<!-- a report of undrift autopsy -->"
+"""How every page of ours begins; a file that does not is somebody else's, and never replaced."""
 _MOST_FETCHES = 200
 _TITLE = "What compaction threw away"
 _METHOD = (
@@ -47,7 +48,7 @@ def page(found: Sequence[Postmortem], sums: Totals) -> str:
     cards = [_card(one) for one in found]
     footer = tag("footer", tag("p", text(_METHOD)))
     body = tag("body", tag("main", *_headline(found, sums), *cards, footer))
-    return f"{DOCTYPE}\n{tag('html', head, body, lang='en')}\n"
+    return f"{OPENING}\n{tag('html', head, body, lang='en')}\n"
 
 
 def _headline(found: Sequence[Postmortem], sums: Totals) -> Iterator[str]:

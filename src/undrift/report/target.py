@@ -10,7 +10,7 @@ from pathlib import Path
 
 from undrift.errors import InputError
 from undrift.postmortem import Postmortem, Totals
-from undrift.report.page import DOCTYPE, page
+from undrift.report.page import OPENING, page
 
 __all__ = ["check_target", "write_page"]
 
@@ -37,9 +37,9 @@ def check_target(out: Path, sources: Iterable[Path] = ()) -> None:
     if any(source.exists() and out.samefile(source) for source in sources):
         raise InputError(f"{out}: is one of the recordings; a recording is never written, name another file")
     with out.open("rb") as file:
-        start = file.read(64).lstrip().lower()
-    if start and not start.startswith(DOCTYPE.encode("ascii")):
-        raise InputError(f"{out}: exists and is no HTML page; name another file, or remove it yourself")
+        start = file.read(len(OPENING))
+    if start and not start.startswith(OPENING.encode("ascii")):
+        raise InputError(f"{out}: exists and is no report of undrift autopsy; name another file, or remove it yourself")
 
 
 def write_page(out: Path, found: Sequence[Postmortem], sums: Totals, *, sources: Iterable[Path] = ()) -> None:
