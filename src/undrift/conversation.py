@@ -134,14 +134,15 @@ class Conversation:
         for number in range(known, len(raws)):
             before = fresh[-1] if fresh else self._messages[known - 1] if known else None
             fresh.append(self._read(raws[number], load(number), number, before, now_ms))
-        if known < len(self._messages):  # a fork, or an earlier message was edited
+        shorter = known < len(self._messages)
+        if shorter:  # a fork, or an earlier message was edited
             del self._messages[known:]
             self.checked = False
         self._messages.extend(fresh)
         back = self._had_left()
         if back != self._back:
             self._back, self._version = back, -1
-        if not self.sync() and fresh:
+        if not self.sync() and (fresh or shorter):
             for message in fresh:
                 self._apply(message)
             self._sum()
@@ -228,17 +229,17 @@ class Conversation:
     def _had_left(self) -> frozenset[str]:
         """Pairs that were decided to leave and stay all the same: the last N results, and those not seen yet."""
         decided, unseen, newest = self._decisions.by_entry, self._first_unseen(), 0
-        back = set()
+        back: set[str] = set()
         for number in range(len(self._messages) - 1, -1, -1):
             for entry in reversed(self._messages[number].entries):
                 if entry.type != "tool_result":
                     continue
+                if newest >= self._keep and number < unseen:
+                    return frozenset(back)
                 newest += 1
                 pair = entry.pair_id
                 if pair is not None and (entry.id in decided or self._call_entries.get(pair) in decided):
                     back.add(pair)
-                if newest >= self._keep and number <= unseen:
-                    return frozenset(back)
         return frozenset(back)
 
     def _is_gone(self, entry: ContextEntry) -> bool:

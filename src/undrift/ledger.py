@@ -57,7 +57,7 @@ class Ledger:
             StoreError: Nothing was written.
         """
         masked = [masked_original(e, self._session_id, "window", self._mask_secrets) for e in originals]
-        self._store.commit(self._session_id, kind, at_ms=at_ms, originals=masked, decisions=fresh, payload=payload)
+        self._commit(kind, at_ms=at_ms, originals=masked, decisions=fresh, payload=payload)
 
     def pin(self, entry: ContextEntry, *, at_ms: int) -> str:
         """Write a pin, unless it is known; return its reference.
@@ -68,7 +68,7 @@ class Ledger:
         ref = ref_of(self._session_id, entry.id)
         if ref not in self.decisions.pins:
             pin = masked_original(entry, self._session_id, "pin", self._mask_secrets)
-            self._store.commit(self._session_id, "pin", at_ms=at_ms, originals=[pin])
+            self._commit("pin", at_ms=at_ms, originals=[pin])
             self.decisions.pins[ref] = pin.entry
         return ref
 
@@ -82,8 +82,18 @@ class Ledger:
         """
         if abs(ratio / self.calibrations.get(model, 1.0) - 1) > _CALIBRATION_STEP:
             payload = {"model": model, "ratio": round(ratio, 3)}
-            self._store.commit(self._session_id, "calibrate", at_ms=at_ms, payload=payload)
+            self._commit("calibrate", at_ms=at_ms, payload=payload)
             self.calibrations[model] = round(ratio, 3)
+
+    def _commit(self, kind: str, **what: Any) -> None:
+        """Write, and note how far this object knows the session, so that its own writes are not read back.
+
+        What another process writes in the moment between is found at its next operation, or by the conflict.
+        """
+        known = self._store.last_seq(self._session_id) == self._seq
+        seq = self._store.commit(self._session_id, kind, **what)
+        if known:
+            self._seq = seq
 
     def _calibrations(self) -> dict[str, float]:
         made = [op.payload for op in self._store.operations(self._session_id) if op.kind == "calibrate" and op.payload]
@@ -134,10 +144,11 @@ class Tentative:
             self._ledger.decisions.remove(self.decisions)
 
     def add(self, decisions: Sequence[Decision]) -> None:
-        """Put decisions in force."""
-        if decisions:
-            self._ledger.decisions.add(decisions)
-            self.decisions.extend(decisions)
+        """Put decisions in force; what is on disk already is in force already, and never decided again."""
+        fresh = [d for d in decisions if d.entry_id not in self._ledger.decisions.by_entry]
+        if fresh:
+            self._ledger.decisions.add(fresh)
+            self.decisions.extend(fresh)
 
     def write(self, kind: str, originals: Iterable[ContextEntry], *, at_ms: int, payload: Mapping[str, Any]) -> None:
         """Write them; see `Ledger.write`."""

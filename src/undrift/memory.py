@@ -15,7 +15,7 @@ from typing import Self
 from undrift.core.prune import target_tokens
 from undrift.core.refs import ref_of
 from undrift.core.window import Pruned, Window
-from undrift.errors import RecallError, StoreError, WindowError
+from undrift.errors import RecallError, StoreCorrupt, StoreError, WindowError
 from undrift.ledger import masked_original
 from undrift.pruner import named
 from undrift.settings import Settings
@@ -118,6 +118,7 @@ class TieredMemoryManager:
         self._window = Window(keep_tool_results=keep)
         self._superseded: tuple[str, ...] = ()  # older versions of a document that could not be written as gone yet
         self._is_over = False
+        self._in_doubt = False
         self._clock_ms = 0
         for entry in known:
             self._supersede(self._take_in(entry))
@@ -213,8 +214,11 @@ class TieredMemoryManager:
         if not pruned.removed:
             return ()
         try:
-            self.refresher.flush(pruned.removed, reason)
+            known = self._store.decisions(self._session_id) if self._in_doubt else {}
+            self.refresher.flush([e for e in pruned.removed if e.id not in known], reason)
+            self._in_doubt = False
         except StoreError as error:
+            self._in_doubt = True  # another process may have let some of them go: asked at the next try
             self._window.restore(pruned)
             _log.error("nothing left the buffer, because it could not be stored first: %s", error)
             return ()
@@ -227,6 +231,8 @@ def is_stored(store: Store, session_id: str, entry_id: str) -> bool:
         store.by_entry(session_id, entry_id)
     except RecallError:
         return False
+    except StoreCorrupt:  # it is there, if damaged
+        return True
     return True
 
 

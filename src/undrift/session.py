@@ -166,7 +166,7 @@ class Session:
         """
         if wire != "anthropic":
             raise InputError(f"wire must be 'anthropic', not {wire!r}; the other forms are not built yet")
-        answer = raw.decode(reply) if isinstance(reply, bytes) else reply
+        answer = raw.decode(bytes(reply)) if isinstance(reply, (bytes, bytearray)) else reply
         usage = answer.get("usage") if isinstance(answer, Mapping) else None
         if not isinstance(usage, Mapping) or self._last is None or self.settings.token_counter == "characters/4":
             return
@@ -267,7 +267,7 @@ class Session:
             The messages to send, or None for the body as it came; and the plan that is in force.
         """
         conversation, request = turn.conversation, turn.request
-        while True:
+        for may_reload in (True, True, False):
             try:
                 with self._ledger.tentative() as fresh:
                     plan = self._propose(turn, fresh)
@@ -284,13 +284,14 @@ class Session:
                         fresh.write(kind, originals, at_ms=self._now_ms, payload=payload)
                     return messages, plan
             except StoreError as error:
-                if self._reloaded():  # another process has decided since: plan again on top of that
+                if may_reload and self._reloaded():  # another process has decided since: plan again on top of that
                     conversation.sync()
                     continue
                 conversation.sync()
                 warnings.append(f"nothing left the window, because it could not be stored first: {error}")
                 _log.error("session %s: nothing left the window: %s", self.id, error)
-                return request.render(conversation), None
+                break
+        return request.render(conversation), None
 
     def _propose(self, turn: _Turn, fresh: Tentative) -> TurnPlan | None:
         """Put in force what is new: pins, halves of pairs that were left alone, and what the budget asks for."""

@@ -56,7 +56,7 @@ class ContextEntry:
     content: str
     token_count: int
     timestamp: int
-    metadata: Mapping[str, Any] | None = None
+    metadata: Mapping[str, Any] | None = field(default=None, hash=False)
     seq: int = field(default=0, kw_only=True, compare=False)
 
     def __post_init__(self) -> None:
@@ -72,6 +72,8 @@ class ContextEntry:
                 raise WindowError(f"entry {self.id!r}: {name} must be an integer of at least 0, not {value!r}")
         if self.metadata is not None and not isinstance(self.metadata, Mapping):
             raise WindowError(f"entry {self.id!r}: metadata must be a mapping, not {type(self.metadata).__name__}")
+        if self.metadata is not None:  # a copy: what the caller does with its own is no concern of the window
+            object.__setattr__(self, "metadata", dict(self.metadata))
 
     @property
     def pair_id(self) -> str | None:

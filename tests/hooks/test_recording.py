@@ -108,3 +108,25 @@ def test_everything_in_the_home_is_for_its_owner_alone(tmp_path: Path):
     modes = {path.stat().st_mode & 0o777 for path in user.home.rglob("*") if path.is_file()}
     folders = {path.stat().st_mode & 0o777 for path in (user.home, *user.home.rglob("*")) if path.is_dir()}
     assert (modes, folders) == ({0o600}, {0o700})
+
+
+def test_a_part_that_begins_with_a_sub_agent_s_record_is_no_sub_agent_s_session(tmp_path: Path):
+    user = User(tmp_path)
+    user.write([{**record, "isSidechain": False} for record in session(2)])
+    user.pre_compact()
+    side = {**claude("user", "A sub-agent's own prompt."), "uuid": "side", "isSidechain": True}
+    user.add([side, {**claude("user", "Go on."), "uuid": "main", "isSidechain": False}])
+    user.pre_compact()
+    assert originals(user, ["main:0"]) == ["Go on."]
+    with SqliteStore.open(user.home, create=False) as store:
+        assert store.find("prompt") == ()
+
+
+def test_a_store_that_was_put_aside_is_filled_again(tmp_path: Path):
+    user = User(tmp_path)
+    entries = open_recording(user.write(session())).entries
+    user.pre_compact()
+    for path in user.home.glob("undrift.db*"):
+        path.unlink()
+    user.pre_compact()
+    assert originals(user, [entry.id for entry in entries]) == [entry.content for entry in entries]

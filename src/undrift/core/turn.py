@@ -141,8 +141,10 @@ def _protected(entries: Sequence[ContextEntry], first_unseen: int, keep_tool_res
     keys = {key_of(e) for e in TerminalObservationWindow.get_last(entries, keep_tool_results)}
     keys.update(key_of(e) for e in entries[first_unseen:])
     keys.update(key_of(e) for e in entries if e.type in PINNED_TYPES or is_user_text(e))
-    opening = [e for e in entries if _meta(e, "message") == _meta(entries[0], "message")]
-    if not any(is_user_text(e) for e in opening):  # the first message must be the user's, were it one picture
+    opening = [e for e in entries if _meta(e, "message") == _meta(entries[0], "message")] if entries else []
+    if opening and not any(
+        is_user_text(e) for e in opening
+    ):  # the first message must be the user's, were it one picture
         keys.add(key_of(opening[0]))
     latest = latest_answer(entries[:first_unseen])
     if any(_meta(e, "kind") in ("thinking", "other") for e in latest):  # its thinking must not change (WIRE A8)

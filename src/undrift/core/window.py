@@ -16,6 +16,8 @@ from undrift.types import PINNED_TYPES, ContextEntry
 
 __all__ = ["Pruned", "Window"]
 
+_STALE_ALLOWED = 64
+
 
 @dataclass(slots=True)
 class _Group:
@@ -145,6 +147,16 @@ class Window:
             self._number += 1
             heapq.heappush(self._oldest, (group.order, self._number, group.key))
             heapq.heappush(self._largest, (-group.tokens, self._number, group.key))
+            if len(self._largest) > 2 * len(self._groups) + _STALE_ALLOWED:
+                self._rebuild()
+
+    def _rebuild(self) -> None:
+        """Drop what is stale from the heaps; rare enough that an add stays O(log n) on average."""
+        free = [group for group in self._groups.values() if not group.holds]
+        self._oldest = [(group.order, number, group.key) for number, group in enumerate(free)]
+        self._largest = [(-group.tokens, number, group.key) for number, group in enumerate(free)]
+        heapq.heapify(self._oldest)
+        heapq.heapify(self._largest)
 
     def _top_oldest(self) -> _Group | None:
         while self._oldest:

@@ -7,11 +7,11 @@ import json
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import asdict
-from itertools import accumulate, chain, repeat
+from itertools import accumulate, chain
 from pathlib import Path
 
 from undrift.hooks.home import read_small, write_small
-from undrift.hooks.transcript import Mark, Transcript
+from undrift.hooks.transcript import Mark, Transcript, lines_before
 
 __all__ = ["has_news", "load", "save", "split", "units"]
 
@@ -52,7 +52,7 @@ def has_news(transcript: Transcript, mark: Mark, format_name: str) -> bool:
 
     lines = (line.text for line in transcript.lines(mark.offset))
     try:
-        recording = transcripts.read(chain(repeat("\n", mark.lines), lines), format=format_name)
+        recording = transcripts.read(chain(lines_before(mark.lines), lines), format=format_name)
     except TranscriptError:
         return False  # records of the client alone
     before = recording.compactions[-1] if recording.compactions else len(recording.entries)

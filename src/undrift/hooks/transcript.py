@@ -9,13 +9,14 @@ import stat
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
 
 from undrift.errors import InputError
 
-__all__ = ["LONGEST_LINE_BYTES", "Line", "Mark", "Transcript"]
+__all__ = ["LONGEST_LINE_BYTES", "Line", "Mark", "Transcript", "lines_before"]
 
 LONGEST_LINE_BYTES = 32 << 20
 """More than any provider takes as one request; a longer line is passed over, in pieces."""
@@ -29,6 +30,17 @@ if sys.platform == "win32":
 else:
     _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     _FOLDER = os.O_DIRECTORY
+
+
+def lines_before(count: int) -> Iterator[str]:
+    """Stand in for the lines before a part of a transcript, so that numbers, which become ids, are those of the file.
+
+    The first says that the session is the user's own: a part that happens to begin with a sub-agent's record is not
+    that sub-agent's session.
+    """
+    if count:
+        yield '{"isSidechain": false}\n'
+    yield from repeat("\n", count - 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,25 +8,25 @@ import json
 import time
 from collections.abc import Sequence
 from dataclasses import asdict
-from itertools import chain, repeat
+from itertools import chain
 from pathlib import Path
 
 from undrift import transcripts
 from undrift.core.mask import mask
-from undrift.core.tokens import estimate
+from undrift.core.tokens import characters_per_4
 from undrift.errors import RecallError, StoreBusy, StoreCorrupt, StoreError, StoreVersionError, TranscriptError
 from undrift.hooks.answer import Call
 from undrift.hooks.home import read_small, recall_command, write_small
 from undrift.hooks.prepared import has_news, save, split
-from undrift.hooks.transcript import Mark, Transcript
+from undrift.hooks.transcript import Mark, Transcript, lines_before
 from undrift.ledger import masked_original
 from undrift.stores.sqlite import SqliteStore
 from undrift.types import ContextEntry, Original
 
 __all__ = ["BUDGETS_TOKENS", "parts_of", "prepare", "record"]
 
-BUDGETS_TOKENS = (5_000, 4_700, 4_400, 4_000, 3_000, 2_000, 1_000)
-"""The second and later ones only where a text of many characters a token does not fit into two parts."""
+BUDGETS_TOKENS = (4_900, 4_700, 4_400, 4_000, 3_000, 2_000, 1_000)
+"""Characters / 4, as the client bounds characters; the second and later ones only where two parts do not hold the text."""
 
 _NEWEST_BYTES = 24 << 20
 _BATCH_BYTES = 8 << 20
@@ -58,7 +58,7 @@ def parts_of(entries: Sequence[ContextEntry], recall: str) -> tuple[str, ...]:
     from undrift.core.restore import restore
 
     for budget_tokens in BUDGETS_TOKENS:
-        text = mask(restore(entries, budget_tokens=budget_tokens, count=estimate).text).text
+        text = mask(restore(entries, budget_tokens=budget_tokens, count=characters_per_4).text).text
         parts = (
             split(f"{text.rstrip()}\n\nWhat is not here can be read again word for word: {recall}\n") if text else ()
         )
@@ -72,7 +72,7 @@ def _newest(transcript: Transcript, format_name: str) -> tuple[Mark, tuple[Conte
     start, before = transcript.skip(max(0, transcript.size - _NEWEST_BYTES))
     read = [line for line in transcript.lines(start)]  # noqa: C416 - the offsets are looked at once more
     mark = transcript.mark(read[-1].end if read else start, before + len(read))
-    recording = transcripts.read(chain(repeat("\n", before), (line.text for line in read)), format=format_name)
+    recording = transcripts.read(chain(lines_before(before), (line.text for line in read)), format=format_name)
     entries = recording.entries
     if recording.compactions:
         last = recording.compactions[-1]
@@ -95,6 +95,8 @@ def record(call: Call, transcript: Transcript) -> int:
         mark = Mark(*transcript.identity)
     number = 0
     with SqliteStore.open(call.home) as store:
+        if mark.offset and not store.last_seq(f"{call.client}:{call.session_id}"):
+            mark = Mark(*transcript.identity)  # the store was put aside since
         while batch := transcript.batch(mark.offset, _BATCH_BYTES):
             number += _write(store, call, mark.lines, [line.text for line in batch])
             mark = transcript.mark(batch[-1].end, mark.lines + len(batch))
@@ -112,7 +114,7 @@ def _recorded(folder: Path) -> Mark:
 def _write(store: SqliteStore, call: Call, before: int, texts: Sequence[str]) -> int:
     """Write the entries of some lines in one transaction; blank lines stand for those before them, as numbers are ids."""
     try:
-        recording = transcripts.read(chain(repeat("\n", before), texts), format=call.format)
+        recording = transcripts.read(chain(lines_before(before), texts), format=call.format)
     except TranscriptError:
         return 0  # no message among them
     session_id = f"{call.client}:{call.session_id}"
