@@ -8,6 +8,7 @@ BENCH_PY := $(VENV)/bench/bin/python
 DEMO_BUDGET ?= 60000
 CLAUDE_CODE ?= 2.1.330
 CODEX ?= 0.169.0
+FUZZ_SECONDS ?= 600
 
 PIP_INSTALL := -m pip install --quiet --no-input --disable-pip-version-check
 LOCKED := $(PIP_INSTALL) --require-hashes
@@ -29,7 +30,7 @@ unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all demo setup fmt check test build bench clients lock clean help
+.PHONY: all demo setup fmt check test build fuzz bench clients proof powercut faults kills contention flips lock clean help
 
 all: check test  ## check and test (what `make` alone does)
 
@@ -65,6 +66,9 @@ build: $(SELF) $(DEV)  ## wheel and source archive into dist/, then try the whee
 	cd build && wheel-venv/bin/undrift --version
 	cd build && wheel-venv/bin/python -c "import undrift; print(undrift.__file__)"
 
+fuzz: $(SELF) $(DEV)  ## feed every reader of recorded sessions broken files, FUZZ_SECONDS (600) each
+	$(PY) -m tests.fuzz.fuzz_readers $(FUZZ_SECONDS)
+
 bench: $(BENCH)  ## measure the engine, beside langchain_core's trim_messages
 	$(BENCH_PY) -m bench.run
 
@@ -72,6 +76,23 @@ clients: $(SELF) $(DEV)  ## the real Claude Code and Codex (from npm, into build
 	npm install --no-audit --no-fund --loglevel=error --prefix build/clients/claude @anthropic-ai/claude-code@$(CLAUDE_CODE)
 	npm install --no-audit --no-fund --loglevel=error --prefix build/clients/codex @openai/codex@$(CODEX)
 	$(PY) -m pytest tests/clients/real_clients.py
+
+proof: powercut faults kills contention flips  ## the durability proofs, one after the other; docs/durability.md says what each shows
+
+powercut: $(SELF) $(DEV)  ## 1,000 simulated power cuts lose nothing, the controls do (needs strace)
+	$(PY) -m tests.proof.powercut $(ARGS)
+
+faults: $(SELF) $(DEV)  ## every write, sync, open and rename of a workload fails once, nothing is acknowledged in vain (needs strace)
+	$(PY) -m tests.proof.faults $(ARGS)
+
+kills: $(SELF) $(DEV)  ## a workload, backups and restores killed at random moments
+	$(PY) -m tests.proof.kills $(ARGS)
+
+contention: $(SELF) $(DEV)  ## 12 processes, one home, 100 operations each: none refused, lost or doubled
+	$(PY) -m tests.proof.contention $(ARGS)
+
+flips: $(SELF) $(DEV)  ## 1,000 flipped bits: no wrong content is given out
+	$(PY) -m tests.proof.flips $(ARGS)
 
 lock: $(LOCK)  ## write requirements/*.txt anew (UPGRADE=1 takes the newest releases)
 	$(VENV)/lock/bin/python requirements/lock.py $(if $(UPGRADE),--upgrade)
@@ -81,7 +102,7 @@ clean:  ## remove all that make has made
 	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 help:  ## these lines
-	@grep -E '^[a-z]+:.*  ## ' Makefile | sed -e 's/:.*  ## /\t/' | awk -F '\t' '{ printf "  make %-8s %s\n", $$1, $$2 }'
+	@grep -E '^[a-z]+:.*  ## ' Makefile | sed -e 's/:.*  ## /\t/' | awk -F '\t' '{ printf "  make %-10s %s\n", $$1, $$2 }'
 
 # compileall: where PYTHONDONTWRITEBYTECODE is set, every start would compile every module again.
 $(BASE):

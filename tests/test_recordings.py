@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.builders import claude, codex_session, long_session, said, written
 from undrift.errors import TranscriptError
-from undrift.recordings import LONGEST_LINE_BYTES, open_recording, own_sessions
+from undrift.recordings import LONGEST_LINE_BYTES, Homes, open_recording, own_sessions
 
 
 def refusal(path: Path | str) -> str:
@@ -98,12 +98,18 @@ def test_reading_changes_nothing(tmp_path: Path):
     assert (path.read_bytes(), path.stat().st_mtime_ns, sorted(tmp_path.iterdir())) == before
 
 
-def test_own_sessions_come_newest_first_from_both_clients(tmp_path: Path):
-    claude_home, codex_home = tmp_path / "claude", tmp_path / "codex"
+def test_own_sessions_come_newest_first_from_all_clients(tmp_path: Path):
+    homes = Homes(**{name: tmp_path / name for name in ("claude", "codex", "gemini", "copilot", "pi")})
+    claude_home, codex_home, gemini_home = tmp_path / "claude", tmp_path / "codex", tmp_path / "gemini"
     names = (
         (3, claude_home / "projects" / "repo-a" / "one.jsonl"),
         (1, claude_home / "projects" / "repo-b" / "two.jsonl"),
         (2, codex_home / "sessions" / "2026" / "03" / "01" / "rollout.jsonl"),
+        (7, gemini_home / "tmp" / "0a1b" / "chats" / "session-2026-01-02T03-04-0a1b2c3d.json"),
+        (6, gemini_home / "tmp" / "0a1b" / "chats" / "session-2026-01-02T03-05-0a1b2c3d.jsonl"),
+        (5, tmp_path / "copilot" / "session-state" / "0a1b" / "events.jsonl"),
+        (8, tmp_path / "copilot" / "session-state" / "0a1b.jsonl"),
+        (4, tmp_path / "pi" / "sessions" / "--repo--" / "2026_0a1b.jsonl"),
     )
     for age_s, path in names:
         os.utime(written(path, long_session(1)), (1_000_000 - age_s, 1_000_000 - age_s))
@@ -112,13 +118,25 @@ def test_own_sessions_come_newest_first_from_both_clients(tmp_path: Path):
         claude_home / "projects" / "loose.jsonl",
         claude_home / "history.jsonl",
         codex_home / "history.jsonl",
+        # goes on in the newer form, which is a copy of it
+        gemini_home / "tmp" / "0a1b" / "chats" / "session-2026-01-02T03-05-0a1b2c3d.json",
+        gemini_home / "tmp" / "0a1b" / "chats" / "parent" / "sub-agent.jsonl",
+        gemini_home / "tmp" / "0a1b" / "logs.json",
+        tmp_path / "copilot" / "session-state" / "0a1b" / "workspace.yaml",
+        tmp_path / "pi" / "sessions" / "--repo--" / "artifacts" / "worker.jsonl",
     ):
         written(other, ["{}\n"])
     (codex_home / "sessions" / "folder.jsonl").mkdir()
-    assert own_sessions(claude_home, codex_home) == tuple(path for _, path in sorted(names))
+    assert own_sessions(homes) == tuple(path for _, path in sorted(names))
+
+
+def test_two_clients_in_one_folder_are_both_found(tmp_path: Path):
+    for name in ("sessions/a/rollout.jsonl", "sessions/a/b/rollout.jsonl"):
+        written(tmp_path / name, ["{}\n"])
+    assert len(own_sessions(Homes(codex=tmp_path, pi=tmp_path))) == 2
 
 
 def test_no_client_means_no_sessions(tmp_path: Path):
-    assert own_sessions(tmp_path / "a", tmp_path / "b") == ()
+    assert own_sessions(Homes(claude=tmp_path / "a", codex=tmp_path / "b")) == ()
     written(tmp_path / "a" / "projects", ["a file in the folder's place"])
-    assert own_sessions(tmp_path / "a", tmp_path / "b") == ()
+    assert own_sessions(Homes(claude=tmp_path / "a", codex=tmp_path / "b")) == ()

@@ -21,7 +21,15 @@ from undrift.transcripts.figures import Figures, figures
 
 __all__ = ["Postmortem", "SubAgentSession", "Totals", "counted_once", "examine", "names_a_compaction", "totals"]
 
-_MARKS = (b"compact_boundary", b"isCompactSummary", b'"compacted"')
+_MARKS = (
+    b"compact_boundary",
+    b"isCompactSummary",
+    b'"compacted"',
+    b"session.compaction_complete",
+    b'"type":"compaction"',
+    b'"type": "compaction"',
+    b'{"$set":{"messages"',
+)
 _CHUNK_BYTES = 1 << 20
 _OVERLAP_BYTES = 32
 

@@ -5,6 +5,7 @@ Law: only ever reads; every error names the file and what to do about it.
 
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -12,10 +13,44 @@ from undrift import transcripts
 from undrift.errors import TranscriptError
 from undrift.transcripts import Recording
 
-__all__ = ["LONGEST_LINE_BYTES", "open_recording", "own_sessions"]
+__all__ = ["Homes", "LONGEST_LINE_BYTES", "open_recording", "own_sessions"]
 
 LONGEST_LINE_BYTES = 64 << 20
 """Four times the largest body that a provider takes; what is longer is another kind of file, or a damaged one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Homes:
+    """The folders of the clients that record sessions by themselves; None: not looked into.
+
+    Args:
+        claude: Claude Code's, usually ``~/.claude``.
+        codex: Codex's, usually ``~/.codex``.
+        gemini: Gemini CLI's, usually ``~/.gemini``.
+        copilot: Copilot CLI's, usually ``~/.copilot``.
+        pi: pi's, usually ``~/.pi/agent``.
+    """
+
+    claude: Path | None = None
+    codex: Path | None = None
+    gemini: Path | None = None
+    copilot: Path | None = None
+    pi: Path | None = None
+
+    @property
+    def folders(self) -> dict[Path, tuple[str, ...]]:
+        """The folders that hold sessions, and how the sessions' own files are named in each."""
+        found: dict[Path, tuple[str, ...]] = {}
+        for home, folder, *patterns in (
+            (self.claude, "projects", "*/*.jsonl"),
+            (self.codex, "sessions", "**/*.jsonl"),
+            (self.gemini, "tmp", "*/chats/session-*.json", "*/chats/session-*.jsonl"),
+            (self.copilot, "session-state", "*.jsonl", "*/events.jsonl"),
+            (self.pi, "sessions", "*/*.jsonl"),
+        ):
+            if home is not None:
+                found[home / folder] = (*found.get(home / folder, ()), *patterns)
+        return found
 
 
 def open_recording(path: str | os.PathLike[str], *, format: str | None = None) -> Recording:  # noqa: A002
@@ -68,22 +103,25 @@ def _lines(file: BinaryIO) -> Iterator[str]:
         raise TranscriptError("is empty; give a session in which the agent has been asked something")
 
 
-def own_sessions(claude_home: Path, codex_home: Path) -> tuple[Path, ...]:
+def own_sessions(homes: Homes) -> tuple[Path, ...]:
     """Find the user's own recorded sessions, the one written last first.
 
+    Gemini CLI copies a chat that it goes on with from its older form into the newer one: the copy counts.
+
     Args:
-        claude_home: Claude Code's folder, usually ``~/.claude``; its sessions are ``projects/*/*.jsonl``.
-        codex_home: Codex's folder, usually ``~/.codex``; its sessions are ``sessions/**/*.jsonl``.
+        homes: The clients' folders.
 
     Returns:
         Regular files; equally new ones in the order of their paths. Folders that cannot be read give none.
     """
-    found: list[tuple[int, Path]] = []
-    for folder, pattern in ((claude_home / "projects", "*/*.jsonl"), (codex_home / "sessions", "**/*.jsonl")):
-        for path in folder.glob(pattern):
-            try:
-                if path.is_file():
-                    found.append((-path.stat().st_mtime_ns, path))
-            except OSError:
-                continue  # gone in the meantime, or not ours to see
-    return tuple(path for _, path in sorted(found))
+    found: dict[Path, int] = {}
+    for folder, patterns in homes.folders.items():
+        for pattern in patterns:
+            for path in folder.glob(pattern):
+                try:
+                    if path.is_file():
+                        found[path] = -path.stat().st_mtime_ns
+                except OSError:
+                    continue  # gone in the meantime, or not ours to see
+    current = [path for path in found if path.with_name(f"{path.name}l") not in found]
+    return tuple(sorted(current, key=lambda path: (found[path], path)))

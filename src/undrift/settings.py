@@ -18,6 +18,7 @@ __all__ = [
     "Setting",
     "Settings",
     "TERMINAL_OBSERVATION_WINDOW",
+    "sources",
 ]
 
 PRUNE_THRESHOLD = 800_000
@@ -127,6 +128,16 @@ class Settings:
         if self.budget_tokens is not None:
             return self.budget_tokens
         return max(1, min(self.prune_threshold_tokens, int(window_tokens * self.window_share)))
+
+
+def sources(environ: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return for each setting where its value comes from: the name of its variable, or ``default``.
+
+    Args:
+        environ: Variables to look into; None takes those of this process.
+    """
+    variables = os.environ if environ is None else environ
+    return {s.name: next((name for name in s.environment if name in variables), "default") for s in SETTINGS}
 
 
 def _parsed(setting: Setting, variable: str, text: str) -> Any:

@@ -15,7 +15,17 @@ from undrift.cli import main
 SRC = Path(__file__).parents[2] / "src"
 PROGRAM = "from undrift.cli import main; main(prog_name='undrift')"
 
-_FOREIGN = ("UNDRIFT_", "DEVS_", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "FORCE_COLOR", "TTY_")
+_FOREIGN = (
+    "UNDRIFT_",
+    "DEVS_",
+    "CLAUDE_CONFIG_DIR",
+    "CODEX_HOME",
+    "GEMINI_CLI_HOME",
+    "COPILOT_HOME",
+    "PI_CODING_AGENT_DIR",
+    "FORCE_COLOR",
+    "TTY_",
+)
 """Variables of whoever runs the tests; what they say must not count."""
 
 Record = dict[str, Any]

@@ -10,6 +10,7 @@ from tests.cli.builders import codex_session, undrift
 from tests.cli.builders import written as written_records
 from tests.report.builders import CLIENT_CODE, RULE, Session, compacted_session, work
 from tests.report.builders import written as written_session
+from tests.transcripts.samples import COPILOT, GEMINI_LINES, PI
 
 
 @pytest.fixture
@@ -128,7 +129,8 @@ def test_an_encrypted_summary_is_called_so(tmp_path: Path):
 
 def own(tmp_path: Path, *names: str) -> list[str]:
     """A home with sessions of those names, the last one newest."""
-    homes = ["--claude-home", str(tmp_path / "claude"), "--codex-home", str(tmp_path / "codex")]
+    names_of_homes = ("claude", "codex", "gemini", "copilot", "pi")
+    homes = [word for name in names_of_homes for word in (f"--{name}-home", str(tmp_path / name))]
     for number, name in enumerate(names):
         made = compacted_session() if "compacted" in name else work(Session().user("Go."))
         if name.startswith("agent"):
@@ -147,6 +149,21 @@ def test_without_a_file_the_own_sessions_with_a_compaction_are_taken(tmp_path: P
     assert found["found"] == 3
     limited = json.loads(undrift("autopsy", "--json", "--limit", "1", *homes).stdout)
     assert len(limited["sessions"]) == 1
+
+
+def test_the_compactions_of_every_client_are_found(tmp_path: Path):
+    homes = own(tmp_path)
+    written_records(tmp_path / "gemini" / ".gemini" / "tmp" / "0a1b" / "chats" / "session-1.jsonl", compacted_chat())
+    written_records(tmp_path / "copilot" / "session-state" / "s" / "events.jsonl", COPILOT)
+    written_records(tmp_path / "pi" / "sessions" / "--repo--" / "s.jsonl", PI)
+    found = json.loads(undrift("autopsy", "--json", *homes).stdout)
+    assert sorted(one["format"] for one in found["sessions"]) == ["copilot-cli", "gemini-cli", "pi"]
+    assert all(len(one["compactions"]) == 1 for one in found["sessions"])
+
+
+def compacted_chat() -> list[str]:
+    """A chat of Gemini CLI, as compactly as that client writes its lines."""
+    return [json.dumps(record, separators=(",", ":")) + "\n" for record in GEMINI_LINES]
 
 
 def test_sessions_of_sub_agents_are_not_counted(tmp_path: Path):

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.builders import (
+    Record,
     answered,
     called,
     claude,
@@ -23,6 +24,7 @@ from tests.cli.builders import (
     undrift,
     written,
 )
+from tests.transcripts.samples import COPILOT, GEMINI, OPENCODE, PI, SWE_AGENT, document
 from undrift import __version__
 from undrift.replay import replay_folder
 
@@ -158,7 +160,13 @@ def test_more_tools_than_a_screen_holds_are_summed_up(tmp_path: Path):
 
 
 def homes(tmp_path: Path) -> dict[str, str | None]:
-    return {"CLAUDE_CONFIG_DIR": str(tmp_path / "claude"), "CODEX_HOME": str(tmp_path / "codex")}
+    return {
+        "CLAUDE_CONFIG_DIR": str(tmp_path / "claude"),
+        "CODEX_HOME": str(tmp_path / "codex"),
+        "GEMINI_CLI_HOME": str(tmp_path),
+        "COPILOT_HOME": str(tmp_path / "copilot"),
+        "PI_CODING_AGENT_DIR": str(tmp_path / "pi"),
+    }
 
 
 def test_without_a_file_the_users_own_newest_sessions_are_taken_and_only_read(tmp_path: Path):
@@ -194,8 +202,37 @@ def test_without_a_file_the_users_own_newest_sessions_are_taken_and_only_read(tm
 def test_a_user_without_sessions_is_told_where_they_were_looked_for(tmp_path: Path):
     result = undrift("replay", env=homes(tmp_path))
     message = failure(result.stdout, result.stderr, result.exit_code)
-    assert str(tmp_path / "claude" / "projects") in message
+    for place in ("claude/projects", "codex/sessions", ".gemini/tmp", "copilot/session-state", "pi/sessions"):
+        assert str(tmp_path / place) in message
     assert "name a file: undrift replay FILE" in message
+
+
+@NEEDS_POSIX
+def test_a_user_without_a_home_folder_is_asked_for_a_file(monkeypatch: pytest.MonkeyPatch):
+    def unknown(_uid: int) -> None:
+        raise KeyError
+
+    monkeypatch.delenv("HOME", raising=False)
+    monkeypatch.setattr("pwd.getpwuid", unknown)
+    result = undrift("replay")
+    message = failure(result.stdout, result.stderr, result.exit_code)
+    assert message == "undrift: your home folder is not known; name a file: undrift replay FILE\n"
+
+
+def test_every_clients_own_sessions_are_replayed(tmp_path: Path):
+    written(tmp_path / ".gemini" / "tmp" / "0a1b" / "chats" / "session-1.json", document(GEMINI))
+    written(tmp_path / "copilot" / "session-state" / "s" / "events.jsonl", COPILOT)
+    written(tmp_path / "pi" / "sessions" / "--repo--" / "s.jsonl", PI)
+    result = undrift("replay", "--json", "--home", tmp_path / "home", env=homes(tmp_path))
+    assert result.exit_code == 0
+    found = json.loads(result.stdout)
+    assert sorted(session["format"] for session in found["sessions"]) == ["copilot-cli", "gemini-cli", "pi"]
+
+
+@pytest.mark.parametrize(("name", "value"), [("opencode", OPENCODE), ("swe-agent", SWE_AGENT), ("gemini-cli", GEMINI)])
+def test_a_document_is_replayed_like_a_file_of_lines(tmp_path: Path, name: str, value: Record):
+    session = replayed(written(tmp_path / "session.json", document(value)), tmp_path / "home")
+    assert (session["format"], session["turns"] >= 2) == (name, True)
 
 
 # ------------------------------------------------------------------------------------------- what goes wrong

@@ -50,6 +50,38 @@ def test_a_store_of_version_1_is_brought_up_to_date(home: Path):
     assert raw(home).pragma("user_version") == NEWEST
 
 
+def test_a_file_is_copied_before_it_is_migrated(home: Path):
+    connection = new_file(home)
+    migrate(connection, MIGRATIONS[:1])
+    with transaction(connection):
+        connection.execute("INSERT INTO operations VALUES(1, 's', 'add', 1, x'00', NULL)")
+    connection.close()
+    SqliteStore.open(home).close()
+    kept = home / "undrift.db.of-version-1"
+    assert kept.stat().st_mode & 0o777 == 0o600
+    copy = apsw.Connection(str(kept))
+    assert identify(copy) == 1
+    assert copy.execute("SELECT seq FROM operations").fetchall() == [(1,)]
+    copy.close()
+    before = kept.read_bytes()
+    SqliteStore.open(home).close()
+    assert kept.read_bytes() == before
+    assert sorted(path.name for path in home.iterdir()) == ["undrift.db", kept.name]
+
+
+def test_what_cannot_be_copied_first_is_not_migrated(home: Path):
+    connection = new_file(home)
+    migrate(connection, MIGRATIONS[:1])
+    connection.close()
+    (home / "undrift.db.of-version-1").write_text("mine")
+    with pytest.raises(StoreError, match="of-version-1"):
+        SqliteStore.open(home)
+    assert (home / "undrift.db.of-version-1").read_text() == "mine"
+    connection = raw(home)
+    assert identify(connection) == 1
+    connection.close()
+
+
 def test_a_step_that_fails_leaves_the_version_before_it(home: Path):
     def fails(connection: apsw.Connection) -> None:
         connection.execute("CREATE TABLE half(x)")

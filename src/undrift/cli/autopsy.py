@@ -9,11 +9,11 @@ from pathlib import Path
 import click
 
 from undrift.cli.autopsy_json import as_json as shown_as_json
+from undrift.cli.own import own_recordings
 from undrift.cli.show import count, echo_json, safe
 from undrift.errors import TranscriptError
 from undrift.models import Model, read_models
 from undrift.postmortem import Postmortem, SubAgentSession, counted_once, examine, names_a_compaction, totals
-from undrift.recordings import own_sessions
 from undrift.settings import Settings
 from undrift.transcripts import FORMATS
 
@@ -45,6 +45,9 @@ _Show = Callable[[int, Path], None]
 )
 @click.option("--claude-home", envvar="CLAUDE_CONFIG_DIR", type=click.Path(path_type=Path), hidden=True)
 @click.option("--codex-home", envvar="CODEX_HOME", type=click.Path(path_type=Path), hidden=True)
+@click.option("--gemini-home", envvar="GEMINI_CLI_HOME", type=click.Path(path_type=Path), hidden=True)
+@click.option("--copilot-home", envvar="COPILOT_HOME", type=click.Path(path_type=Path), hidden=True)
+@click.option("--pi-home", envvar="PI_CODING_AGENT_DIR", type=click.Path(path_type=Path), hidden=True)
 def autopsy_command(
     files: tuple[Path, ...],
     budget: int,
@@ -52,14 +55,13 @@ def autopsy_command(
     out: Path | None,
     as_json: bool,
     limit: int,
-    claude_home: Path | None,
-    codex_home: Path | None,
+    **homes: Path | None,
 ) -> None:
     """Show what the compactions of recorded sessions threw away.
 
     For each compaction: what the agent used afterwards of what it had known, what the client's own summary held of it,
     what undrift restore would have held, what the agent fetched again and how soon, and which of your rules nothing
-    mentioned again. FILE is a session of Claude Code or Codex: one gives its whole story, several a table. Without FILE
+    mentioned again. FILE is a recorded session (see --format): one gives its whole story, several a table. Without FILE
     your own newest sessions with a compaction are taken. They are only read.
     """
     if out is not None:
@@ -67,7 +69,7 @@ def autopsy_command(
 
         check_target(out, files)
     settings = Settings.from_environment()
-    own = () if files else _own(claude_home, codex_home)
+    own = () if files else own_recordings("undrift autopsy", **homes)
     batch = _Batch(budget, format_ if files else None, read_models(settings.models_file), quiet=as_json)
     batch.run(files or own, wanted=None if files else limit)
     found = tuple(counted_once(batch.found))
@@ -102,20 +104,6 @@ def _report(batch: "_Batch", files: Sequence[Path], own: Sequence[Path]) -> None
         click.echo(f"{count(batch.sub_agents, 'session')} of sub-agents not counted", err=True)
     if not files and not batch.found and not batch.failed:
         click.echo(f"none of your {count(len(own), 'session')} was ever compacted: nothing was thrown away", err=True)
-
-
-def _own(claude_home: Path | None, codex_home: Path | None) -> tuple[Path, ...]:
-    """The user's own sessions; none is an error that says where they were looked for."""
-    try:
-        claude = claude_home or Path.home() / ".claude"
-        codex = codex_home or Path.home() / ".codex"
-    except RuntimeError as error:
-        raise TranscriptError("your home folder is not known; name a file: undrift autopsy FILE") from error
-    found = own_sessions(claude, codex)
-    if not found:
-        places = f"{claude / 'projects'} and {codex / 'sessions'}"
-        raise TranscriptError(f"no recorded session in {places}; name a file: undrift autopsy FILE")
-    return found
 
 
 @dataclass(slots=True)

@@ -27,7 +27,7 @@ class Group(click.Group):
     """A click group that turns errors into one line each, and loads a command when it is asked for.
 
     Args:
-        rooms: Name of a command to the module where it stands (as ``NAME_command``) and its line in the help: what a
+        rooms: Name of a command to the module where it stands (as ``NAME_command``, with ``_`` for ``-``) and its line in the help: what a
             command needs is imported only when that command runs.
     """
 
@@ -43,7 +43,7 @@ class Group(click.Group):
         """Return a command, loaded now; None for a name that is none."""
         if cmd_name not in self._rooms:
             return None
-        command = getattr(import_module(self._rooms[cmd_name][0]), f"{cmd_name}_command")
+        command = getattr(import_module(self._rooms[cmd_name][0]), f"{cmd_name.replace('-', '_')}_command")
         return command if isinstance(command, click.Command) else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002

@@ -10,9 +10,10 @@ from typing import Any
 import click
 
 from undrift.cli.machine import as_json as shown_as_json
+from undrift.cli.own import own_recordings
 from undrift.cli.show import echo_json, safe
 from undrift.errors import TranscriptError
-from undrift.recordings import open_recording, own_sessions
+from undrift.recordings import open_recording
 from undrift.replay import ReplayReport, replay
 from undrift.settings import Settings
 from undrift.transcripts import FORMATS
@@ -38,6 +39,9 @@ _Progress = Callable[[int, int], None]
 )
 @click.option("--claude-home", envvar="CLAUDE_CONFIG_DIR", type=click.Path(path_type=Path), hidden=True)
 @click.option("--codex-home", envvar="CODEX_HOME", type=click.Path(path_type=Path), hidden=True)
+@click.option("--gemini-home", envvar="GEMINI_CLI_HOME", type=click.Path(path_type=Path), hidden=True)
+@click.option("--copilot-home", envvar="COPILOT_HOME", type=click.Path(path_type=Path), hidden=True)
+@click.option("--pi-home", envvar="PI_CODING_AGENT_DIR", type=click.Path(path_type=Path), hidden=True)
 def replay_command(
     files: tuple[Path, ...],
     budget: int | None,
@@ -45,17 +49,16 @@ def replay_command(
     home: str | None,
     as_json: bool,
     limit: int,
-    claude_home: Path | None,
-    codex_home: Path | None,
+    **homes: Path | None,
 ) -> None:
     """Run recorded agent sessions through the engine, and show what left and why.
 
-    FILE is a session that Claude Code or Codex has recorded: one gives its whole story, several a table. Without FILE
+    FILE is a session that a client has recorded (see --format): one gives its whole story, several a table. Without FILE
     your own newest sessions are taken. They are only read; what left is kept under --home, for undrift recall.
     """
     given: dict[str, Any] = {"budget_tokens": budget, "home": home}
     settings = Settings.from_environment(**{name: value for name, value in given.items() if value is not None})
-    own = () if files else _own(claude_home, codex_home)
+    own = () if files else own_recordings("undrift replay", **homes)
     batch = _Batch(settings, format_ if files else None, quiet=as_json)
     batch.run(files or own, wanted=None if files else limit)
     if as_json:
@@ -73,20 +76,6 @@ def replay_command(
         click.echo(f"undrift: {safe(message)}", err=True)
     if (batch.failed and files) or not batch.reports:
         sys.exit(1)
-
-
-def _own(claude_home: Path | None, codex_home: Path | None) -> tuple[Path, ...]:
-    """The user's own sessions; none is an error that says where they were looked for."""
-    try:
-        claude = claude_home or Path.home() / ".claude"
-        codex = codex_home or Path.home() / ".codex"
-    except RuntimeError as error:
-        raise TranscriptError("your home folder is not known; name a file: undrift replay FILE") from error
-    found = own_sessions(claude, codex)
-    if not found:
-        places = f"{claude / 'projects'} and {codex / 'sessions'}"
-        raise TranscriptError(f"no recorded session in {places}; name a file: undrift replay FILE")
-    return found
 
 
 @dataclass(slots=True)

@@ -29,10 +29,11 @@ class Fault:
 _OURS = "this is a mistake in undrift, please report it"
 _CLOSED = "the connection was closed under the store; use the store from one place at a time"
 _DISK = "the disk or its file system fails; check it, or choose another --home"
-_WRITE = "nothing can be written there; check its owner and permissions, or choose another --home"
+_WRITE = "nothing can be written there; check free space, owner and permissions, or choose another --home"
 _OPEN = "it cannot be opened; check the folder's owner, permissions and free space, or choose another --home"
 _DAMAGED = (
-    "the file is damaged; it was not changed. Keep a copy, put a backup in its place, or choose another --home; "
+    "the file is damaged; it was not changed. `undrift doctor` says where; put a backup in its place with "
+    "`undrift restore-backup` (which keeps the damaged file), or choose another --home; "
     "if integrity() complains about the search index only, rebuild_search() repairs it"
 )
 _INDEX = "the search index does not match the originals; rebuild_search() makes it anew, integrity() looks for more"

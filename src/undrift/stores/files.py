@@ -10,7 +10,7 @@ import re
 import stat
 from pathlib import Path
 
-__all__ = ["check_regular", "create_file", "make_folder", "safe_name", "sync_folder"]
+__all__ = ["check_regular", "create_file", "identity", "make_folder", "safe_name", "sync_folder"]
 
 _READABLE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}", re.ASCII)
 _RESERVED = re.compile(r"(?i:con|prn|aux|nul|com[0-9]|lpt[0-9])", re.ASCII)
@@ -73,6 +73,15 @@ def check_regular(path: Path) -> None:
         raise OSError(errno.ELOOP, "it is a link to another place", str(path))
     if not stat.S_ISREG(status.st_mode):
         raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+
+
+def identity(path: Path) -> tuple[int, int] | None:
+    """Return what tells a file from another one under the same name; None where there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def sync_folder(folder: Path) -> None:

@@ -15,8 +15,12 @@ from undrift.types import ContextEntry, Decision, MaskedSpan, Original
 
 __all__ = [
     "DECISION_COLUMNS",
+    "DECISION_SESSION",
     "OPERATION_COLUMNS",
+    "OPERATION_SESSION",
     "ORIGINAL_COLUMNS",
+    "ORIGINAL_SESSION",
+    "REMEDY",
     "Row",
     "StoredOriginal",
     "decision_from",
@@ -31,6 +35,11 @@ __all__ = [
 
 Row = tuple[Any, ...]
 
+REMEDY = (
+    "it is not given out, everything else still is. `undrift doctor` lists what is damaged, "
+    "`undrift restore-backup` puts a backup in the store's place"
+)
+
 OPERATION_COLUMNS = "seq, record_sha256, CAST(session_id AS BLOB), CAST(kind AS BLOB), at_ms, CAST(payload AS BLOB)"
 DECISION_COLUMNS = """number, record_sha256, CAST(session_id AS BLOB), CAST(entry_id AS BLOB), CAST(kind AS BLOB),
     CAST(reason AS BLOB), tokens_saved, CAST(ref AS BLOB), CAST(detail AS BLOB)"""
@@ -38,6 +47,9 @@ ORIGINAL_COLUMNS = """number, record_sha256, CAST(ref AS BLOB), CAST(session_id 
     CAST(entry_id AS BLOB), CAST(type AS BLOB), token_count, timestamp, entry_seq, sha256, CAST(metadata AS BLOB),
     CAST(masked AS BLOB), content"""
 """What `operation_from`, `decision_from` and `original_from` take: everything that is hashed, text as bytes."""
+
+OPERATION_SESSION, DECISION_SESSION, ORIGINAL_SESSION = 2, 2, 3
+"""Where the session stands in them."""
 
 
 class StoredOriginal(NamedTuple):
@@ -72,7 +84,7 @@ def operation_from(row: Row) -> Operation:
     """Return an operation, or raise StoreCorrupt."""
     seq, digest, _, kind, at_ms, payload = row
     if digest != _digest(*row[2:]):
-        raise StoreCorrupt(f"operation {seq} does not match its SHA-256")
+        raise StoreCorrupt(f"operation {seq} does not match its SHA-256; {REMEDY}")
     return Operation(seq, _text(kind), at_ms, _load(payload))
 
 
@@ -90,7 +102,7 @@ def decision_from(row: Row) -> Decision:
     """Return a decision, or raise StoreCorrupt."""
     number, digest, _, entry_id, kind, reason, tokens_saved, ref, detail = row
     if digest != _digest(*row[2:]):
-        raise StoreCorrupt(f"decision {number} does not match its SHA-256")
+        raise StoreCorrupt(f"decision {number} does not match its SHA-256; {REMEDY}")
     return Decision(
         _text(entry_id), cast(Any, _text(kind)), _text(reason), tokens_saved, _text(ref or b""), _load(detail)
     )
@@ -118,7 +130,7 @@ def original_from(row: Row) -> StoredOriginal:
     tokens, timestamp, seq, sha256, metadata, masked, content = row[7:]
     if not isinstance(content, bytes) or hashlib.sha256(content).digest() != sha256 or digest != _digest(*row[2:-1]):
         raise StoreCorrupt(
-            f"original {_shown(ref)} does not match its SHA-256: what the disk holds is not what was stored"
+            f"original {_shown(ref)} does not match its SHA-256: what the disk holds is not what was stored; {REMEDY}"
         )
     spans = tuple(MaskedSpan(*span) for span in _load(masked) or ())
     entry = ContextEntry(

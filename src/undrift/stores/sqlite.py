@@ -16,9 +16,9 @@ from typing import Any, Self
 import apsw
 
 from undrift.errors import InputError, RecallError, StoreCorrupt, StoreError
-from undrift.stores import faults, rows, search
+from undrift.stores import faults, files, holders, rows, search
 from undrift.stores.base import Found, Operation, SessionRow
-from undrift.stores.connection import connect, prepare_file
+from undrift.stores.connection import connect, connect_to_read, is_without_room, prepare_file
 from undrift.stores.integrity import problems
 from undrift.stores.migrations import transaction
 from undrift.stores.write import write
@@ -51,20 +51,23 @@ _SESSIONS = """SELECT CAST(session_id AS BLOB), count(*),
     min(at_ms), max(at_ms) FROM operations p GROUP BY session_id ORDER BY max(seq) DESC"""
 _NAMES = """SELECT CAST(ref AS BLOB), CAST(session_id AS BLOB), CAST(entry_id AS BLOB), CAST(type AS BLOB)
     FROM originals WHERE number = ?"""
+_DECIDED = "SELECT 1 FROM decisions WHERE session_id = ? AND entry_id = ? AND to_seq IS NULL AND ref IS NOT NULL"
+_WRONG_WAY = f"an index of the file is damaged; {rows.REMEDY}"
 _DAMAGED = "(damaged on disk: what is there does not match its SHA-256)"
 
 
 class SqliteStore:
     """`undrift.stores.base.Store` in the file ``undrift.db`` of a home folder; made by `open`."""
 
-    def __init__(self, path: Path, connection: apsw.Connection, busy_timeout_ms: int) -> None:
+    def __init__(self, path: Path, connection: apsw.Connection | None, busy_timeout_ms: int) -> None:
         self.path = path
         self._busy_timeout_ms = busy_timeout_ms
         self._lock = threading.Lock()
         self._process = os.getpid()
         self._closed = False
-        self._connection: apsw.Connection | None = connection
-        self._identity = _identity(path)
+        self._connection = connection
+        self._is_makeshift = False
+        self._identity = files.identity(path)
 
     @classmethod
     def open(cls, home: str | os.PathLike[str], *, create: bool = True, busy_timeout_ms: int = 5_000) -> Self:
@@ -89,7 +92,13 @@ class SqliteStore:
             with _OPENING.setdefault(folder, threading.Lock()):
                 path = prepare_file(folder, create=create)
                 with _as_store_errors(path):
-                    return cls(path, connect(path, busy_timeout_ms), busy_timeout_ms)
+                    try:
+                        return cls(path, connect(path, busy_timeout_ms), busy_timeout_ms)
+                    except apsw.Error as error:
+                        if not is_without_room(error):
+                            raise
+                        _makeshift(path, busy_timeout_ms, error).close()
+                        return cls(path, None, busy_timeout_ms)  # what is there can be read; each use tries anew
 
     def commit(
         self,
@@ -123,32 +132,46 @@ class SqliteStore:
 
     def decisions(self, session_id: str) -> dict[str, Decision]:
         """Return the decisions of a session by entry id, in the order they were made."""
-        found = map(rows.decision_from, self._read(_DECISIONS, rows.key(session_id)))
+        found = map(rows.decision_from, self._of(session_id, _DECISIONS, rows.DECISION_SESSION))
         return {decision.entry_id: decision for decision in found}
 
     def decision(self, ref: str) -> Decision | None:
         """Return the newest decision that carries this reference, or None."""
-        return next(map(rows.decision_from, self._read(_DECISION, rows.key(ref))), None)
+        found = next(map(rows.decision_from, self._read(_DECISION, rows.key(ref))), None)
+        if found is not None and found.ref != ref:
+            raise StoreCorrupt(f"decision about {ref!r}: {_WRONG_WAY}")
+        return found
 
     def buffer(self, session_id: str) -> tuple[ContextEntry, ...]:
         """Return the buffer entries that no ``pruned`` decision removed, oldest first; `seq` is the store's own number."""
-        found = map(rows.original_from, self._read(_BUFFER, rows.key(session_id)))
+        found = map(rows.original_from, self._of(session_id, _BUFFER, rows.ORIGINAL_SESSION))
         return tuple(replace(stored.original.entry, seq=stored.number) for stored in found)
 
     def pins(self, session_id: str) -> tuple[Original, ...]:
         """Return the originals with source ``pin``, oldest first."""
-        return tuple(rows.original_from(row).original for row in self._read(_PINS, rows.key(session_id)))
+        found = map(rows.original_from, self._of(session_id, _PINS, rows.ORIGINAL_SESSION))
+        return tuple(stored.original for stored in found)
 
     def original(self, ref: str) -> Original:
         """Return an original; see `Store.original`."""
         for row in self._read(_BY_REF, rows.key(ref), about=f"original {ref[:64]!r}: "):
-            return rows.original_from(row).original
+            found = rows.original_from(row).original
+            if found.ref == ref:
+                return found
+            raise StoreCorrupt(f"original {ref!r}: {_WRONG_WAY}")
+        if self._read(_DECISION, rows.key(ref)):  # no answer and a damaged index must not look alike
+            raise StoreCorrupt(f"original {ref!r} is not found, though a decision names it; {_WRONG_WAY}")
         raise RecallError(f"no original {ref[:64]!r} in {self.path.parent}; check the reference and --home")
 
     def by_entry(self, session_id: str, entry_id: str) -> Original:
         """Return the newest original of an entry; see `Store.original`."""
         for row in self._read(_BY_ENTRY, rows.key(session_id), rows.key(entry_id)):
-            return rows.original_from(row).original
+            found = rows.original_from(row).original
+            if (found.session_id, found.entry.id) == (session_id, entry_id):
+                return found
+            raise StoreCorrupt(f"original of entry {entry_id!r}: {_WRONG_WAY}")
+        if self._read(_DECIDED, rows.key(session_id), rows.key(entry_id)):
+            raise StoreCorrupt(f"the original of entry {entry_id!r} is not found, though it was decided; {_WRONG_WAY}")
         raise RecallError(
             f"session {session_id[:64]!r} has no original of an entry {entry_id[:64]!r}; check both ids and --home"
         )
@@ -169,7 +192,7 @@ class SqliteStore:
 
     def operations(self, session_id: str) -> tuple[Operation, ...]:
         """Return the log of a session, oldest first."""
-        return tuple(map(rows.operation_from, self._read(_OPERATIONS, rows.key(session_id))))
+        return tuple(map(rows.operation_from, self._of(session_id, _OPERATIONS, rows.OPERATION_SESSION)))
 
     def last_seq(self, session_id: str) -> int:
         """Return the sequence number of the session's newest operation; 0 when there is none."""
@@ -203,6 +226,13 @@ class SqliteStore:
         with self._use(about) as connection:
             return connection.execute(sql, bindings).fetchall()
 
+    def _of(self, session_id: str, sql: str, column: int) -> list[rows.Row]:
+        """Read rows of one session; a damaged index may lead to those of another one, each of them whole."""
+        found = self._read(sql, rows.key(session_id))
+        if any(row[column] != rows.raw(session_id) for row in found):
+            raise StoreCorrupt(f"session {session_id[:64]!r}: {_WRONG_WAY}")
+        return found
+
     def _found(self, connection: apsw.Connection, match: search.Match) -> Found:
         (row,) = connection.execute(_BY_NUMBER, (match.number,)).fetchall()
         try:
@@ -226,10 +256,12 @@ class SqliteStore:
             except apsw.Error as error:
                 if faults.fault_of(error).reopen:
                     self._drop()
+                if isinstance(error, apsw.BusyError) and (pids := holders.holders(self.path, writer=True)):
+                    about = f"{about}{holders.named(pids)} holds it: "
                 raise faults.from_driver(error, self.path, about) from error
             finally:
-                if self._connection is not None and connection.in_transaction:
-                    self._drop()  # the roll-back failed as well
+                if self._connection is not None and (self._is_makeshift or connection.in_transaction):
+                    self._drop()  # others wait for it; or the roll-back failed as well
 
     def _connected(self) -> apsw.Connection:
         if self._closed:
@@ -237,9 +269,16 @@ class SqliteStore:
         if self._process != os.getpid():
             raise StoreError(f"{self.path}: the store was opened before a fork; open another one in this process")
         if self._connection is None:
-            self._connection = connect(self.path, self._busy_timeout_ms)
-            self._identity = _identity(self.path)
-        elif self._identity != _identity(self.path):
+            self._is_makeshift = False
+            try:
+                self._connection = connect(self.path, self._busy_timeout_ms)
+            except apsw.Error as error:
+                if not is_without_room(error):
+                    raise
+                self._connection = _makeshift(self.path, self._busy_timeout_ms, error)
+                self._is_makeshift = True
+            self._identity = files.identity(self.path)
+        elif self._identity != files.identity(self.path):
             # What is written to a file without a name is gone with the process, so nothing may be acknowledged.
             self._drop()
             raise StoreError(f"{self.path}: the file was moved or deleted while it was in use; put it back or restart")
@@ -252,6 +291,14 @@ class SqliteStore:
                 connection.close(True)
 
 
+def _makeshift(path: Path, busy_timeout_ms: int, error: apsw.Error) -> apsw.Connection:
+    """Open to read where there is no room to write; where that fails as well, the first error is the one to tell."""
+    try:
+        return connect_to_read(path, busy_timeout_ms)
+    except apsw.Error:
+        raise error from None
+
+
 @contextmanager
 def _as_store_errors(place: object) -> Iterator[None]:
     try:
@@ -260,14 +307,6 @@ def _as_store_errors(place: object) -> Iterator[None]:
         raise faults.from_driver(error, place) from error
     except (OSError, ValueError) as error:
         raise faults.from_system(error, place) from error
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino
 
 
 def _text(value: Any) -> str:

@@ -7,7 +7,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, islice
 
 from undrift.errors import TranscriptError
-from undrift.transcripts import claude_code, codex
+from undrift.transcripts import (
+    aider,
+    claude_code,
+    codex,
+    copilot_cli,
+    gemini_cli,
+    mini_swe_agent,
+    openai_messages,
+    opencode,
+    openhands,
+    pi,
+    swe_agent,
+)
 from undrift.transcripts.base import Reader, Recording
 
 __all__ = ["FORMATS", "HEAD_LINES", "Reader", "Recording", "detect", "read"]
@@ -15,8 +27,17 @@ __all__ = ["FORMATS", "HEAD_LINES", "Reader", "Recording", "detect", "read"]
 FORMATS: Mapping[str, Reader] = {
     claude_code.FORMAT: claude_code,
     codex.FORMAT: codex,
+    gemini_cli.FORMAT: gemini_cli,
+    opencode.FORMAT: opencode,
+    copilot_cli.FORMAT: copilot_cli,
+    pi.FORMAT: pi,
+    swe_agent.FORMAT: swe_agent,
+    mini_swe_agent.FORMAT: mini_swe_agent,
+    openhands.FORMAT: openhands,
+    aider.FORMAT: aider,
+    openai_messages.FORMAT: openai_messages,
 }
-"""Every known format; asked in this order."""
+"""Every known format; asked in this order, from the most specific to the least."""
 
 HEAD_LINES = 64
 """How many lines `read` shows to `detect`: recorded files open with up to 42 lines that only name older sessions."""

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from undrift.transcripts.base import Block, Part, Role, Skip
-from undrift.transcripts.lines import list_at, object_at, printable, text_at
+from undrift.transcripts.lines import decode, list_at, object_at, printable, text_at
 
-__all__ = ["IMAGE", "call", "dump", "flatten", "image", "result", "text"]
+__all__ = ["IMAGE", "arguments", "call", "contents", "dump", "flatten", "image", "result", "text"]
 
 IMAGE = "[image]"
 """Stands where a picture stood; the picture itself is counted as ``image data``."""
@@ -37,6 +37,17 @@ def image(role: Role) -> Iterator[Part]:
     yield Skip("image data")
 
 
+def contents(role: Role, content: Any, **extra: Any) -> Iterator[Part]:
+    """Make one block of each part of a message's content: texts and pictures."""
+    if not isinstance(content, str | list) or not content:
+        yield Skip("message without content")
+        return
+    for part in [content] if isinstance(content, str) else content:
+        flat, skips = flatten(part)
+        yield Block("image", role, flat, extra=extra) if flat == IMAGE else text(role, flat, **extra)
+        yield from skips
+
+
 def call(call_id: Any, name: Any, given: Any) -> Block:
     """Make a call block; `given` that is not an object is put under ``input``."""
     if given is None:
@@ -45,6 +56,14 @@ def call(call_id: Any, name: Any, given: Any) -> Block:
     tool = name if isinstance(name, str) and name else "unknown"
     extra = {**_named(call_id), "tool_name": tool, "input": arguments}
     return Block("call", "assistant", dump(arguments), "reasoning", extra)
+
+
+def arguments(given: Any) -> Any:
+    """Read the JSON object in a string; whatever else it is stays as it is."""
+    if not isinstance(given, str):
+        return given
+    found, failed = decode(given)
+    return found[0] if len(found) == 1 and failed is None else given
 
 
 def result(role: Role, call_id: Any, content: Any, *, is_error: bool) -> Iterator[Part]:

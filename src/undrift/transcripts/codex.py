@@ -195,17 +195,11 @@ def _call(item: Mapping[str, Any], default_name: str | None, key: str) -> Iterat
     namespace = text_at(item, "namespace")
     if name and namespace:
         name = namespace + ("" if name.startswith("_") else "__") + name
-    yield blocks.call(item.get("call_id"), name, _parsed(item.get(key)) if key == "arguments" else item.get(key))
+    yield blocks.call(
+        item.get("call_id"), name, blocks.arguments(item.get(key)) if key == "arguments" else item.get(key)
+    )
     if item.get("result"):
         yield Skip("image data")
-
-
-def _parsed(arguments: Any) -> Any:
-    """Read the JSON object in a string; whatever else it is stays as it is."""
-    if not isinstance(arguments, str):
-        return arguments
-    found, failed = decode(arguments)
-    return found[0] if len(found) == 1 and failed is None else arguments
 
 
 def _unpacked(output: Any) -> Any:

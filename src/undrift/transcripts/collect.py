@@ -66,9 +66,16 @@ class Collector:
             found, failed = decode(line)
             for part, record in enumerate(found):
                 yield Place(number, part), record
-        if failed is not None:
-            self._unfinished = failed == MALFORMED
-            self.skip("cut last line" if self._unfinished else failed)
+        if failed == MALFORMED:
+            self.cut("cut last line")
+        elif failed is not None:
+            self.skip(failed)
+
+    def cut(self, reason: str | None) -> None:
+        """Count what the end of the file lacks, if anything: the session is being written, or its writer was killed."""
+        self._unfinished = True
+        if reason is not None:
+            self.skip(reason)
 
     def skip(self, reason: str) -> None:
         """Count one thing that does not become an entry."""
@@ -95,7 +102,14 @@ class Collector:
             self._compactions.append(len(self._rows))
 
     def add(
-        self, parts: Iterable[Part], place: Place, stamp: Any, *, name: str = "", message_id: str | None = None
+        self,
+        parts: Iterable[Part],
+        place: Place,
+        stamp: Any,
+        *,
+        name: str = "",
+        message_id: str | None = None,
+        at_ms: int | None = None,
     ) -> None:
         """Take the parts of one record.
 
@@ -105,8 +119,9 @@ class Collector:
             stamp: Its ISO 8601 time, or anything else for none.
             name: Its own unique id; empty for none.
             message_id: The provider message that an assistant's record is a piece of.
+            at_ms: Its time in Unix milliseconds, where the client writes no ISO 8601.
         """
-        timestamp_ms = milliseconds(stamp)
+        timestamp_ms = milliseconds(stamp) if at_ms is None else at_ms
         index = 0
         for part in parts:
             if isinstance(part, Block):

@@ -12,16 +12,32 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-__all__ = ["MALFORMED", "MAX_DEPTH", "decode", "list_at", "milliseconds", "object_at", "printable", "text_at"]
+__all__ = [
+    "MALFORMED",
+    "MAX_DEPTH",
+    "TOO_DEEP",
+    "clean",
+    "decode",
+    "decode_at",
+    "epoch_ms",
+    "list_at",
+    "milliseconds",
+    "object_at",
+    "printable",
+    "text_at",
+]
 
 MAX_DEPTH = 200
 """Far beyond any recorded tool input; far below what the recursive readers of JSON further on can bear (about 1,000)."""
 
 MALFORMED = "malformed line"
+TOO_DEEP = "nested too deeply"
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})?')
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MAX_DIGITS = 20
+_YEAR_10000_MS = 253_402_300_800_000
 
 
 def _finite(text: str) -> float | None:
@@ -55,27 +71,57 @@ def decode(line: str) -> tuple[list[dict[str, Any]], str | None]:
     Returns:
         The objects, and a reason or None.
     """
-    text = line if line.isascii() else _SURROGATE.sub("\ufffd", line)
-    text = text.strip("\ufeff \t\r\n")
-    escaped = "\\ud" in text or "\\uD" in text
+    text = clean(line)
+    repaired = False
     found: list[dict[str, Any]] = []
     at = 0
     while at < len(text):
-        try:
-            value, end = _DECODER.raw_decode(text, at)
-        except RecursionError:
-            return found, "nested too deeply"
-        except ValueError:
-            return found, MALFORMED
+        value, end, failed = decode_at(text, at)
+        if failed == MALFORMED and not repaired and "\\" in text:
+            text, repaired = text[:at] + _with_true_escapes(text[at:]), True
+            continue
+        if failed is not None:
+            return found, failed
         if not isinstance(value, dict):
             return found, "line is not an object"
-        if _brackets(text, at, end) > MAX_DEPTH and not _shallow(value):
-            return found, "nested too deeply"
-        found.append(_laundered(value) if escaped else value)
+        found.append(value)
         at = end
         while at < len(text) and text[at].isspace():
             at += 1
     return found, None
+
+
+def decode_at(text: str, at: int) -> tuple[Any, int, str | None]:
+    """Decode the one JSON value, of whatever type, that begins at a place.
+
+    Args:
+        text: Without lone surrogates.
+        at: Where the value begins, in characters; not on white space.
+
+    Returns:
+        The value, where it ends, and None; or None, where it breaks off, and the reason.
+    """
+    try:
+        value, end = _DECODER.raw_decode(text, at)
+    except RecursionError:
+        return None, at, TOO_DEEP
+    except json.JSONDecodeError as error:
+        return None, error.pos, MALFORMED
+    if _brackets(text, at, end) > MAX_DEPTH and not _shallow(value):
+        return None, at, TOO_DEEP
+    # a surrogate that stands alone can only come from an escape, of which most files hold none
+    escaped = text.find("\\ud", at, end) >= 0 or text.find("\\uD", at, end) >= 0
+    return (_laundered(value) if escaped else value), end, None
+
+
+def clean(text: str) -> str:
+    """Replace lone surrogates by U+FFFD, and strip white space and a byte order mark."""
+    return (text if text.isascii() else _SURROGATE.sub("\ufffd", text)).strip("\ufeff \t\r\n")
+
+
+def _with_true_escapes(text: str) -> str:
+    """Double the backslashes that begin no escape: what masks secrets in a file may cut an escape in two."""
+    return _ESCAPE.sub(lambda found: found[0] if len(found[0]) > 1 else "\\\\", text)
 
 
 def _brackets(text: str, start: int, end: int) -> int:
@@ -97,11 +143,10 @@ def _shallow(value: Any) -> bool:
     return False
 
 
-def _laundered(value: dict[str, Any]) -> dict[str, Any]:
+def _laundered(value: Any) -> Any:
     """Replace lone surrogates in keys and strings; the escapes of a pair were joined when the line was decoded."""
     text = json.dumps(value, ensure_ascii=False)
-    clean: dict[str, Any] = _DECODER.decode(_SURROGATE.sub("\ufffd", text)) if _SURROGATE.search(text) else value
-    return clean
+    return _DECODER.decode(_SURROGATE.sub("\ufffd", text)) if _SURROGATE.search(text) else value
 
 
 def text_at(record: Mapping[str, Any], key: str) -> str:
@@ -140,3 +185,10 @@ def milliseconds(stamp: Any) -> int | None:
     except (ValueError, OverflowError):
         return None
     return max(0, since // timedelta(milliseconds=1))
+
+
+def epoch_ms(value: Any) -> int | None:
+    """Take a number of Unix milliseconds as it is (whole, at least 0), or give None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value < _YEAR_10000_MS:
+        return None
+    return max(0, int(value))

@@ -1,0 +1,9 @@
+"""The doctor: looks at homes, settings, hooks and the machine, and says what is wrong and what to do.
+
+Law: changes nothing. A finding that is wrong carries its remedy; what cannot be looked at is a finding as well.
+"""
+
+from undrift.doctor.examine import examine
+from undrift.doctor.finding import Finding
+
+__all__ = ["Finding", "examine"]

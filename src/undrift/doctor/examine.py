@@ -1,0 +1,119 @@
+"""All that is looked at, in the order in which it is told. Law: changes nothing, and a fault is a finding."""
+
+import os
+import platform
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from undrift.doctor.finding import Finding, note, ok, wrong
+from undrift.doctor.hooks import hooks
+from undrift.doctor.store import store
+from undrift.errors import UndriftError
+from undrift.models import read_models
+from undrift.settings import SETTINGS, Settings, sources
+from undrift.stores.look import sqlite_version
+
+__all__ = ["examine"]
+
+_LEAST_SQLITE = (3, 51, 3)
+"""Older ones may damage a WAL that two processes reset at once (RELIABILITY 1.1)."""
+_LEAST_FREE_BYTES = 256 << 20
+_NETWORK = ("nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "fuse.sshfs", "afs", "ceph", "glusterfs", "lustre")
+_MOUNTS = Path("/proc/self/mounts")
+
+
+def examine(
+    homes: Sequence[str], *, overrides: Mapping[str, object], environ: Mapping[str, str] | None = None
+) -> Iterator[Finding]:
+    """Yield what is found, the machine and the settings first, then each home.
+
+    Args:
+        homes: Folders of stores; one that is absent is no fault.
+        overrides: Settings that the command line gives.
+        environ: Variables of the settings; None takes those of this process.
+
+    Source: issue item "doctor".
+    """
+    yield from _guarded("versions", "", _versions)
+    yield from _guarded("settings", "", lambda: _settings(overrides, environ))
+    for home in homes:
+        folder = Path(os.path.realpath(home))
+        looks: dict[str, Callable[[Path], Iterable[Finding]]] = {
+            "home": _folder,
+            "free space": _space,
+            "store": store,
+            "hooks": hooks,
+        }
+        for name, look in looks.items():
+            yield from _guarded(name, str(folder), lambda look=look, folder=folder: look(folder))  # type: ignore[misc]
+
+
+def _guarded(name: str, home: str, look: Callable[[], Iterable[Finding]]) -> Iterator[Finding]:
+    try:
+        yield from look()
+    except (OSError, UndriftError) as error:
+        said = f"{error.filename or home}: {error.strerror or error}" if isinstance(error, OSError) else str(error)
+        yield wrong(name, said, "see the message; the rest was looked at nevertheless", home=home)
+
+
+def _versions() -> Iterator[Finding]:
+    version = sqlite_version()
+    if tuple(map(int, version.split(".")[:3])) >= _LEAST_SQLITE:
+        yield ok("sqlite", f"SQLite {version}, Python {platform.python_version()}")
+    else:
+        text = f"SQLite {version} may damage a store that two processes use at once"
+        yield wrong("sqlite", text, "pip install --upgrade apsw")
+
+
+def _settings(overrides: Mapping[str, object], environ: Mapping[str, str] | None) -> Iterator[Finding]:
+    settings = Settings.from_environment(environ, **overrides)
+    read_models(settings.models_file)
+    come_from = sources(environ) | dict.fromkeys(overrides, "--option")
+    lines = tuple(f"{s.name} = {_shown(getattr(settings, s.name))} ({come_from[s.name]})" for s in SETTINGS)
+    changed = sum(source != "default" for source in come_from.values())
+    text = f"{len(SETTINGS)} settings are in force, {changed} of them not by default"
+    yield Finding("settings", "ok", text, details=lines)
+
+
+def _shown(value: object) -> str:
+    return "not set" if value is None else str(value)
+
+
+def _folder(home: Path) -> Iterator[Finding]:
+    here = str(home)
+    if not home.exists():
+        yield note("home", f"{home} is not there: nothing was recorded in it yet", home=here)
+        return
+    if not home.is_dir():
+        yield wrong("home", f"{home} is no folder", "move the file away, or choose another --home", home=here)
+        return
+    kind = _file_system(home)
+    if kind in _NETWORK:
+        text = f"{home} is on a network file system ({kind}), where locks and syncs are not to be relied on"
+        yield wrong("home", text, "choose a --home on a local disk", home=here)
+    elif not os.access(home, os.W_OK | os.X_OK):
+        yield wrong("home", f"{home} cannot be written", "check its owner and permissions", home=here)
+    else:
+        yield ok("home", f"{home} can be written" + (f", on {kind}" if kind else ""), home=here)
+
+
+def _space(home: Path) -> Iterator[Finding]:
+    place = next(folder for folder in (home, *home.parents) if folder.exists())
+    free = shutil.disk_usage(place).free
+    text = f"{free / (1 << 30):,.1f} GiB are free"
+    if free < _LEAST_FREE_BYTES:
+        text = f"only {free >> 20:,} MiB are free; when nothing is, nothing leaves a window any more"
+        yield wrong("free space", text, "free some space, or choose another --home", home=str(home))
+    else:
+        yield ok("free space", text, home=str(home))
+
+
+def _file_system(home: Path) -> str:
+    """Return the kind of file system, where the system tells (Linux); the longest mount point counts."""
+    try:
+        rows = [line.split() for line in _MOUNTS.read_text(encoding="utf-8", errors="replace").splitlines()]
+    except OSError:
+        return ""
+    below = [(len(row[1]), row[2]) for row in rows if len(row) > 2 and home.is_relative_to(row[1])]
+    return max(below, default=(0, ""))[1]

@@ -1,0 +1,77 @@
+"""The hooks that record into a home: whether they are still in the clients' settings, and what they have complained of.
+
+Law: changes nothing.
+"""
+
+import json
+import shlex
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from undrift.clients import CLIENTS, HookedClient, place
+from undrift.clients.base import is_ours
+from undrift.clients.hookfile import our_commands
+from undrift.doctor.finding import Finding, note, ok, wrong
+from undrift.errors import InputError
+from undrift.hooks import home as of_hooks
+
+__all__ = ["hooks"]
+
+_INSTALLED = "installed.json"
+_LAST_LINES = 5
+_RECENT_S = 7 * 86_400
+
+
+def hooks(home: Path) -> Iterator[Finding]:
+    """Yield what is found about the hooks of a home; nothing where none was ever installed for it."""
+    for path in _settings_files(home):
+        yield _entries(home, path)
+    yield from _log(home)
+
+
+def _settings_files(home: Path) -> list[Path]:
+    try:
+        value: Any = json.loads(of_hooks.read_small(home / _INSTALLED) or b"{}")
+    except ValueError:
+        return []
+    return [Path(path) for path in value] if isinstance(value, dict) else []
+
+
+def _entries(home: Path, path: Path) -> Finding:
+    here = str(home)
+    try:
+        text = place.read(path) or ""
+    except InputError as error:
+        return wrong("hooks", str(error), "repair the file, then `undrift install CLIENT`", home=here)
+    client = _client_of(path)
+    again = f"`undrift install {client.name if client else 'CLIENT'} --home {home}`"
+    try:
+        commands = our_commands(text, is_ours, comments=True) if text.strip() else ()
+    except InputError as error:
+        return wrong("hooks", f"{path}: {error}", "repair the file: the client cannot read it either", home=here)
+    if not commands:
+        return wrong("hooks", f"{path} does not call undrift any more, so nothing is recorded", again, home=here)
+    for command in commands:
+        words = shlex.split(command)
+        if not Path(words[0]).exists():
+            return wrong("hooks", f"{path} calls {words[0]}, which is not there", again, home=here)
+        if f"--home={home}" not in words:
+            return note("hooks", f"{path} records into another home", home=here, details=(command,))
+    return ok("hooks", f"{path} calls undrift in {len(commands)} places", home=here)
+
+
+def _client_of(path: Path) -> HookedClient | None:
+    return next((client for client in CLIENTS.values() if Path(client.folder).name in path.parts), None)
+
+
+def _log(home: Path) -> Iterator[Finding]:
+    content = of_hooks.read_small(home / of_hooks.LOG)
+    if not content:
+        return
+    lines = content.decode("utf-8", "replace").splitlines()
+    recent = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - _RECENT_S))
+    fresh = [line for line in lines if line[:20] >= recent]
+    text = f"{of_hooks.LOG} has {len(lines):,} lines, {len(fresh):,} of them of the last 7 days; the newest:"
+    yield note("hooks' log", text, home=str(home), details=tuple(lines[-_LAST_LINES:]))

@@ -1,0 +1,224 @@
+"""A backup of a store, made while it is in use, and a store put back from one.
+
+Law: a backup that is in its place was read whole; a store that is replaced is kept beside the new one.
+"""
+
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import apsw
+
+from undrift.errors import InputError, StoreBusy, StoreError
+from undrift.stores import copies, faults, files, holders
+from undrift.stores.connection import NAME, prepare_file
+from undrift.stores.integrity import problems
+from undrift.stores.migrations import MIGRATIONS, identify
+
+__all__ = ["Counts", "back_up", "restore"]
+
+_READ = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_NOFOLLOW
+_WRITE = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
+_BUSY_TIMEOUT_MS = 5_000
+_STATED = "SELECT (SELECT count(*) FROM operations), (SELECT count(*) FROM originals), (SELECT count(*) FROM decisions)"
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What a backup holds, and the file of the replaced store, if there was one."""
+
+    operations: int
+    originals: int
+    decisions: int
+    size_bytes: int
+    kept: Path | None = None
+
+
+def back_up(home: str | os.PathLike[str], target: str | os.PathLike[str]) -> Counts:
+    """Copy a home's store into one file, by SQLite's online backup, and read the copy whole.
+
+    The store may be in use; what is written meanwhile is not in the backup.
+
+    Args:
+        home: The folder; nothing in it is changed.
+        target: A file that is absent, or an earlier backup, which is replaced in one step.
+
+    Raises:
+        InputError: Something else stands under that name.
+        StoreError: There is no store, or it cannot be read or written; nothing was changed.
+        StoreCorrupt: The store is damaged; nothing was changed.
+
+    Source: RELIABILITY R11.
+    """
+    path = Path(os.path.abspath(target))  # noqa: PTH100 - no link in it is resolved
+    with _as_store_errors(path):
+        store = prepare_file(Path(os.path.realpath(home)), create=False)
+        if path.exists() and path.samefile(store):
+            raise InputError(f"{path}: is the store itself; choose another name for the backup")
+        if not path.parent.is_dir():
+            raise InputError(f"{path.parent}: is no folder; make it first, or choose another name")
+        with closing(apsw.Connection(str(store), flags=_WRITE)) as source:
+            source.set_busy_timeout(_BUSY_TIMEOUT_MS)
+            source.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+            check = _check_of(source)
+            source.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
+            copies.copy(source, path, check)
+        return _counts(path)
+
+
+def restore(source: str | os.PathLike[str], home: str | os.PathLike[str]) -> Counts:
+    """Put a backup in the place of a home's store; the store that was there is kept beside it.
+
+    The backup is copied and read whole before anything is changed. A store that another process has open, or that a
+    newer undrift has written, is not replaced.
+
+    Args:
+        source: What `back_up` wrote; it is not changed.
+        home: The folder, made where it is absent.
+
+    Raises:
+        InputError: It is not a backup.
+        StoreVersionError: The backup or the store is of a newer undrift.
+        StoreBusy: Another process has the store open.
+        StoreCorrupt: The backup is damaged.
+        StoreError: The system refuses. In every case the store is as it was.
+
+    Source: RELIABILITY R11, R13.
+    """
+    given, folder = Path(os.path.realpath(source)), Path(os.path.realpath(home))
+    with _as_store_errors(given):
+        _refuse_what_is_none(given)
+    with _as_store_errors(folder):
+        files.make_folder(folder)
+        path = folder / NAME
+        for suffix in ("", "-wal", "-shm", "-journal"):
+            files.check_regular(Path(f"{path}{suffix}"))
+        fresh = folder / f"{NAME}.restoring"
+        try:
+            with closing(apsw.Connection(str(given), flags=_READ)) as backup:
+                copies.copy(backup, fresh, _check_of(backup))
+            counts = _counts(fresh)
+            kept = _replace(path, fresh)
+        finally:
+            fresh.unlink(missing_ok=True)
+    return Counts(counts.operations, counts.originals, counts.decisions, counts.size_bytes, kept)
+
+
+def _refuse_what_is_none(given: Path) -> None:
+    if not given.is_file():
+        raise InputError(f"{given}: there is no such file; give one that `undrift backup` wrote")
+    if not copies.is_copy(given):
+        raise InputError(
+            f"{given}: it is no backup of undrift; nothing was changed. "
+            "A copy of a store's file alone may lack its newest operations: make a backup with `undrift backup`"
+        )
+
+
+def _check_of(connection: apsw.Connection) -> copies.Check:
+    """What reads a copy of this file: every record where it has today's shape, else SQLite alone.
+
+    Raises:
+        StoreVersionError, StoreError: It is of a newer undrift, of another program, or empty.
+    """
+    version = identify(connection)
+    if version == 0:
+        raise StoreError(f"{connection.filename}: nothing was ever stored in it; there is nothing to copy")
+    return problems if version == len(MIGRATIONS) else copies.structure
+
+
+def _counts(path: Path) -> Counts:
+    with closing(apsw.Connection(str(path), flags=_READ)) as connection:
+        ((operations, originals, decisions),) = connection.execute(_STATED).fetchall()
+    return Counts(operations, originals, decisions, path.stat().st_size)  # type: ignore[arg-type]
+
+
+def _replace(path: Path, fresh: Path) -> Path | None:
+    """Put the new file in the place of the old one, of which a copy stays; at no moment is there neither."""
+    log = Path(f"{path}-wal")
+    kept = None
+    if any(file.exists() and file.stat().st_size for file in (path, log)):
+        kept = _free_name(path)
+        if not path.exists() or not path.stat().st_size:
+            _copy_bytes(path, kept)  # a log alone: SQLite would delete it
+        else:
+            with _alone(path) as old:
+                if old is None:
+                    _copy_bytes(path, kept)
+                else:
+                    copies.copy(old, kept, lambda _: iter(()))
+                _put(path, fresh)
+                return kept
+    _put(path, fresh)
+    return kept
+
+
+def _put(path: Path, fresh: Path) -> None:
+    for suffix in ("-wal", "-shm", "-journal"):
+        Path(f"{path}{suffix}").unlink(missing_ok=True)
+    files.sync_folder(path.parent)  # a log of the old file must not be met by the new one
+    fresh.replace(path)
+    files.sync_folder(path.parent)
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[apsw.Connection | None]:
+    """Hold the old store against everybody else, its log written into it; None where it is too damaged for that.
+
+    Raises:
+        StoreBusy: Another process has it open.
+        StoreVersionError: It was written by a newer undrift.
+    """
+    with closing(apsw.Connection(str(path), flags=_WRITE)) as old:
+        old.set_busy_timeout(0)
+        old.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        held: apsw.Connection | None = old
+        try:
+            identify(old)
+            old.pragma("journal_mode", "delete")
+            old.execute("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT")  # in this mode the lock stays
+        except (apsw.BusyError, apsw.LockedError) as error:
+            raise _in_use(path) from error
+        except (apsw.CorruptError, apsw.NotADBError, apsw.FormatError, apsw.IOError) as error:
+            if holders.holders(path):
+                raise _in_use(path) from error
+            held = None
+        yield held
+
+
+def _in_use(path: Path) -> StoreBusy:
+    who = holders.named(holders.holders(path)) or "another process"
+    return StoreBusy(f"{path}: {who} has the store open; end it, then try again. Nothing was changed")
+
+
+def _copy_bytes(path: Path, kept: Path) -> None:
+    """Copy a file that SQLite cannot read, and its log, as they are."""
+    for suffix in ("", "-wal"):
+        source, target = Path(f"{path}{suffix}"), Path(f"{kept}{suffix}")
+        if source.exists():
+            files.create_file(target)
+            with source.open("rb") as given, target.open("r+b") as copied:
+                shutil.copyfileobj(given, copied)
+                copied.flush()
+                os.fsync(copied.fileno())
+
+
+def _free_name(path: Path) -> Path:
+    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    names = (
+        path.with_name(f"{path.name}.replaced-{stamp}{more}") for more in ("", *(f"-{n}" for n in range(2, 1_000)))
+    )
+    return next(name for name in names if not os.path.lexists(name))
+
+
+@contextmanager
+def _as_store_errors(place: Path) -> Iterator[None]:
+    try:
+        yield
+    except apsw.Error as error:
+        raise faults.from_driver(error, place) from error
+    except (OSError, ValueError) as error:
+        raise faults.from_system(error, getattr(error, "filename", None) or place) from error

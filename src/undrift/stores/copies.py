@@ -1,0 +1,122 @@
+"""A database copied whole while it is in use, checked, and put in its place in one step.
+
+Law: a name leads to a copy only once all of it is on disk and was read again; what a copy may take the place of is an
+earlier copy of ours, never a store.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import apsw
+
+from undrift.errors import InputError, StoreCorrupt
+from undrift.stores import files
+from undrift.stores.migrations import APPLICATION_ID
+
+__all__ = ["Check", "copy", "is_copy", "refuse_foreign", "structure"]
+
+Check = Callable[[apsw.Connection], Iterator[str]]
+
+_SIDE_FILES = ("-wal", "-shm", "-journal")
+_PAGES_AT_ONCE = -1  # all of them: one moment of the source, which writers do not wait for
+
+
+def copy(source: apsw.Connection, target: Path, check: Check) -> None:
+    """Copy what `source` holds at this moment into one file, for its owner alone (0600), which needs no other beside it.
+
+    Args:
+        source: Open; other processes may go on writing.
+        target: Absent, or an earlier copy of ours, which stays as it is until the new one is complete.
+        check: Reads the copy; what it yields is wrong with it.
+
+    Raises:
+        InputError: Something else stands under the name; it was not changed.
+        StoreCorrupt: The copy, and so the source, is damaged; the name was not touched.
+        apsw.Error, OSError: SQLite or the system refuses; the name was not touched.
+
+    Source: RELIABILITY R11, R13, S4, S11.
+    """
+    refuse_foreign(target)
+    scratch = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        scratch.unlink(missing_ok=True)  # of an earlier process with our number, which was killed
+        files.create_file(scratch)
+        found = _filled(source, scratch, check)
+        if found:
+            more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+            raise StoreCorrupt(
+                f"{source.filename}: it is damaged, so {target} was not written: {found[0]}{more}. "
+                "`undrift doctor` lists what is damaged; keep a copy of all files of the folder"
+            )
+        _sync(scratch)
+        refuse_foreign(target)
+        scratch.replace(target)
+        files.sync_folder(target.parent)
+    finally:
+        for suffix in ("", *_SIDE_FILES):
+            Path(f"{scratch}{suffix}").unlink(missing_ok=True)
+
+
+def is_copy(path: Path) -> bool:
+    """Tell whether a file is a copy that `copy` made: our mark, and no WAL, as every store of ours has it.
+
+    A file with side files is in use and is not opened: closing it would drop the locks that this process holds on it.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    files.check_regular(path)
+    if any(Path(f"{path}{suffix}").exists() for suffix in _SIDE_FILES):
+        return False
+    with path.open("rb") as file:
+        head = file.read(72)
+    return (
+        head[:16] == b"SQLite format 3\0" and head[18:20] == b"\1\1" and head[68:] == APPLICATION_ID.to_bytes(4, "big")
+    )
+
+
+def refuse_foreign(target: Path) -> None:
+    """Refuse a name under which something stands that is no copy of ours.
+
+    Raises:
+        InputError: Something else stands there; it was not changed.
+    """
+    try:
+        free = not target.is_symlink() and (not target.exists() or is_copy(target))
+    except OSError:
+        free = False
+    if not free:
+        raise InputError(
+            f"{target}: is there already and is no backup of undrift; it was not changed. Choose another name, or move it away"
+        )
+
+
+def structure(connection: apsw.Connection) -> Iterator[str]:
+    """Yield what SQLite itself finds wrong with a file of any version."""
+    for (finding,) in connection.execute("PRAGMA integrity_check(100)"):
+        if finding != "ok":
+            yield str(finding)
+
+
+def _filled(source: apsw.Connection, scratch: Path, check: Check) -> list[str]:
+    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
+    with closing(apsw.Connection(str(scratch), flags=flags)) as target:
+        target.set_busy_timeout(0)
+        with target.backup("main", source, "main") as backup:
+            while not backup.done:
+                backup.step(_PAGES_AT_ONCE)
+        target.pragma("journal_mode", "delete")
+    with closing(
+        apsw.Connection(str(scratch), flags=flags)
+    ) as target:  # anew: nothing of it comes from a cache of ours
+        return list(check(target))
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,51 @@
+"""Who holds a file's locks, as far as the system tells: Linux lists them, others do not.
+
+Law: changes nothing and never fails; an empty answer means "not known".
+"""
+
+import os
+import re
+from contextlib import suppress
+from pathlib import Path
+
+__all__ = ["holders", "named"]
+
+_LOCKS = Path("/proc/locks")
+_LINE = re.compile(r"POSIX +ADVISORY +(READ|WRITE) +(\d+) +([0-9a-f]+):([0-9a-f]+):(\d+) +(\d+) +(\d+|EOF)")
+_WRITER = 120
+"""Byte of the ``-shm`` file that the one writer of a WAL database locks (SQLite's file format, "WAL locks")."""
+
+
+def holders(database: Path, *, writer: bool = False) -> tuple[int, ...]:
+    """Return the ids of other processes that hold a lock on a database or its ``-shm``, ascending.
+
+    Args:
+        database: The file; it is not opened.
+        writer: Only the one that writes at this moment.
+    """
+    known = {}
+    for suffix in ("", "-shm"):
+        with suppress(OSError):
+            status = Path(f"{database}{suffix}").stat()
+            known[os.major(status.st_dev), os.minor(status.st_dev), status.st_ino] = suffix
+    found = set()
+    with suppress(OSError):
+        for kind, pid, major, minor, inode, start, _ in _LINE.findall(
+            _LOCKS.read_text(encoding="ascii", errors="replace")
+        ):
+            of = known.get((int(major, 16), int(minor, 16), int(inode)))
+            writes = kind == "WRITE" and of == "-shm" and int(start) == _WRITER
+            if of is not None and int(pid) != os.getpid() and (writes or not writer):
+                found.add(int(pid))
+    return tuple(sorted(found))
+
+
+def named(pids: tuple[int, ...]) -> str:
+    """Return ``process 12 (python3)`` and so on; empty for none."""
+    words = []
+    for pid in pids:
+        name = ""
+        with suppress(OSError):
+            name = Path(f"/proc/{pid}/comm").read_text(encoding="utf-8", errors="replace").strip()
+        words.append(f"process {pid}" + (f" ({name})" if name.isprintable() and name else ""))
+    return ", ".join(words)

@@ -1,0 +1,134 @@
+"""A look at a home's store, whatever state it is in: what is there, and what is wrong with it.
+
+Law: changes nothing: nothing is created, migrated, rebuilt or repaired; damage is an answer, never an exception.
+"""
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from undrift.errors import StoreError
+from undrift.stores import copies, faults, holders
+from undrift.stores.connection import NAME, prepare_file
+from undrift.stores.integrity import problems
+from undrift.stores.migrations import MIGRATIONS, identify
+
+__all__ = ["Look", "look", "modes", "sqlite_version"]
+
+_STATED = """SELECT (SELECT count(*) FROM operations), (SELECT count(*) FROM originals),
+    (SELECT count(*) FROM decisions), (SELECT count(DISTINCT session_id) FROM operations)"""
+_BUSY_TIMEOUT_MS = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What was seen of a store.
+
+    Args:
+        path: The file.
+        is_there: Whether there is one; all that follows is empty where there is none.
+        version: Of its shape; 0 where nothing was written yet, None where it could not be read.
+        newest: The version that this undrift writes.
+        size_bytes: Of the file.
+        log_bytes: Of the ``-wal`` beside it.
+        operations, originals, decisions, sessions: How many it holds.
+        refused: Why it cannot be opened, with the remedy; empty where it can.
+        damaged: What does not match its hash or cannot be read, in sentences.
+        index: What is wrong with the search index, which can be made anew.
+        users: Ids of other processes that have it open, as far as that is known.
+    """
+
+    path: Path
+    is_there: bool
+    version: int | None = None
+    newest: int = len(MIGRATIONS)
+    size_bytes: int = 0
+    log_bytes: int = 0
+    operations: int = 0
+    originals: int = 0
+    decisions: int = 0
+    sessions: int = 0
+    refused: str = ""
+    damaged: tuple[str, ...] = ()
+    index: tuple[str, ...] = ()
+    users: tuple[int, ...] = ()
+
+
+def look(home: str | os.PathLike[str]) -> Look:
+    """Look at the store of a home folder; reads all of it.
+
+    Source: RELIABILITY R8, R10.
+    """
+    path = Path(os.path.realpath(home)) / NAME
+    if not os.path.lexists(path) and not os.path.lexists(f"{path}-wal"):
+        return Look(path, is_there=False)
+    seen: dict[str, Any] = {"size_bytes": _size(path), "log_bytes": _size(Path(f"{path}-wal"))}
+    seen["users"] = holders.holders(path)
+    try:
+        prepare_file(path.parent, create=False)
+        with closing(_open(path)) as connection:
+            seen.update(_inside(connection))
+    except (StoreError, apsw.Error, OSError, ValueError) as error:
+        seen["refused"] = str(_as_ours(error, path))
+    return Look(path, is_there=True, **seen)
+
+
+def modes(home: Path) -> Iterator[tuple[Path, int]]:
+    """Yield what others than its owner can read or write: the folder, the store's files and their copies."""
+    for path in (home, *sorted(home.glob(f"{NAME}*"))):
+        try:
+            mode = stat.S_IMODE(path.stat().st_mode)
+        except OSError:
+            continue
+        if mode & 0o077 and os.name != "nt":
+            yield path, mode
+
+
+def sqlite_version() -> str:
+    """Return the version of SQLite that is in use."""
+    return apsw.sqlite_lib_version()
+
+
+def _open(path: Path) -> apsw.Connection:
+    try:
+        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW)
+    except (apsw.CantOpenError, apsw.ReadOnlyError):
+        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_NOFOLLOW)
+    connection.set_busy_timeout(_BUSY_TIMEOUT_MS)
+    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+    return connection
+
+
+def _inside(connection: apsw.Connection) -> dict[str, Any]:
+    version = identify(connection)
+    if version < len(MIGRATIONS):
+        return {"version": version, "damaged": tuple(copies.structure(connection))}
+    found = tuple(problems(connection))
+    index = tuple(one for one in found if "search index" in one)
+    seen = {"version": version, "index": index, "damaged": tuple(one for one in found if one not in index)}
+    try:
+        ((operations, originals, decisions, sessions),) = connection.execute(_STATED).fetchall()
+    except apsw.Error:
+        return seen  # what is wrong stands in `damaged`
+    return {**seen, "operations": operations, "originals": originals, "decisions": decisions, "sessions": sessions}
+
+
+def _as_ours(error: Exception, path: Path) -> Exception:
+    if isinstance(error, apsw.Error):
+        return faults.from_driver(error, path)
+    if isinstance(error, StoreError):
+        return error
+    return faults.from_system(error, path) if isinstance(error, OSError | ValueError) else error
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0

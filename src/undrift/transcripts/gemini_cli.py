@@ -1,0 +1,266 @@
+"""Chats of Gemini CLI: one JSON document, since 2026 one record a line, under ``~/.gemini/tmp/*/chats``. Pure.
+
+================================================== ==========================================================
+record or part                                     becomes
+================================================== ==========================================================
+user                                               ``text`` / ``image`` per part of its content
+gemini: thoughts                                   ``thinking`` each: its subject, a line end, its description
+gemini: content                                    ``text`` per part; parts with thought true: ``thinking``
+gemini: toolCalls                                  ``call`` each, then ``result`` each: what its functionResponse
+                                                   holds under output or error, else the whole as JSON; error where
+                                                   the status is error or cancelled, or it holds an error
+functionCall, functionResponse in a content        the same, but for those that stand in a toolCalls as well: counted
+                                                   "repeated call", "repeated result"
+inlineData                                         ``image`` "[image]" (counted "image data"), other kinds ``other``
+other parts                                        ``other``: as JSON
+info, warning, error                               counted "client message: TYPE": written for the screen
+a message written again (one record a line)        stands where it stood first, as it was written last; counted
+                                                   "repeated record"
+$set with messages that lack earlier ones          a compaction, counted "compaction boundary"; those messages of it
+                                                   that are new stand after it, a state snapshot is a ``summary``
+$rewindTo                                          counted "rewind": what was abandoned stays
+summary and the like                               counted "client record: KEY"
+anything else                                      counted "unknown record: KEY"
+================================================== ==========================================================
+
+`resultDisplay` and `displayContent` are what the client showed, not what the model saw; they are left aside.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from typing import Any
+
+from undrift.transcripts import blocks
+from undrift.transcripts.base import Block, Part, Recording, Role, Skip
+from undrift.transcripts.collect import Collector, Place
+from undrift.transcripts.document import members, outline
+from undrift.transcripts.lines import decode, list_at, object_at, printable, text_at
+
+__all__ = ["FORMAT", "read", "recognises"]
+
+FORMAT = "gemini-cli"
+
+_HEAD_LINES = 64
+_SESSION = frozenset({"directories", "kind", "lastUpdated", "projectHash", "sessionId", "startTime"})
+_CLIENT = frozenset({"activeExtensionName", "memoryScratchpad", "summary"})
+_SNAPSHOT = "<state_snapshot>"
+
+
+def recognises(lines: Sequence[str]) -> bool:
+    """Say whether the lines begin a document of Gemini CLI, or one of them is a record that only it writes."""
+    keys = outline(lines)
+    return (
+        {"sessionId", "projectHash"} <= keys
+        or {"messages[].type", "messages[].toolCalls"} <= keys
+        or any(_is_appended(record) for line in lines for record in decode(line)[0])
+    )
+
+
+def _is_appended(record: Mapping[str, Any]) -> bool:
+    """Say whether a record is one of a file that grows line by line."""
+    if isinstance(record.get("messages"), list):
+        return False  # a whole document on one line
+    return (
+        ("sessionId" in record and "projectHash" in record)
+        or (record.get("type") == "gemini" and "id" in record)
+        or isinstance(record.get("$rewindTo"), str)
+    )
+
+
+def read(lines: Iterable[str], *, count: Callable[[str], int]) -> Recording:
+    """Read a chat of Gemini CLI, in either of its forms.
+
+    Args:
+        lines: The lines of the file.
+        count: Tokens of a text.
+
+    Source: A2-12.
+    """
+    chat = _Chat(Collector(FORMAT))
+    stream = iter(lines)
+    head = list(islice(stream, _HEAD_LINES))
+    if any(_is_appended(record) for line in head for record in decode(line)[0]):
+        for place, record in chat.collector.records(chain(head, stream)):
+            chat.take(place, record)
+    else:
+        for key, place, value in members(chat.collector, chain(head, stream), ("messages",)):
+            if key == "messages":
+                chat.message(place, value)
+            else:
+                chat.about({key: value})
+    chat.finish()
+    return chat.collector.recording(count=count)
+
+
+@dataclass(slots=True)
+class _Chat:
+    """The messages in the order of their first writing, each as it was written last; None stands for a compaction."""
+
+    collector: Collector
+    messages: dict[str, tuple[Place, Mapping[str, Any] | None]] = field(default_factory=dict)
+
+    def take(self, place: Place, record: Mapping[str, Any]) -> None:
+        """Take a record of the form that grows line by line."""
+        if "$rewindTo" in record:
+            self.collector.skip("rewind")
+        elif isinstance(record.get("$set"), dict):
+            changed = record["$set"]
+            if isinstance(changed.get("messages"), list):
+                self._rewritten(place, changed["messages"])
+            self.about({key: value for key, value in changed.items() if key != "messages"})
+        elif "type" in record:
+            self.message(place, record)
+        else:
+            self.about(record)
+
+    def message(self, place: Place, record: Any) -> None:
+        """Take a message; one that is known is replaced where it stands."""
+        if not isinstance(record, dict):
+            self.collector.skip("unknown record: (none)")
+            return
+        name = text_at(record, "id") or f"{place.name} without id"
+        if name in self.messages:
+            self.collector.skip("repeated record")
+            place = self.messages[name][0]
+        self.messages[name] = (place, record)
+
+    def _rewritten(self, place: Place, messages: list[Any]) -> None:
+        """Take the list that replaces the history: the client has shortened it, or brought it up to date."""
+        kept = {text_at(record, "id") for record in messages if isinstance(record, dict)}
+        known = {name for name, (_, record) in self.messages.items() if record is not None}
+        if known - kept:
+            self.collector.skip("compaction boundary")
+            self.messages[f"compaction {len(self.messages)}"] = (place, None)
+        for number, record in enumerate(messages):
+            if isinstance(record, dict) and text_at(record, "id") in known:
+                self.collector.skip("repeated record")
+            else:
+                self.message(Place(place.line, number), record)
+
+    def about(self, record: Mapping[str, Any]) -> None:
+        """Take what is said of the session itself."""
+        directories = [name for name in list_at(record, "directories") if isinstance(name, str)]
+        self.collector.identify(record.get("sessionId"), directories[0] if directories else None)
+        for key in record:
+            if key not in _SESSION:
+                self.collector.skip(f"client record: {key}" if key in _CLIENT else f"unknown record: {printable(key)}")
+
+    def finish(self) -> None:
+        """Hand the messages to the collector."""
+        called = {
+            text_at(call, "id")
+            for _, record in self.messages.values()
+            for call in list_at(record or {}, "toolCalls")
+            if isinstance(call, dict)
+        }
+        for name, (place, record) in self.messages.items():
+            if record is None:
+                self.collector.compaction()
+                continue
+            self.collector.name_model(record.get("model"))
+            own = name if text_at(record, "id") else ""
+            self.collector.add(_message(record, called), place, record.get("timestamp"), name=own)
+
+
+def _message(record: Mapping[str, Any], called: set[str]) -> Iterator[Part]:
+    kind = text_at(record, "type")
+    if kind == "user":
+        yield from _contents("user", record.get("content"), called)
+    elif kind == "gemini":
+        yield from _answer(record, called)
+    elif kind in ("info", "warning", "error"):
+        yield Skip(f"client message: {kind}")
+    else:
+        yield Skip(f"unknown record: {printable(kind)}")
+
+
+def _answer(record: Mapping[str, Any], called: set[str]) -> Iterator[Part]:
+    calls = [call for call in list_at(record, "toolCalls") if isinstance(call, dict)]
+    thoughts = [thought for thought in list_at(record, "thoughts") if isinstance(thought, dict)]
+    for thought in thoughts:
+        yield _thinking("\n".join(filter(None, (text_at(thought, "subject"), text_at(thought, "description")))))
+    if record.get("content") or not (calls or thoughts):
+        yield from _contents("assistant", record.get("content"), called)
+    for call in calls:
+        yield blocks.call(call.get("id"), call.get("name"), call.get("args"))
+    for call in calls:
+        yield from _result(call, called)
+
+
+def _thinking(thought: str) -> Part:
+    return Block("thinking", "assistant", thought) if thought.strip() else Skip("empty thinking")
+
+
+def _contents(role: Role, content: Any, called: set[str]) -> Iterator[Part]:
+    if not isinstance(content, str | list | dict) or not content:
+        yield Skip("message without content")
+        return
+    for part in content if isinstance(content, list) else [content]:
+        yield from _part(role, part, called)
+
+
+def _part(role: Role, part: Any, called: set[str]) -> Iterator[Part]:
+    if isinstance(part, str):
+        yield _text(role, part, thought=False)
+    elif not isinstance(part, dict):
+        yield Skip("unknown part: (none)")
+    elif isinstance(part.get("text"), str):
+        yield _text(role, part["text"], thought=part.get("thought") is True)
+    elif isinstance(part.get("functionCall"), dict):
+        call = part["functionCall"]
+        if text_at(call, "id") in called:
+            yield Skip("repeated call")
+        else:
+            yield blocks.call(call.get("id"), call.get("name"), call.get("args"))
+    elif isinstance(part.get("functionResponse"), dict):
+        response = part["functionResponse"]
+        if text_at(response, "id") in called:
+            yield Skip("repeated result")
+        else:
+            failed = "error" in object_at(response, "response")
+            yield from blocks.result("user", response.get("id"), _texts(part), is_error=failed)
+    else:
+        flat, skips = blocks.flatten(_texts(part))
+        yield Block("image" if flat == blocks.IMAGE else "other", role, flat)
+        yield from skips
+
+
+def _text(role: Role, text: str, *, thought: bool) -> Part:
+    if role == "user" and text.lstrip().startswith(_SNAPSHOT):
+        return Block("summary", role, text, "summary")
+    return _thinking(text) if thought else blocks.text(role, text)
+
+
+def _result(call: Mapping[str, Any], called: set[str]) -> Iterator[Part]:
+    """What a tool gave; a call that was never answered has none."""
+    given = call.get("result")
+    if given is None:
+        return
+    failed = call.get("status") in ("error", "cancelled")
+    kept: list[Any] = []
+    for part in given if isinstance(given, list) else [given]:
+        response = object_at(part, "functionResponse") if isinstance(part, dict) else {}
+        other = text_at(response, "id")
+        if other in called and other != call.get("id"):  # all answers of one turn, noted with each of its calls
+            yield Skip("repeated result")
+            continue
+        failed = failed or "error" in object_at(response, "response")
+        kept += _texts(part)
+    yield from blocks.result("user", call.get("id"), kept, is_error=failed)
+
+
+def _texts(part: Any) -> list[Any]:
+    """Bring one part of Gemini's form into what `blocks.flatten` reads."""
+    if not isinstance(part, dict):
+        return [part]
+    if isinstance(part.get("functionResponse"), dict):
+        held = part["functionResponse"]
+        response = held.get("response")
+        if isinstance(response, dict) and len(response) == 1:
+            response = response.get("output", response.get("error", response))
+        return [response, *(item for inner in list_at(held, "parts") for item in _texts(inner))]
+    if isinstance(part.get("text"), str):
+        return [part["text"]]
+    data = object_at(part, "inlineData")
+    return [{"type": "image"}] if text_at(data, "mimeType").startswith("image/") else [part]

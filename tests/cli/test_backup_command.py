@@ -1,0 +1,50 @@
+"""`undrift backup` and `undrift restore-backup`: one file out, the same store back."""
+
+import json
+from pathlib import Path
+
+from tests.cli.builders import undrift
+from tests.stores.builders import add, original
+from undrift.stores.sqlite import SqliteStore
+
+
+def filled(home: Path) -> str:
+    with SqliteStore.open(home) as store:
+        add(store, original("e", "kept text"), prune_them=True)
+    return original("e").ref
+
+
+def test_a_store_goes_into_one_file_and_back(tmp_path: Path):
+    ref, out, other = filled(tmp_path / "home"), tmp_path / "out.db", tmp_path / "other"
+    made = undrift("backup", out, "--home", tmp_path / "home")
+    assert made.exit_code == 0, made.output
+    assert f"1 original, 1 decision and 1 operation of {tmp_path / 'home'} are in {out}" in made.stdout
+    put_back = undrift("restore-backup", out, "--home", other)
+    assert put_back.exit_code == 0, put_back.output
+    assert "kept in" not in put_back.stdout
+    assert undrift("recall", ref, "--home", other).stdout == "kept text"
+    again = json.loads(undrift("restore-backup", out, "--home", other, "--json").stdout)
+    assert (again["originals"], again["home"], again["file"]) == (1, str(other), str(out))
+    assert Path(again["kept"]).is_file()
+
+
+def test_the_setting_names_the_home(tmp_path: Path):
+    filled(tmp_path / "home")
+    made = undrift("backup", tmp_path / "out.db", "--json", env={"UNDRIFT_HOME": str(tmp_path / "home")})
+    assert json.loads(made.stdout)["kept"] is None
+
+
+def test_a_refusal_is_one_line_with_the_remedy(tmp_path: Path):
+    filled(tmp_path / "home")
+    (tmp_path / "text").write_text("mine")
+    for arguments, remedy in (
+        (("backup", tmp_path / "text"), "another name"),
+        (("restore-backup", tmp_path / "text"), "undrift backup"),
+        (("restore-backup", tmp_path / "nowhere"), "undrift backup"),
+    ):
+        result = undrift(*arguments, "--home", tmp_path / "home")
+        assert result.exit_code == 1
+        assert result.stderr.startswith("undrift: ")
+        assert result.stderr.count("\n") == 1
+        assert remedy in result.stderr
+    assert (tmp_path / "text").read_text() == "mine"

@@ -1,0 +1,162 @@
+"""`undrift doctor`: says what is wrong and what to do, and changes nothing."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.builders import undrift
+from tests.stores.builders import add, database, original, raw
+from undrift.doctor import examine
+from undrift.stores.sqlite import SqliteStore
+
+
+def filled(home: Path) -> str:
+    with SqliteStore.open(home) as store:
+        add(store, original("e", "kept text"), original("f", "more text"), prune_them=True)
+    return original("e").ref
+
+
+def findings(home: Path, **variables: str) -> dict[str, Any]:
+    result = undrift("doctor", "--home", home, "--json", env={**variables, "HOME": str(home.parent)})
+    told = json.loads(result.stdout)
+    assert result.exit_code == (0 if told["ok"] else 1)
+    return {finding["name"]: finding for finding in told["findings"]}
+
+
+def wrong(found: dict[str, Any]) -> set[str]:
+    for finding in found.values():
+        assert (finding["state"] == "wrong") is bool(finding["remedy"])
+    return {name for name, finding in found.items() if finding["state"] == "wrong"}
+
+
+def test_nothing_is_wrong_with_a_store_that_is_whole(tmp_path: Path):
+    filled(tmp_path / "home")
+    before = database(tmp_path / "home").read_bytes()
+    found = findings(tmp_path / "home")
+    assert wrong(found) == set()
+    assert "1 sessions, 1 operations, 2 originals" in found["integrity"]["text"]
+    assert {"sqlite", "settings", "home", "free space", "permissions", "version", "search index", "size"} <= set(found)
+    assert f"home = {tmp_path / 'home'} (--option)" in found["settings"]["details"]
+    assert database(tmp_path / "home").read_bytes() == before
+    text = undrift("doctor", "--home", tmp_path / "home")
+    assert text.exit_code == 0
+    assert text.stdout.endswith("nothing is wrong\n")
+
+
+def test_a_home_that_is_not_there_is_no_fault_and_is_not_made(tmp_path: Path):
+    assert wrong(findings(tmp_path / "home")) == set()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_damaged_record_is_named_and_the_rest_is_served(tmp_path: Path):
+    home = tmp_path / "home"
+    ref = filled(home)
+    connection = raw(home)
+    connection.execute("UPDATE originals SET content = CAST('other' AS BLOB) WHERE ref = ?", (ref,))
+    connection.close()
+    found = findings(home)
+    assert wrong(found) >= {"integrity"}
+    assert any(ref in line for line in found["integrity"]["details"])
+    assert "restore-backup" in found["integrity"]["remedy"]
+    refused = undrift("recall", ref, "--home", home)
+    assert refused.exit_code == 1
+    assert "undrift doctor" in refused.stderr
+    assert undrift("recall", original("f").ref, "--home", home).stdout == "more text"
+
+
+def test_an_index_that_is_out_of_step_is_told_apart_from_damage(tmp_path: Path):
+    home = tmp_path / "home"
+    filled(home)
+    connection = raw(home)
+    connection.execute("DELETE FROM search WHERE rowid = 1")
+    connection.close()
+    found = findings(home)
+    assert wrong(found) == {"search index"}
+    with SqliteStore.open(home) as store:
+        store.rebuild_search()
+    assert wrong(findings(home)) == set()
+
+
+@pytest.mark.parametrize("content", [b"hello world\n" * 1_000, b"SQLite format 3\0" + b"\xff" * 8_000])
+def test_a_file_that_is_no_store_is_refused_with_the_remedy(tmp_path: Path, content: bytes):
+    home = tmp_path / "home"
+    filled(home)
+    database(home).write_bytes(content)
+    found = findings(home)
+    assert wrong(found) == {"store"}
+    assert "restore-backup" in found["store"]["remedy"]
+    assert database(home).read_bytes() == content
+
+
+def test_files_that_others_can_read_are_named_with_the_command(tmp_path: Path):
+    home = tmp_path / "home"
+    filled(home)
+    home.chmod(0o755)
+    database(home).chmod(0o644)
+    found = findings(home)
+    assert wrong(found) == {"permissions"}
+    assert f"chmod 700 '{home}'" in found["permissions"]["remedy"]
+    assert f"chmod 600 '{database(home)}'" in found["permissions"]["remedy"]
+
+
+def test_a_wrong_setting_is_a_finding_and_the_rest_is_looked_at(tmp_path: Path):
+    filled(tmp_path / "home")
+    found = findings(tmp_path / "home", UNDRIFT_BUDGET_TOKENS="0")
+    assert wrong(found) == {"settings"}
+    assert "UNDRIFT_BUDGET_TOKENS" in found["settings"]["text"]
+    assert found["integrity"]["state"] == "ok"
+
+
+def test_a_setting_names_where_it_comes_from(tmp_path: Path):
+    variables = {"DEVS_PRUNE_THRESHOLD": "9000"}
+    (settings,) = [f for f in examine([str(tmp_path)], overrides={}, environ=variables) if f.name == "settings"]
+    assert "prune_threshold_tokens = 9000 (DEVS_PRUNE_THRESHOLD)" in settings.details
+    assert "keep_tool_results = 5 (default)" in settings.details
+
+
+def test_a_store_of_an_older_or_newer_version_is_told(tmp_path: Path):
+    home = tmp_path / "home"
+    filled(home)
+    connection = raw(home)
+    connection.execute("DROP VIEW searchable; DROP TABLE search; PRAGMA user_version = 1")
+    connection.close()
+    found = findings(home)
+    assert wrong(found) == set()
+    assert "after a backup beside it" in found["version"]["text"]
+    connection = raw(home)
+    connection.execute("PRAGMA user_version = 7000")
+    connection.close()
+    assert wrong(findings(home)) == {"store"}
+
+
+def test_hooks_that_no_longer_work_are_told_and_their_log_is_shown(tmp_path: Path):
+    home, settings = tmp_path / ".undrift", tmp_path / ".claude" / "settings.json"
+    installed = undrift("install", "claude", "--yes", "--home", home, "--claude-home", tmp_path / ".claude")
+    assert installed.exit_code == 0, installed.output
+    (home / "hooks.log").write_text("2020-01-01T00:00:00Z claude PreCompact: what went wrong\n")
+    found = findings(home)
+    assert wrong(found) == set()
+    assert "calls undrift" in found["hooks"]["text"]
+    assert "what went wrong" in found["hooks' log"]["details"][0]
+    text = settings.read_text()
+    settings.write_text(text.replace(sys.executable, "/nowhere/python"))
+    assert wrong(findings(home)) == {"hooks"}
+    settings.write_text("{}")
+    found = findings(home)
+    assert "does not call undrift any more" in found["hooks"]["text"]
+    assert "undrift install claude" in found["hooks"]["remedy"]
+
+
+def test_a_log_without_its_file_and_a_copy_cut_short_are_told(tmp_path: Path):
+    home = tmp_path / "home"
+    filled(home)
+    (home / "undrift.db.restoring").touch(0o600)
+    assert "cut short" in findings(home)["left over"]["text"]
+    database(home).unlink()
+    log = database(home).with_name("undrift.db-wal")
+    log.write_bytes(b"all that is left")
+    assert wrong(findings(home)) >= {"store"}
+    assert log.read_bytes() == b"all that is left"
