@@ -1,6 +1,7 @@
 """The recorded message lists, events and Markdown beside the checkout: read whole, paired, nothing lost uncounted, replayed."""
 
 import json
+import re
 import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -29,7 +30,8 @@ class Real:
     @property
     def values(self) -> list[Any]:
         """The documents of the file; a backslash that escapes nothing was left by what masked an address in it."""
-        text = self.path.read_text(encoding="utf-8").replace("\\n\\person@", "\\nperson@")
+        text = self.path.read_text(encoding="utf-8")
+        text = re.sub(r'\\(["\\/bfnrtu])|\\', lambda found: found[0] if found[1] else r"\\", text)
         return [json.loads(text)] if self.path.suffix == ".json" else [json.loads(row) for row in text.splitlines()]
 
 

@@ -4,6 +4,7 @@ Law: a name leads to a copy only once all of it is on disk and was read again; w
 earlier copy of ours, never a store.
 """
 
+import errno
 import os
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -82,10 +83,13 @@ def refuse_foreign(target: Path) -> None:
 
     Raises:
         InputError: Something else stands there; it was not changed.
+        OSError: It cannot be looked at.
     """
     try:
         free = not target.is_symlink() and (not target.exists() or is_copy(target))
-    except OSError:
+    except OSError as error:
+        if error.errno not in (errno.ELOOP, errno.EINVAL):
+            raise  # what cannot be looked at is not judged
         free = False
     if not free:
         raise InputError(
