@@ -64,13 +64,20 @@ def _workload(scratch: Path, cycles: int, random: Random) -> Counter[str]:
 def _backups(scratch: Path, cycles: int, random: Random) -> Counter[str]:
     """Kill `undrift backup` over an older backup, and `undrift restore-backup` over a store with more in it."""
     found, base = Counter[str](), prepared(scratch / "base")
+    shutil.copytree(base, scratch / "whole")
+    began = time.monotonic()
+    with _started(
+        "-m", "undrift", "backup", scratch / "whole" / "backup", "--home", scratch / "whole" / "home"
+    ) as process:
+        process.wait()
+    whole_s = time.monotonic() - began  # most of it goes into starting Python
     promised = acknowledged(base / "manifest")
     for cycle in range(cycles):
         folder = scratch / str(cycle)
         shutil.copytree(base, folder)
         command = ("backup", folder / "backup") if cycle % 2 else ("restore-backup", folder / "backup")
         arguments = ("-m", "undrift", *command, "--home", folder / "home")
-        found["killed"] += killed(arguments, random.uniform(0.12, 0.45))
+        found["killed"] += killed(arguments, random.uniform(0.4, 1.0) * whole_s)
         verdict, why = judge(folder / "home", promised)
         restore(folder / "backup", folder / "restored")
         verdict_of_backup, why_backup = judge(folder / "restored", promised)
