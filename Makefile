@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 BENCH_PY := $(VENV)/bench/bin/python
+EXACT_PY := $(VENV)/exact/bin/python
 DEMO_BUDGET ?= 60000
 CLAUDE_CODE ?= 2.1.330
 CODEX ?= 0.169.0
@@ -15,6 +16,9 @@ LOCKED := $(PIP_INSTALL) --require-hashes
 # The package itself. Its back end, hatchling, is installed from the lock: nothing is fetched behind the hashes' back.
 EDITABLE := $(PIP_INSTALL) --no-deps --no-build-isolation --editable .
 
+# Where a package has the vocabulary of o200k, as the shell finds it out when a recipe runs.
+VOCABULARY = $$($(EXACT_PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/llama_index/core/_static/tiktoken_cache
+
 # A stamp's name holds this directory and the content that it was made from: a venv that was copied here, or made from
 # other locks, does not count.
 key = $(shell (pwd -P; echo "$(PYTHON)"; cat $(1)) | cksum | cut -d ' ' -f 1)
@@ -23,6 +27,7 @@ BASE := $(VENV)/.base-$(BASE_KEY)
 SELF := $(VENV)/.self-$(BASE_KEY)-$(call key,pyproject.toml)
 DEV := $(VENV)/.dev-$(BASE_KEY)-$(call key,requirements/dev.txt)
 BENCH := $(VENV)/.bench-$(BASE_KEY)-$(call key,requirements/bench.txt pyproject.toml)
+EXACT := $(VENV)/.exact-$(BASE_KEY)-$(call key,requirements/exact.txt pyproject.toml)
 LOCK := $(VENV)/.lock-$(BASE_KEY)-$(call key,requirements/lock.txt)
 
 # What is set around us must not leak in: the tests and the demo run on what is installed here.
@@ -30,7 +35,7 @@ unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all demo setup fmt check test build fuzz bench clients proof powercut faults kills contention flips lock clean help
+.PHONY: all demo setup fmt check test build fuzz exact bench clients proof powercut faults kills contention flips lock clean help
 
 all: check test  ## check and test (what `make` alone does)
 
@@ -69,8 +74,12 @@ build: $(SELF) $(DEV)  ## wheel and source archive into dist/, then try the whee
 fuzz: $(SELF) $(DEV)  ## feed every reader of recorded sessions broken files, FUZZ_SECONDS (600) each
 	$(PY) -m tests.fuzz.fuzz_readers $(FUZZ_SECONDS)
 
-bench: $(BENCH)  ## measure the engine, beside langchain_core's trim_messages
-	$(BENCH_PY) -m bench.run
+exact: $(EXACT)  ## the exact counter, and the estimate beside it, with tiktoken and a vocabulary from a package, not the network
+	@ls "$(VOCABULARY)"/fb374d419588a4632f3f557e76b4b70aebbca790 > /dev/null   # without this file the tests would be skipped
+	TIKTOKEN_CACHE_DIR="$(VOCABULARY)" $(EXACT_PY) -m pytest tests/core/test_exact_counts.py
+
+bench: $(BENCH) $(EXACT)  ## measure the engine, beside langchain_core's trim_messages, and the estimate of tokens beside tiktoken and rs-bpe
+	TIKTOKEN_CACHE_DIR="$(VOCABULARY)" $(BENCH_PY) -m bench.run
 
 clients: $(SELF) $(DEV)  ## the real Claude Code and Codex (from npm, into build/) with our hooks, against a scripted provider
 	npm install --no-audit --no-fund --loglevel=error --prefix build/clients/claude @anthropic-ai/claude-code@$(CLAUDE_CODE)
@@ -130,6 +139,14 @@ $(BENCH): | $(BASE)
 	@$(BENCH_PY) $(LOCKED) -r requirements/bench.txt
 	@$(BENCH_PY) $(EDITABLE)
 	@$(BENCH_PY) -m compileall -qq $(VENV)/bench/lib src || true
+	@touch $@
+
+# No dependencies beyond the lock: of the package that ships the vocabulary, the file is all that is wanted.
+$(EXACT): | $(BASE)
+	@echo "installing what exact needs ..."
+	@$(PYTHON) -m venv --clear $(VENV)/exact
+	@$(EXACT_PY) $(LOCKED) --no-deps -r requirements/exact.txt
+	@$(EXACT_PY) $(EDITABLE)
 	@touch $@
 
 $(LOCK): | $(BASE)

@@ -1,11 +1,11 @@
-"""Measure everything: ``python -m bench.run [window] [prepare] [start] [hook]``; the reports go to build/ and to the terminal."""
+"""Measure everything: ``python -m bench.run [PART]...``; the reports go to build/ and to the terminal."""
 
 import argparse
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from bench import hook, prepare, start, window
+from bench import counting, hook, prepare, start, window
 from bench.figures import Report
 
 __all__ = ["main"]
@@ -16,6 +16,7 @@ PARTS: dict[str, Callable[[], Report]] = {
     "start": start.measure,
     "prepare": prepare.measure,
     "window": window.measure,
+    "counting": counting.measure,
 }
 
 

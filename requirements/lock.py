@@ -3,6 +3,7 @@
 Run by `make lock`. The locks are made with Python 3.11, the oldest that is supported: newer ones need no more packages than it does.
 """
 
+import json
 import re
 import subprocess
 import sys
@@ -14,10 +15,11 @@ HERE = Path(__file__).parent
 OLDEST = (3, 11)
 HEADER = "# Written by `make lock` from pyproject.toml, for Python 3.11 and newer. Do not edit by hand.\n"
 ALLOWED_LINE = re.compile(
-    r"[a-z0-9][a-z0-9._-]*==[A-Za-z0-9.!+_-]+ \\|"  # the pin
+    r"[a-z0-9][a-z0-9._-]*==[A-Za-z0-9.!+_-]+(?: ; python_version < \"[0-9.]+\")? \\|"  # the pin
     r"    --hash=sha256:[0-9a-f]{64}(?: \\)?|"
     r"    # via|    #   .*|    # via .*|#.*|"  # who wants it
 )
+ALONE = frozenset({"llama-index-core"})  # installed for a file in it, without what it requires
 ADDRESS = re.compile(r"://|www\.|@ |(?<![\w.])/\w|--(?:index|extra-index|find-links|trusted)")
 
 
@@ -32,6 +34,7 @@ def wanted(pyproject: Path) -> dict[str, list[str]]:
         "build": build,
         "dev": base + build + groups["dev"],
         "bench": base + build + groups["bench"],
+        "exact": base + build + groups["exact"],
         "lock": groups["lock"],
     }
 
@@ -57,6 +60,22 @@ def compile_lock(name: str, requirements: list[str], pins: dict[str, str], *, up
         return HEADER + cleaned(output.read_text(encoding="utf-8"), name)
 
 
+def lock_alone(package: str, pins: dict[str, str], *, upgrade: bool) -> str:
+    """Return the lines of a package that is taken for itself: its version, and the hash of its one wheel."""
+    pinned = f"=={pins[package]}" if package in pins and not upgrade else ""
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--dry-run", "--ignore-installed", "--no-deps"]
+    command += ["--only-binary=:all:", "--report=-", package + pinned]
+    run = subprocess.run(command, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, encoding="utf-8")
+    (found,) = json.loads(run.stdout)["install"]
+    version, hashes = found["metadata"]["version"], found["download_info"]["archive_info"]["hashes"]
+    return f"{package}=={version} \\\n    --hash=sha256:{hashes['sha256']}\n    # via pyproject.toml, alone\n"
+
+
+def pins_of(text: str) -> dict[str, str]:
+    """Return the version of each package in a lock file."""
+    return dict(re.findall(r"^([a-z0-9._-]+)==(\S+)", text, re.MULTILINE))
+
+
 def cleaned(text: str, name: str) -> str:
     """Name pyproject.toml where pip-compile names our scratch files, and drop its remark on unsafe packages."""
     lines = []
@@ -74,14 +93,19 @@ def main(arguments: list[str]) -> int:
             f"make lock needs Python 3.11, the oldest supported, not {sys.version.split()[0]}: PYTHON=python3.11 make lock"
         )
         return 1
+    upgrade = "--upgrade" in arguments
     pins: dict[str, str] = {}
     texts: dict[str, str] = {}
     for name, requirements in wanted(HERE.parent / "pyproject.toml").items():
-        texts[name] = compile_lock(name, requirements, pins, upgrade="--upgrade" in arguments)
+        former = HERE / f"{name}.txt"
+        kept = pins_of(former.read_text(encoding="utf-8")) if former.exists() else {}
+        resolved = [line for line in requirements if line not in ALONE]
+        texts[name] = compile_lock(name, resolved, pins, upgrade=upgrade)
+        texts[name] += "".join(lock_alone(line, kept, upgrade=upgrade) for line in requirements if line in ALONE)
         if wrong := problems(texts[name]):
             print(f"requirements/{name}.txt would hold lines that are no pin or hash:", *wrong, sep="\n  ")
             return 1
-        pins |= dict(re.findall(r"^([a-z0-9._-]+)==(\S+)", texts[name], re.MULTILINE))
+        pins |= pins_of(texts[name])
     for name, text in texts.items():
         (HERE / f"{name}.txt").write_text(text, encoding="utf-8")
         print(f"requirements/{name}.txt: {len(re.findall(r'^[a-z0-9].*==', text, re.MULTILINE))} packages")

@@ -103,7 +103,7 @@ def merged(messages: list[Json]) -> list[Json]:
 
 def problems(messages: list[Json]) -> tuple[str, ...]:
     """What the provider would refuse, once it has merged neighbours."""
-    return anthropic.problems(merged(messages))
+    return anthropic.problems([anthropic.read(m, "messages") for m in merged(messages)], {})
 
 
 def sent(prepared: Any) -> list[Json]:

@@ -103,7 +103,7 @@ def test_the_session_is_called_as_promised():
     """CONTRACT, Python."""
     session = undrift.Session
     assert {"session_id", "home=", "settings="} <= set(parameters(session.open))
-    assert parameters(session.prepare) == ["body", "wire="]
+    assert parameters(session.prepare) == ["body", "wire=", "model="]  # the last for forms whose body does not name it
     assert parameters(session.record) == ["reply", "wire="]
     assert parameters(session.recall) == ["ref"]
     assert parameters(session.pin) == ["type", "text"]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.builders import claude, codex_session, long_session, said, written
+from tests.transcripts.test_openhands_sdk import CONVERSATION
 from undrift.errors import TranscriptError
 from undrift.recordings import LONGEST_LINE_BYTES, Homes, open_recording, own_sessions
 
@@ -88,6 +89,77 @@ def test_what_holds_no_session_says_so(tmp_path: Path):
     assert "not a recorded session that undrift knows" in refusal(written(tmp_path / "notes.txt", ["Dear diary,\n"]))
     only_titles = [claude("user", "", isMeta=True), {"type": "summary", "summary": "x", "leafUuid": "u"}]
     assert "no message in this claude-code session" in refusal(written(tmp_path / "titles.jsonl", only_titles))
+
+
+def conversation(folder: Path) -> Path:
+    """What OpenHands keeps of a conversation: its state, and one file an event."""
+    state, *events = CONVERSATION
+    written(folder / "base_state.json", [json.dumps(state, indent=2)])
+    for number, event in enumerate(events):
+        written(folder / "events" / f"event-{number:05d}-0a1b2c3d-{number}.json", [json.dumps(event)])
+    for other in ("events/.eventlog.lock", "events/event-x.json", "events/notes.json", "subagents/a/base_state.json"):
+        written(folder / other, ["{}"])
+    return folder
+
+
+@pytest.mark.parametrize("given", [".", "base_state.json", "events", "events/event-00003-0a1b2c3d-3.json"])
+def test_a_conversation_that_is_kept_as_one_file_an_event_is_read_whole(tmp_path: Path, given: str):
+    recording = open_recording(conversation(tmp_path / "c") / given)
+    whole = open_recording(written(tmp_path / "whole.jsonl", CONVERSATION))
+    assert recording == whole
+    assert recording.model == "anthropic/claude-x"
+
+
+def test_events_stand_in_the_order_of_their_numbers_however_long_these_are(tmp_path: Path):
+    folder = conversation(tmp_path / "c")
+    last = folder / "events" / "event-00005-0a1b2c3d-5.json"
+    last.rename(folder / "events" / "event-100000-0a1b2c3d.json")
+    assert open_recording(folder).entries[-1].content == "Done"
+
+
+@pytest.mark.parametrize(("content", "is_cut"), [("", True), ('{"id": "e', True), ('{\n  "a": 1\n}\n', False)])
+def test_an_event_that_is_being_written_is_a_cut_one(tmp_path: Path, content: str, is_cut: bool):
+    folder = conversation(tmp_path / "c")
+    written(folder / "events" / "event-00006-0a1b2c3d-6.json", [content])
+    recording = open_recording(folder)
+    assert (recording.unfinished, recording.skipped.get("cut last line")) == (is_cut, 1 if is_cut else None)
+    assert recording.entries[-1].content == "Done"
+
+
+def test_an_event_beyond_the_limit_is_refused_and_named(tmp_path: Path):
+    folder = conversation(tmp_path / "c")
+    with (folder / "events" / "event-00002-0a1b2c3d-2.json").open("r+b") as file:
+        file.truncate(LONGEST_LINE_BYTES + 1)
+    assert "event-00002-0a1b2c3d-2.json is larger than 64 MiB" in refusal(folder)
+
+
+def test_a_folder_without_a_conversation_is_refused(tmp_path: Path):
+    assert "is a folder; name a session file in it" in refusal(tmp_path)
+    written(tmp_path / "base_state.json", [json.dumps(CONVERSATION[0], indent=2)])
+    assert "is a folder" in refusal(tmp_path)
+    assert "not a recorded session" in refusal(tmp_path / "base_state.json")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs POSIX: pipes with names")
+def test_what_is_no_regular_file_is_refused_and_not_waited_for(tmp_path: Path):
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    assert "is no regular file; write what it gives into one" in refusal(tmp_path / "pipe.jsonl")
+    assert "is no regular file" in refusal("/dev/null")
+    folder = conversation(tmp_path / "c")
+    os.mkfifo(folder / "events" / "event-00006-0a1b2c3d-6.json")
+    assert "is no regular file" in refusal(folder)
+
+
+@pytest.mark.skipif(not Path("/dev/fd").is_dir(), reason="needs POSIX: the pipes of a shell")
+def test_a_pipe_of_the_shell_is_read(tmp_path: Path):
+    content = written(tmp_path / "session.jsonl", long_session(1)).read_bytes()
+    theirs, ours = os.pipe()
+    with os.fdopen(ours, "wb") as pipe:
+        pipe.write(content)
+    try:
+        assert open_recording(f"/dev/fd/{theirs}").entries[-1].content == "Done."
+    finally:
+        os.close(theirs)
 
 
 def test_reading_changes_nothing(tmp_path: Path):

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.builders import problems
 from tests.cli.builders import answered, called, claude, codex_session, listing, long_session, said, written
 from undrift import transcripts
 from undrift.core.tokens import characters_per_4
@@ -19,7 +20,6 @@ from undrift.replay import ReplayReport, replay, replay_folder
 from undrift.replay.history import ATTACHED_AGAIN, SUMMARY, THINKING, TOO_EARLY, History, history_of
 from undrift.settings import Settings
 from undrift.stores.sqlite import SqliteStore
-from undrift.wire import anthropic
 
 EXACT = Settings(token_counter="characters/4")
 
@@ -64,7 +64,7 @@ def test_the_history_is_what_a_provider_takes(tmp_path: Path):
         ("user", ["-> one", "-> two", "By the way:"]),
         ("assistant", ["Done."]),
     ]
-    assert anthropic.problems(found.messages) == ()
+    assert problems(found.messages) == ()
     assert found.turns == (1, 3)
     assert dict(found.left_out) == {TOO_EARLY: 1}
 
@@ -144,7 +144,7 @@ _RECORDS = st.one_of(
 def test_whatever_was_recorded_is_sent_in_a_form_that_the_provider_takes(records: list[dict]):
     recording = transcripts.read(json.dumps(record) for record in [claude("user", "Hello."), *records])
     found = history_of(recording)
-    assert anthropic.problems(found.messages[: found.turns[-1]] if found.turns else ()) == ()
+    assert problems(found.messages[: found.turns[-1]] if found.turns else []) == ()
     assert [len(entries) for entries in found.entries] == [len(message["content"]) for message in found.messages]
     sent = [entry for entries in found.entries for entry in entries]
     assert len({entry.id for entry in sent}) == len(sent)  # nothing twice

@@ -84,8 +84,9 @@ class AnyConversation(RuleBasedStateMachine):
         self.number = 0
         self.pins: list[str] = []
         self.placed: set[tuple[int, str]] = set()  # (history, place of a pin)
-        self.gone: set[tuple[int, str]] = set()
-        self.cut: dict[tuple[int, str], str] = {}
+        self.left: dict[
+            tuple[int, str], dict[int, str]
+        ] = {}  # block -> history in which it left or was cut -> what is left
         self.messages: list[Json] = [user(self.words(100))]
         self.reopen(budget)
         self.turn()
@@ -205,25 +206,21 @@ class AnyConversation(RuleBasedStateMachine):
         assert (sent(again), again.actions, again.tokens_after) == (out, prepared.actions, prepared.tokens_after)
 
     def check_blocks(self, out: list[Json]) -> None:
-        """In order, byte for byte or cut; what once left does not come back; a cut stays the cut it was.
-
-        Only where the client went back can a result be among the newest again; then it stands in the window.
-        """
-        must_stay = self.protected()
+        """In order, byte for byte or cut; what left in this history does not come back; a cut stays the cut it was."""
         remaining = iter([(m["role"], p) for m in out for p in parts(m) if not is_pin(p)])
         ahead = next(remaining, None)
-        for path, message in zip(self.paths(), self.messages, strict=True):
+        paths = self.paths()
+        for path, message in zip(paths, self.messages, strict=True):
             for part in parts(message):
-                key = (path, tag(part))
-                if ahead is None or ahead[0] != message["role"] or tag(ahead[1]) != tag(part):
-                    self.gone.add(key)
-                    continue
-                assert key not in self.gone or part in must_stay, f"{key} came back"
-                if ahead[1] != part:
-                    assert ahead[1]["text"] == self.cut.setdefault(key, ahead[1]["text"])
-                else:
-                    assert key not in self.cut, f"{key} is whole again"
-                ahead = next(remaining, None)
+                is_there = ahead is not None and ahead[0] == message["role"] and tag(ahead[1]) == tag(part)
+                shown = ahead[1] if is_there and ahead else None
+                remains = "" if shown is None else shown["text"] if shown != part else None
+                known = self.left.setdefault((path, tag(part)), {})
+                before = [known[at] for at in paths if at in known]
+                assert before in ([], [remains]), f"{tag(part)} came back, or is cut otherwise"
+                if remains is not None and not before:
+                    known[paths[-1]] = remains
+                ahead = next(remaining, None) if is_there else ahead
         assert ahead is None, f"{ahead} was never given"
 
     def check_pins(self, prepared: Prepared, out: list[Json]) -> None:
@@ -267,11 +264,9 @@ class AnyConversation(RuleBasedStateMachine):
         fixed = (len(SYSTEM) + 3) // 4
         assert prepared.tokens_before == fixed + sum(cost(p) for m in self.messages for p in parts(m))
         assert prepared.tokens_after == fixed + sum(cost(p) for m in out for p in parts(m))
-        if (
-            prepared.tokens_before + 200 * len(self.pins) + sum(map(len, self.pins)) <= prepared.budget_tokens
-            and not self.gone
-            and not self.cut
-        ):
+        if prepared.tokens_before + 200 * len(self.pins) + sum(
+            map(len, self.pins)
+        ) <= prepared.budget_tokens and not any(known.keys() & set(self.paths()) for known in self.left.values()):
             assert all(action.kind == "pinned" for action in prepared.actions)
         if prepared.tokens_after <= prepared.budget_tokens:
             return

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from undrift.core.observation_window import TerminalObservationWindow
     from undrift.core.tokens import token_count
     from undrift.errors import (
+        Declined,
         InputError,
         RecallError,
         SettingsError,
@@ -35,6 +36,7 @@ __all__ = [
     "ContextEntry",
     "ContextPruner",
     "Decision",
+    "Declined",
     "EntryType",
     "InputError",
     "MemoryRefresher",
@@ -69,6 +71,7 @@ _ROOMS = {
     "undrift.core.observation_window": ("TerminalObservationWindow",),
     "undrift.core.tokens": ("token_count",),
     "undrift.errors": (
+        "Declined",
         "InputError",
         "RecallError",
         "SettingsError",

@@ -4,65 +4,40 @@ Law: the state is a function of the history that came in and the decisions on di
 fork see the same window. Nothing here is written anywhere.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from undrift.core.paste import cut_text
-from undrift.core.refs import message_id, ref_of
-from undrift.types import Action, ContextEntry, Decision, Original
-from undrift.wire import anthropic
-from undrift.wire.anthropic import Block, Edit
+from undrift.core.refs import message_id
+from undrift.decisions import Decisions, taken_at
+from undrift.types import Action, ContextEntry, Decision
+from undrift.wire.form import Block, Edit, Form, View, entry_of
 
-__all__ = ["Conversation", "Decisions", "pin_text"]
-
-
-class Decisions:
-    """Every decision of a session: what left, what was cut, and where its pins stand."""
-
-    def __init__(self, session_id: str, decisions: Iterable[Decision], pins: Iterable[Original]) -> None:
-        self._session_id = session_id
-        self.by_entry: dict[str, Decision] = {}
-        self.pins = {pin.ref: pin.entry for pin in pins}
-        self.placed: dict[str, list[Decision]] = {}
-        self.version = 0
-        self.add(decisions)
-
-    def ref_of(self, entry_id: str) -> str:
-        """Return the reference under which `recall` finds an entry."""
-        return ref_of(self._session_id, entry_id)
-
-    def add(self, decisions: Iterable[Decision]) -> None:
-        """Take in decisions; every conversation applies them at its next turn."""
-        for decision in decisions:
-            self.by_entry[decision.entry_id] = decision
-            if decision.kind == "pinned":
-                self.placed.setdefault(decision.detail["anchor"], []).append(decision)
-        self.version += 1
-
-    def remove(self, decisions: Iterable[Decision]) -> None:
-        """Take back decisions that could not be written, or that the provider would refuse."""
-        for decision in decisions:
-            del self.by_entry[decision.entry_id]
-            if decision.kind == "pinned":
-                self.placed[decision.detail["anchor"]].remove(decision)
-        self.version += 1
+__all__ = ["Conversation", "pin_text"]
 
 
 @dataclass(slots=True)
 class _Message:
+    """One item of the history: as it came in, and as it is sent."""
+
     raw: bytes
     digest: bytes
     id: str
-    role: str
+    view: View
     entries: tuple[ContextEntry, ...]
     tokens: int
-    calls: Mapping[str, str]  # call id -> pair id, of the calls that what follows may answer
+    run: tuple[str, bool] = ("", False)  # id of the run that it belongs to, and whether that has more than reasoning
     live: tuple[ContextEntry, ...] = ()
     live_tokens: int = 0
     edits: dict[int, Edit] = field(default_factory=dict)
     appended: tuple[str, ...] = ()
     actions: tuple[Action, ...] = ()
+    shown: tuple[View, ...] | None = None  # as it is sent; None while an edit of it was not looked at
+
+    @property
+    def role(self) -> str:
+        return self.view.role
 
     @property
     def untouched(self) -> bool:
@@ -73,39 +48,41 @@ class Conversation:
     """One history as the client sends it, and the window that is made of it.
 
     Args:
+        form: Of the provider.
         decisions: The session's; shared by all its conversations.
         count: The token counter in force; called once in the life of an entry.
-        keep_tool_results: How many of the newest results stay raw, whatever was decided about them: in a fork, or when
-            the client goes back, they can be ones that had left.
     """
 
-    def __init__(self, decisions: Decisions, count: Callable[[str], int], keep_tool_results: int) -> None:
+    def __init__(self, form: Form, decisions: Decisions, count: Callable[[str], int]) -> None:
+        self.form = form
         self._decisions = decisions
         self._count = count
-        self._keep = keep_tool_results
         self._messages: list[_Message] = []
+        self._calls: dict[str, str] = {}  # call id -> pair id, of the calls that what follows may answer
         self._server_calls: dict[str, str] = {}
-        self._call_entries: dict[str, str] = {}  # pair id -> entry id of the call
-        self._back: frozenset[str] = frozenset()  # pairs that had left and are among the newest again
+        self._numbers: dict[str, int] = {}  # chain id -> number of an item
         self._version = decisions.version
         self._seq = 0
         self._totals: tuple[int, int, tuple[Action, ...]] = (0, 0, ())
+        self._rewritten_at = -1  # number of the newest item when something before it was last rewritten
         self.checked = False  # whether the window as decided was found legal
 
-    def starts_with(self, raw: bytes, digest: bytes, count: Callable[[str], int]) -> bool:
-        """Tell whether the first message is this one, and tokens are counted like this."""
-        if self._count is not count:
-            return False
+    def starts_with(self, raw: bytes, digest: bytes) -> bool:
+        """Tell whether the first item is this one."""
         return bool(self._messages) and (self._messages[0].raw == raw or self._messages[0].digest == digest)
+
+    def suits(self, form: Form, count: Callable[[str], int]) -> bool:
+        """Tell whether it was opened with these."""
+        return self.form is form and self._count is count
 
     @property
     def tokens_before(self) -> int:
-        """Tokens of the messages that came in."""
+        """Tokens of the history that came in."""
         return self._totals[0]
 
     @property
     def tokens_after(self) -> int:
-        """Tokens of the messages that are sent."""
+        """Tokens of the history that is sent."""
         return self._totals[1]
 
     @property
@@ -118,32 +95,49 @@ class Conversation:
         """Whether the window is the history."""
         return all(m.untouched for m in self._messages)
 
+    @property
+    def newest_id(self) -> str:
+        """Chain id of the newest item; it stands for the whole history."""
+        return self._messages[-1].id
+
+    def tail(self, most: int) -> list[tuple[bytes, View]]:
+        """Return the digests and views of the last items of the history."""
+        return [(m.digest, m.view) for m in self._messages[-most:]]
+
+    @property
+    def views(self) -> list[View]:
+        """The history as it came in, read."""
+        return [m.view for m in self._messages]
+
+    @property
+    def shown(self) -> list[View]:
+        """The history as it is sent, read again where it was edited; after `render`."""
+        return [v for m in self._messages for v in ((m.view,) if m.shown is None else m.shown)]
+
     def follow(self, raws: Sequence[bytes], load: Callable[[int], Any], now_ms: int) -> None:
         """Take in the history of this turn; what is known already costs a comparison of bytes.
 
         Args:
-            raws: Each message as bytes.
-            load: Number of a message to the message; called only for those that are new or were written anew.
+            raws: Each item as bytes.
+            load: Number of an item to the item; called only for those that are new or were written anew.
             now_ms: The session's clock.
 
         Raises:
-            WireError: A new message has the wrong shape.
+            WireError: A new item has the wrong shape.
         """
         known = self._known(raws, load)
-        fresh: list[_Message] = []
-        for number in range(known, len(raws)):
-            before = fresh[-1] if fresh else self._messages[known - 1] if known else None
-            fresh.append(self._read(raws[number], load(number), number, before, now_ms))
-        shorter = known < len(self._messages)
-        if shorter:  # a fork, or an earlier message was edited
-            del self._messages[known:]
-            self.checked = False
-        self._messages.extend(fresh)
-        back = self._had_left()
-        if back != self._back:
-            self._back, self._version = back, -1
-        if not self.sync() and (fresh or shorter):
-            for message in fresh:
+        if known < len(self._messages):  # a fork, or an earlier item was edited
+            self._forget(known)
+        try:
+            for number in range(known, len(raws)):
+                message = self._read(raws[number], load(number), number, now_ms)
+                self._messages.append(message)
+                self._numbers[message.id] = number
+        except BaseException:
+            self._forget(known)
+            raise
+        if not self.sync() and known < len(self._messages):
+            for message in self._messages[known:]:
                 self._apply(message)
             self._sum()
 
@@ -163,18 +157,42 @@ class Conversation:
         entries = [e for m in self._messages for e in m.live]
         return entries, sum(len(m.live) for m in self._messages[:unseen])
 
+    @property
+    def entries(self) -> list[ContextEntry]:
+        """The entries of the history that came in, in order."""
+        return [e for m in self._messages for e in m.entries]
+
     def loose(self) -> list[Decision]:
         """Return a decision for each block that has lost its call or result: the client wrote the other half anew."""
         if self.checked:
             return []
         gone = {e.pair_id for m in self._messages for e in m.entries if self._is_gone(e)}
+        loose = [e for m in self._messages for e in m.live if e.pair_id is not None and e.pair_id in gone]
         reason = "the call that it belongs to has left"
-        return [
-            Decision(e.id, "pruned", reason, e.token_count, self._decisions.ref_of(e.id))
-            for m in self._messages
-            for e in m.live
-            if e.pair_id is not None and e.pair_id in gone and not self._is_gone(e)
-        ]
+        return self.taken_here(self._left(e, reason) for e in loose if not self._is_gone(e))
+
+    def stale_thinking(self, *, may_wait: bool, rewrites: bool) -> list[Decision]:
+        """Return a decision for all thinking that is bound to words which are sent otherwise by now.
+
+        It leaves from the start up to the newest answer at the time of the rewriting, and never comes back (WIRE A10).
+
+        Args:
+            may_wait: Leave the newest answer alone while its calls are being answered; the provider has to be told
+                that it may drop that thinking itself. It leaves at a later turn.
+            rewrites: Whether something before it is about to be rewritten now.
+        """
+        end = len(self._messages) if rewrites else self._rewritten_at + 1
+        if may_wait and self.round_is_open:
+            end = min(end, self._newest_answer_start())
+        reason = "thinking that is bound to words before it, which were rewritten"
+        stale = [self._left(e, reason) for m in self._messages[:end] for e in m.live if _is_thinking(e)]
+        return [replace(d, detail={**d.detail, "thinking": True}) for d in self.taken_here(stale)]
+
+    @property
+    def round_is_open(self) -> bool:
+        """Whether the newest answer's calls are answered by what the model has not seen yet."""
+        unseen = self._messages[self._first_unseen() :]
+        return any(b.kind == "result" for m in unseen for b in m.view.blocks)
 
     def originals(self, entry_ids: Iterable[str]) -> list[ContextEntry]:
         """Return entries of this history as they came in."""
@@ -182,14 +200,23 @@ class Conversation:
         return [e for m in self._messages for e in m.entries if e.id in wanted]
 
     def render(self, given: Sequence[Any], load: Callable[[int], Any], dump: Callable[[Any], Any]) -> list[Any]:
-        """Return the messages to send: of those given, the untouched are the same objects."""
+        """Return the items to send: of those given, the untouched are the same objects."""
         out: list[Any] = []
-        for number, (message, known) in enumerate(zip(given, self._messages, strict=True)):
+        for number, (item, known) in enumerate(zip(given, self._messages, strict=True)):
             if known.untouched:
-                out.append(message)
-            elif (edited := anthropic.render(load(number), known.edits, known.appended)) is not None:
-                out.append(dump(edited))
+                out.append(item)
+                continue
+            sent = self._sent(known, load(number))
+            if known.shown is None:
+                known.shown = tuple(self.form.read(one, f"{self.form.HISTORY}[{number}]") for one in sent)
+            out.extend(map(dump, sent))
         return out
+
+    def _sent(self, message: _Message, item: Any) -> list[Any]:
+        """What is sent in place of an item: what is left of it, and behind a tool's result what is said besides."""
+        beside = message.appended if message.role == "tool" else ()
+        edited = self.form.edit(item, message.edits, () if beside else message.appended)
+        return [*([] if edited is None else [edited]), *map(self.form.said, beside)]
 
     def pins_to_place(self) -> list[Decision]:
         """Return a decision for each pin that stands nowhere in this history yet: where it goes.
@@ -199,7 +226,7 @@ class Conversation:
         """
         if not self._decisions.pins:
             return []
-        placed = {d.detail["pin"] for m in self._messages for d in self._decisions.placed.get(m.id, ())}
+        placed = {d.detail["pin"] for m in self._messages for d in self._decisions.placed_at(m.id, self._numbers)}
         missing = [ref for ref in self._decisions.pins if ref not in placed]
         anchor = self._anchor() if missing else None
         if anchor is None:
@@ -207,92 +234,129 @@ class Conversation:
         decisions = []
         for ref in missing:
             pin = self._decisions.pins[ref]
-            detail = {"anchor": anchor, "pin": ref}
+            detail = {"anchor": anchor, "pin": ref, "at": self.newest_id}
             cost = self._count(pin_text(pin))
             decisions.append(Decision(f"{anchor}:{ref}", "pinned", f"pinned as {pin.type}", -cost, ref, detail))
         return decisions
+
+    def has_thinking(self) -> bool:
+        """Tell whether any thinking is sent that the provider may have bound to what stands before it."""
+        return any(_is_thinking(e) for m in self._messages for e in m.live)
+
+    def taken_here(self, decisions: Iterable[Decision]) -> list[Decision]:
+        """Note where decisions are taken: they hold in every history that has today's newest item."""
+        return [replace(d, detail={**d.detail, "at": self.newest_id}) for d in decisions]
+
+    def _left(self, entry: ContextEntry, reason: str) -> Decision:
+        return Decision(entry.id, "pruned", reason, entry.token_count, self._decisions.ref_of(entry.id))
 
     def _anchor(self) -> str | None:
         unseen = self._first_unseen()
         spoken = [m.id for m in self._messages[unseen:] if m.role == "user"]
         if not spoken:
-            return None
+            return self._messages[-1].id if self._messages[-1].role == "tool" else None
         return spoken[-1] if unseen else spoken[0]
 
     def _first_unseen(self) -> int:
-        """Number of the first message that no answer follows. The last message has none, whoever wrote it."""
+        """Number of the first item that no answer follows. The last one has none, whoever wrote it."""
         for number in range(len(self._messages) - 2, -1, -1):
             if self._messages[number].role == "assistant":
                 return number + 1
         return 0
 
-    def _had_left(self) -> frozenset[str]:
-        """Pairs that were decided to leave and stay all the same: the last N results, and those not seen yet."""
-        decided, unseen, newest = self._decisions.by_entry, self._first_unseen(), 0
-        back: set[str] = set()
-        for number in range(len(self._messages) - 1, -1, -1):
-            for entry in reversed(self._messages[number].entries):
-                if entry.type != "tool_result":
-                    continue
-                if newest >= self._keep and number < unseen:
-                    return frozenset(back)
-                newest += 1
-                pair = entry.pair_id
-                if pair is not None and (entry.id in decided or self._call_entries.get(pair) in decided):
-                    back.add(pair)
-        return frozenset(back)
+    def _newest_answer_start(self) -> int:
+        """Number of the first item of the model's newest answer, which may stand in several."""
+        number = self._first_unseen()
+        while number and self._messages[number - 1].role == "assistant":
+            number -= 1
+        return number
+
+    def _decision(self, entry: ContextEntry) -> Decision | None:
+        return self._decisions.in_force(entry.id, self._numbers)
 
     def _is_gone(self, entry: ContextEntry) -> bool:
-        decision = self._decisions.by_entry.get(entry.id)
-        return decision is not None and decision.kind == "pruned" and entry.pair_id not in self._back
-
-    def has_signed_thinking(self) -> bool:
-        """Tell whether any message carries thinking that the provider may have bound to what stands before it."""
-        return any(e.metadata and e.metadata["kind"] == "thinking" for m in self._messages for e in m.entries)
+        decision = self._decision(entry)
+        return decision is not None and decision.kind == "pruned"
 
     def _known(self, raws: Sequence[bytes], load: Callable[[int], Any]) -> int:
         for number, (raw, message) in enumerate(zip(raws, self._messages, strict=False)):
             if raw != message.raw:
                 given = load(number)
-                if not isinstance(given, dict) or anthropic.digest(given) != message.digest:
+                if not isinstance(given, dict) or self.form.digest(given) != message.digest:
                     return number
-                message.raw = raw
+                message.raw, message.shown = raw, None
+                message.view = self.form.read(given, f"{self.form.HISTORY}[{number}]")  # its cache marker has moved
         return min(len(raws), len(self._messages))
 
-    def _read(self, raw: bytes, message: Any, number: int, before: _Message | None, now_ms: int) -> _Message:
-        role, read = anthropic.blocks(message, f"messages[{number}]")
-        digest = anthropic.digest(message)
+    def _read(self, raw: bytes, item: Any, number: int, now_ms: int) -> _Message:
+        view = self.form.read(item, f"{self.form.HISTORY}[{number}]")
+        before = self._messages[-1] if self._messages else None
+        digest = self.form.digest(item)
         id_ = message_id(before.id if before else "", digest)
-        calls: Mapping[str, str] = before.calls if before else {}
-        if role == "assistant":  # the provider merges neighbours of one role, so their calls add up
-            former = calls if before and before.role == "assistant" else {}
-            calls = {**former, **{b.call_id: f"{id_}:{b.call_id}" for b in read if b.kind == "call" and b.call_id}}
+        run = self._run_of(view, id_, before)
+        self._take_calls(view, id_, run[0], before)
         entries = []
-        for place, block in enumerate(read):
+        for place, block in enumerate(view.blocks):
             self._seq += 1
-            pair_id = self._pair_of(block, id_, calls)
-            entry = anthropic.entry_of(
-                block, role, message_id=id_, place=place, pair_id=pair_id, count=self._count, at=(now_ms, self._seq)
+            pair_id = self._pair_of(block, id_) or run[0] or None
+            if block.kind == "result" and pair_id is None:  # its call is held by the provider, so it can never leave
+                block = replace(block, is_pinned=True)
+            entry = entry_of(
+                block,
+                view.role,
+                message_id=id_,
+                place=place,
+                pair_id=pair_id,
+                count=self._count,
+                at=(now_ms, self._seq),
             )
-            if block.kind == "call" and pair_id is not None:
-                self._call_entries[pair_id] = entry.id
             entries.append(entry)
-        return _Message(raw, digest, id_, role, tuple(entries), sum(e.token_count for e in entries), calls)
+        return _Message(raw, digest, id_, view, tuple(entries), sum(e.token_count for e in entries), run)
 
-    def _pair_of(self, block: Block, message_id: str, calls: Mapping[str, str]) -> str | None:
+    def _run_of(self, view: View, id_: str, before: _Message | None) -> tuple[str, bool]:
+        """The run of the model's items that an item belongs to: it begins with reasoning and ends before the next."""
+        if view.role != "assistant":
+            joins = view.bundle == "run" and before is not None and before.role == "assistant"
+            return (before.run[0] if before and joins else "", joins)
+        run, has_more = before.run if before else ("", False)
+        if view.bundle == "run":
+            return (run, False) if run and not has_more else (id_, False)
+        return run, bool(run)
+
+    def _take_calls(self, view: View, id_: str, run: str, before: _Message | None) -> None:
+        """Note the calls of an answer. The provider merges neighbours of one role, so their calls add up."""
+        if view.role != "assistant":
+            return
+        if self.form.ADJACENT and (before is None or before.role != "assistant"):
+            self._calls = {}
+        whole = run or (f"{id_}:*" if view.bundle == "item" else "")
+        for block in view.blocks:
+            if block.kind == "call" and block.call_id:
+                self._calls[block.call_id] = whole or f"{id_}:{block.call_id}"
+
+    def _forget(self, known: int) -> None:
+        """Drop the items from a number on, and note anew which calls are open before it."""
+        for message in self._messages[known:]:
+            del self._numbers[message.id]
+        del self._messages[known:]
+        self._version, self._calls = -1, {}
+        for number, message in enumerate(self._messages):
+            self._take_calls(message.view, message.id, message.run[0], self._messages[number - 1] if number else None)
+
+    def _pair_of(self, block: Block, message_id: str) -> str | None:
         if block.call_id is None:
             return None
         if block.kind != "other":
-            return calls.get(block.call_id)
+            return self._calls.get(block.call_id)
         if not block.answers:  # a call that the provider runs itself; its answer may stand in a later message
             self._server_calls[block.call_id] = f"{message_id}:{block.call_id}"
         return self._server_calls.get(block.call_id)
 
     def _apply(self, message: _Message) -> None:
-        message.edits, live, actions = {}, [], []
+        message.edits, message.shown, live, actions = {}, None, [], []
         for place, entry in enumerate(message.entries):
-            decision = self._decisions.by_entry.get(entry.id)
-            if decision is None or entry.pair_id in self._back:
+            decision = self._decision(entry)
+            if decision is None:
                 live.append(entry)
                 continue
             actions.append(_action(decision))
@@ -303,7 +367,7 @@ class Conversation:
             message.edits[place] = Edit(text)
             live.append(replace(entry, token_count=self._count(text), metadata={**(entry.metadata or {}), "cut": True}))
         appended = []
-        for decision in self._decisions.placed.get(message.id, ()):
+        for decision in self._decisions.placed_at(message.id, self._numbers):
             pin = self._decisions.pins[decision.detail["pin"]]
             text = pin_text(pin)
             appended.append(text)
@@ -318,6 +382,18 @@ class Conversation:
             sum(m.live_tokens for m in self._messages),
             tuple(a for m in self._messages for a in m.actions),
         )
+        decided = (self._decision(e) for m in self._messages if m.edits for e in m.entries)
+        at = (self._numbers.get(_rewritten_at(d), -1) for d in decided if d is not None)
+        self._rewritten_at = max(at, default=-1)
+
+
+def _rewritten_at(decision: Decision) -> str:
+    """Where something other than stale thinking was taken out; that alone makes no later thinking stale."""
+    return "" if decision.detail.get("thinking") else taken_at(decision)
+
+
+def _is_thinking(entry: ContextEntry) -> bool:
+    return entry.metadata is not None and entry.metadata.get("kind") == "thinking"
 
 
 def pin_text(pin: ContextEntry) -> str:

@@ -8,6 +8,7 @@
     │   ├── WindowError      an entry or a list of entries
     │   ├── TranscriptError  a recorded session; names file (when known) and remedy
     │   └── WireError        a provider body; carries the path into the JSON
+    │       └── Declined     a request that cannot be managed; carries the answer to give
     └── StoreError           the disk, or what is on it
         ├── StoreBusy        another process holds the lock beyond the time-out
         ├── StoreVersionError  the file was written by a newer undrift
@@ -17,7 +18,11 @@
 Law: the core raises only `InputError` and its kind; a message says whose fault it is and what to do.
 """
 
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
 __all__ = [
+    "Declined",
     "InputError",
     "RecallError",
     "SettingsError",
@@ -58,6 +63,23 @@ class WireError(InputError):
     def __init__(self, message: str, *, path: str = "") -> None:
         super().__init__(f"{path}: {message}" if path else message)
         self.path = path
+
+
+class Declined(WireError):
+    """A request of a message thread: answer it with `status` and `body`, and the client sends its whole history.
+
+    Source: WIRE A24 and section 10, trap 3 (any other answer ends the client's session).
+    """
+
+    status: ClassVar[int] = 400
+    body: ClassVar[Mapping[str, Any]] = {
+        "type": "error",
+        "error": {
+            "type": "invalid_request_error",
+            "message": "message threads are not supported here: send the whole history with each request",
+            "details": {"error_code": "thread_unsupported_request"},
+        },
+    }
 
 
 class StoreError(UndriftError):

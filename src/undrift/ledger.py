@@ -5,20 +5,18 @@ written is taken back.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from types import TracebackType
 from typing import Any, Literal, Self
 
-from undrift.conversation import Decisions
+from undrift.core.calibration import REPORTS, Calibration, Report, calibration_of, is_news
 from undrift.core.mask import mask
 from undrift.core.refs import ref_of
+from undrift.decisions import Decisions
 from undrift.stores.base import Store
 from undrift.types import ContextEntry, Decision, Original
 
 __all__ = ["Ledger", "Tentative", "masked_original"]
-
-
-_CALIBRATION_STEP = 0.02  # a smaller change of the ratio is not worth a write
 
 
 class Ledger:
@@ -35,8 +33,8 @@ class Ledger:
         self._session_id = session_id
         self._mask_secrets = mask_secrets
         self._seq = store.last_seq(session_id)
-        self.decisions = Decisions(session_id, store.decisions(session_id).values(), store.pins(session_id))
-        self.calibrations = self._calibrations()
+        self.decisions = Decisions(session_id, store.decided(session_id), store.pins(session_id))
+        self._reports = self._stored_reports()
 
     def tentative(self) -> "Tentative":
         """Open a set of decisions that are in force at once, and taken back unless they are written."""
@@ -72,18 +70,22 @@ class Ledger:
             self.decisions.pins[ref] = pin.entry
         return ref
 
-    def calibrate(self, model: str, ratio: float, *, at_ms: int) -> None:
-        """Write how many tokens the provider counts for each that is counted here; small changes are let pass.
+    def calibration(self, model: str) -> Calibration:
+        """Return what the provider's own figures so far say of a model's counts."""
+        return calibration_of(self._reports.get(model, ()))
 
-        The ratio in force is always the one on disk, so that a restart decides as the running session would.
+    def calibrate(self, model: str, report: Report, *, at_ms: int) -> None:
+        """Write what the provider counted, where it is news; small errors are let pass.
+
+        What is in force is always what is on disk, so that a restart decides as the running session would.
 
         Raises:
-            StoreError: Nothing was written; the former ratio stays in force.
+            StoreError: Nothing was written; the former calibration stays in force.
         """
-        if abs(ratio / self.calibrations.get(model, 1.0) - 1) > _CALIBRATION_STEP:
-            payload = {"model": model, "ratio": round(ratio, 3)}
-            self._commit("calibrate", at_ms=at_ms, payload=payload)
-            self.calibrations[model] = round(ratio, 3)
+        kept = self._reports.get(model, ())
+        if is_news(kept, report):
+            self._commit("calibrate", at_ms=at_ms, payload={"model": model, **asdict(report)})
+            self._reports[model] = (*kept, report)[-REPORTS:]
 
     def _commit(self, kind: str, **what: Any) -> None:
         """Write, and note how far this object knows the session, so that its own writes are not read back.
@@ -95,9 +97,14 @@ class Ledger:
         if known:
             self._seq = seq
 
-    def _calibrations(self) -> dict[str, float]:
-        made = [op.payload for op in self._store.operations(self._session_id) if op.kind == "calibrate" and op.payload]
-        return {payload["model"]: payload["ratio"] for payload in made}
+    def _stored_reports(self) -> dict[str, tuple[Report, ...]]:
+        found: dict[str, tuple[Report, ...]] = {}
+        for operation in self._store.operations(self._session_id):
+            given = operation.payload
+            if operation.kind == "calibrate" and given and "reported_tokens" in given:
+                report = Report(given["counted_tokens"], given["reported_tokens"])
+                found[given["model"]] = (*found.get(given["model"], ()), report)[-REPORTS:]
+        return found
 
     def follow(self) -> None:
         """Take in what another process has decided or pinned for this session since.
@@ -115,13 +122,12 @@ class Ledger:
             StoreError: The store cannot be read.
         """
         seq = self._store.last_seq(self._session_id)
-        stored = self._store.decisions(self._session_id)
-        news = [decision for id_, decision in stored.items() if id_ not in self.decisions.by_entry]
+        news = [d for d in self._store.decided(self._session_id) if not self.decisions.has(d)]
         pins = {pin.ref: pin.entry for pin in self._store.pins(self._session_id)}
         self.decisions.pins.update(pins)
         if news:
             self.decisions.add(news)
-        self.calibrations = self._calibrations()
+        self._reports = self._stored_reports()
         self._seq = seq
         return bool(news)
 
@@ -145,7 +151,7 @@ class Tentative:
 
     def add(self, decisions: Sequence[Decision]) -> None:
         """Put decisions in force; what is on disk already is in force already, and never decided again."""
-        fresh = [d for d in decisions if d.entry_id not in self._ledger.decisions.by_entry]
+        fresh = [d for d in decisions if not self._ledger.decisions.has(d)]
         if fresh:
             self._ledger.decisions.add(fresh)
             self.decisions.extend(fresh)

@@ -11,9 +11,11 @@ Where the figures come from (November 2026):
   name ends in ``[1m]`` (the largest recorded turn was 177,400 tokens). GPT-5 and GPT-6 stand at 258,400: what Codex
   reports as usable, and below the 272,000 tokens at which the price doubles.
 - Thinking binding: Anthropic's list of models that tie a thinking block to all that came before it.
-- ASSUMED: the prices and windows of claude-fable-5-2 and claude-mythos-5-2 (as 5-1); all token factors, which are
-  relative to o200k: 1.2 for the older Claude tokenizer, 1.6 for the one since Opus 4.7 (its maker says about 30% more
-  tokens), 1.0 for GPT, 1.1 for Gemini. Calibration against reported usage corrects them.
+- Token factors: measured on recorded sessions (docs/calibration.md); each lies between, or within 3% of, what tool
+  results alone and whole turns cost per token of o200k: 1.2 for the older Claude tokenizer (1.16 and 1.25), 1.6 for the
+  one since Opus 4.7 (1.58 and 1.67), 1.0 for GPT (1.01 and 1.04), 1.1 for Gemini (1.13 and 1.11). Reported usage
+  corrects them in each session.
+- ASSUMED: the prices and windows of claude-fable-5-2 and claude-mythos-5-2 (as 5-1); the factor 1.2 of unknown models.
 """
 
 import json

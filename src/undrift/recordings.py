@@ -4,6 +4,8 @@ Law: only ever reads; every error names the file and what to do about it.
 """
 
 import os
+import re
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +19,12 @@ __all__ = ["Homes", "LONGEST_LINE_BYTES", "open_recording", "own_sessions"]
 
 LONGEST_LINE_BYTES = 64 << 20
 """Four times the largest body that a provider takes; what is longer is another kind of file, or a damaged one."""
+
+
+_STATE = "base_state.json"
+_EVENT = re.compile(r"event-(\d{5,})-[0-9A-Za-z-]+\.json", re.ASCII)
+_OPEN_ALREADY = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
+"""Where a shell puts a pipe that somebody writes into; opening any other may wait for ever."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +67,8 @@ def open_recording(path: str | os.PathLike[str], *, format: str | None = None) -
     Bytes that are no UTF-8 become U+FFFD; a last line that is still being written is counted, not an error.
 
     Args:
-        path: The client's own session file, or a pipe that gives one.
+        path: The client's own session file, a pipe of the shell that gives one, or what OpenHands keeps of a
+            conversation: the folder, its ``base_state.json``, or one of its events.
         format: A key of `undrift.transcripts.FORMATS`; None to detect it.
 
     Raises:
@@ -70,6 +79,10 @@ def open_recording(path: str | os.PathLike[str], *, format: str | None = None) -
     """
     name = os.fspath(path)
     try:
+        pieces = _pieces(Path(path))
+        if pieces:
+            return transcripts.read(_joined(pieces), format=format)
+        _check_kind(name)
         with Path(path).open("rb") as file:
             return transcripts.read(_lines(file), format=format)
     except TranscriptError as error:
@@ -86,6 +99,42 @@ def open_recording(path: str | os.PathLike[str], *, format: str | None = None) -
         ) from error
     except ValueError as error:  # a path that no system takes
         raise TranscriptError(f"{name!r}: is no path of a file ({error}); check the path") from error
+
+
+def _check_kind(name: str) -> None:
+    mode = os.stat(name).st_mode  # noqa: PTH116 - as given: a path object would drop what names a folder
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode) or (stat.S_ISFIFO(mode) and name.startswith(_OPEN_ALREADY)):
+        return
+    raise TranscriptError("is no regular file; write what it gives into one, and name that")
+
+
+def _pieces(path: Path) -> list[Path]:
+    """Find the files of a conversation that is kept as one file an event: its state first; none for any other path."""
+    if path.name == _STATE:
+        path = path.parent
+    elif _EVENT.fullmatch(path.name):
+        path = path.parent.parent if path.parent.name == "events" else path.parent
+    if not path.is_dir():
+        return []
+    folder = path / "events" if (path / "events").is_dir() else path
+    found = [(int(known[1]), piece) for piece in folder.iterdir() if (known := _EVENT.fullmatch(piece.name))]
+    states = [state for state in (path / _STATE, folder.parent / _STATE) if state.is_file()]
+    return [*states[:1], *(piece for _, piece in sorted(found))] if found else []
+
+
+def _joined(pieces: list[Path]) -> Iterator[str]:
+    """Yield each file as one line; one with nothing in it was being written, and is a line that is cut."""
+    for piece in pieces:
+        _check_kind(str(piece))
+        with piece.open("rb") as file:
+            content = file.read(LONGEST_LINE_BYTES + 1)
+        if len(content) > LONGEST_LINE_BYTES:
+            raise TranscriptError(
+                f"{piece.name} is larger than {LONGEST_LINE_BYTES >> 20} MiB, which no agent writes; leave it out of a "
+                "copy of the folder, and give the copy"
+            )
+        line = content.decode("utf-8", "surrogateescape").replace("\n", " ").replace("\r", " ")
+        yield (line if line.strip() else "{") + "\n"
 
 
 def _lines(file: BinaryIO) -> Iterator[str]:

@@ -1,69 +1,105 @@
-"""One request, as a mapping or as bytes, seen alike: its fields, and its messages each with its bytes. No I/O."""
+"""One request, as a mapping or as bytes, seen alike: its fields, and its items each with its bytes. No I/O."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from undrift.conversation import Conversation
 from undrift.errors import WireError
 from undrift.wire import raw
+from undrift.wire.form import MAX_ITEMS, Form
 
 __all__ = ["Request"]
 
 
+class _Fields(Mapping[str, Any]):
+    """The fields of a body in bytes, each decoded when it is first looked at."""
+
+    def __init__(self, raws: Mapping[str, Any]) -> None:
+        self._raws = raws
+        self._decoded: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._decoded:
+            self._decoded[name] = raw.decode(self._raws[name], name)
+        return self._decoded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._raws)
+
+    def __len__(self) -> int:
+        return len(self._raws)
+
+
 class Request:
-    """An Anthropic Messages request.
+    """A request with its history.
 
     Args:
         body: A dict, or JSON bytes; never changed.
+        form: Of the provider.
 
     Raises:
         WireError: It has the wrong shape.
     """
 
-    def __init__(self, body: Any) -> None:
+    def __init__(self, body: Any, form: Form) -> None:
         self._body = body
+        self._form = form
+        self.fields: Mapping[str, Any]
         if isinstance(body, (bytes, bytearray)):
-            self.fields, self.given = raw.split(bytes(body))
-            self.raws = [bytes(message) for message in self.given]
-            self._is_bytes = True
+            self._raws = raw.fields(bytes(body))
+            self.fields = _Fields(self._raws)
         elif isinstance(body, dict):
-            messages = body.get("messages")
-            if not isinstance(messages, list):
-                raise WireError(f"must be an array, not {type(messages).__name__}", path="messages")
-            self.fields, self.given = body, messages
-            self.raws = [raw.encode(message, f"messages[{i}]") for i, message in enumerate(messages)]
-            self._is_bytes = False
+            self.fields = body
         else:
             raise WireError(f"a body must be a dict or bytes, not {type(body).__name__}")
+        self.is_bytes = not isinstance(body, dict)
+        self.given: Sequence[Any] = ()
+        self.raws: list[bytes] = []
+
+    def open(self) -> None:
+        """Take the history apart; `given` and `raws` are empty before.
+
+        Raises:
+            WireError: There is none, or it has the wrong shape.
+        """
+        name = self._form.HISTORY
+        if self.is_bytes and bytes(self._raws.get(name, b""))[:1] == b"[":
+            self.given = raw.split(self._raws[name], name)
+            self.raws = [bytes(item) for item in self.given]
+        else:
+            items = self._form.items(self.fields.get(name))
+            self.raws = [raw.encode(item, f"{name}[{i}]") for i, item in enumerate(items)]
+            self.given = self.raws if self.is_bytes else items
         if not self.given:
-            raise WireError("at least one message is required", path="messages")
+            raise WireError("at least one is required", path=name)
+        if len(self.given) > MAX_ITEMS:
+            raise WireError(f"at most {MAX_ITEMS:,} are possible, not {len(self.given):,}", path=f"{name}[{MAX_ITEMS}]")
 
     @property
     def model(self) -> str | None:
+        """The model's name, where the body has it."""
         name = self.fields.get("model")
-        if self._is_bytes and name is not None:
-            name = raw.decode(name, "model")
         return name if isinstance(name, str) else None
 
     def load(self, number: int) -> Any:
-        message = self.given[number]
-        return raw.decode(message, f"messages[{number}]") if self._is_bytes else message
+        """Return an item as a JSON value."""
+        item = self.given[number]
+        return raw.decode(item, f"{self._form.HISTORY}[{number}]") if self.is_bytes else item
 
-    def decoded(self, messages: Sequence[Any]) -> list[Any]:
-        return [raw.decode(m) for m in messages] if self._is_bytes else list(messages)
+    def beside_key(self) -> bytes:
+        """Return bytes that are equal when everything that is counted beside the history is."""
+        names = [name for name in self._form.BESIDE if name in self.fields]
+        if self.is_bytes:
+            return b"\n".join(bytes(self._raws[name]) for name in names)
+        return b"\n".join(raw.encode(self.fields[name], name) for name in names)
 
-    def fixed(self) -> Mapping[str, Any]:
-        names = [name for name in ("system", "tools") if name in self.fields]
-        return {name: raw.decode(self.fields[name], name) if self._is_bytes else self.fields[name] for name in names}
+    def with_items(self, items: Sequence[Any], changed: Mapping[str, Any]) -> Any:
+        """Return the body with other items, and with fields that were changed or added.
 
-    def render(self, conversation: Conversation) -> list[Any]:
-        return conversation.render(self.given, self.load, raw.encode if self._is_bytes else _same)
-
-    def with_messages(self, messages: Sequence[Any]) -> Any:
-        if self._is_bytes:
-            return type(self._body)(raw.join(self.fields, messages))
-        return {**self._body, "messages": list(messages)}
-
-
-def _same(value: Any) -> Any:
-    return value
+        Args:
+            items: As `given`: bytes or JSON values.
+            changed: Field to JSON value.
+        """
+        if self.is_bytes:
+            fields = {**self._raws, **{name: raw.encode(value, name) for name, value in changed.items()}}
+            return type(self._body)(raw.join(fields, self._form.HISTORY, items))
+        return {**self._body, **changed, self._form.HISTORY: list(items)}

@@ -8,16 +8,20 @@ import logging
 import math
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, Self
 
+from undrift.binding import Binding, binding_of, headers_for
 from undrift.conversation import Conversation
+from undrift.core import check
+from undrift.core.calibration import Calibration, Report, is_plausible
 from undrift.core.refs import ref_of
 from undrift.core.tokens import counter
 from undrift.core.turn import Policy, TurnPlan, plan_turn
-from undrift.errors import InputError, StoreError
+from undrift.errors import Declined, InputError, StoreError
+from undrift.identity import TAIL, Recognised, note, recognise
 from undrift.ledger import Ledger, Tentative
 from undrift.models import Model, lookup, read_models
 from undrift.request import Request
@@ -25,25 +29,31 @@ from undrift.settings import Settings
 from undrift.stores.base import Found
 from undrift.stores.sqlite import SqliteStore
 from undrift.types import PINNED_TYPES, ContextEntry, Decision, EntryType, Original, Prepared
-from undrift.wire import anthropic, raw
+from undrift.wire import raw
+from undrift.wire.form import Form, Reply
+from undrift.wire.forms import form_of
 
 __all__ = ["Session"]
 
 _log = logging.getLogger("undrift.session")
 
-_FIXED = ("system", "tools")
 _CONVERSATIONS = 8  # of one session kept in memory at once: the main one, sub-agents, title requests
-_CALIBRATION_RANGE = (0.25, 4.0)  # a reported usage outside it belongs to another request than the last one prepared
 
 
 @dataclass(frozen=True, slots=True)
 class _Turn:
     conversation: Conversation
     request: Request
+    binding: Binding
     fixed_tokens: int
     budget_tokens: int
     count: Callable[[str], int]
-    bound: bool
+
+    def render(self) -> list[Any]:
+        """The items to send, in the notation in which they came."""
+        request = self.request
+        dump = raw.encode if request.is_bytes else _same
+        return self.conversation.render(request.given, request.load, dump)
 
 
 class Session:
@@ -68,6 +78,7 @@ class Session:
         self._counters: dict[float, Callable[[str], int]] = {}
         self._last: tuple[str, int] | None = None
         self._is_over = False
+        self._recognised: Recognised | None = None
 
     @classmethod
     def open(
@@ -100,6 +111,44 @@ class Session:
             store.close()
             raise
 
+    @classmethod
+    def recognise(
+        cls,
+        body: Any,
+        *,
+        wire: str = "anthropic",
+        home: str | os.PathLike[str] | None = None,
+        settings: Settings | None = None,
+        clock: Callable[[], int] | None = None,
+    ) -> Self:
+        """Open the session that a request belongs to: by the id that the client gives in it, else by what it holds.
+
+        Args:
+            body: A request, as for `prepare`.
+            wire: As for `prepare`.
+            home: As for `open`, as for the rest.
+
+        Raises:
+            WireError: The body has the wrong shape.
+            InputError: An unknown `wire`.
+            SettingsError: A setting is wrong.
+            StoreError: The store cannot be opened or read.
+
+        Source: docs/adr/0014-which-session.md.
+        """
+        form = form_of(wire)
+        request = Request(body, form)
+        chosen = settings if settings is not None else Settings.from_environment()
+        store = SqliteStore.open(home if home is not None else chosen.home)
+        try:
+            found = recognise(store, form, request)
+            session = cls(found.session_id, store, chosen, clock or _system_clock)
+        except BaseException:
+            store.close()
+            raise
+        session._recognised = found
+        return session
+
     def __enter__(self) -> Self:
         return self
 
@@ -112,71 +161,92 @@ class Session:
         """Close the store; a second call does nothing."""
         self._store.close()
 
-    def prepare(self, body: Any, *, wire: str = "anthropic") -> Prepared:
+    def prepare(self, body: Any, *, wire: str = "anthropic", model: str | None = None) -> Prepared:
         """Return the body to send in place of `body`, so that it fits the budget.
 
         Every decision of an earlier turn is applied again, byte for byte; new ones are taken only when the window
         exceeds the budget, and are on disk before this returns.
 
         Args:
-            body: A request with its whole history, as a dict or as JSON bytes; never changed.
-            wire: The provider's form.
+            body: A request with its whole history, as a dict or as JSON bytes; never changed. One whose history is held
+                by the provider (``previous_response_id``, ``conversation``) is passed through.
+            wire: The provider's form: ``anthropic``, ``openai-chat``, ``openai-responses`` or ``gemini``.
+            model: Its name, where the body does not have it (Gemini's stands in the URL).
 
         Raises:
             WireError: The body has the wrong shape; `path` leads to the place.
+            Declined: A request of a message thread; the error holds the answer after which clients send whole histories.
             InputError: An unknown `wire`.
         """
-        if wire != "anthropic":
-            raise InputError(f"wire must be 'anthropic', not {wire!r}; the other forms are not built yet")
-        request = Request(body)
+        form = form_of(wire)
+        request = Request(body, form)
         now_ms = self._tick()
-        model = lookup(request.model, self._models)
-        count = self._counter(model)
+        known = lookup(model or request.model, self._models)
+        count = self._counter(known)
+        fixed = self._fixed_tokens(form, request, count)
+        calibration = self._ledger.calibration(known.name)
+        budget = self.settings.budget_for(known.window_tokens)
+        if (held := form.delta(request.fields)) is not None:
+            return self._passed(body, held, fixed, budget)
+        request.open()
         warnings = self._follow_others()
-        conversation = self._conversation(request, count)
+        binding = binding_of(request.fields, form.NAME, known, self.settings, budget)
+        conversation = self._conversation(form, request, count)
         conversation.follow(request.raws, request.load, now_ms)
-        fixed = self._fixed_tokens(request, count)
-        calibration = self._ledger.calibrations.get(model.name, 1.0)
-        budget = self.settings.budget_for(model.window_tokens)
-        bound = model.binds_thinking and conversation.has_signed_thinking()
-        turn = _Turn(conversation, request, fixed, int(budget / calibration), count, bound)
-        messages, plan = self._settle(turn, warnings)
-        after = fixed + (conversation.tokens_before if messages is None else conversation.tokens_after)
-        if bound and after * calibration > budget:
-            warnings.append(f"nothing new left: {model.name} binds its thinking to the history as it was sent")
-        warnings.extend(self._plan_warnings(plan, math.ceil(after * calibration), budget, calibration))
-        self._last = (model.name, after)
+        self._note(form, conversation, warnings)
+        turn = _Turn(conversation, request, binding, fixed, calibration.counted(budget), count)
+        items, plan = self._settle(turn, warnings)
+        after = fixed + (conversation.tokens_before if items is None else conversation.tokens_after)
+        if calibration.tokens(after) > budget and (reason := binding.holds(conversation)):
+            warnings.append(f"over budget: {reason}")
+        warnings.extend(self._plan_warnings(plan, after, budget, calibration))
+        self._last = (known.name, after)
+        changed = binding.fields(conversation, request.fields)
+        is_same = (items is None or conversation.untouched) and not changed
         return Prepared(
-            body=body if messages is None or conversation.untouched else request.with_messages(messages),
-            tokens_before=math.ceil((fixed + conversation.tokens_before) * calibration),
-            tokens_after=math.ceil(after * calibration),
+            body=body if is_same else request.with_items(request.given if items is None else items, changed),
+            tokens_before=calibration.tokens(fixed + conversation.tokens_before),
+            tokens_after=calibration.tokens(after),
             budget_tokens=budget,
-            actions=() if messages is None else conversation.actions,
+            actions=() if items is None else conversation.actions,
+            headers=headers_for(changed),
             warnings=tuple(warnings),
         )
 
-    def record(self, reply: Any, *, wire: str = "anthropic") -> None:
+    def _passed(self, body: Any, held: str, fixed: int, budget: int) -> Prepared:
+        """A request that carries only what is new: the provider holds the rest, so there is nothing to decide."""
+        if held == "thread":
+            raise Declined("a message thread keeps its history at the provider", path=held)
+        warning = f"passed through: the provider holds the history ({held})"
+        self._last = None
+        return Prepared(body, fixed, fixed, budget, warnings=(warning,))
+
+    def record(self, reply: Any, *, wire: str = "anthropic") -> Reply:
         """Take in the provider's answer: its usage corrects the token counts of this session.
 
         Args:
             reply: The answer, as a dict or as JSON bytes.
             wire: The provider's form.
 
-        Source: WIRE A20, A3-14 (a factor, never a high-water mark).
+        Returns:
+            What the answer says, in one meaning for all forms.
+
+        Raises:
+            WireError: Bytes that are no JSON.
+            InputError: An unknown `wire`.
+
+        Source: WIRE A20, C5, R8, G11; A3-14 (a factor, never a high-water mark).
         """
-        if wire != "anthropic":
-            raise InputError(f"wire must be 'anthropic', not {wire!r}; the other forms are not built yet")
+        form = form_of(wire)
         answer = raw.decode(bytes(reply)) if isinstance(reply, (bytes, bytearray)) else reply
-        usage = answer.get("usage") if isinstance(answer, Mapping) else None
-        if not isinstance(usage, Mapping) or self._last is None or self.settings.token_counter == "characters/4":
-            return
-        names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-        counts = [n for name in names if type(n := usage.get(name)) is int and 0 <= n < 2**53]
+        read = form.reply(answer) if isinstance(answer, Mapping) else Reply()
+        if read.input_tokens is None or self._last is None or self.settings.token_counter == "characters/4":
+            return read
         model, counted = self._last
-        if counted:
-            ratio = sum(counts) / counted
-            if _CALIBRATION_RANGE[0] <= ratio <= _CALIBRATION_RANGE[1]:
-                self._calibrate(model, ratio)
+        report = Report(counted, read.input_tokens)
+        if is_plausible(report):
+            self._calibrate(model, report)
+        return read
 
     def pin(self, type: EntryType, text: str) -> str:
         """Pin a text: it stands in every window from now on, byte-identical. Return its reference.
@@ -214,21 +284,37 @@ class Session:
 
     def original(self, ref: str) -> Original:
         """Return what left with all that is known of it; see `recall`."""
-        if (decision := self._ledger.decisions.by_entry.get(ref)) is not None:
-            ref = decision.ref
+        if found := self._ledger.decisions.about(ref):
+            ref = found[-1].ref
         by_ref = len(ref) == len(ref_of("", ""))
-        found = self._store.original(ref) if by_ref else self._store.by_entry(self.id, ref)
-        if found.session_id != self.id:
+        original = self._store.original(ref) if by_ref else self._store.by_entry(self.id, ref)
+        if original.session_id != self.id:
             raise InputError(f"{ref} belongs to another session")
-        return found
+        return original
 
     def why(self, ref: str) -> Decision | None:
-        """Return the decision about an entry, by its reference or id; None when it never left."""
-        return self._store.decision(ref) or self._ledger.decisions.by_entry.get(ref)
+        """Return the newest decision about an entry, by its reference or id; None when it never left."""
+        about = self._ledger.decisions.about(ref)
+        return self._store.decision(ref) or (about[-1] if about else None)
 
     def find(self, query: str, *, limit: int = 10) -> tuple[Found, ...]:
         """Search the originals of this session by words, best first."""
         return self._store.find(query, session_id=self.id, limit=limit)
+
+    def _note(self, form: Form, conversation: Conversation, warnings: list[str]) -> None:
+        """Take note of a later request of a session that was recognised, so that a restart finds it again."""
+        found = self._recognised
+        if found is None or found.how == "given":
+            return
+        try:
+            if found.newest_id != conversation.newest_id:
+                note(self._store, self.id, form, conversation.newest_id, conversation.tail(TAIL))
+                self._recognised = replace(found, newest_id=conversation.newest_id, fault="")
+            fault = found.fault
+        except StoreError as error:
+            fault = str(error)
+        if fault:
+            warnings.append(f"a restart may take this for a new session, because it could not be noted: {fault}")
 
     def _tick(self) -> int:
         self._now_ms = max(self._now_ms, self._clock())
@@ -242,92 +328,118 @@ class Session:
             self._counters[factor] = count if factor == 1.0 else lambda text: math.ceil(count(text) * factor)
         return self._counters[factor]
 
-    def _conversation(self, request: Request, count: Callable[[str], int]) -> Conversation:
+    def _conversation(self, form: Form, request: Request, count: Callable[[str], int]) -> Conversation:
         """The conversation that starts as this request does; the one used last stands last."""
         first = request.load(0)
-        digest = anthropic.digest(first) if isinstance(first, Mapping) else b""
-        found = next((c for c in self._conversations if c.starts_with(request.raws[0], digest, count)), None)
+        digest = form.digest(first) if isinstance(first, Mapping) else b""
+        known = (c for c in self._conversations if c.suits(form, count))
+        found = next((c for c in known if c.starts_with(request.raws[0], digest)), None)
         if found is None:
-            found = Conversation(self._ledger.decisions, count, self.settings.keep_tool_results)
+            found = Conversation(form, self._ledger.decisions, count)
         else:
             self._conversations.remove(found)
         self._conversations = [*self._conversations[1 - _CONVERSATIONS :], found]
         return found
 
-    def _fixed_tokens(self, request: Request, count: Callable[[str], int]) -> int:
-        key = (count, raw.encode({name: request.fields[name] for name in _FIXED if name in request.fields}))
+    def _fixed_tokens(self, form: Form, request: Request, count: Callable[[str], int]) -> int:
+        key = (form.NAME, count, request.beside_key())
         if key != self._fixed[0]:
-            self._fixed = (key, sum(map(count, anthropic.fixed_texts(request.fixed()))))
+            self._fixed = (key, sum(map(count, form.beside_texts(request.fields))))
         return self._fixed[1]
 
     def _settle(self, turn: _Turn, warnings: list[str]) -> tuple[list[Any] | None, TurnPlan | None]:
         """Decide, check and write.
 
         Returns:
-            The messages to send, or None for the body as it came; and the plan that is in force.
+            The items to send, or None for the body as it came; and the plan that is in force.
         """
-        conversation, request = turn.conversation, turn.request
+        conversation, refused = turn.conversation, ""
         for may_reload in (True, True, False):
             try:
                 with self._ledger.tentative() as fresh:
                     plan = self._propose(turn, fresh)
-                    messages = request.render(conversation)
-                    refused = self._refused(turn, messages)
-                    if refused:
-                        warnings.append(f"sent as it came: the edit would have been refused ({refused})")
-                        _log.error("session %s: an edit would have been refused: %s", self.id, refused)
-                        return None, None
-                    if fresh.decisions:
-                        originals = conversation.originals(d.entry_id for d in fresh.decisions)
-                        payload = {"tokens": plan.total_tokens, "target": plan.target_tokens} if plan else {}
-                        kind = "prune" if plan else "place"
-                        fresh.write(kind, originals, at_ms=self._now_ms, payload=payload)
-                    return messages, plan
+                    items = turn.render()
+                    refused = self._refused(turn)
+                    if not refused:
+                        if fresh.decisions:
+                            self._write(turn, fresh, plan)
+                        return items, plan
             except StoreError as error:
+                conversation.sync()
                 if may_reload and self._reloaded():  # another process has decided since: plan again on top of that
                     conversation.sync()
                     continue
-                conversation.sync()
                 warnings.append(f"nothing left the window, because it could not be stored first: {error}")
                 _log.error("session %s: nothing left the window: %s", self.id, error)
-                break
-        return request.render(conversation), None
+                return turn.render(), None
+            break
+        warnings.append(f"nothing new left: the edit would have been refused ({refused})")
+        _log.error("session %s: an edit would have been refused: %s", self.id, refused)
+        conversation.sync()
+        items = turn.render()
+        if refused := self._refused(turn):
+            warnings.append(f"sent as it came: earlier edits would have been refused ({refused})")
+            return None, None
+        return items, None
+
+    def _write(self, turn: _Turn, fresh: Tentative, plan: TurnPlan | None) -> None:
+        originals = turn.conversation.originals(d.entry_id for d in fresh.decisions)
+        at = {"at": turn.conversation.newest_id}
+        payload = {**at, "tokens": plan.total_tokens, "target": plan.target_tokens} if plan else at
+        fresh.write("prune" if plan else "place", originals, at_ms=self._now_ms, payload=payload)
 
     def _propose(self, turn: _Turn, fresh: Tentative) -> TurnPlan | None:
         """Put in force what is new: pins, halves of pairs that were left alone, and what the budget asks for."""
-        conversation, keep = turn.conversation, self.settings
+        conversation, binding = turn.conversation, turn.binding
         fresh.add([*conversation.pins_to_place(), *conversation.loose()])
         conversation.sync()
-        if turn.bound or turn.fixed_tokens + conversation.tokens_after <= turn.budget_tokens:
+        self._strip(turn, fresh, rewrites=False)
+        if turn.fixed_tokens + conversation.tokens_after <= turn.budget_tokens or binding.holds(conversation):
             return None
-        entries, first_unseen = conversation.live()
+        self._strip(turn, fresh, rewrites=True)
+        keep, plan = self.settings, None
         limits = (keep.prune_target_ratio, keep.keep_tool_results, keep.keep_user_text_tokens)
-        plan = plan_turn(
-            entries,
-            first_unseen,
-            fixed_tokens=turn.fixed_tokens,
-            policy=Policy(turn.budget_tokens, *limits),
-            count=turn.count,
-            ref_of=self._ledger.decisions.ref_of,
-        )
-        fresh.add(plan.decisions if plan else ())
-        conversation.sync()
-        return plan
+        while True:
+            entries, first_unseen = conversation.live()
+            more = plan_turn(
+                entries,
+                first_unseen,
+                fixed_tokens=turn.fixed_tokens,
+                policy=Policy(turn.budget_tokens, *limits),
+                count=turn.count,
+                ref_of=self._ledger.decisions.ref_of,
+                is_due=plan is None,
+            )
+            if more is None or (plan is not None and not more.decisions):
+                return plan
+            plan = more  # what one plan takes away can free something else; the same turn again must find nothing new
+            fresh.add(conversation.taken_here(plan.decisions))
+            conversation.sync()
 
-    def _refused(self, turn: _Turn, messages: Sequence[Any]) -> str:
-        """What the provider would refuse in the edited messages, though not in those that came; empty when nothing."""
-        conversation, request = turn.conversation, turn.request
+    def _strip(self, turn: _Turn, fresh: Tentative, *, rewrites: bool) -> None:
+        """Let thinking go that is bound to what is sent otherwise by now, or is about to be."""
+        if turn.binding.strips:
+            fresh.add(turn.conversation.stale_thinking(may_wait=turn.binding.may_wait, rewrites=rewrites))
+            turn.conversation.sync()
+
+    def _refused(self, turn: _Turn) -> str:
+        """What is wrong with the edited history, though not with the one that came; empty when nothing."""
+        conversation, beside = turn.conversation, turn.request.fields
         if conversation.checked or conversation.untouched:
             return ""
-        found = anthropic.problems(request.decoded(messages))
-        if found and not anthropic.problems(request.decoded(request.given)):
+        broken = check.problems(conversation.entries, conversation.live()[0])
+        refused = conversation.form.problems(conversation.shown, beside)
+        found = broken or (
+            check.added(refused, conversation.form.problems(conversation.views, beside)) if refused else ()
+        )
+        if found:
             return found[0]
         conversation.checked = True
         return ""
 
-    def _calibrate(self, model: str, ratio: float) -> None:
+    def _calibrate(self, model: str, report: Report) -> None:
         try:
-            self._ledger.calibrate(model, ratio, at_ms=self._now_ms)
+            self._ledger.calibrate(model, report, at_ms=self._now_ms)
         except StoreError as error:
             _log.error("session %s: the usage could not be stored, the counts stay as they were: %s", self.id, error)
 
@@ -346,8 +458,9 @@ class Session:
         except StoreError:
             return False
 
-    def _plan_warnings(self, plan: TurnPlan | None, after: int, budget: int, factor: float) -> list[str]:
+    def _plan_warnings(self, plan: TurnPlan | None, counted: int, budget: int, calibration: Calibration) -> list[str]:
         found: list[str] = []
+        after = calibration.tokens(counted)
         if plan is not None and plan.oversize:
             found.append(f"{plan.oversize} entries left because they could not fit even alone")
             _log.warning("session %s: %s", self.id, found[-1])
@@ -355,12 +468,16 @@ class Session:
             found.append("the first or newest message of the user lost its middle: nothing else would have fitted")
             _log.warning("session %s: %s", self.id, found[-1])
         if plan is not None and after > budget:
-            must = math.ceil(plan.protected_tokens * factor)
+            must = calibration.tokens(plan.protected_tokens)
             found.append(f"over budget: what must stay is {must:,} tokens of {budget:,}, the window {after:,}")
             if not self._is_over:  # logged once per transition, in every result while it lasts (A2-11)
                 _log.critical("session %s: %s", self.id, found[-1])
         self._is_over = plan is not None and after > budget
         return found
+
+
+def _same(value: Any) -> Any:
+    return value
 
 
 def _system_clock() -> int:

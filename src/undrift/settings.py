@@ -69,6 +69,8 @@ class Settings:
     prune_target_ratio: float = 0.75
     keep_tool_results: int = TERMINAL_OBSERVATION_WINDOW
     keep_user_text_tokens: int = 2_000
+    bound_thinking: str = "drop_block"
+    append_only: bool = False
     window_share: float = 0.75
     token_counter: str = "estimate"
     mask_secrets: bool = True
@@ -197,6 +199,10 @@ def _is_counter(value: object) -> bool:
     return isinstance(value, str) and re.fullmatch(r"estimate|characters/4|tiktoken:[a-z0-9_]+", value) is not None
 
 
+def _is_bound_thinking(value: object) -> bool:
+    return isinstance(value, str) and value in ("drop_block", "strip", "server", "keep")
+
+
 def _is_boolean(value: object) -> bool:
     return type(value) is bool
 
@@ -256,6 +262,27 @@ SETTINGS: tuple[Setting, ...] = (
         parse=_integer,
         check=_is_kept_text,
         help="A user's text up to this many tokens stays whole; a longer paste may lose its middle.",
+    ),
+    Setting(
+        name="bound_thinking",
+        environment=("UNDRIFT_BOUND_THINKING",),
+        default="drop_block",
+        rule="drop_block, strip, server or keep",
+        parse=str,
+        check=_is_bound_thinking,
+        help="What becomes of thinking that a model binds to the history as it was sent, when that is rewritten. "
+        "drop_block: it leaves, and the provider is told to drop what no longer fits (a beta header). strip: it leaves, "
+        "but never while calls are being answered. server: nothing is rewritten, the provider clears old tool results. "
+        "keep: nothing is rewritten.",
+    ),
+    Setting(
+        name="append_only",
+        environment=("UNDRIFT_APPEND_ONLY",),
+        default=False,
+        rule="true or false (in the environment also 1 or 0)",
+        parse=_boolean,
+        check=_is_boolean,
+        help="Never rewrite what was sent, whatever the budget says.",
     ),
     Setting(
         name="window_share",

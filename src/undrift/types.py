@@ -143,7 +143,8 @@ class Decision:
         reason: One sentence for a human.
         tokens_saved: As in `Action`.
         ref: As in `Action`.
-        detail: JSON values that the act needs again (``keep_head`` and ``keep_tail`` in characters of a cut, the
+        detail: ``at``, the chain id of the newest message when it was taken: it holds in every history that contains
+            that message, and in no other. Beside it JSON values that the act needs again (``keep_head`` and ``keep_tail`` in characters of a cut, the
             ``anchor`` and ``pin`` of a pin) and the figures behind the decision (for ``why``). Never content.
     """
 

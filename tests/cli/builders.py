@@ -1,9 +1,12 @@
 """Recorded sessions as the two clients write them, small enough to reckon by hand; and the program itself."""
 
+import array
 import json
 import os
+import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -110,11 +113,54 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def process(
-    *arguments: str | Path, before: str = "", stdout: Any = subprocess.PIPE, stderr: Any = subprocess.PIPE
+    *arguments: str | Path,
+    before: str = "",
+    stdin: Any = None,
+    stdout: Any = subprocess.PIPE,
+    stderr: Any = subprocess.PIPE,
+    columns: int = 100,
 ) -> "subprocess.Popen[bytes]":
     """Start the program in a process of its own; `before` is Python that runs first."""
     command: Sequence[str] = [sys.executable, "-c", before + PROGRAM, *map(str, arguments)]
-    return subprocess.Popen(command, stdout=stdout, stderr=stderr, env=environment())
+    env = environment(COLUMNS=str(columns))
+    return subprocess.Popen(command, stdin=stdin, stdout=stdout, stderr=stderr, env=env)
+
+
+def on_a_terminal(*arguments: str | Path, columns: int) -> str:
+    """Run the program where stdout is a terminal; return what it shows, without its colours."""
+    ours, theirs = os.openpty()
+    with process(*arguments, stdout=theirs, columns=columns) as running:
+        os.close(theirs)
+        shown = everything(ours).decode()
+        assert running.stderr is not None
+        assert running.stderr.read() == b""
+    assert running.returncode == 0
+    return re.sub(r"\x1b\[[0-9;]*m", "", shown).replace("\r\n", "\n")
+
+
+def everything(descriptor: int) -> bytes:
+    """Read a terminal until its other end is closed."""
+    parts: list[bytes] = []
+    while True:
+        try:
+            part = os.read(descriptor, 65_536)
+        except OSError:  # Linux says so with EIO
+            part = b""
+        if not part:
+            os.close(descriptor)
+            return b"".join(parts)
+        parts.append(part)
+
+
+def waits_for_input(pipe: int) -> None:
+    """Wait until the program has read all that was written into its stdin."""
+    import fcntl
+    import termios
+
+    unread = array.array("i", [1])
+    while unread[0]:
+        fcntl.ioctl(pipe, termios.FIONREAD, unread)
+        time.sleep(0.01)
 
 
 def replayed(path: Path, home: Path, budget: int = 6_000) -> Record:

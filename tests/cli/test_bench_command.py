@@ -17,7 +17,7 @@ def test_the_store_is_measured_beside_plain_sqlite(tmp_path: Path):
     assert json.loads((tmp_path / "bench.json").read_text())["claims"] == told["claims"]
     assert "| claim |" in (tmp_path / "bench.md").read_text()
     names = {figure["name"] for figure in told["figures"]}
-    assert len(names) == len(told["figures"]) == 14
+    assert len(names) == len(told["figures"]) == 18
     assert all(claim["value"] > 0 and claim["unit"] == "x" for claim in told["claims"])
     assert {claim["limit"] for claim in told["claims"]} == {None, 2.0, 25.0}
 

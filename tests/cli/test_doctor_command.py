@@ -1,6 +1,7 @@
 """`undrift doctor`: says what is wrong and what to do, and changes nothing."""
 
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,7 @@ def test_nothing_is_wrong_with_a_store_that_is_whole(tmp_path: Path):
     before = database(tmp_path / "home").read_bytes()
     found = findings(tmp_path / "home")
     assert wrong(found) == set()
-    assert "1 sessions, 1 operations, 2 originals" in found["integrity"]["text"]
+    assert "1 session, 1 operation, 2 originals" in found["integrity"]["text"]
     assert {"sqlite", "settings", "home", "free space", "permissions", "version", "search index", "size"} <= set(found)
     assert f"home = {tmp_path / 'home'} (--option)" in found["settings"]["details"]
     assert database(tmp_path / "home").read_bytes() == before
@@ -98,8 +99,8 @@ def test_files_that_others_can_read_are_named_with_the_command(tmp_path: Path):
     database(home).chmod(0o644)
     found = findings(home)
     assert wrong(found) == {"permissions"}
-    assert f"chmod 700 '{home}'" in found["permissions"]["remedy"]
-    assert f"chmod 600 '{database(home)}'" in found["permissions"]["remedy"]
+    assert f"chmod 700 {shlex.quote(str(home))}" in found["permissions"]["remedy"]
+    assert f"chmod 600 {shlex.quote(str(database(home)))}" in found["permissions"]["remedy"]
 
 
 def test_a_wrong_setting_is_a_finding_and_the_rest_is_looked_at(tmp_path: Path):

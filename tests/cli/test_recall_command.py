@@ -10,6 +10,7 @@ from tests.cli.builders import (
     answered,
     called,
     claude,
+    everything,
     listing,
     long_session,
     process,
@@ -18,7 +19,7 @@ from tests.cli.builders import (
     undrift,
     written,
 )
-from tests.cli.test_replay_command import NEEDS_POSIX, everything
+from tests.cli.test_replay_command import NEEDS_POSIX
 from undrift import Session, Settings
 
 ODD = "first line\r\n\x1b[2Jsecond\x00 line \u2028 caf\u00e9 \U0001f600\n\nlast line without an end"

@@ -17,11 +17,13 @@ from tests.cli.builders import (
     claude,
     codex_session,
     environment,
+    everything,
     long_session,
     process,
     replayed,
     said,
     undrift,
+    waits_for_input,
     written,
 )
 from tests.transcripts.samples import COPILOT, GEMINI, OPENCODE, PI, SWE_AGENT, document
@@ -366,26 +368,24 @@ def test_a_progress_bar_is_drawn_where_stderr_is_a_terminal_and_only_there(tmp_p
         assert b"\x1b" not in out
 
 
-def everything(descriptor: int) -> bytes:
-    """Read a terminal until its other end is closed."""
-    parts: list[bytes] = []
-    while True:
-        try:
-            part = os.read(descriptor, 65_536)
-        except OSError:  # Linux says so with EIO
-            part = b""
-        if not part:
-            os.close(descriptor)
-            return b"".join(parts)
-        parts.append(part)
+@NEEDS_POSIX
+def test_the_turns_of_a_progress_bar_are_not_cut_by_a_long_name(tmp_path: Path):
+    path = written(tmp_path / ("long-" * 30 + "name.jsonl"), long_session(30))
+    ours, theirs = os.openpty()
+    with process("replay", path, "--home", tmp_path / "home", stderr=theirs, columns=60) as running:
+        os.close(theirs)
+        shown = everything(ours)
+        running.communicate()
+    assert b"31/31" in shown
 
 
 @NEEDS_POSIX
 def test_ctrl_c_ends_it_quietly(tmp_path: Path):
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    running = process("replay", pipe, "--home", tmp_path / "home")
-    with running, pipe.open("wb"):  # opens once the program reads from it, and so waits for a line
+    with process("replay", "/dev/stdin", "--home", tmp_path / "home", stdin=subprocess.PIPE) as running:
+        assert running.stdin is not None
+        running.stdin.write(b"{}\n")
+        running.stdin.flush()
+        waits_for_input(running.stdin.fileno())
         running.send_signal(signal.SIGINT)
         out, err = running.communicate()
     assert running.returncode == 1

@@ -103,6 +103,29 @@ def test_what_was_recorded_stays(tmp_path: Path):
     assert [path.name for path in (tmp_path / ".undrift").iterdir()] == ["undrift.db"]
 
 
+@pytest.mark.parametrize("command", ["install", "uninstall"])
+def test_whose_settings_are_meant_is_said_once(tmp_path: Path, command: str):
+    path = user(tmp_path)
+    result = install(tmp_path, "--user", "--project", "--yes", command=command)
+    assert result.exit_code == 2
+    assert "--user and --project name two settings; give one of them" in result.stderr
+    assert path.read_bytes() == SETTINGS.encode()
+
+
+@NEEDS_POSIX
+def test_without_any_stdin_nothing_is_changed(tmp_path: Path):
+    path = user(tmp_path)
+    words = [
+        sys.executable,
+        "-c",
+        f"import os; os.close(0); os.execv({sys.executable!r}, {[sys.executable, '-m', 'undrift', 'install', 'claude']!r})",
+    ]
+    done = subprocess.run(words, env=environment(HOME=str(tmp_path)), capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "say --yes" in done.stderr
+    assert path.read_bytes() == SETTINGS.encode()
+
+
 @NEEDS_POSIX
 @pytest.mark.parametrize(("typed", "is_changed"), [(b"y\n", True), (b"n\n", False)])
 def test_at_a_terminal_it_asks(tmp_path: Path, typed: bytes, is_changed: bool):

@@ -114,6 +114,37 @@ def openhands(session: list[Turn]) -> list[str]:
     return samples.document(events)
 
 
+def openhands_sdk(session: list[Turn]) -> list[str]:
+    events: list[dict[str, Any]] = [
+        {"id": "c", "agent": {"llm": {"model": "m"}}, "workspace": {"working_dir": "/r"}, "persistence_dir": "."}
+    ]
+
+    def event(kind: str, source: str, **fields: Any) -> None:
+        events.append({"kind": kind, "id": f"e{len(events)}", "timestamp": STAMP, "source": source, **fields})
+
+    def text(content: str) -> list[dict[str, str]]:
+        return [{"type": "text", "text": content}]
+
+    event("SystemPromptEvent", "agent", system_prompt=text("Be brief.")[0], tools=[])
+    for number, turn in enumerate(session):
+        event("MessageEvent", "user", llm_message={"role": "user", "content": text(turn.asked)})
+        for index, (name, given, output) in enumerate(turn.runs):
+            call = {"id": f"c{number}.{index}", "name": name, "arguments": json.dumps({"given": given})}
+            named = {"tool_name": name, "tool_call_id": call["id"]}
+            event(
+                "ActionEvent",
+                "agent",
+                thought=text(turn.thought),
+                tool_call=call,
+                llm_response_id=f"r{number}",
+                **named,
+            )
+            event("ObservationEvent", "environment", observation={"content": text(output), "is_error": False}, **named)
+        event("MessageEvent", "agent", llm_message={"role": "assistant", "content": text(turn.said)})
+        event("ConversationStateUpdateEvent", "environment", key="stats", value={})
+    return lines(*events)
+
+
 def openhands_log(session: list[Turn]) -> list[str]:
     response = {"model": "m", "choices": [{"message": {"role": "assistant", "content": "Done"}}]}
     log = {"messages": messages(session), "response": response, "cost": 0.1, "timestamp": STAMP_S, "latency_sec": 1.5}
@@ -138,7 +169,7 @@ WRITERS: Mapping[str, tuple[Callable[[list[Turn]], list[str]], ...]] = {
     "claude-code": (claude_code,),
     "codex": (codex_lines,),
     "mini-swe-agent": (mini_swe_agent,),
-    "openhands": (openhands, openhands_log),
+    "openhands": (openhands, openhands_log, openhands_sdk),
     "aider": (aider,),
     "openai-messages": (
         lambda session: samples.document(messages(session)),

@@ -226,7 +226,7 @@ def _what_came_of(folder: Path, code: int) -> Counter[str]:
 
 
 def with_small_files(limits: range) -> Counter[str]:
-    """Let no file grow beyond its size now plus each limit, in bytes; when it is lifted, the same process goes on."""
+    """Let no file grow beyond each limit, in bytes; when it is lifted, the same process goes on."""
     found = Counter[str]()
     with tempfile.TemporaryDirectory() as scratch:
         base = prepared(Path(scratch, "base"))

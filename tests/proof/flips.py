@@ -20,6 +20,7 @@ from undrift.types import Decision, Original
 __all__ = ["flipped", "main", "ruined"]
 
 ORIGINALS = 60
+_BAD = ("wrong", "gone without a word", "overwritten", "not named")
 Truth = dict[str, Original]
 
 
@@ -49,7 +50,7 @@ def flipped(trials: int, seed: int) -> Counter[str]:
             home.mkdir()
             database(home).write_bytes(damaged)
             came = _read_all(home, truth)
-            if came["wrong"] or came["gone without a word"]:
+            if came["wrong"] or came["gone without a word"] or came["not named"]:
                 found[f"byte {place} of the file"] += 1
             found["trials"] += 1
             found.update({name: 1 for name, number in came.items() if number and name != "served"})
@@ -72,9 +73,8 @@ def _read_all(home: Path, truth: Truth) -> Counter[str]:
                     came["missing"] += 1
                 except StoreError as error:
                     came["refused"] += 1
-                    came["named"] += isinstance(error, StoreCorrupt) and (
-                        ref in str(error) or "undrift.db" in str(error)
-                    )
+                    is_named = isinstance(error, StoreCorrupt) and (ref in str(error) or "undrift.db" in str(error))
+                    came["named" if is_named else "not named"] += 1
             wanted = {given.entry.id: prune(given) for given in truth.values() if given.source == "window"}
             came += _lists(store, truth, wanted)
             came["reported"] = bool(store.integrity())
@@ -144,8 +144,8 @@ def main(arguments: list[str]) -> int:
     found, wrong = flipped(chosen.flips, chosen.seed), ruined()
     print(
         f"{found['trials']:,} flipped bits (seed {chosen.seed}): {found['wrong']} gave out a wrong content, "
-        f"{found['gone without a word']} hid something without a finding, {found['overwritten']} files overwritten. "
-        f"In {found['reported']:,} the integrity check says so, in {found['refused']:,} a record was refused by name, "
+        f"{found['gone without a word']} hid something without a finding, {found['overwritten']} files overwritten, {found['not named']} refused without a name. "
+        f"In {found['reported']:,} the integrity check says so, in {found['named']:,} a record was refused by name, "
         f"in {found['refused whole']:,} the file; {found['served']:,} of {found['to serve']:,} originals were served",
         *(text for text in found if text.startswith("byte ")),
     )
@@ -154,7 +154,7 @@ def main(arguments: list[str]) -> int:
     print(
         "FAILED" if wrong else "ruined files: each was refused with the remedy, or found damaged, and stayed as it was"
     )
-    return int(bool(wrong or found["wrong"] or found["gone without a word"] or found["overwritten"]))
+    return int(bool(wrong or any(found[bad] for bad in _BAD)))
 
 
 if __name__ == "__main__":

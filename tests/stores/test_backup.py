@@ -8,7 +8,9 @@ import pytest
 
 from tests.stores.builders import add, database, original, prune, python, raw
 from undrift.errors import InputError, StoreBusy, StoreCorrupt, StoreError, StoreVersionError, UndriftError
+from undrift.stores import rows
 from undrift.stores.backup import back_up, restore
+from undrift.stores.look import look
 from undrift.stores.sqlite import SqliteStore
 
 NO_SIDE_FILES = ["undrift.db"]
@@ -207,7 +209,7 @@ def test_what_is_no_backup_or_a_damaged_one_changes_nothing(home: Path, tmp_path
 def test_a_backup_of_an_older_version_is_restored_and_migrated(home: Path, tmp_path: Path):
     filled(home)
     connection = raw(home)
-    connection.execute("DROP VIEW searchable; DROP TABLE search; PRAGMA user_version = 1")
+    connection.execute("DROP VIEW searchable; DROP TABLE search; DROP TABLE marks; PRAGMA user_version = 1")
     connection.close()
     assert back_up(home, tmp_path / "out.db").operations == 5
     restore(tmp_path / "out.db", home)
@@ -253,3 +255,46 @@ def test_a_damaged_index_leads_to_no_other_record(home: Path):
         with pytest.raises(StoreCorrupt, match=refs[1]):
             store.original(refs[1])
         assert store.integrity() != ()
+
+
+@pytest.mark.parametrize("suffix", ["-wal", "-shm", "-journal"])
+def test_a_backup_is_not_made_under_a_name_that_sqlite_deletes(tmp_path: Path, suffix: str):
+    with SqliteStore.open(tmp_path / "home") as store:
+        add(store, original("a"))
+    with pytest.raises(InputError, match="SQLite deletes a file of this name"):
+        back_up(tmp_path / "home", Path(f"{database(tmp_path / 'home')}{suffix}"))
+
+
+def test_a_damaged_index_is_told_apart_from_damage_whatever_an_entry_is_called(tmp_path: Path):
+    home = tmp_path / "home"
+    with SqliteStore.open(home) as store:
+        add(store, *(original(f"e{number}", f"word{number} thing " * 30) for number in range(50)), prune_them=True)
+        add(store, original("the search index"), prune_them=True)
+    behind = raw(home)
+    behind.execute("DELETE FROM search_data WHERE id > 10")
+    assert look(home).damaged == ()
+    assert all("search index" in one for one in look(home).index)
+    assert look(home).index
+    behind.execute("DELETE FROM originals WHERE entry_id = 'the search index'")
+    behind.close()
+    (damaged,) = look(home).damaged
+    assert "its original" in damaged
+
+
+@pytest.mark.parametrize(
+    "change", [{"type": "none of ours"}, {"metadata": "[" * 100_000}, {"masked": "7"}, {"timestamp": -1}]
+)
+def test_a_record_with_the_right_hash_that_undrift_never_wrote_is_damage(tmp_path: Path, change: dict[str, object]):
+    home = tmp_path / "home"
+    with SqliteStore.open(home) as store:
+        add(store, original("a"))
+    behind = raw(home)
+    for column, value in change.items():
+        behind.execute(f"UPDATE originals SET {column} = ?", (value,))
+    row: rows.Row = behind.execute(f"SELECT {rows.ORIGINAL_COLUMNS} FROM originals").fetchall()[0]
+    behind.execute("UPDATE originals SET record_sha256 = ?", (rows._digest(*row[2:-1]),))
+    behind.close()
+    with SqliteStore.open(home) as store:
+        with pytest.raises(StoreCorrupt, match="was not written by undrift"):
+            store.original(original("a").ref)
+        assert any("was not written by undrift" in one for one in store.integrity())

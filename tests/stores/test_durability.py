@@ -9,8 +9,11 @@ from pathlib import Path
 from random import Random
 
 import apsw
+import pytest
 
 from tests.stores.builders import add, original, prune, python
+from undrift.errors import StoreError
+from undrift.stores.base import Mark
 from undrift.stores.sqlite import SqliteStore
 
 WRITER = """
@@ -27,6 +30,36 @@ for number in range(10_000):
     store.commit("s", "add", at_ms=number, originals=[Original(ref, "s", source, entry)], decisions=decisions)
     print("ACK", ref, hashlib.sha256(content.encode()).hexdigest(), flush=True)
 """
+
+
+def synchronous(store: SqliteStore) -> object:
+    assert store._connection is not None
+    return store._connection.pragma("synchronous")
+
+
+def test_marks_do_not_wait_for_the_disk_and_all_else_does(home: Path):
+    full = 2
+    with SqliteStore.open(home, busy_timeout_ms=20) as store:
+        seen: list[object] = []
+
+        def look() -> bool:
+            seen.append(synchronous(store))
+            return False
+
+        assert store._connection is not None
+        store._connection.set_commit_hook(look)
+        store.add_marks("s", [Mark("m", "turn")])
+        add(store, original("a"))
+        assert (seen, synchronous(store)) == ([1, full], full)
+        other = apsw.Connection(str(home / "undrift.db"))
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreError):
+            store.add_marks("s", [Mark("n", "turn")])
+        other.execute("ROLLBACK")
+        other.close()
+        add(store, original("b"))
+        assert synchronous(store) == full
+        assert [known.mark.text for known in store.find_marks(["m", "n"])] == ["m"]
 
 
 def test_what_was_acknowledged_survives_a_kill_at_any_moment(home: Path):

@@ -9,6 +9,7 @@ import pytest
 from tests.stores.builders import add, database, original, python, raw
 from undrift.errors import StoreError, StoreVersionError
 from undrift.stores import write
+from undrift.stores.base import KnownMark, Mark
 from undrift.stores.migrations import APPLICATION_ID, MIGRATIONS, identify, migrate, transaction
 from undrift.stores.rows import operation_row, original_row
 from undrift.stores.sqlite import SqliteStore
@@ -48,6 +49,22 @@ def test_a_store_of_version_1_is_brought_up_to_date(home: Path):
         assert [hit.entry_id for hit in store.find("fox")] == ["e"]
         assert store.integrity() == ()
     assert raw(home).pragma("user_version") == NEWEST
+
+
+def test_a_store_of_version_3_takes_marks_and_keeps_what_it_held(home: Path):
+    connection = new_file(home)
+    migrate(connection, MIGRATIONS[:3])
+    kept = original("e", "the quick fox")
+    with transaction(connection):
+        write.write(connection, operation_row("s", "add", 1, None), [original_row(kept)], [])
+    connection.close()
+    with SqliteStore.open(home) as store:
+        assert store.find_marks(["m"]) == ()
+        assert store.add_marks("s", [Mark("m", "birth")])
+        assert store.find_marks(["m"]) == (KnownMark(Mark("m", "birth"), "s", 1, False),)
+        assert store.original(kept.ref) == kept
+        assert store.integrity() == ()
+    assert (home / "undrift.db.of-version-3").exists()
 
 
 def test_a_file_is_copied_before_it_is_migrated(home: Path):

@@ -150,3 +150,21 @@ def test_damage_that_may_be_of_the_file_stops_commits_until_the_index_is_made_an
     store.rebuild_search()
     add(store, original("b", "a lazy dog"))
     assert sorted(found(store, "fox dog")) == ["a", "b"]
+
+
+def test_what_leaves_together_is_indexed_together(home: Path, open_store: Opener):
+    windows = [original(f"w{number}", f"window {number}") for number in range(200)]
+    buffered = [original(f"b{number}", f"buffered {number}", source="buffer") for number in range(4)]
+    with open_store(home) as store:
+        add(store, *buffered[:3])
+        gone = [buffered[0], buffered[3]]  # one that was stored before, one that comes and goes at once
+        decisions = [prune(one) for one in (*windows, *gone)]
+        kept = [*windows, buffered[3], original("p", "pinned", source="pin")]
+        store.commit("s", "add", at_ms=2, originals=kept, decisions=decisions)
+        assert sorted(found(store, "buffered")) == ["b0", "b3"]
+        assert len(found(store, "window", limit=500)) == 200
+        assert found(store, "pinned") == []
+    database = raw(home)
+    # One for all: FTS5 makes a segment of each statement, and merging them is what a commit would cost.
+    assert database.execute("SELECT count(DISTINCT segid) FROM search_idx").fetchall() == [(1,)]
+    database.close()

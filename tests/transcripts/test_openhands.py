@@ -146,7 +146,7 @@ def test_what_the_user_runs_is_text_and_the_rest_is_counted():
         act(2, "upload", "user", name="f"),
         act(3, "recall", "user", query="x"),
         observed(4, 3, "null", ""),
-        {"id": 5, "source": "agent", "kind": "MessageEvent"},
+        {"id": 5, "source": "agent", "kind": "NewEvent"},
         act(6, "message", content=""),
         17,
     )
@@ -156,7 +156,7 @@ def test_what_the_user_runs_is_text_and_the_rest_is_counted():
         "client event: recall": 1,
         "message without content": 1,
         "unknown event: (none)": 1,
-        "unknown event: MessageEvent": 1,
+        "unknown event: NewEvent": 1,
     }
 
 

@@ -1,13 +1,14 @@
 """Bodies as bytes: split and put together again without touching what is not edited."""
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from undrift.errors import WireError
-from undrift.wire.raw import decode, encode, join, split
+from undrift.wire.raw import decode, encode, fields, join, split
 
 json_values = st.recursive(
     st.none()
@@ -26,36 +27,63 @@ def test_what_is_encoded_decodes_to_the_same(value):
     assert json.loads(encode(value)) == value
 
 
+def taken_apart(data: bytes) -> tuple[dict[str, Any], list[Any]]:
+    found = fields(data)
+    return dict(found), list(split(found["messages"], "messages"))
+
+
 @given(
     st.lists(json_values, max_size=4), st.dictionaries(st.text(max_size=5), json_values, max_size=4), st.integers(0, 3)
 )
-def test_a_body_split_and_joined_means_the_same_and_each_part_keeps_its_bytes(messages, fields, indent):
-    body = {**fields, "messages": messages, "z": 1}
+def test_a_body_taken_apart_and_joined_means_the_same_and_each_part_keeps_its_bytes(messages, others, indent):
+    body = {**others, "messages": messages, "z": 1}
     data = json.dumps(body, indent=indent, ensure_ascii=bool(indent % 2)).encode("utf-8", "surrogatepass")
-    split_fields, split_messages = split(data)
-    assert list(split_fields) == list(body)
-    joined = join(split_fields, split_messages)
+    found, items = taken_apart(data)
+    assert list(found) == list(body)
+    joined = join(found, "messages", items)
     assert json.loads(joined) == body
-    assert all(bytes(part) in data and bytes(part) in joined for part in split_messages)
-    assert all(bytes(split_fields[name]) in joined for name in body if name != "messages")
+    assert all(bytes(part) in data and bytes(part) in joined for part in items)
+    assert all(bytes(found[name]) in joined for name in body if name != "messages")
 
 
-def test_messages_are_replaced_and_stand_where_they_stood():
-    fields, messages = split(b'{"a" : 1e2, "messages":[ {"x":1} ,2], "b":"\\u00e9"}')
-    assert join(fields, [b"3", messages[0]]) == b'{"a":1e2,"messages":[3,{"x":1}],"b":"\\u00e9"}'
+def test_items_are_replaced_and_stand_where_they_stood():
+    found, items = taken_apart(b'{"a" : 1e2, "messages":[ {"x":1} ,2], "b":"\\u00e9"}')
+    assert join(found, "messages", [b"3", items[0]]) == b'{"a":1e2,"messages":[3,{"x":1}],"b":"\\u00e9"}'
+    assert join(found, "a", [b"3"]) == b'{"a":[3],"messages":[ {"x":1} ,2],"b":"\\u00e9"}'
+    assert json.loads(join({'"\n': b"1"}, "messages", [])) == {'"\n': 1}
+
+
+DEEP = b"[" * 100_000
 
 
 @pytest.mark.parametrize(
     "data",
     [
-        b"", b" ", b"null", b"5", b"[]", b'"a"', b"{}", b'{"messages":null}', b'{"messages":{}}', b'{"messages":"a"}',
-        b'{"messages":[1,]}', b'{"messages":[1]', b'{"messages":[1]} x', b'{"messages":[NaN]}', b"{'messages':[]}",
-        b'{"messages":[' + b"[" * 100_000 + b"]}", b"\xff\xfe{}", b'{"a\xff":1,"messages":[]}',
+        b"", b" ", b"null", b"5", b"[]", b'"a"', b"{'messages':[]}", b"\xff\xfe{}", b'{"a\xff":1}', b'{"a":1} x',
+        b'{"a":NaN}', b'{"a":[1,]}', b'{"a":[1]', b'{"a":1', b'{"a"', b'{"a":' + DEEP + b"}", b'\xef\xbb\xbf{"a":1}',
     ],
 )  # fmt: skip
-def test_what_is_no_body_is_refused(data):
+def test_what_is_no_object_is_refused(data):
     with pytest.raises(WireError):
-        split(data)
+        fields(data)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"null", b"{}", b'"a"', b"5", b"[1,]", b"[1", b"[1] x", b"[NaN]", DEEP, DEEP + b"]" * 100_000],
+)
+def test_what_is_no_array_is_refused_with_its_path(data):
+    with pytest.raises(WireError) as raised:
+        split(data, "messages")
+    assert raised.value.path == "messages"
+
+
+def test_a_body_that_ends_too_soon_is_refused_wherever_it_ends():
+    whole = json.dumps({"a": [1, {"b": "\u00e9\\n"}, -1.5e3], "messages": [None, True]}, ensure_ascii=False).encode()
+    for end in range(len(whole)):
+        with pytest.raises(WireError):
+            taken_apart(whole[:end])
+    assert json.loads(join(*taken_apart(whole)[:1], "messages", taken_apart(whole)[1])) == json.loads(whole)
 
 
 @pytest.mark.parametrize("data", [b"", b"nul", b"[1,]", b"NaN", b'"\xff"', b'"\\ud800"', b"[" * 100_000])
@@ -63,6 +91,12 @@ def test_what_is_no_json_is_refused_with_its_path(data):
     with pytest.raises(WireError) as raised:
         decode(data, "messages[3].content")
     assert raised.value.path == "messages[3].content"
+
+
+@given(json_values)
+def test_equal_objects_give_equal_bytes_when_ordered(value):
+    turned = json.loads(json.dumps(value), object_pairs_hook=lambda pairs: dict(reversed(pairs)))
+    assert encode(value, ordered=True) == encode(turned, ordered=True)
 
 
 def nested(levels: int) -> list:
@@ -74,8 +108,26 @@ def nested(levels: int) -> list:
 
 @pytest.mark.parametrize(
     "value",
-    [object(), {(1,): 2}, nested(100_000), ["\ud800", object()], ["\ud800", {(1,): 2}], ["\ud800", nested(100_000)]],
-    ids=["object", "key", "deep", "surrogate+object", "surrogate+key", "surrogate+deep"],
+    [
+        object(),
+        {(1,): 2},
+        nested(100_000),
+        ["\ud800", object()],
+        ["\ud800", {(1,): 2}],
+        ["\ud800", nested(100_000)],
+        ["\ud800", float("nan")],
+        ["\ud800", float("-inf")],
+    ],
+    ids=[
+        "object",
+        "key",
+        "deep",
+        "surrogate+object",
+        "surrogate+key",
+        "surrogate+deep",
+        "surrogate+nan",
+        "surrogate+inf",
+    ],
 )
 def test_what_json_cannot_hold_is_refused_with_its_path(value):
     with pytest.raises(WireError) as raised:

@@ -9,7 +9,9 @@ import json
 import sysconfig
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any, Literal
@@ -32,29 +34,37 @@ FORMS: tuple[Form, Form] = ("dict", "bytes")
 
 
 def measure(rounds: int = 9) -> Report:
-    """Measure turns below the budget, above it, and those that prune, beside langchain_core on the same messages."""
+    """Measure turns below the budget, above it, and those that prune, beside the peers that are installed.
+
+    Args:
+        rounds: Of each figure.
+
+    Source: PERFORMANCE section 1.
+    """
     report = Report()
-    with tempfile.TemporaryDirectory() as home:
+    with tempfile.TemporaryDirectory() as home, ExitStack() as sessions:
         measures: dict[str, Callable[[], float]] = {}
         for form in FORMS:
-            measures[f"prepare, {form}, below the budget"] = _turns(home, form, None)
-            measures[f"prepare, {form}, earlier decisions re-applied"] = _turns(home, form, 0.5)
+            for name, share in (("below the budget", None), ("earlier decisions re-applied", 0.5)):
+                client = _history(form)
+                session = sessions.enter_context(
+                    _open(home, NEVER if share is None else int(share * _tokens(home, client)))
+                )
+                measures[f"prepare, {form}, {name}"] = _turns(session, client, share)
         ours = list(measures)
         for form in FORMS:
             measures[f"prepare, {form}, the turn that prunes"] = _pruning_turn(home, form)
             measures[f"prepare, {form}, first sight of the whole history"] = _first_turn(home, form)
-        peer = _trim_messages()
-        if isinstance(peer, str):
-            report.skipped.append(peer)
-        else:
-            measures[PEER] = peer
+        peers, report.skipped = _peers()
+        measures |= peers
         found = {figure.name: figure for figure in interleaved(rounds, measures, "ms")}
     report.figures += found.values()
     report.claims += [
         Claim(f"{name}, only the last turn new", found[name].median, "ms", limit=LIMIT_MS) for name in ours
     ]
-    if PEER in found:
-        report.claims += [ratio_claim(f"{PEER} against {name}", found[PEER], found[name]) for name in ours]
+    report.claims += [
+        ratio_claim(f"{peer} against {name}", found[peer], found[name]) for peer in peers for name in ours
+    ]
     return report
 
 
@@ -148,10 +158,8 @@ def _tokens(home: str, client: _Client) -> int:
         return session.prepare(client.body()).tokens_before
 
 
-def _turns(home: str, form: Form, share: float | None) -> Callable[[], float]:
+def _turns(session: Session, client: _Client, share: float | None) -> Callable[[], float]:
     """One turn after the other of one session; with a `share` of its tokens as the budget most of it has left before."""
-    client = _history(form)
-    session = _open(home, NEVER if share is None else int(share * _tokens(home, client)))
     first = session.prepare(client.body())
     if bool(first.actions) is (share is None):
         raise AssertionError(f"{len(first.actions)} actions on the first turn with a share of {share}")
@@ -207,28 +215,54 @@ def _timed(session: Session, body: Any) -> tuple[float, Prepared]:
     return cost, answers[0]
 
 
-# ----------------------------------------------------------------------------------------------------------------- the peer
+# ---------------------------------------------------------------------------------------------------------------- the peers
 
-PEER = "langchain_core trim_messages, approximate, half of the tokens"
+TRIM = "langchain_core trim_messages, approximate, half of the tokens"
+CLEAR = "langchain ClearToolUsesEdit, approximate, above half of the tokens, 5 results kept"
 
 
-def _trim_messages() -> Callable[[], float] | str:
-    """The same messages, already in the peer's own form, cut to half of their tokens; or why it cannot be measured."""
+def _peers() -> tuple[dict[str, Callable[[], float]], list[str]]:
+    """Return what measures each peer that is installed, on the same messages in its own form; and why not the others."""
     try:
-        peer = importlib.import_module("langchain_core.messages")
+        core = importlib.import_module("langchain_core.messages")
         utils = importlib.import_module("langchain_core.messages.utils")
     except ImportError as error:
-        return f"langchain_core is not installed ({error}): pip install langchain-core to measure it as well"
-    messages = [m for message in _history("dict").messages for m in _converted(peer, message)]
+        return {}, [f"langchain_core is not installed ({error}): pip install langchain-core langchain to measure both"]
+    messages = [m for message in _history("dict").messages for m in _converted(core, message)]
     half = utils.count_tokens_approximately(messages) // 2
+    acts = {TRIM: _trim(core, messages, half)}
+    skipped = []
+    try:
+        editing = importlib.import_module("langchain.agents.middleware.context_editing")
+    except ImportError as error:
+        skipped.append(f"langchain is not installed ({error}): pip install langchain to measure it as well")
+    else:
+        acts[CLEAR] = _clear(editing, messages, half, utils.count_tokens_approximately)
+    for act in acts.values():
+        act()
+    return {name: partial(cpu_ms, act) for name, act in acts.items()}, skipped
 
+
+def _trim(core: Any, messages: list[Any], half: int) -> Callable[[], None]:
     def act() -> None:
-        kept = peer.trim_messages(messages, max_tokens=half, token_counter="approximate")
+        kept = core.trim_messages(messages, max_tokens=half, token_counter="approximate")
         if not 0 < len(kept) < len(messages):
             raise AssertionError(f"the peer kept {len(kept)} of {len(messages)} messages")
 
-    act()
-    return lambda: cpu_ms(act)
+    return act
+
+
+def _clear(editing: Any, messages: list[Any], half: int, count_tokens: Any) -> Callable[[], None]:
+    """The edit alone: the middleware around it copies all messages deeply as well, at each call of the model."""
+    edit = editing.ClearToolUsesEdit(trigger=half, keep=5)
+
+    def act() -> None:
+        edited = list(messages)  # it puts new messages into the list, and changes none
+        edit.apply(edited, count_tokens=count_tokens)
+        if all(one is other for one, other in zip(messages, edited, strict=True)):
+            raise AssertionError("the peer cleared nothing")
+
+    return act
 
 
 def _converted(peer: Any, message: Mapping[str, Any]) -> Iterator[Any]:

@@ -19,6 +19,7 @@ _ROOMS = {
     "replay": ("undrift.cli.replay", "Run recorded agent sessions through the engine; say what left and why."),
     "recall": ("undrift.cli.recall", "Print the original of what left a window, as it was stored."),
     "why": ("undrift.cli.why", "Explain why an entry left the window, by its reference or id."),
+    "manage": ("undrift.cli.manage", "Make one request fit: JSON on stdin, the request to send on stdout."),
     "doctor": ("undrift.cli.doctor", "Say what is wrong with the store, the hooks or the settings, and what to do."),
     "backup": ("undrift.cli.backup", "Copy the store into one file, while it is in use."),
     "restore-backup": ("undrift.cli.backup", "Put a backup in the place of the store; keeps what was there."),

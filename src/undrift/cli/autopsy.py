@@ -9,21 +9,20 @@ from pathlib import Path
 import click
 
 from undrift.cli.autopsy_json import as_json as shown_as_json
-from undrift.cli.own import own_recordings
-from undrift.cli.show import count, echo_json, safe
+from undrift.cli.own import FORMATS_READ, own_recordings, session_options
+from undrift.cli.show import at_terminal, count, echo_json, safe
 from undrift.errors import TranscriptError
 from undrift.models import Model, read_models
 from undrift.postmortem import Postmortem, SubAgentSession, counted_once, examine, names_a_compaction, totals
 from undrift.settings import Settings
-from undrift.transcripts import FORMATS
 
 __all__ = ["autopsy_command"]
 
 _Show = Callable[[int, Path], None]
 
 
-@click.command("autopsy")
-@click.argument("files", nargs=-1, metavar="[FILE]...", type=click.Path(path_type=Path))
+@click.command("autopsy", epilog=FORMATS_READ)
+@session_options(20, "of your own sessions with a compaction")
 @click.option(
     "--budget",
     type=click.IntRange(min=1),
@@ -32,22 +31,8 @@ _Show = Callable[[int, Path], None]
     metavar="N",
     help="Tokens of what undrift restore would have given back at each compaction.",
 )
-@click.option("--format", "format_", type=click.Choice(tuple(FORMATS)), help="Of FILE, where it cannot be detected.")
 @click.option("--html", "out", metavar="OUT", type=click.Path(path_type=Path), help="Write a page with timelines.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
-@click.option(
-    "--limit",
-    type=click.IntRange(min=1),
-    default=20,
-    show_default=True,
-    metavar="K",
-    help="Without FILE: how many of your own sessions with a compaction, the newest first.",
-)
-@click.option("--claude-home", envvar="CLAUDE_CONFIG_DIR", type=click.Path(path_type=Path), hidden=True)
-@click.option("--codex-home", envvar="CODEX_HOME", type=click.Path(path_type=Path), hidden=True)
-@click.option("--gemini-home", envvar="GEMINI_CLI_HOME", type=click.Path(path_type=Path), hidden=True)
-@click.option("--copilot-home", envvar="COPILOT_HOME", type=click.Path(path_type=Path), hidden=True)
-@click.option("--pi-home", envvar="PI_CODING_AGENT_DIR", type=click.Path(path_type=Path), hidden=True)
 def autopsy_command(
     files: tuple[Path, ...],
     budget: int,
@@ -61,7 +46,7 @@ def autopsy_command(
 
     For each compaction: what the agent used afterwards of what it had known, what the client's own summary held of it,
     what undrift restore would have held, what the agent fetched again and how soon, and which of your rules nothing
-    mentioned again. FILE is a recorded session (see --format): one gives its whole story, several a table. Without FILE
+    mentioned again. FILE is a recorded session: one gives its whole story, several a table. Without FILE
     your own newest sessions with a compaction are taken. They are only read.
     """
     if out is not None:
@@ -143,7 +128,7 @@ class _Batch:
 @contextmanager
 def _progress(quiet: bool, total: int) -> Iterator[_Show]:
     """Give what a batch reports to: a line on stderr where that is a terminal, else nothing."""
-    if quiet or not sys.stderr.isatty():
+    if quiet or not at_terminal(sys.stderr):
         yield lambda _number, _path: None
         return
     from rich.console import Console

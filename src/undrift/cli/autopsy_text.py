@@ -3,21 +3,19 @@
 Law: nothing of a recording reaches the terminal unescaped; every sentence can be checked against ``--json``.
 """
 
-import sys
 from collections.abc import Sequence
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
+from undrift.cli.draw import Column, draw, say
+from undrift.cli.draw import console as make_console
 from undrift.cli.show import count, first_line, safe
 from undrift.core.autopsy import Bill, Compaction, Fetch, Held
 from undrift.postmortem import Postmortem, Totals
 
 __all__ = ["show_one", "show_several"]
 
-_PIPE_WIDTH = 120
 _MOST_FETCHES = 8
 _MOST_RULES = 8
 _TRIGGERS = {"auto": "automatic", "manual": "manual"}
@@ -29,41 +27,41 @@ _KEY = (
 
 def show_one(one: Postmortem) -> None:
     """Tell the story of one session."""
-    console = _console()
+    console = make_console()
     console.print(Text(safe(one.path), style="bold"), soft_wrap=True)
     found = one.autopsy
     about = [one.format, safe(one.model or "model unknown"), count(found.calls, "call"), _span(found.duration_ms)]
-    _say(console, " · ".join([*about, count(len(found.compactions), "compaction")]))
+    say(console, " · ".join([*about, count(len(found.compactions), "compaction")]))
     for compaction in found.compactions:
         _compaction(console, one, compaction)
     if not found.compactions:
-        _say(console, "\nNo compaction: nothing was thrown away.")
+        say(console, "\nNo compaction: nothing was thrown away.")
     console.print()
     for sentence in _bill(one, found.bill):
-        _say(console, sentence)
+        say(console, sentence)
     if found.compactions:
-        _say(console, "\nWhat undrift would give back now:  undrift restore FILE")
+        say(console, "\nWhat undrift would give back now:  undrift restore FILE")
     if one.unfinished:
-        _say(console, "note: the last line of the file is cut; the session may still be running")
+        say(console, "note: the last line of the file is cut; the session may still be running")
 
 
 def show_several(found: Sequence[Postmortem], sums: Totals) -> None:
     """Show a table, one row a compaction, and what all of them come to."""
-    console = _console()
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in ("", "calls", "window", "used", "summary", "+ undrift", "read again", "first after"):
-        table.add_column(name, justify="right", no_wrap=name != "first after")
-    for number, one in enumerate(found, 1):
-        for compaction in one.autopsy.compactions:
-            table.add_row(f"{number}{'*' if compaction.repeated else ''}", *_cells(compaction))
+    console = make_console()
+    names = ("", "calls", "window", "used", "summary", "+ undrift", "read again", "first after")
+    rows = [
+        (f"{number}{'*' if compaction.repeated else ''}", *_cells(compaction))
+        for number, one in enumerate(found, 1)
+        for compaction in one.autopsy.compactions
+    ]
     if sums.compactions:
-        console.print(table)
+        draw(console, [Column(name) for name in names], rows)
     for number, one in enumerate(found, 1):  # not in the table: a path is to be copied, not to be folded
         console.print(f"{number:>3}  {safe(one.path)}", soft_wrap=True)
     console.print()
     for sentence in _summary(found, sums):
-        _say(console, sentence)
-    _say(console, "The whole story of one: undrift autopsy FILE. A page with timelines: --html OUT")
+        say(console, sentence)
+    say(console, "The whole story of one: undrift autopsy FILE. A page with timelines: --html OUT")
 
 
 def _cells(one: Compaction) -> list[str]:
@@ -99,7 +97,7 @@ def _summary(found: Sequence[Postmortem], sums: Totals) -> list[str]:
         f"{sums.usual_tokens:,} in {count(sums.usual_calls, 'call')} before them."
     )
     if sums.rules:
-        lines.append(f"{sums.lost_rules:,} of {count(sums.rules, 'rule')} of yours were never mentioned again.")
+        lines.append(f"Never mentioned again: {sums.lost_rules:,} of {count(sums.rules, 'rule')} of yours.")
     encrypted = sum(c.encrypted and not c.repeated for one in found for c in one.autopsy.compactions)
     if encrypted:
         lines.append(f"{count(encrypted, 'summary is', 'summaries are')} encrypted: what they hold cannot be told.")
@@ -114,83 +112,94 @@ def _compaction(console: Console, one: Postmortem, compaction: Compaction) -> No
     estimated = "" if compaction.recorded else " (estimated)"
     head = [f"Compaction {compaction.number}", how, f"after call {compaction.calls_before:,}", window + estimated]
     console.print()
-    console.print(Text(" · ".join(part for part in head if part), style="bold"), soft_wrap=True)
+    say(console, " · ".join(part for part in head if part), "bold")
     if compaction.repeated:
-        _say(console, "The same compaction stands in a file above.")
+        say(console, "The same compaction stands in a file above.")
     if compaction.identifiers or compaction.lines:
-        _say(
+        say(
             console,
             f"In the next {count(compaction.window_calls, 'call')} the agent used "
             f"{_pair((compaction.identifiers, compaction.lines))} that it had learned before.",
         )
-        console.print(_held_table(one, compaction))
+        _held(console, one, compaction)
     elif compaction.window_calls:
-        _say(
+        say(
             console,
             f"In the next {count(compaction.window_calls, 'call')} the agent used nothing rare of what it knew.",
         )
     else:
-        _say(console, "No call followed: it is too early to say what was lost.")
+        say(console, "No call followed: it is too early to say what was lost.")
     _fetches(console, compaction)
     _rules(console, compaction)
 
 
-def _held_table(one: Postmortem, compaction: Compaction) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in ("of these", "identifiers", "lines of code", "tokens"):
-        table.add_column(name, justify="left" if name == "of these" else "right", no_wrap=True)
+def _held(console: Console, one: Postmortem, compaction: Compaction) -> None:
+    columns = (Column("of these", words=True), Column("identifiers"), Column("lines of code"), Column("tokens"))
     client = "kept in the clear (the summary is encrypted)" if compaction.encrypted else "in the client's own summary"
-    rows: list[tuple[str, Held | None]] = [
+    helds: list[tuple[str, Held | None]] = [
         (client, compaction.native),
         (f"in undrift restore --budget {one.budget_tokens}", compaction.ours),
         ("in both side by side", compaction.together),
         ("fetched again by the agent", compaction.fetched),
     ]
-    for name, held in rows:
-        if held is not None:
-            identifiers = _part(held.identifiers, compaction.identifiers)
-            table.add_row(name, identifiers, _part(held.lines, compaction.lines), f"{held.tokens:,}")
-    return table
+    rows = [
+        (
+            name,
+            _part(held.identifiers, compaction.identifiers),
+            _part(held.lines, compaction.lines),
+            f"{held.tokens:,}",
+        )
+        for name, held in helds
+        if held is not None
+    ]
+    draw(console, columns, rows)
 
 
 def _fetches(console: Console, compaction: Compaction) -> None:
     fetches = compaction.fetches_in_window
     if not fetches:
         if compaction.window_calls:
-            _say(console, "Nothing of size was read again.")
+            say(console, "Nothing of size was read again.")
         return
     usual = f"{compaction.usual_tokens:,} in the {count(compaction.usual_calls, 'call')} before"
-    _say(
+    say(
         console,
         f"Read again: {compaction.fetched.tokens:,} tokens in {count(len(fetches), 'result')} ({usual}), "
         f"the first {_soon(fetches[0])} after:",
     )
-    table = Table(box=None, pad_edge=False, show_header=False, expand=True)
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(no_wrap=True)
-    table.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(justify="right", no_wrap=True)
+    columns = (
+        Column("call"),
+        Column("tool", words=True),
+        Column("what", words=True, short=True),
+        Column("tokens"),
+        Column("read before"),
+    )
     largest = sorted(fetches, key=lambda fetch: -fetch.known_tokens)[:_MOST_FETCHES]
-    for fetch in (fetch for fetch in fetches if fetch in largest):
-        when = f"last read {count(fetch.read_calls_before, 'call')} before it"
-        table.add_row(
-            f"  call +{fetch.call}", safe(fetch.tool), Text(_tail(fetch.what)), f"{fetch.known_tokens:,} tokens", when
+    rows = [
+        (
+            f"  call +{fetch.call}",
+            safe(fetch.tool),
+            _tail(fetch.what),
+            count(fetch.known_tokens, "token"),
+            f"last read {count(fetch.read_calls_before, 'call')} before it",
         )
-    console.print(table)
+        for fetch in fetches
+        if fetch in largest
+    ]
+    draw(console, columns, rows, head=False)
     if len(fetches) > len(largest):
-        _say(console, f"  and {len(fetches) - len(largest):,} more (all of them: --json)")
+        say(console, f"  and {len(fetches) - len(largest):,} more (all of them: --json)")
 
 
 def _rules(console: Console, compaction: Compaction) -> None:
     lost = compaction.lost_rules
     if not lost:
         return
-    _say(console, f"{len(lost):,} of {count(compaction.rules, 'rule')} of yours, never mentioned again:")
+    say(console, f"{len(lost):,} of {count(compaction.rules, 'rule')} of yours, never mentioned again:")
     for rule in lost[:_MOST_RULES]:
-        _say(console, f"  “{safe(rule.text)}”")
+        say(console, f"  “{safe(rule.text)}”")
     if len(lost) > _MOST_RULES:
-        _say(console, f"  and {len(lost) - _MOST_RULES:,} more (all of them: --json)")
+        say(console, f"  and {len(lost) - _MOST_RULES:,} more (all of them: --json)")
 
 
 def _bill(one: Postmortem, bill: Bill) -> list[str]:
@@ -216,16 +225,6 @@ def _bill(one: Postmortem, bill: Bill) -> list[str]:
     else:
         lines.append("Tool definitions: not recorded.")
     return lines
-
-
-def _console() -> Console:
-    width = None if sys.stdout.isatty() else _PIPE_WIDTH
-    return Console(file=sys.stdout, width=width, highlight=False, markup=False, emoji=False)
-
-
-def _say(console: Console, sentence: str) -> None:
-    """Print a sentence; broken between words on a terminal, one line each elsewhere."""
-    console.print(sentence, soft_wrap=not console.is_terminal)
 
 
 def _soon(fetch: Fetch) -> str:

@@ -53,6 +53,8 @@ class Group(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; what the engine or the system refuses ends in one line."""
+        if sys.stdout is None:  # before anything is done of which nobody would learn
+            raise _Failed("stdout is closed; open it, as with >/dev/null")
         log = logging.getLogger("undrift")
         if not log.handlers:
             log.addHandler(logging.NullHandler())  # what the engine logs stands in the reports as well

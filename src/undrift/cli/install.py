@@ -9,27 +9,43 @@ from typing import Any
 
 import click
 
-from undrift.cli.show import echo_json, safe
+from undrift.cli.show import at_terminal, echo_json, safe
 from undrift.clients import CLIENTS, HookedClient, place
 from undrift.clients.base import Scope, command
 from undrift.clients.place import Memory
 from undrift.errors import InputError
 
-__all__ = ["install_command", "uninstall_command"]
+__all__ = ["install_command", "settings_options", "uninstall_command"]
 
-_NAMES = click.Choice(tuple(CLIENTS))
 _FOLDER = click.Path(path_type=Path)
 
 
+def settings_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command what both take: whose settings, and where the record is."""
+    for option in reversed(
+        (
+            click.argument("client", type=click.Choice(tuple(CLIENTS))),
+            click.option("--yes", is_flag=True, help="Do not ask."),
+            click.option(
+                "--home",
+                envvar="UNDRIFT_HOME",
+                type=_FOLDER,
+                metavar="DIR",
+                help="Of the record (default: ~/.undrift).",
+            ),
+            click.option("--user", is_flag=True, help="Your own settings (the default)."),
+            click.option("--project", is_flag=True, help="The settings of the current folder."),
+            click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout."),
+            click.option("--claude-home", envvar="CLAUDE_CONFIG_DIR", type=_FOLDER, hidden=True),
+            click.option("--codex-home", envvar="CODEX_HOME", type=_FOLDER, hidden=True),
+        )
+    ):
+        command = option(command)
+    return command
+
+
 @click.command("install")
-@click.argument("client", type=_NAMES)
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@click.option("--home", envvar="UNDRIFT_HOME", type=_FOLDER, metavar="DIR", help="Of the record (default: ~/.undrift).")
-@click.option("--user", "whose", flag_value="user", default="user", help="Your own settings (the default).")
-@click.option("--project", "whose", flag_value="project", help="The settings of the current folder.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
-@click.option("--claude-home", envvar="CLAUDE_CONFIG_DIR", type=_FOLDER, hidden=True)
-@click.option("--codex-home", envvar="CODEX_HOME", type=_FOLDER, hidden=True)
+@settings_options
 def install_command(client: str, **given: Any) -> None:
     """Put undrift's hooks into a client's settings.
 
@@ -60,14 +76,7 @@ def install_command(client: str, **given: Any) -> None:
 
 
 @click.command("uninstall")
-@click.argument("client", type=_NAMES)
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@click.option("--home", envvar="UNDRIFT_HOME", type=_FOLDER, metavar="DIR", help="Of the record (default: ~/.undrift).")
-@click.option("--user", "whose", flag_value="user", default="user", help="Your own settings (the default).")
-@click.option("--project", "whose", flag_value="project", help="The settings of the current folder.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
-@click.option("--claude-home", envvar="CLAUDE_CONFIG_DIR", type=_FOLDER, hidden=True)
-@click.option("--codex-home", envvar="CODEX_HOME", type=_FOLDER, hidden=True)
+@settings_options
 def uninstall_command(client: str, **given: Any) -> None:
     """Take undrift's hooks out of a client's settings.
 
@@ -111,19 +120,24 @@ class _Change:
         *,
         yes: bool,
         home: Path | None,
-        whose: str,
+        user: bool,
+        project: bool,
         as_json: bool,
         claude_home: Path | None,
         codex_home: Path | None,
     ) -> "_Change":
+        if user and project:
+            raise click.UsageError(
+                "--user and --project name two settings; give one of them", click.get_current_context()
+            )
         own = {"claude": claude_home, "codex": codex_home}.get(client.name)
         try:
-            user = Path.home()
+            home_folder = Path.home()
         except RuntimeError as error:
             raise InputError("your home folder is not known; set HOME") from error
-        client_home = (own or user / client.folder).absolute()
-        path = client.settings(Scope(client_home, Path.cwd() if whose == "project" else None))
-        where = (home or user / ".undrift").absolute()
+        client_home = (own or home_folder / client.folder).absolute()
+        path = client.settings(Scope(client_home, Path.cwd() if project else None))
+        where = (home or home_folder / ".undrift").absolute()
         return cls(client, path, place.read(path), where, client_home, yes, as_json)
 
     def read(self, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -139,7 +153,7 @@ class _Change:
             click.echo("".join(self.diff(after)), nl=False)
         if self.yes:
             return True
-        if self.as_json or not sys.stdin.isatty():
+        if self.as_json or not at_terminal(sys.stdin):
             raise InputError(f"{self.path}: not changed; say --yes to change it")
         if click.confirm(question, default=True):
             return True

@@ -1,14 +1,70 @@
-"""The user's own recorded sessions, wherever the clients keep them.
+"""The sessions that a command is to read: the files named, or the user's own, wherever the clients keep them.
 
 Law: the clients' usual folders are named here and nowhere else in the command line.
 """
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+
+import click
 
 from undrift.errors import TranscriptError
 from undrift.recordings import Homes, own_sessions
+from undrift.transcripts import FORMATS
 
-__all__ = ["own_recordings"]
+__all__ = ["FORMATS_READ", "own_recordings", "session_options"]
+
+_Command = Callable[..., Any]
+_HOMES = {
+    "claude": "CLAUDE_CONFIG_DIR",
+    "codex": "CODEX_HOME",
+    "gemini": "GEMINI_CLI_HOME",
+    "copilot": "COPILOT_HOME",
+    "pi": "PI_CODING_AGENT_DIR",
+}
+"""Client -> the variable with which the client itself is told its folder."""
+
+FORMATS_READ = f"Recorded sessions of these formats are read: {', '.join(FORMATS)}."
+"""Ends the help of each command that reads a session."""
+
+
+def session_options(limit: int, limited: str) -> Callable[[_Command], _Command]:
+    """Give a command what it needs to find sessions: FILE, --format, --limit and the clients' folders.
+
+    Args:
+        limit: The default of --limit.
+        limited: What it limits.
+    """
+    options = [
+        click.argument("files", nargs=-1, metavar="[FILE]...", type=click.Path(path_type=Path)),
+        click.option(
+            "--format",
+            "format_",
+            type=click.Choice(tuple(FORMATS)),
+            metavar="NAME",
+            help="Of FILE, where it cannot be detected.",
+        ),
+        click.option(
+            "--limit",
+            type=click.IntRange(min=1),
+            default=limit,
+            show_default=True,
+            metavar="K",
+            help=f"Without FILE: how many {limited}, the newest first.",
+        ),
+        *(
+            click.option(f"--{client}-home", envvar=variable, type=click.Path(path_type=Path), hidden=True)
+            for client, variable in _HOMES.items()
+        ),
+    ]
+
+    def given(command: _Command) -> _Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return given
 
 
 def own_recordings(

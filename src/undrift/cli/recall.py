@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from undrift.cli import lookup
-from undrift.cli.show import count, echo_json, first_line, safe
+from undrift.cli.show import at_terminal, count, echo_json, first_line, safe
 from undrift.types import Original
 
 __all__ = ["recall_command"]
@@ -51,7 +51,7 @@ def recall_command(ref: str | None, words: str | None, home: str | None, as_json
 
 
 def _print(text: str) -> None:
-    if not sys.stdout.isatty():
+    if not at_terminal(sys.stdout):
         click.echo(text.encode("utf-8", "surrogatepass"), nl=False)
         return
     shown = safe(text, keep="\n\t")

@@ -10,38 +10,25 @@ from typing import Any
 import click
 
 from undrift.cli.machine import as_json as shown_as_json
-from undrift.cli.own import own_recordings
-from undrift.cli.show import echo_json, safe
+from undrift.cli.own import FORMATS_READ, own_recordings, session_options
+from undrift.cli.show import at_terminal, echo_json, first_line, safe
 from undrift.errors import TranscriptError
 from undrift.recordings import open_recording
 from undrift.replay import ReplayReport, replay
 from undrift.settings import Settings
-from undrift.transcripts import FORMATS
 
 __all__ = ["replay_command"]
 
+_BAR_COLUMNS = 36
+"""Beside the name: the shortest bar that says something, and the turns done of all, which are not to be cut."""
 _Progress = Callable[[int, int], None]
 
 
-@click.command("replay")
-@click.argument("files", nargs=-1, metavar="[FILE]...", type=click.Path(path_type=Path))
+@click.command("replay", epilog=FORMATS_READ)
+@session_options(5, "of your own sessions")
 @click.option("--budget", type=click.IntRange(min=1), metavar="N", help="Most tokens of one prompt.")
-@click.option("--format", "format_", type=click.Choice(tuple(FORMATS)), help="Of FILE, where it cannot be detected.")
 @click.option("--home", metavar="DIR", help="Where what left is kept (default: the setting home).")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
-@click.option(
-    "--limit",
-    type=click.IntRange(min=1),
-    default=5,
-    show_default=True,
-    metavar="K",
-    help="Without FILE: how many of your own sessions, the newest first.",
-)
-@click.option("--claude-home", envvar="CLAUDE_CONFIG_DIR", type=click.Path(path_type=Path), hidden=True)
-@click.option("--codex-home", envvar="CODEX_HOME", type=click.Path(path_type=Path), hidden=True)
-@click.option("--gemini-home", envvar="GEMINI_CLI_HOME", type=click.Path(path_type=Path), hidden=True)
-@click.option("--copilot-home", envvar="COPILOT_HOME", type=click.Path(path_type=Path), hidden=True)
-@click.option("--pi-home", envvar="PI_CODING_AGENT_DIR", type=click.Path(path_type=Path), hidden=True)
 def replay_command(
     files: tuple[Path, ...],
     budget: int | None,
@@ -53,7 +40,7 @@ def replay_command(
 ) -> None:
     """Run recorded agent sessions through the engine, and show what left and why.
 
-    FILE is a session that a client has recorded (see --format): one gives its whole story, several a table. Without FILE
+    FILE is a session that a client has recorded: one gives its whole story, several a table. Without FILE
     your own newest sessions are taken. They are only read; what left is kept under --home, for undrift recall.
     """
     given: dict[str, Any] = {"budget_tokens": budget, "home": home}
@@ -115,19 +102,20 @@ class _Batch:
 @contextmanager
 def _progress(quiet: bool) -> Iterator[Callable[[str], _Progress | None]]:
     """Give a function from a title to what `replay` reports to: a bar on stderr where that is a terminal, else None."""
-    if quiet or not sys.stderr.isatty():
+    if quiet or not at_terminal(sys.stderr):
         yield lambda _: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     columns: list[Any] = [TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn()]
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True) as bar:
 
         def show(title: str) -> _Progress:
             for task in bar.task_ids:
                 bar.remove_task(task)
-            task = bar.add_task(title, total=None)
+            task = bar.add_task(first_line(title, max(12, console.width - _BAR_COLUMNS)), total=None)
             return lambda done, total: bar.update(task, completed=done, total=total)
 
         yield show

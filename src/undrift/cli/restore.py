@@ -8,13 +8,14 @@ from typing import Any
 
 import click
 
-from undrift.cli.show import count, echo_json, safe
+from undrift.cli.own import FORMATS_READ
+from undrift.cli.show import at_terminal, count, echo_json, safe
 from undrift.restoring import DEFAULT_BUDGET_TOKENS, Restored, restore
 
 __all__ = ["restore_command"]
 
 
-@click.command("restore")
+@click.command("restore", epilog=FORMATS_READ)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(
     "--budget",
@@ -28,9 +29,9 @@ __all__ = ["restore_command"]
 def restore_command(file: Path, budget: int, as_json: bool) -> None:
     """Print what to give an agent back after its context was compacted.
 
-    FILE is a session that Claude Code or Codex has recorded, up to now. The text holds your rules and last requests,
-    the open task, the regions of files in work, the newest errors and the names that the work still uses: every line
-    stood in the session. stderr says how large it is and what it holds.
+    FILE is a session that a client has recorded, up to now. The text holds your rules and last requests, the open task,
+    the regions of files in work, the newest errors and the names that the work still uses: every line stood in the
+    session. stderr says how large it is and what it holds.
     """
     restored = restore(file, budget_tokens=budget)
     if as_json:
@@ -42,7 +43,7 @@ def restore_command(file: Path, budget: int, as_json: bool) -> None:
 
 def _print(text: str) -> None:
     """Print the text: to a program byte for byte, to a terminal without what could steer it."""
-    if sys.stdout.isatty():
+    if at_terminal(sys.stdout):
         text = safe(text, keep="\n\t")
     end = "" if not text or text.endswith("\n") else "\n"
     click.echo((text + end).encode("utf-8", "replace"), nl=False)

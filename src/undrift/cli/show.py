@@ -6,11 +6,16 @@ line. Nothing of it reaches a terminal as such.
 
 import json
 import shlex
-from typing import Any
+from typing import IO, Any
 
 import click
 
-__all__ = ["count", "echo_json", "first_line", "recall_words", "safe"]
+__all__ = ["at_terminal", "count", "echo_json", "first_line", "recall_words", "safe"]
+
+
+def at_terminal(stream: IO[str] | None) -> bool:
+    """Say whether a stream is a terminal; one that was closed before the program began is None."""
+    return stream is not None and stream.isatty()
 
 
 def safe(text: str, keep: str = "") -> str:

@@ -4,21 +4,19 @@ Law: nothing of a recording reaches the terminal unescaped; every sentence can b
 """
 
 import shlex
-import sys
 from collections.abc import Sequence
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
+from undrift.cli.draw import Column, draw, say
+from undrift.cli.draw import console as make_console
 from undrift.cli.show import count, first_line, recall_words, safe
 from undrift.core.survival import SurvivalCount
 from undrift.replay import Left, ReplayReport
 
 __all__ = ["show_one", "show_several"]
 
-_PIPE_WIDTH = 120
 _MOST_ROWS = 12
 _EVEN = 0.005
 """Within half a per cent nobody would say that one costs more than the other."""
@@ -28,18 +26,18 @@ _TELLING = ("malformed line", "cut last line", "nested too deeply", "line is not
 
 def show_one(report: ReplayReport, home: str | None) -> None:
     """Tell the story of one session; `home` is what the user gave, to be given again."""
-    console = _console()
+    console = make_console()
     console.print(Text(safe(report.path), style="bold"), soft_wrap=True)
     model = safe(report.cost.model or "model unknown")
-    _say(console, f"{report.format} · {model} · {count(report.turns, 'turn')}\n")
+    say(console, f"{report.format} · {model} · {count(report.turns, 'turn')}\n")
     if report.prunes:
         _what_left(console, report)
         console.print()
-        console.print(_figures(report))
+        _figures(console, report)
     elif report.turns:
-        _say(console, _nothing_left(report))
+        say(console, _nothing_left(report))
     for sentence in _sentences(report) if report.turns else ():
-        _say(console, sentence)
+        say(console, sentence)
     if report.left:
         ref, where = report.left[0].ref, "" if home is None else f" --home {shlex.quote(safe(home))}"
         console.print(f"\nGet something back:  {recall_words('recall', ref, home)}", soft_wrap=True)
@@ -50,12 +48,10 @@ def show_one(report: ReplayReport, home: str | None) -> None:
 
 def show_several(reports: Sequence[ReplayReport], *, older: int = 0) -> None:
     """Show a table, one row a session, the sessions in the order given."""
-    console = _console()
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in ("", "turns", "largest prompt", "budget", "prunes", "tokens", "cost", "still there"):
-        table.add_column(name, justify="right", no_wrap=name != "still there")
-    for number, report in enumerate(reports, 1):
-        table.add_row(
+    console = make_console()
+    names = ("", "turns", "largest prompt", "budget", "prunes", "tokens", "cost", "still there")
+    rows = [
+        (
             f"{number}",
             f"{report.turns:,}",
             f"{report.peak_before:,} → {report.peak_after:,}" if report.prunes else f"{report.peak_before:,}",
@@ -65,62 +61,54 @@ def show_several(reports: Sequence[ReplayReport], *, older: int = 0) -> None:
             _change(report.cost.after, report.cost.before) if report.prunes else "",
             f"{report.survival.share:.1%} of {report.survival.needs:,}" if report.survival.needs else "",
         )
-    console.print(table)
+        for number, report in enumerate(reports, 1)
+    ]
+    draw(console, [Column(name) for name in names], rows)
     for number, report in enumerate(reports, 1):  # not in the table: a path is to be copied, not to be folded
         console.print(f"{number:>3}  {safe(report.path)}", soft_wrap=True)
     console.print()
     if not any(report.prunes for report in reports):
-        _say(console, _nothing_left(max(reports, key=lambda report: report.peak_before)))
+        say(console, _nothing_left(max(reports, key=lambda report: report.peak_before)))
     if any(report.prunes and report.cost.change >= _EVEN for report in reports):
-        _say(console, "Where the cost has gone up, pruning did not pay; that file's own story says why.")
+        say(console, "Where the cost has gone up, pruning did not pay; that file's own story says why.")
     if over := sum(report.over_budget_turns for report in reports):
-        _say(console, f"{count(over, 'prompt')} over budget, as what must stay exceeds it.")
-    _say(console, "The whole story of one, with all notes: undrift replay FILE")
+        say(console, f"{count(over, 'prompt')} over budget, as what must stay exceeds it.")
+    say(console, "The whole story of one, with all notes: undrift replay FILE")
     if older:
         sessions = count(older, "older session of yours is", "older sessions of yours are")
-        _say(console, f"{sessions} not shown: --limit K takes more.")
-
-
-def _console() -> Console:
-    width = None if sys.stdout.isatty() else _PIPE_WIDTH
-    return Console(file=sys.stdout, width=width, highlight=False, markup=False, emoji=False)
-
-
-def _say(console: Console, sentence: str) -> None:
-    """Print a sentence; broken between words on a terminal, one line each elsewhere."""
-    console.print(sentence, soft_wrap=not console.is_terminal)
+        say(console, f"{sessions} not shown: --limit K takes more.")
 
 
 def _what_left(console: Console, report: ReplayReport) -> None:
     blocks = sum(report.actions.values())
     words = "the user's words" + (" (of long texts both ends)" if "cut" in report.actions else "")
-    _say(
+    say(
         console,
         f"{count(blocks, 'block')} left on {len(report.prunes):,} of {count(report.turns, 'turn')}, to keep each prompt "
         f"within {report.budget_tokens:,} tokens ({safe(report.budget_reason)}). What has to stay did: {words}, the "
         "newest results, what the agent had not seen. Of the rest, the oldest left.\n",
     )
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, expand=True)
-    table.add_column(
-        "what left", no_wrap=True, max_width=36 if console.width >= _PIPE_WIDTH else 22, overflow="ellipsis"
+    columns = (
+        Column("what left", words=True),
+        Column("blocks"),
+        Column("tokens"),
+        Column("for example"),
+        Column("which begins with", words=True, short=True),
     )
-    table.add_column("blocks", justify="right", no_wrap=True)
-    table.add_column("tokens", justify="right", no_wrap=True)
-    table.add_column("for example", no_wrap=True)
-    table.add_column("which begins with", no_wrap=True, overflow="ellipsis", ratio=1)
     shown, rest = report.left[:_MOST_ROWS], report.left[_MOST_ROWS:]
     if len(rest) == 1:
         shown, rest = report.left, ()
-    for left in shown:
-        example = Text(first_line(left.example.content, 60))
-        table.add_row(Text(_origin(left)), f"{left.blocks:,}", f"{left.tokens:,}", left.ref, example)
+    rows = [
+        (_origin(left), f"{left.blocks:,}", f"{left.tokens:,}", left.ref, first_line(left.example.content, 60))
+        for left in shown
+    ]
     if rest:
         blocks, tokens = sum(left.blocks for left in rest), sum(left.tokens for left in rest)
-        table.add_row(f"{len(rest):,} more", f"{blocks:,}", f"{tokens:,}", "", "(all of them: --json)")
-    console.print(table)
+        rows.append((f"{len(rest):,} more", f"{blocks:,}", f"{tokens:,}", "", "(all of them: --json)"))
+    draw(console, columns, rows)
     first, last = report.prunes[0], report.prunes[-1]
     when = f"on turn {first.turn:,}" if first is last else f"on turns {first.turn:,} to {last.turn:,}"
-    _say(
+    say(
         console,
         f"{count(len(report.prunes), 'prune')}, {when}; after each the prompt was {_range(report)} tokens.",
     )
@@ -147,23 +135,20 @@ def _nothing_left(report: ReplayReport) -> str:
     )
 
 
-def _figures(report: ReplayReport) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in ("", "everything sent", "managed", "change"):
-        table.add_column(name, justify="right" if name else "left", no_wrap=True)
-    rows = (
+def _figures(console: Console, report: ReplayReport) -> None:
+    columns = (Column("", words=True), Column("everything sent"), Column("managed"), Column("change"))
+    figures = (
         ("tokens, all prompts", report.tokens_before, report.tokens_after),
         ("largest prompt", report.peak_before, report.peak_after),
     )
-    for name, before, after in rows:
-        table.add_row(name, f"{before:,}", f"{after:,}", _change(after, before))
+    rows = [(name, f"{before:,}", f"{after:,}", _change(after, before)) for name, before, after in figures]
     cost = report.cost
     unit = "cost of all prompts" if cost.usd_per_million is not None else "cost, in plain input tokens"
-    table.add_row(unit, _money(report, cost.before), _money(report, cost.after), _change(cost.after, cost.before))
+    rows.append((unit, _money(report, cost.before), _money(report, cost.after), _change(cost.after, cost.before)))
     if report.survival.needs:
         name = f"still there when needed ({report.survival.needs:,})"
-        table.add_row(name, f"{report.survival_before.share:.1%}", f"{report.survival.share:.1%}", "")
-    return table
+        rows.append((name, f"{report.survival_before.share:.1%}", f"{report.survival.share:.1%}", ""))
+    draw(console, columns, rows)
 
 
 def _sentences(report: ReplayReport) -> list[str]:
@@ -177,8 +162,8 @@ def _sentences(report: ReplayReport) -> list[str]:
         lines.append(_verdict(report))
     if report.beyond_window_turns:
         lines.append(
-            f"Sending everything would not have worked: {count(report.beyond_window_turns, 'prompt')} of it exceed the "
-            f"model's window of {report.window_tokens:,} tokens."
+            "Sending everything would not have worked: "
+            f"{count(report.beyond_window_turns, 'prompt of it exceeds', 'prompts of it exceed')} the model's window of {report.window_tokens:,} tokens."
         )
     if report.survival.needs and report.prunes:
         lines.append(_survived(report.survival))
@@ -241,4 +226,4 @@ def _notes(console: Console, report: ReplayReport) -> None:
     if notes:
         console.print()
     for note in notes:
-        _say(console, f"note: {note}")
+        say(console, f"note: {note}")

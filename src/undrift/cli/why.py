@@ -129,16 +129,10 @@ def _told(store: SqliteStore, folder: Path, ref_or_entry: str) -> _Told:
 
 
 def _operation(store: SqliteStore, session_id: str, decision: Decision) -> Operation | None:
-    """The operation that made a decision: both carry the window's size and the mark; None where two have the same."""
-    figures = (decision.detail.get("total_tokens"), decision.detail.get("target_tokens"))
-    found = [
-        operation
-        for operation in store.operations(session_id)
-        if operation.payload is not None
-        and None not in figures
-        and (operation.payload.get("tokens"), operation.payload.get("target")) == figures
-    ]
-    return found[0] if len(found) == 1 else None
+    """The operation that made a decision: both name the message at which they were taken. None where that is unclear."""
+    at = decision.detail.get("at")
+    made = [op for op in store.operations(session_id) if at and op.payload is not None and op.payload.get("at") == at]
+    return made[0] if len(made) == 1 else None
 
 
 def _tool(store: SqliteStore, original: Original) -> str | None:

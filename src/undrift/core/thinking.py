@@ -21,7 +21,7 @@ def is_thinking(entry: ContextEntry) -> bool:
 
 def key_of(entry: ContextEntry) -> Hashable:
     """Return what the members of a unit share: a pair, all thinking of one message, or the entry alone."""
-    return ("thinking", _meta(entry, "message")) if is_thinking(entry) else unit_key(entry)
+    return ("thinking", _meta(entry, "message")) if is_thinking(entry) and not entry.pair_id else unit_key(entry)
 
 
 def latest_answer(seen: Sequence[ContextEntry]) -> list[ContextEntry]:

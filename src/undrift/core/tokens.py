@@ -1,61 +1,35 @@
 """How many tokens a text costs, without a tokenizer, a download or a dependency. Pure.
 
 The estimate is a linear form over counts of character classes and of a few runs. A byte is first mapped to its class
-(lower, upper, digit, space, other white space, punctuation, and one class for each group of UTF-8 lead bytes), then
-`bytes.count` does the work: about a dozen passes at 0.5 to 3 GB/s each.
+(lower, upper, digit, space, other white space, punctuation, control, and one class for each group of UTF-8 lead
+bytes), then `bytes.count` does the work: some 20 passes at 0.5 to 3 GB/s each. The coefficients are in `token_weights`.
 """
 
 from collections.abc import Callable
 
+from undrift.core.token_weights import BLOCKS, BYTE_RUNS, CLASS_RUNS, LEADS, MARKED_RUNS
 from undrift.errors import InputError
 
 __all__ = ["characters_per_4", "counter", "estimate", "token_count"]
 
-# Thousandths of a token, fitted to o200k on 15 kinds of text (prose, code, JSON, listings, hashes, base64): aggregate
-# error -7 to +7 % of each kind. The terms with a minus sign are runs that a vocabulary merges; each is smaller than
-# what the classes of that run add up to, so that no text can count below nothing.
-_ASCII_WEIGHTS: tuple[tuple[bytes, int], ...] = (
-    (b"a", 410),  # a lower-case letter; four in a row cost 0.53 together
-    (b"aaaa", -1115),
-    (b"A", 434),
-    (b"0", 978),  # a digit; two in a row cost 0.67 together
-    (b"00", -1286),
-    (b" 0", 1963),
-    (b"a0", 661),
-    (b"0A", 2097),
-    (b".", 489),  # punctuation and control characters
-    (b"\n", 477),  # line feed, carriage return, tab
-    (b"  ", 968),  # one space between words is part of the word; four of an indentation cost 0.3
-    (b"    ", -1641),
-)
-
-# The rest of the alphabet, by the lead byte of its UTF-8 form; fitted on 23 languages: -14 (Polish) to +20 %
-# (Vietnamese).
-_LEAD_WEIGHTS: tuple[tuple[int, int, int], ...] = (
-    (0xC2, 0xC9, 1130),  # Latin letters with marks: they break a word in pieces
-    (0xCA, 0xDF, 430),  # Greek, Cyrillic, Hebrew, Arabic
-    (0xE0, 0xE1, 480),  # Indic scripts, Thai, Georgian
-    (0xE2, 0xE2, 730),  # dashes, quotes, arrows, box drawing
-    (0xE3, 0xE9, 780),  # kana and Han
-    (0xEA, 0xED, 785),  # Hangul; also lone surrogates
-    (0xEE, 0xEF, 900),  # private use, full-width forms
-    (0xF0, 0xF7, 2500),  # emoji and rare Han
-)
-
 _CONTINUATION = bytes(range(0x80, 0xC0))
 _NOT_LEAD = bytes(range(0xC0))
+_FIRST_LEADS = (0xC2, 0xC3, 0xCA, 0xD0, 0xD5, 0xE0, 0xE2, 0xE3, 0xEA, 0xEE, 0xF0)
+"""The class of a character beyond ASCII is the highest of these that its lead byte reaches."""
 
 
 def _class_of(byte: int) -> int:
     """Give the byte that stands for the class of `byte`."""
     if byte >= 0x80:
-        return next((low for low, high, _ in _LEAD_WEIGHTS if low <= byte <= high), byte)
+        return max((first for first in _FIRST_LEADS if first <= byte), default=byte)
     character = chr(byte)
     if character.isalnum():
         return ord("0" if character.isdigit() else "A" if character.isupper() else "a")
     if character == " ":
         return byte
-    return ord("\n" if character in "\n\r\t" else ".")
+    if character in "\n\r\t":
+        return ord("\n")
+    return ord("." if character.isprintable() else "\x01")
 
 
 _CLASSES = bytes(map(_class_of, range(256)))
@@ -65,30 +39,49 @@ def estimate(text: str) -> int:
     """Estimate the tokens of a text under a modern byte-pair vocabulary.
 
     Deterministic, integer arithmetic, linear in the length; a lone surrogate counts like a Hangul syllable.
-    The estimate of a concatenation differs from the sum of the estimates by at most 4.
+    The estimate of a concatenation differs from the sum of the estimates by at most 16: only runs that lie across the
+    seam count anew.
 
     Args:
         text: Any string.
 
     Returns:
-        At least 1, but 0 for the empty string.
+        At least 1, but 0 for the empty string; at least a token for every 128 bytes, whatever the text repeats.
 
     Source: R2-17, R2-18, PERFORMANCE section 2.
     """
     if not text:
         return 0
-    if text.isascii():
-        classes = text.encode("ascii").translate(_CLASSES)
+    encoded = text.encode("utf-8", "surrogatepass")
+    if len(encoded) == len(text):
+        classes = encoded.translate(_CLASSES)
         thousandths = 0
     else:
         # Without the continuation bytes one byte stands for one character, whatever its script.
-        encoded = text.encode("utf-8", "surrogatepass")
         classes = encoded.translate(_CLASSES, _CONTINUATION)
-        leads = encoded.translate(_CLASSES, _NOT_LEAD)  # few as a rule: an arrow or a dash among ASCII
-        thousandths = sum(weight * leads.count(low) for low, _, weight in _LEAD_WEIGHTS)
+        thousandths = _beyond_ascii(encoded, classes)
     count = classes.count
-    thousandths += sum(weight * count(run) for run, weight in _ASCII_WEIGHTS)
-    return max(1, (thousandths + 999) // 1000)
+    thousandths += sum(weight * count(run) for run, weight in CLASS_RUNS)
+    count = encoded.count
+    thousandths += sum(weight * count(run) for run, weight in BYTE_RUNS)
+    return max(1, len(encoded) >> 7, (thousandths + 999) // 1000)
+
+
+def _beyond_ascii(encoded: bytes, classes: bytes) -> int:
+    """Add up what the characters beyond ASCII cost, in thousandths of a token."""
+    leads = encoded.translate(None, _NOT_LEAD)  # few as a rule: an arrow or a dash among ASCII
+    thousandths = 0
+    for low, high, weight in LEADS:
+        for lead in range(low, high + 1):
+            thousandths += weight * leads.count(lead)
+    for prefixes, weight in BLOCKS:
+        if prefixes[0][0] in leads:
+            for prefix in prefixes:
+                thousandths += weight * encoded.count(prefix)
+    for run, weight in MARKED_RUNS:
+        if max(run) in classes:  # of the class of its script, which is found out faster than the run is counted
+            thousandths += weight * classes.count(run)
+    return thousandths
 
 
 def characters_per_4(text: str) -> int:
@@ -150,7 +143,7 @@ def _tiktoken(encoding: str) -> Callable[[str], int]:
         import tiktoken  # type: ignore[import-not-found,unused-ignore]
     except ImportError as error:
         raise InputError(
-            f"token counter 'tiktoken:{encoding}' needs the package tiktoken: install undrift[exact]"
+            f"token counter 'tiktoken:{encoding}' needs the package tiktoken: pip install undrift[exact]"
         ) from error
     try:
         encode = tiktoken.get_encoding(encoding).encode_ordinary

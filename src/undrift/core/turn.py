@@ -84,6 +84,7 @@ def plan_turn(
     policy: Policy,
     count: Callable[[str], int],
     ref_of: Callable[[str], str],
+    is_due: bool = False,
 ) -> TurnPlan | None:
     """Plan what has to leave a window; None while it fits.
 
@@ -95,11 +96,12 @@ def plan_turn(
         policy: Budget and limits, in the unit of `count`.
         count: The counter in force.
         ref_of: Entry id to recall reference.
+        is_due: Plan even where it fits: it is being rewritten anyway, and a second rewriting would cost the cache again.
 
     Source: R2-04 to R2-14, R0-04, A0-6, A2-1 to A2-4, A2-12, AX-1.
     """
     total = fixed_tokens + sum(e.token_count for e in entries)
-    if total <= policy.budget_tokens:
+    if total <= policy.budget_tokens and not is_due:
         return None
     protected = _protected(entries, first_unseen, policy.keep_tool_results)
     spare = _first_and_newest(entries)

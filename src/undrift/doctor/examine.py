@@ -2,6 +2,7 @@
 
 import os
 import platform
+import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -21,6 +22,8 @@ _LEAST_SQLITE = (3, 51, 3)
 _LEAST_FREE_BYTES = 256 << 20
 _NETWORK = ("nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "fuse.sshfs", "afs", "ceph", "glusterfs", "lustre")
 _MOUNTS = Path("/proc/self/mounts")
+_OCTAL = re.compile(r"\\([0-7]{3})")
+"""How a space and the like are written there."""
 
 
 def examine(
@@ -115,5 +118,6 @@ def _file_system(home: Path) -> str:
         rows = [line.split() for line in _MOUNTS.read_text(encoding="utf-8", errors="replace").splitlines()]
     except OSError:
         return ""
-    below = [(len(row[1]), row[2]) for row in rows if len(row) > 2 and home.is_relative_to(row[1])]
+    places = [(_OCTAL.sub(lambda found: chr(int(found[1], 8)), row[1]), row[2]) for row in rows if len(row) > 2]
+    below = [(len(place), kind) for place, kind in places if home.is_relative_to(place)]
     return max(below, default=(0, ""))[1]

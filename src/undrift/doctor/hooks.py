@@ -54,7 +54,10 @@ def _entries(home: Path, path: Path) -> Finding:
     if not commands:
         return wrong("hooks", f"{path} does not call undrift any more, so nothing is recorded", again, home=here)
     for command in commands:
-        words = shlex.split(command)
+        try:
+            words = shlex.split(command)
+        except ValueError as error:  # a quotation that does not end
+            return wrong("hooks", f"{path}: {error}: {command}", again, home=here)
         if not Path(words[0]).exists():
             return wrong("hooks", f"{path} calls {words[0]}, which is not there", again, home=here)
         if f"--home={home}" not in words:
@@ -73,5 +76,5 @@ def _log(home: Path) -> Iterator[Finding]:
     lines = content.decode("utf-8", "replace").splitlines()
     recent = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - _RECENT_S))
     fresh = [line for line in lines if line[:20] >= recent]
-    text = f"{of_hooks.LOG} has {len(lines):,} lines, {len(fresh):,} of them of the last 7 days; the newest:"
+    text = f"{of_hooks.LOG} has {len(lines):,} line{'' if len(lines) == 1 else 's'}, {len(fresh):,} of them of the last 7 days; the newest:"
     yield note("hooks' log", text, home=str(home), details=tuple(lines[-_LAST_LINES:]))

@@ -1,5 +1,6 @@
 """The store of a home, its files, its replays and its backups. Law: changes nothing."""
 
+import shlex
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -53,14 +54,23 @@ def _contents(seen: Look, here: str) -> Iterator[Finding]:
         more = (f"and {count - _MOST_SHOWN} more",) if count > _MOST_SHOWN else ()
         yield wrong("integrity", text, _rescue(seen), home=here, details=(*seen.damaged[:_MOST_SHOWN], *more))
     else:
-        counts = f"{seen.sessions:,} sessions, {seen.operations:,} operations, {seen.originals:,} originals"
-        yield ok("integrity", f"{counts} and {seen.decisions:,} decisions match their SHA-256", home=here)
+        *counts, last = (
+            f"{number:,} {one}{'' if number == 1 else 's'}"
+            for number, one in (
+                (seen.sessions, "session"),
+                (seen.operations, "operation"),
+                (seen.originals, "original"),
+                (seen.decisions, "decision"),
+            )
+        )
+        yield ok("integrity", f"{', '.join(counts)} and {last} match their SHA-256", home=here)
     if seen.index:
         remedy = (
             "nothing is lost. It is made anew at the next write that meets it, or by "
-            "`python -c \"from undrift.stores.sqlite import SqliteStore as S; S.open('HOME').rebuild_search()\"`"
+            "`python -c 'import sys; from undrift.stores.sqlite import SqliteStore as S; "
+            f"S.open(sys.argv[1]).rebuild_search()' {shlex.quote(here)}`"
         )
-        yield wrong("search index", seen.index[0], remedy.replace("HOME", here), home=here, details=seen.index[1:])
+        yield wrong("search index", seen.index[0], remedy, home=here, details=seen.index[1:])
     elif not seen.damaged:
         yield ok("search index", "it is in step with the originals", home=here)
 
@@ -80,7 +90,7 @@ def _modes(home: Path) -> Iterator[Finding]:
     if open_ones:
         text = f"{len(open_ones)} can be read or written by others than you"
         remedy = " && ".join(
-            f"chmod {'700' if path.is_dir() else '600'} '{path}'" for path, _ in open_ones[:_MOST_SHOWN]
+            f"chmod {'700' if path.is_dir() else '600'} {shlex.quote(str(path))}" for path, _ in open_ones[:_MOST_SHOWN]
         )
         details = tuple(f"{path}: {mode:04o}" for path, mode in open_ones[:_MOST_SHOWN])
         yield wrong("permissions", text, remedy, home=str(home), details=details)

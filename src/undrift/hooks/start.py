@@ -1,4 +1,6 @@
-"""The way from the command line to a hook, without the command line's modules. Law: returns whatever happens."""
+"""The way from the command line to a hook, without the command line's modules. Law: returns whatever happens;
+only Ctrl-C ends it, quietly.
+"""
 
 import contextlib
 import sys
@@ -12,6 +14,8 @@ __all__ = ["LARGEST_INPUT_BYTES", "options_of", "read_input", "start"]
 LARGEST_INPUT_BYTES = 1 << 20
 """A hook's payload is about 500 bytes."""
 
+_INTERRUPTED = 130
+"""As shells count a process that Ctrl-C has ended; said without a traceback, in the middle of the client's screen."""
 _VALUES = ("--client", "--client-home", "--home", "--part")
 _FLAGS = ("--json", "--now")  # --json: the answer is JSON in any case
 
@@ -22,9 +26,12 @@ def read_input() -> bytes | None:
         return b""
     if sys.stdin.isatty():
         return None
-    with contextlib.suppress(OSError):
+    try:
         return sys.stdin.buffer.read(LARGEST_INPUT_BYTES + 1)
-    return b""
+    except OSError:
+        return b""
+    except KeyboardInterrupt:
+        raise SystemExit(_INTERRUPTED) from None
 
 
 def start(arguments: Sequence[str], given: bytes) -> None:
@@ -39,11 +46,16 @@ def start(arguments: Sequence[str], given: bytes) -> None:
     except ValueError as error:
         note(None, f"undrift hook: {error}")
         return
-    text = answer(event, given, options)
-    with contextlib.suppress(OSError):  # whoever called us has gone
-        if text:
-            sys.stdout.buffer.write(text.encode("utf-8", "replace"))
-        sys.stdout.flush()
+    try:
+        text = answer(event, given, options)
+        if sys.stdout is None:  # closed: what was to be recorded is, and nobody reads the rest
+            return
+        with contextlib.suppress(OSError):  # whoever called us has gone
+            if text:
+                sys.stdout.buffer.write(text.encode("utf-8", "replace"))
+            sys.stdout.flush()
+    except KeyboardInterrupt:
+        raise SystemExit(_INTERRUPTED) from None
 
 
 def options_of(arguments: Sequence[str]) -> tuple[str, Options]:

@@ -32,7 +32,9 @@ class Texts:
         self._messages: dict[int, list[Text]] = {}
         self.system: tuple[Text, ...] = tuple((entry.content, count(entry.content)) for entry in history.system)
         for message, entries in zip(history.messages, history.entries, strict=True):
-            tokens = [count(b.text if b.counted is None else b.counted) for b in anthropic.blocks(message)[1]]
+            tokens = [
+                count(b.text if b.counted is None else b.counted) for b in anthropic.read(message, "messages").blocks
+            ]
             texts = [(entry.content, number) for entry, number in zip(entries, tokens, strict=True)]
             self._messages[id(message)] = texts
             self._blocks.update(zip(map(id, message["content"]), texts, strict=True))
@@ -53,7 +55,7 @@ class Texts:
         known = self._blocks.get(id(block))
         if known is not None:
             return known
-        (read,) = anthropic.blocks({"role": "user", "content": [block]})[1]
+        (read,) = anthropic.read({"role": "user", "content": [block]}, "messages").blocks
         text = read.text if read.counted is None else read.counted
         if text not in self._edited:
             self._edited[text] = self._count(text)

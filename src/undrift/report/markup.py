@@ -5,7 +5,7 @@ A recording is hostile until shown otherwise: whatever stands between two tags o
 
 import html
 
-__all__ = ["minutes", "percent", "tag", "text", "thousands"]
+__all__ = ["count", "minutes", "percent", "tag", "text", "thousands"]
 
 
 def text(value: str) -> str:
@@ -28,6 +28,11 @@ def tag(name: str, *content: str, **attributes: str | float) -> str:
         for key, value in attributes.items()
     )
     return f"<{name}{given}>{''.join(content)}</{name}>"
+
+
+def count(number: int, one: str) -> str:
+    """Give ``1 turn`` or ``1,234 turns``."""
+    return f"{number:,} {one}{'' if number == 1 else 's'}"
 
 
 def thousands(tokens: int) -> str:

@@ -9,7 +9,7 @@ from pathlib import PurePath
 from undrift.core.autopsy import Bill, Compaction, Fetch, Held
 from undrift.postmortem import Postmortem, Totals
 from undrift.report.chart import bars, timeline
-from undrift.report.markup import minutes, percent, tag, text, thousands
+from undrift.report.markup import count, minutes, percent, tag, text, thousands
 from undrift.report.style import STYLE, policy
 
 __all__ = ["OPENING", "page"]
@@ -53,16 +53,13 @@ def page(found: Sequence[Postmortem], sums: Totals) -> str:
 
 def _headline(found: Sequence[Postmortem], sums: Totals) -> Iterator[str]:
     yield tag("h1", _TITLE)
-    sessions = f"{len(found):,} session{'' if len(found) == 1 else 's'}"
+    sessions = count(len(found), "session")
     if not sums.compactions:
         yield tag("p", text(f"{sessions}, no compaction: nothing was thrown away."), class_="soft")
         return
-    many = "" if sums.compactions == 1 else "s"
-    yield tag("p", text(f"{sessions}, {sums.compactions:,} compaction{many}. Files were only read."), class_="soft")
-    lost = f"of {sums.rules:,} rules of yours never mentioned again"
-    usual = (
-        f"tokens read again in {sums.window_calls:,} calls after; {sums.usual_tokens:,} in {sums.usual_calls:,} before"
-    )
+    yield tag("p", text(f"{sessions}, {count(sums.compactions, 'compaction')}. Files were only read."), class_="soft")
+    lost = f"of {count(sums.rules, 'rule')} of yours never mentioned again"
+    usual = f"tokens read again in {count(sums.window_calls, 'call')} after; {sums.usual_tokens:,} in {sums.usual_calls:,} before"
     yield tag(
         "div",
         _tile(thousands(sums.dropped_tokens), "tokens taken out of the windows"),
@@ -95,7 +92,7 @@ def _tile(figure: str, label: str) -> str:
 
 def _card(one: Postmortem) -> str:
     found = one.autopsy
-    about = [one.format, one.model or "model unknown", f"{found.calls:,} calls", minutes(found.duration_ms)]
+    about = [one.format, one.model or "model unknown", count(found.calls, "call"), minutes(found.duration_ms)]
     source = "as the provider counted" if found.timeline_recorded else "estimated from the recorded texts"
     legend = tag(
         "p",
@@ -130,7 +127,7 @@ def _compaction(one: Postmortem, compaction: Compaction) -> str:
         parts.append(_held_table(one, compaction))
     parts += _fetches(compaction)
     if compaction.lost_rules:
-        parts.append(tag("p", text(f"{len(compaction.lost_rules):,} of your rules, never mentioned again:")))
+        parts.append(tag("p", text(f"{count(len(compaction.lost_rules), 'rule')} of yours, never mentioned again:")))
         parts += [tag("blockquote", text(rule.text)) for rule in compaction.lost_rules]
     return "".join(parts)
 
@@ -143,7 +140,7 @@ def _held_table(one: Postmortem, compaction: Compaction) -> str:
         ("in both side by side", compaction.together),
         ("fetched again by the agent", compaction.fetched),
     ]
-    used = f"used again in the next {compaction.window_calls:,} calls"
+    used = f"used again in the next {count(compaction.window_calls, 'call')}"
     lines = [_row(used, f"{compaction.identifiers:,}", f"{compaction.lines:,}", "")]
     for name, held in rows:
         if held is not None:
@@ -163,22 +160,24 @@ def _fetches(compaction: Compaction) -> Iterator[str]:
     if not fetches:
         return
     first = fetches[0]
-    soon = f"{first.call:,} call{'' if first.call == 1 else 's'}"
+    soon = count(first.call, "call")
     soon += "" if first.after_ms is None else f", {minutes(first.after_ms)}"
-    usual = f"{compaction.usual_tokens:,} in the {compaction.usual_calls:,} calls before it"
-    in_window = f"{compaction.fetched.tokens:,} tokens in the next {compaction.window_calls:,} calls ({usual})"
+    usual = f"{compaction.usual_tokens:,} in the {count(compaction.usual_calls, 'call')} before it"
+    in_window = f"{compaction.fetched.tokens:,} tokens in the next {count(compaction.window_calls, 'call')} ({usual})"
     yield tag("p", text(f"Read again: {in_window}, the first {soon} after it."))
     heads = ("call", "after", "tool", "what", "known tokens", "last read")
     head = tag("tr", *(tag("th", text(name), class_="what" if name == "what" else "") for name in heads))
     body = [_fetch(fetch) for fetch in fetches[:_MOST_FETCHES]]
     more = [] if len(fetches) <= _MOST_FETCHES else [tag("p", text(f"and {len(fetches) - _MOST_FETCHES:,} more"))]
     table = tag("div", tag("table", tag("thead", head), tag("tbody", *body)), class_="scroll")
-    yield tag("details", tag("summary", text(f"{len(fetches):,} results up to the next compaction")), table, *more)
+    yield tag(
+        "details", tag("summary", text(f"{count(len(fetches), 'result')} up to the next compaction")), table, *more
+    )
 
 
 def _fetch(fetch: Fetch) -> str:
     cells = (f"+{fetch.call:,}", "" if fetch.after_ms is None else minutes(fetch.after_ms), fetch.tool)
-    rest = (f"{fetch.known_tokens:,} of {fetch.tokens:,}", f"{fetch.read_calls_before:,} calls before")
+    rest = (f"{fetch.known_tokens:,} of {fetch.tokens:,}", f"{count(fetch.read_calls_before, 'call')} before")
     return tag(
         "tr",
         *(tag("td", text(cell)) for cell in cells),
@@ -194,7 +193,7 @@ def _bill(one: Postmortem, bill: Bill) -> Iterator[str]:
     usd = one.usd(bill.cost)
     total = f"${usd:,.2f}" if usd is not None else f"{bill.cost:,.0f} plain input tokens"
     source = "as the provider counted" if bill.recorded else "estimated from the recorded texts"
-    yield f"{total} for {bill.prompts:,} prompts, input only ({source}; prices of {one.priced_as})."
+    yield f"{total} for {count(bill.prompts, 'prompt')}, input only ({source}; prices of {one.priced_as})."
     yield (
         f"{bill.pauses:,} came after a pause of more than five minutes; {bill.cold_prompts:,} found the cache cold and "
         f"cost {bill.cold_share:.0%} of it."

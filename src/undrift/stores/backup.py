@@ -59,6 +59,8 @@ def back_up(home: str | os.PathLike[str], target: str | os.PathLike[str]) -> Cou
         store = prepare_file(Path(os.path.realpath(home)), create=False)
         if path.exists() and path.samefile(store):
             raise InputError(f"{path}: is the store itself; choose another name for the backup")
+        if path.parent.resolve() == store.parent and path.name.startswith(f"{NAME}-"):
+            raise InputError(f"{path}: SQLite deletes a file of this name; choose another one for the backup")
         if not path.parent.is_dir():
             raise InputError(f"{path.parent}: is no folder; make it first, or choose another name")
         with closing(apsw.Connection(str(store), flags=_WRITE)) as source:

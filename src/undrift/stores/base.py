@@ -3,11 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Literal, Protocol, Self
 
 from undrift.types import ContextEntry, Decision, Original
 
-__all__ = ["Found", "Operation", "SessionRow", "Store"]
+__all__ = ["Found", "KnownMark", "Mark", "MarkKind", "Operation", "SessionRow", "Store"]
+
+MarkKind = Literal["answer", "birth", "turn"]
+"""Of a mark: something that the model has said; the history of a session's first request; that of a later one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,31 @@ class Operation:
     payload: Mapping[str, Any] | None
 
 
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A short ASCII text, as a hash, that stands for something which a session has seen."""
+
+    text: str
+    kind: MarkKind
+
+
+@dataclass(frozen=True, slots=True)
+class KnownMark:
+    """A mark that a session has left.
+
+    Args:
+        mark: The mark.
+        session_id: The session; where several have left it, the one that did so last.
+        sessions: How many have.
+        has_turns: Whether this session has a mark of the kind ``turn``: it has gone on since its first request.
+    """
+
+    mark: Mark
+    session_id: str
+    sessions: int
+    has_turns: bool
+
+
 class Store(Protocol):
     """Originals, decisions and the log of operations, over all sessions of one home.
 
@@ -96,8 +124,16 @@ class Store(Protocol):
         """
         ...
 
+    def decided(self, session_id: str) -> tuple[Decision, ...]:
+        """Return every decision of a session in the order they were made.
+
+        There can be several about one entry: each holds in the histories that contain the message at which it was
+        taken (``detail["at"]``; a decision without it holds in all).
+        """
+        ...
+
     def decisions(self, session_id: str) -> dict[str, Decision]:
-        """Return the decisions of a session by entry id, in the order they were made."""
+        """Return the newest decision about each entry, in the order in which entries were first decided about."""
         ...
 
     def decision(self, ref: str) -> Decision | None:
@@ -148,6 +184,33 @@ class Store(Protocol):
 
     def last_seq(self, session_id: str) -> int:
         """Return the sequence number of the session's newest operation; 0 when there is none."""
+        ...
+
+    def find_marks(self, texts: Sequence[str]) -> tuple[KnownMark, ...]:
+        """Return which of these marks sessions have left, one for each text and kind; those left first stand first.
+
+        A mark that is damaged on disk is passed over; `integrity` names it.
+        """
+        ...
+
+    def add_marks(self, session_id: str, marks: Sequence[Mark], *, is_claim: bool = False) -> bool:
+        """Leave marks of a session; those that it has left already stay as they are, its oldest are dropped in time,
+        except those of the kind ``birth``.
+
+        The only write that does not wait for the disk, as it comes with every request: a killed process loses nothing of
+        it, a power cut perhaps the newest marks.
+
+        Args:
+            session_id: The session; it needs nothing else in the store.
+            marks: Theirs.
+            is_claim: Write only if the session has no mark of the kind ``turn``, all in one transaction.
+
+        Returns:
+            False when it was a claim and came too late; nothing was written.
+
+        Raises:
+            StoreError: Nothing was written.
+        """
         ...
 
     def rebuild_search(self) -> None:

@@ -43,7 +43,8 @@ def copy(source: apsw.Connection, target: Path, check: Check) -> None:
     scratch = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         scratch.unlink(missing_ok=True)  # of an earlier process with our number, which was killed
-        files.create_file(scratch)
+        if not files.create_file(scratch):
+            raise InputError(f"{scratch}: another process put it there; try again, or choose another folder")
         found = _filled(source, scratch, check)
         if found:
             more = f" and {len(found) - 1} more" if len(found) > 1 else ""

@@ -11,7 +11,9 @@ from pathlib import Path
 __all__ = ["holders", "named"]
 
 _LOCKS = Path("/proc/locks")
-_LINE = re.compile(r"POSIX +ADVISORY +(READ|WRITE) +(\d+) +([0-9a-f]+):([0-9a-f]+):(\d+) +(\d+) +(\d+|EOF)")
+_LINE = re.compile(r"^\d+: POSIX +ADVISORY +(READ|WRITE) +(\d+) +([0-9a-f]+):([0-9a-f]+):(\d+) +(\d+) +(\d+|EOF)", re.M)
+"""A lock that is held; the lines of those who wait for it have an arrow behind the number."""
+
 _WRITER = 120
 """Byte of the ``-shm`` file that the one writer of a WAL database locks (SQLite's file format, "WAL locks")."""
 

@@ -10,13 +10,17 @@ import apsw
 from undrift.errors import StoreCorrupt
 from undrift.stores import rows, search
 
-__all__ = ["problems"]
+__all__ = ["OF_THE_INDEX", "problems"]
+
+OF_THE_INDEX = "the search index"
+"""How each sentence begins that is about what can be made anew; no other one begins so, whatever ids are in it."""
 
 _MOST_FINDINGS = 100
 _TABLES: tuple[tuple[str, str, Callable[[rows.Row], object]], ...] = (
     ("originals", rows.ORIGINAL_COLUMNS, rows.original_from),
     ("decisions", rows.DECISION_COLUMNS, rows.decision_from),
     ("operations", rows.OPERATION_COLUMNS, rows.operation_from),
+    ("marks", rows.MARK_COLUMNS, rows.mark_from),
 )
 _ORPHANS = """SELECT CAST(d.session_id AS BLOB), CAST(d.entry_id AS BLOB), CAST(d.ref AS BLOB) FROM decisions d
     WHERE d.ref IS NOT NULL AND NOT EXISTS (
@@ -25,16 +29,24 @@ _ORPHANS = """SELECT CAST(d.session_id AS BLOB), CAST(d.entry_id AS BLOB), CAST(
 
 def problems(connection: apsw.Connection) -> Iterator[str]:
     """Yield what is wrong with the file, the records, what ties them together, and the search index."""
-    for check in (_structure, _records, _orphans, _index):
+    checks: dict[str, Callable[[apsw.Connection], Iterator[str]]] = {
+        "the file": _structure,
+        "the records": _records,
+        "what ties the records together": _orphans,
+        OF_THE_INDEX: _index,
+    }
+    for name, check in checks.items():
         try:
             yield from check(connection)
         except (apsw.CorruptError, apsw.NotADBError, apsw.SQLError) as error:
-            yield f"{check.__name__.strip('_')}: cannot be read: {error}"
+            yield f"{name}: cannot be read: {error}"
 
 
 def _structure(connection: apsw.Connection) -> Iterator[str]:
     for (finding,) in connection.execute(f"PRAGMA integrity_check({_MOST_FINDINGS})"):
-        if finding != "ok":
+        if "fts5" in str(finding).lower():  # SQLite looks into the index as well, and this is no damage of the truth
+            yield f"{OF_THE_INDEX}: {finding}"
+        elif finding != "ok":
             yield f"the file: {finding}"
 
 
@@ -58,9 +70,9 @@ def _orphans(connection: apsw.Connection) -> Iterator[str]:
 
 def _index(connection: apsw.Connection) -> Iterator[str]:
     if not search.complete(connection):
-        yield "the search index is missing; rebuild_search() makes it anew"
+        yield f"{OF_THE_INDEX} is missing; rebuild_search() makes it anew"
     elif not connection.readonly("main"):  # SQLite counts the check among the writes
         try:
             connection.execute("INSERT INTO search(search, rank) VALUES('integrity-check', 1)")
         except apsw.CorruptError:
-            yield "the search index does not match the originals; rebuild_search() makes it anew"
+            yield f"{OF_THE_INDEX} does not match the originals; rebuild_search() makes it anew"

@@ -16,7 +16,7 @@ import apsw
 from undrift.errors import StoreError
 from undrift.stores import copies, faults, holders
 from undrift.stores.connection import NAME, prepare_file
-from undrift.stores.integrity import problems
+from undrift.stores.integrity import OF_THE_INDEX, problems
 from undrift.stores.migrations import MIGRATIONS, identify
 
 __all__ = ["Look", "look", "modes", "sqlite_version"]
@@ -110,8 +110,9 @@ def _inside(connection: apsw.Connection) -> dict[str, Any]:
     if version < len(MIGRATIONS):
         return {"version": version, "damaged": tuple(copies.structure(connection))}
     found = tuple(problems(connection))
-    index = tuple(one for one in found if "search index" in one)
-    seen = {"version": version, "index": index, "damaged": tuple(one for one in found if one not in index)}
+    index = tuple(one for one in found if one.startswith(OF_THE_INDEX))
+    damaged = tuple(one for one in found if not one.startswith(OF_THE_INDEX))
+    seen = {"version": version, "index": index, "damaged": damaged}
     try:
         ((operations, originals, decisions, sessions),) = connection.execute(_STATED).fetchall()
     except apsw.Error:

@@ -11,7 +11,7 @@ from typing import Any
 import apsw
 
 from undrift.errors import StoreError, StoreVersionError
-from undrift.stores import search
+from undrift.stores import marks, search
 
 __all__ = ["APPLICATION_ID", "MIGRATIONS", "Migration", "identify", "migrate", "transaction"]
 
@@ -85,7 +85,21 @@ def create_search(connection: apsw.Connection) -> None:
     search.rebuild(connection)
 
 
-MIGRATIONS: Sequence[Migration] = (create_tables, create_search)
+def decide_by_history(connection: apsw.Connection) -> None:
+    """Step 3: a block can be decided about once in each history, which the newest message at the time stands for."""
+    connection.execute(
+        """DROP INDEX decisions_in_force;
+        CREATE UNIQUE INDEX decisions_in_force
+            ON decisions(session_id, entry_id, coalesce(json_extract(detail, '$.at'), '')) WHERE to_seq IS NULL"""
+    )
+
+
+def create_marks(connection: apsw.Connection) -> None:
+    """Step 4: by what a conversation that comes without an id is recognised."""
+    marks.create(connection)
+
+
+MIGRATIONS: Sequence[Migration] = (create_tables, create_search, decide_by_history, create_marks)
 """Step n takes a file from version n - 1 to n."""
 
 

@@ -6,16 +6,17 @@ row is read as bytes, compared with its hash, and only then decoded.
 
 import hashlib
 import json
-from collections.abc import Mapping
-from typing import Any, NamedTuple, cast
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 from undrift.errors import InputError, StoreCorrupt
-from undrift.stores.base import Operation
+from undrift.stores.base import Mark, Operation
 from undrift.types import ContextEntry, Decision, MaskedSpan, Original
 
 __all__ = [
     "DECISION_COLUMNS",
     "DECISION_SESSION",
+    "MARK_COLUMNS",
     "OPERATION_COLUMNS",
     "OPERATION_SESSION",
     "ORIGINAL_COLUMNS",
@@ -26,6 +27,8 @@ __all__ = [
     "decision_from",
     "decision_row",
     "key",
+    "mark_from",
+    "mark_row",
     "operation_from",
     "operation_row",
     "original_from",
@@ -35,18 +38,25 @@ __all__ = [
 
 Row = tuple[Any, ...]
 
+_SIZES = tuple(b"%d:" % size for size in range(256))
+"""What stands before a value that is hashed, made once: eleven of them are formatted for each original."""
+
 REMEDY = (
     "it is not given out, everything else still is. `undrift doctor` lists what is damaged, "
     "`undrift restore-backup` puts a backup in the store's place"
 )
 
+_FORGED = (AttributeError, InputError, RecursionError, TypeError, ValueError)
+"""What a record raises that matches its hash and is none of ours, as in a file that someone made to be restored."""
+
 OPERATION_COLUMNS = "seq, record_sha256, CAST(session_id AS BLOB), CAST(kind AS BLOB), at_ms, CAST(payload AS BLOB)"
 DECISION_COLUMNS = """number, record_sha256, CAST(session_id AS BLOB), CAST(entry_id AS BLOB), CAST(kind AS BLOB),
     CAST(reason AS BLOB), tokens_saved, CAST(ref AS BLOB), CAST(detail AS BLOB)"""
+MARK_COLUMNS = "number, record_sha256, CAST(session_id AS BLOB), CAST(mark AS BLOB), CAST(kind AS BLOB)"
 ORIGINAL_COLUMNS = """number, record_sha256, CAST(ref AS BLOB), CAST(session_id AS BLOB), CAST(source AS BLOB),
     CAST(entry_id AS BLOB), CAST(type AS BLOB), token_count, timestamp, entry_seq, sha256, CAST(metadata AS BLOB),
     CAST(masked AS BLOB), content"""
-"""What `operation_from`, `decision_from` and `original_from` take: everything that is hashed, text as bytes."""
+"""What `operation_from`, `decision_from`, `mark_from` and `original_from` take: everything that is hashed, text as bytes."""
 
 OPERATION_SESSION, DECISION_SESSION, ORIGINAL_SESSION = 2, 2, 3
 """Where the session stands in them."""
@@ -61,11 +71,13 @@ class StoredOriginal(NamedTuple):
 
 def raw(text: str) -> bytes:
     """Return the bytes of a string; lone surrogates, which JSON can carry, survive."""
-    return text.encode("utf-8", "surrogatepass")
+    return text.encode() if text.isascii() else text.encode("utf-8", "surrogatepass")
 
 
 def key(text: str) -> str | bytes:
     """Return what stands for a string in the database: itself, or its bytes where SQLite could not hold it."""
+    if text.isascii():  # nearly all: nothing has to be tried
+        return text
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -76,7 +88,7 @@ def key(text: str) -> str | bytes:
 def operation_row(session_id: str, kind: str, at_ms: int, payload: Mapping[str, Any] | None) -> Row:
     """Return the values of a new operation, in the order session_id, kind, at_ms, record_sha256, payload."""
     text = _dump(payload, "payload")
-    at_ms = _integer(at_ms, "at_ms")
+    _check_integers("", at_ms=at_ms)
     return key(session_id), key(kind), at_ms, _digest(raw(session_id), raw(kind), at_ms, text), text
 
 
@@ -85,14 +97,18 @@ def operation_from(row: Row) -> Operation:
     seq, digest, _, kind, at_ms, payload = row
     if digest != _digest(*row[2:]):
         raise StoreCorrupt(f"operation {seq} does not match its SHA-256; {REMEDY}")
-    return Operation(seq, _text(kind), at_ms, _load(payload))
+    try:
+        return Operation(seq, _text(kind), at_ms, _load(payload))
+    except _FORGED as error:
+        raise StoreCorrupt(f"operation {seq} was not written by undrift: {error}; {REMEDY}") from error
 
 
 def decision_row(session_id: str, decision: Decision) -> Row:
     """Return the values of a new decision: session_id, entry_id, kind, reason, tokens_saved, ref, record_sha256, detail."""
     ref = decision.ref or None
-    detail = _dump(decision.detail, f"decision about {decision.entry_id!r}: detail", sort=True)
-    saved = _integer(decision.tokens_saved, f"decision about {decision.entry_id!r}: tokens_saved")
+    detail = _dump(decision.detail, "decision about %r: detail", decision.entry_id, encode=_ENCODE_SORTED)
+    saved = decision.tokens_saved
+    _check_integers("decision about %r: ", decision.entry_id, tokens_saved=saved)
     texts = (session_id, decision.entry_id, decision.kind, decision.reason)
     digest = _digest(*map(raw, texts), saved, raw(ref) if ref else None, detail)
     return *map(key, texts), saved, key(ref) if ref else None, digest, detail
@@ -103,9 +119,29 @@ def decision_from(row: Row) -> Decision:
     number, digest, _, entry_id, kind, reason, tokens_saved, ref, detail = row
     if digest != _digest(*row[2:]):
         raise StoreCorrupt(f"decision {number} does not match its SHA-256; {REMEDY}")
-    return Decision(
-        _text(entry_id), cast(Any, _text(kind)), _text(reason), tokens_saved, _text(ref or b""), _load(detail)
-    )
+    try:
+        kind_: Any = _text(kind)
+        return Decision(_text(entry_id), kind_, _text(reason), tokens_saved, _text(ref or b""), _load(detail))
+    except _FORGED as error:
+        raise StoreCorrupt(f"decision {number} was not written by undrift: {error}; {REMEDY}") from error
+
+
+def mark_row(session_id: str, mark: Mark) -> Row:
+    """Return the values of a new mark, in the order mark, kind, session_id, record_sha256."""
+    digest = _digest(raw(session_id), raw(mark.text), raw(mark.kind))
+    return key(mark.text), mark.kind, key(session_id), digest
+
+
+def mark_from(row: Row) -> tuple[Mark, str]:
+    """Return a mark and its session, or raise StoreCorrupt."""
+    number, digest, session_id, text, kind = row
+    if digest != _digest(*row[2:]):
+        raise StoreCorrupt(f"mark {number} does not match its SHA-256; {REMEDY}")
+    try:
+        kind_: Any = _text(kind)
+        return Mark(_text(text), kind_), _text(session_id)
+    except _FORGED as error:
+        raise StoreCorrupt(f"mark {number} was not written by undrift: {error}; {REMEDY}") from error
 
 
 def original_row(original: Original) -> Row:
@@ -113,13 +149,12 @@ def original_row(original: Original) -> Row:
     entry = original.entry
     content = raw(entry.content)
     sha256 = hashlib.sha256(content).digest()
-    metadata = _dump(entry.metadata, f"entry {entry.id!r}: metadata")
+    metadata = _dump(entry.metadata, "entry %r: metadata", entry.id)
     spans = [(span.name, span.start, span.length) for span in original.masked]
-    masked = _dump(spans, f"entry {entry.id!r}: masked") if spans else None
+    masked = _dump(spans, "entry %r: masked", entry.id) if spans else None
     texts = (original.ref, original.session_id, original.source, entry.id, entry.type)
-    numbers = tuple(
-        _integer(getattr(entry, name), f"entry {entry.id!r}: {name}") for name in ("token_count", "timestamp", "seq")
-    )
+    numbers = (entry.token_count, entry.timestamp, entry.seq)
+    _check_integers("entry %r: ", entry.id, token_count=numbers[0], timestamp=numbers[1], seq=numbers[2])
     digest = _digest(*map(raw, texts), *numbers, sha256, metadata, masked)
     return *map(key, texts), *numbers, sha256, digest, metadata, masked, content
 
@@ -132,11 +167,14 @@ def original_from(row: Row) -> StoredOriginal:
         raise StoreCorrupt(
             f"original {_shown(ref)} does not match its SHA-256: what the disk holds is not what was stored; {REMEDY}"
         )
-    spans = tuple(MaskedSpan(*span) for span in _load(masked) or ())
-    entry = ContextEntry(
-        _text(entry_id), cast(Any, _text(kind)), _text(content), tokens, timestamp, _load(metadata), seq=seq
-    )
-    return StoredOriginal(number, Original(_text(ref), _text(session_id), cast(Any, _text(source)), entry, spans))
+    try:
+        spans = tuple(MaskedSpan(*span) for span in _load(masked)) if masked else ()
+        type_: Any = _text(kind)
+        from_: Any = _text(source)
+        entry = ContextEntry(_text(entry_id), type_, _text(content), tokens, timestamp, _load(metadata), seq=seq)
+        return StoredOriginal(number, Original(_text(ref), _text(session_id), from_, entry, spans))
+    except _FORGED as error:
+        raise StoreCorrupt(f"original {_shown(ref)} was not written by undrift: {error}; {REMEDY}") from error
 
 
 def _digest(*parts: bytes | str | int | None) -> bytes:
@@ -147,24 +185,25 @@ def _digest(*parts: bytes | str | int | None) -> bytes:
             pieces.append(b"-")
             continue
         data = part if isinstance(part, bytes) else str(part).encode()
-        pieces.append(b"%d:%b" % (len(data), data))
+        size = len(data)
+        pieces.append(_SIZES[size] + data if size < len(_SIZES) else b"%d:%b" % (size, data))
     return hashlib.sha256(b",".join(pieces)).digest()
 
 
-def _integer(value: int, name: str) -> int:
-    if type(value) is not int or not -(2**63) <= value < 2**63:
-        raise InputError(f"{name}: must be an integer of at most 64 bits, not {value!r}")
-    return value
+def _check_integers(whose: str, *of: str, **values: int) -> None:
+    for name, value in values.items():
+        if type(value) is not int or not -(2**63) <= value < 2**63:
+            raise InputError(f"{whose % of}{name}: must be an integer of at most 64 bits, not {value!r}")
 
 
-def _dump(value: Any, name: str, *, sort: bool = False) -> str | None:
+def _dump(value: Any, name: str, *of: str, encode: Callable[[Any], str] | None = None) -> str | None:
     """Return JSON in ASCII; what JSON cannot hold is the caller's mistake."""
     if value is None:
         return None
     try:
-        return json.dumps(value, separators=(",", ":"), allow_nan=False, default=_plain, sort_keys=sort)
+        return (encode or _ENCODE)(value)
     except (TypeError, ValueError, RecursionError) as error:
-        raise InputError(f"{name}: must consist of JSON values: {error}") from error
+        raise InputError(f"{name % of}: must consist of JSON values: {error}") from error
 
 
 def _plain(value: object) -> object:
@@ -173,12 +212,17 @@ def _plain(value: object) -> object:
     raise TypeError(f"{type(value).__name__} is none")
 
 
+# Made once: `json.dumps` with options makes an encoder for each value.
+_ENCODE = json.JSONEncoder(separators=(",", ":"), allow_nan=False, default=_plain).encode
+_ENCODE_SORTED = json.JSONEncoder(separators=(",", ":"), allow_nan=False, default=_plain, sort_keys=True).encode
+
+
 def _load(value: bytes | None) -> Any:
     return None if value is None else json.loads(value)
 
 
 def _text(value: bytes) -> str:
-    return value.decode("utf-8", "surrogatepass")
+    return value.decode() if value.isascii() else value.decode("utf-8", "surrogatepass")
 
 
 def _shown(value: object) -> str:

@@ -1,6 +1,6 @@
 """The durable store in one SQLite file: an append-only log of operations, originals with their SHA-256, decisions.
 
-Law: a method that returned has its operation on disk; one that raised has changed nothing. One connection behind a lock
+Law: a method that returned has its operation on disk (marks alone do not wait for it); one that raised has changed nothing. One connection behind a lock
 serves all threads. Fork is not supported: a process opens its own store after the fork.
 """
 
@@ -17,7 +17,8 @@ import apsw
 
 from undrift.errors import InputError, RecallError, StoreCorrupt, StoreError
 from undrift.stores import faults, files, holders, rows, search
-from undrift.stores.base import Found, Operation, SessionRow
+from undrift.stores import marks as marks_table
+from undrift.stores.base import Found, KnownMark, Mark, Operation, SessionRow
 from undrift.stores.connection import connect, connect_to_read, is_without_room, prepare_file
 from undrift.stores.integrity import problems
 from undrift.stores.migrations import transaction
@@ -119,7 +120,7 @@ class SqliteStore:
         operation = rows.operation_row(session_id, kind, at_ms, payload)
         new_originals = [rows.original_row(original) for original in originals]
         new_decisions = [rows.decision_row(session_id, decision) for decision in decisions]
-        with self._use() as connection:
+        with self._lock, _Use(self) as connection:
             try:
                 with transaction(connection):
                     return write(connection, operation, new_originals, new_decisions)
@@ -130,10 +131,13 @@ class SqliteStore:
                 search.rebuild(connection)
                 return write(connection, operation, new_originals, new_decisions)
 
+    def decided(self, session_id: str) -> tuple[Decision, ...]:
+        """Return every decision of a session; see `Store.decided`."""
+        return tuple(map(rows.decision_from, self._of(session_id, _DECISIONS, rows.DECISION_SESSION)))
+
     def decisions(self, session_id: str) -> dict[str, Decision]:
-        """Return the decisions of a session by entry id, in the order they were made."""
-        found = map(rows.decision_from, self._of(session_id, _DECISIONS, rows.DECISION_SESSION))
-        return {decision.entry_id: decision for decision in found}
+        """Return the newest decision about each entry; see `Store.decisions`."""
+        return {decision.entry_id: decision for decision in self.decided(session_id)}
 
     def decision(self, ref: str) -> Decision | None:
         """Return the newest decision that carries this reference, or None."""
@@ -154,7 +158,7 @@ class SqliteStore:
 
     def original(self, ref: str) -> Original:
         """Return an original; see `Store.original`."""
-        for row in self._read(_BY_REF, rows.key(ref), about=f"original {ref[:64]!r}: "):
+        for row in self._read(_BY_REF, rows.key(ref), ref=ref):
             found = rows.original_from(row).original
             if found.ref == ref:
                 return found
@@ -180,7 +184,7 @@ class SqliteStore:
         """Search what left the windows by words, best first; see `Store.find`."""
         if limit <= 0:
             return ()
-        with self._use() as connection:
+        with self._lock, _Use(self) as connection:
             matches = search.matches(connection, query, session_id, limit)
             found = [self._found(connection, match) for match in matches]
         # The index compares session ids by their words; this one compares them exactly.
@@ -198,14 +202,34 @@ class SqliteStore:
         """Return the sequence number of the session's newest operation; 0 when there is none."""
         return self._read(_LAST, rows.key(session_id))[0][0] or 0
 
+    def find_marks(self, texts: Sequence[str]) -> tuple[KnownMark, ...]:
+        """Return which of these marks sessions have left; see `Store.find_marks`."""
+        with self._lock, _Use(self) as connection:
+            return tuple(marks_table.find(connection, texts))
+
+    def add_marks(self, session_id: str, marks: Sequence[Mark], *, is_claim: bool = False) -> bool:
+        """Leave marks of a session; see `Store.add_marks`."""
+        if not session_id:
+            raise InputError("a session id must not be empty")
+        with self._lock, _Use(self) as connection:
+            try:
+                connection.execute("PRAGMA synchronous = NORMAL")  # 0.01 ms a write instead of 4 ms
+                with transaction(connection):
+                    done = marks_table.add(connection, session_id, marks, is_claim=is_claim)
+                connection.execute("PRAGMA synchronous = FULL")
+            except BaseException:
+                self._drop()  # whatever happened, no connection stays that does not wait for the disk
+                raise
+            return done
+
     def rebuild_search(self) -> None:
         """Make the search index anew from the originals; the same answers come out."""
-        with self._use() as connection, transaction(connection):
+        with self._lock, _Use(self) as connection, transaction(connection):
             search.rebuild(connection)
 
     def integrity(self) -> tuple[str, ...]:
         """Read everything and return what is wrong, in sentences; empty when all is well."""
-        with self._use() as connection:
+        with self._lock, _Use(self) as connection:
             return tuple(problems(connection))
 
     def close(self) -> None:
@@ -222,8 +246,8 @@ class SqliteStore:
     ) -> None:
         self.close()
 
-    def _read(self, sql: str, *bindings: str | bytes, about: str = "") -> list[rows.Row]:
-        with self._use(about) as connection:
+    def _read(self, sql: str, *bindings: str | bytes, ref: str = "") -> list[rows.Row]:
+        with self._lock, _Use(self, ref) as connection:
             return connection.execute(sql, bindings).fetchall()
 
     def _of(self, session_id: str, sql: str, column: int) -> list[rows.Row]:
@@ -245,50 +269,73 @@ class SqliteStore:
         entry = original.entry
         return Found(original.ref, original.session_id, entry.id, entry.type, match.snippet, match.score)
 
-    @contextmanager
-    def _use(self, about: str = "") -> Iterator[apsw.Connection]:
-        """Hold the lock and the connection; after a fault of the disk, the next use opens a new one (R4)."""
-        with self._lock:
-            with _as_store_errors(self.path):
-                connection = self._connected()
-            try:
-                yield connection
-            except apsw.Error as error:
-                if faults.fault_of(error).reopen:
-                    self._drop()
-                if isinstance(error, apsw.BusyError) and (pids := holders.holders(self.path, writer=True)):
-                    about = f"{about}{holders.named(pids)} holds it: "
-                raise faults.from_driver(error, self.path, about) from error
-            finally:
-                if self._connection is not None and (self._is_makeshift or connection.in_transaction):
-                    self._drop()  # others wait for it; or the roll-back failed as well
-
     def _connected(self) -> apsw.Connection:
         if self._closed:
             raise StoreError(f"{self.path}: the store is closed; open it again")
         if self._process != os.getpid():
             raise StoreError(f"{self.path}: the store was opened before a fork; open another one in this process")
         if self._connection is None:
-            self._is_makeshift = False
-            try:
-                self._connection = connect(self.path, self._busy_timeout_ms)
-            except apsw.Error as error:
-                if not is_without_room(error):
-                    raise
-                self._connection = _makeshift(self.path, self._busy_timeout_ms, error)
-                self._is_makeshift = True
-            self._identity = files.identity(self.path)
+            with _as_store_errors(self.path):
+                self._connection = self._reconnected()
         elif self._identity != files.identity(self.path):
             # What is written to a file without a name is gone with the process, so nothing may be acknowledged.
             self._drop()
             raise StoreError(f"{self.path}: the file was moved or deleted while it was in use; put it back or restart")
         return self._connection
 
+    def _reconnected(self) -> apsw.Connection:
+        self._is_makeshift = False
+        try:
+            connection = connect(self.path, self._busy_timeout_ms)
+        except apsw.Error as error:
+            if not is_without_room(error):
+                raise
+            connection = _makeshift(self.path, self._busy_timeout_ms, error)
+            self._is_makeshift = True
+        self._identity = files.identity(self.path)
+        return connection
+
     def _drop(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
             with suppress(apsw.Error):
                 connection.close(True)
+
+
+class _Use:
+    """The connection for one who holds the lock; after a fault of the disk, the next use opens a new one (R4).
+
+    A class, as every read comes through here: a generator makes a read a tenth dearer.
+    """
+
+    __slots__ = ("_ref", "_store")
+
+    def __init__(self, store: SqliteStore, ref: str = "") -> None:
+        self._store, self._ref = store, ref
+
+    def __enter__(self) -> apsw.Connection:
+        return self._store._connected()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        store = self._store
+        try:
+            if isinstance(error, apsw.Error):
+                raise self._translated(error) from error
+        finally:
+            connection = store._connection
+            if connection is not None and (store._is_makeshift or connection.in_transaction):
+                store._drop()  # others wait for it; or the roll-back failed as well
+
+    def _translated(self, error: apsw.Error) -> StoreError:
+        store = self._store
+        if faults.fault_of(error).reopen:
+            store._drop()
+        about = f"original {self._ref[:64]!r}: " if self._ref else ""
+        if isinstance(error, apsw.BusyError) and (pids := holders.holders(store.path, writer=True)):
+            about = f"{about}{holders.named(pids)} holds it: "
+        return faults.from_driver(error, store.path, about)
 
 
 def _makeshift(path: Path, busy_timeout_ms: int, error: apsw.Error) -> apsw.Connection:

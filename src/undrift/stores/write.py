@@ -25,12 +25,15 @@ _SAME_ORIGINAL = (
 )
 _ADD_DECISION = """INSERT INTO decisions(session_id, entry_id, kind, reason, tokens_saved, ref, record_sha256, detail,
     from_seq) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)
-    ON CONFLICT(session_id, entry_id) WHERE to_seq IS NULL DO NOTHING RETURNING kind, session_id, entry_id"""
+    ON CONFLICT(session_id, entry_id, coalesce(json_extract(detail, '$.at'), '')) WHERE to_seq IS NULL
+    DO NOTHING RETURNING number"""
 _SAME_DECISION = """SELECT 1 FROM decisions
     WHERE session_id = ? AND entry_id = ? AND to_seq IS NULL AND record_sha256 = ?"""
 _OWN_ORIGINAL = "SELECT 1 FROM originals WHERE ref = ? AND session_id = ?"
-_IN_BUFFER = """SELECT number FROM originals
-    WHERE session_id = ? AND entry_id = ? AND source = 'buffer' AND to_seq IS NULL"""
+_REMOVED = """SELECT o.number FROM decisions d CROSS JOIN originals o
+    WHERE d.number BETWEEN ? AND ? AND d.from_seq = ? AND d.kind = 'pruned'
+    AND o.session_id = d.session_id AND o.entry_id = d.entry_id AND o.source = 'buffer' AND o.to_seq IS NULL"""
+"""CROSS JOIN: the new decisions first, each looked up in the index of what is in a buffer."""
 
 
 def write(connection: apsw.Connection, operation: Row, originals: Sequence[Row], decisions: Sequence[Row]) -> int:
@@ -45,9 +48,10 @@ def write(connection: apsw.Connection, operation: Row, originals: Sequence[Row],
     seq: Any = row[0]
     numbers = _add_originals(connection, originals, seq) if originals else set()
     if decisions:
-        numbers |= _add_decisions(connection, decisions, seq)
+        own = {row[0] for row in originals}  # of this session, or they would have been refused
+        numbers |= _add_decisions(connection, decisions, own, seq)
     if numbers:
-        search.add(connection, sorted(numbers))
+        search.add(connection, numbers)
     return int(seq)
 
 
@@ -65,16 +69,19 @@ def _add_originals(connection: apsw.Connection, originals: Sequence[Row], seq: i
     return {number for number, source in added if source != "pin"}
 
 
-def _add_decisions(connection: apsw.Connection, decisions: Sequence[Row], seq: int) -> set[int]:
-    """Insert decisions; return the numbers of the buffer originals that they remove, to index them."""
+def _add_decisions(connection: apsw.Connection, decisions: Sequence[Row], own: set[Any], seq: int) -> set[int]:
+    """Insert decisions; return the numbers of the buffer originals that they remove, to index them.
+
+    `own` are references that are known to be originals of the session.
+    """
     for row in decisions:
         session_id, entry_id, ref = row[0], row[1], row[5]
-        if ref is not None and not connection.execute(_OWN_ORIGINAL, (ref, session_id)).fetchall():
+        if ref is not None and ref not in own and not connection.execute(_OWN_ORIGINAL, (ref, session_id)).fetchall():
             raise StoreError(
                 f"decision about {entry_id!r}: the session has no original {ref!r}; nothing was written. "
                 "Commit the original with the decision, or before it"
             )
-    added = connection.executemany(_ADD_DECISION, [(*row, seq) for row in decisions]).fetchall()
+    added: list[Any] = connection.executemany(_ADD_DECISION, [(*row, seq) for row in decisions]).fetchall()
     if len(added) < len(decisions):
         for row in decisions:
             if not connection.execute(_SAME_DECISION, (row[0], row[1], row[6])).fetchall():
@@ -82,8 +89,7 @@ def _add_decisions(connection: apsw.Connection, decisions: Sequence[Row], seq: i
                     f"entry {row[1]!r}: another decision about it is stored; nothing was written. "
                     "A decision is made once and applied again on every later turn"
                 )
-    removed: set[int] = set()
-    for kind, session_id, entry_id in added:
-        if kind == "pruned":
-            removed.update(number for (number,) in connection.execute(_IN_BUFFER, (session_id, entry_id)))
-    return removed
+    if not added:
+        return set()
+    (first,), (last,) = min(added), max(added)
+    return {number for (number,) in connection.execute(_REMOVED, (first, last, seq))}

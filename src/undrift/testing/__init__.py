@@ -1,15 +1,54 @@
-"""A provider that follows a script, over real HTTP: drive a real client, or a proxy, through a session without a model.
+"""Providers that follow a script: one over real HTTP for real clients, and a strict simulator for each wire form.
 
-Law: listens on 127.0.0.1 alone, keeps no key that it is sent, runs nothing itself.
+Law: nothing here reaches beyond the loopback interface, keeps a key that it is sent, or runs anything itself.
 
 ::
 
     with ScriptedProvider([Read("src/app.py"), Shell("make test"), Say("Done.")]) as provider:
         subprocess.run(["claude", "-p", "Fix it."], env={**environment, "ANTHROPIC_BASE_URL": provider.url})
         assert "make test" in provider.requests[-1].text
+
+    history, provider = history_for("openai-chat", model="gpt-5.5"), OpenAIChatSimulator()
+    history.say("Fix it.")
+    reply = provider.send(session.prepare(history.body(), wire="openai-chat").body, turn=ModelTurn("Done."))
+    history.take(reply.body)
 """
 
+from undrift.testing.histories import ClientHistory, Result, history_for
 from undrift.testing.provider import ScriptedProvider
 from undrift.testing.script import Read, Say, Seen, Shell, Turn, Use
+from undrift.testing.simulators import (
+    Answered,
+    AnthropicSimulator,
+    Bill,
+    Call,
+    GeminiSimulator,
+    ModelTurn,
+    OpenAIChatSimulator,
+    OpenAIResponsesSimulator,
+    Refused,
+    Simulator,
+)
 
-__all__ = ["Read", "Say", "ScriptedProvider", "Seen", "Shell", "Turn", "Use"]
+__all__ = [
+    "Answered",
+    "AnthropicSimulator",
+    "Bill",
+    "Call",
+    "ClientHistory",
+    "GeminiSimulator",
+    "ModelTurn",
+    "OpenAIChatSimulator",
+    "OpenAIResponsesSimulator",
+    "Read",
+    "Refused",
+    "Result",
+    "Say",
+    "ScriptedProvider",
+    "Seen",
+    "Shell",
+    "Simulator",
+    "Turn",
+    "Use",
+    "history_for",
+]

@@ -44,7 +44,7 @@ class Collector:
     def __init__(self, format_name: str) -> None:
         self._format = format_name
         self._rows: list[_Row] = []
-        self._ids: set[str] = set()
+        self._ids: dict[str, int] = {}
         self._skipped: Counter[str] = Counter()
         self._models: Counter[str] = Counter()
         self._compactions: list[int] = []
@@ -133,10 +133,13 @@ class Collector:
                 self.skip(part.reason)
 
     def _unique(self, wanted: str) -> str:
-        while wanted in self._ids:
-            wanted += "+"
-        self._ids.add(wanted)
-        return wanted
+        """Give an id that no row has: the one wanted, or numbered; the number is kept, as a file may repeat one for ever."""
+        name = wanted
+        while name in self._ids:
+            again = self._ids[wanted] = self._ids[wanted] + 1
+            name = f"{wanted}+{again}" if again > 1 else f"{wanted}+"
+        self._ids[name] = 0
+        return name
 
     def _number(self, role: Role, message_id: str | None) -> int:
         """Give the running number of the message that a block belongs to."""

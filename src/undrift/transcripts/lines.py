@@ -189,6 +189,6 @@ def milliseconds(stamp: Any) -> int | None:
 
 def epoch_ms(value: Any) -> int | None:
     """Take a number of Unix milliseconds as it is (whole, at least 0), or give None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not value < _YEAR_10000_MS:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not -math.inf < value < _YEAR_10000_MS:
         return None
     return max(0, int(value))

@@ -1,4 +1,4 @@
-"""Sessions of OpenHands: its events, as an array or under ``history``, and the logs of single requests. Pure.
+"""Sessions of OpenHands: its events, as an array, a line each or under ``history``, and logs of single requests. Pure.
 
 =============================================== =============================================================
 event                                           becomes
@@ -15,6 +15,8 @@ observation                                     ``result`` of the action that it
 observation recall                              ``text``, role user, ``meta: True``: the knowledge that it recalled;
                                                 without any counted "client event: recall"
 recall, null and the like (`_CLIENT`)           counted "client event: TYPE"
+an event with a ``kind``                        what `undrift.transcripts.openhands_sdk` says
+the state of a conversation of the SDK          counted "state of the conversation"
 anything else                                   counted "unknown event: TYPE"
 =============================================== =============================================================
 
@@ -27,11 +29,11 @@ for in plain text, the log also has the messages before they were rendered; thes
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from undrift.transcripts import blocks, chat, conversations
+from undrift.transcripts import blocks, chat, conversations, openhands_sdk
 from undrift.transcripts.base import Block, Part, Recording, Skip
 from undrift.transcripts.collect import Collector, Place
 from undrift.transcripts.document import outline
-from undrift.transcripts.lines import list_at, object_at, printable, text_at
+from undrift.transcripts.lines import list_at, object_at, text_at
 
 __all__ = ["FORMAT", "read", "recognises"]
 
@@ -59,6 +61,8 @@ def recognises(lines: Sequence[str]) -> bool:
 
 
 def _is_event(value: Any) -> bool:
+    if openhands_sdk.is_event(value):
+        return True
     if not isinstance(value, dict) or value.get("source") not in ("agent", "environment", "user"):
         return False
     acts = isinstance(value.get("action"), str) and isinstance(value.get("args"), dict)
@@ -106,7 +110,14 @@ class _Events:
         """Take one event."""
         if not isinstance(event, dict):
             self._collector.skip("unknown event: (none)")
-            return
+        elif isinstance(event.get("kind"), str) and not text_at(event, "action") and not text_at(event, "observation"):
+            self._sdk(place, event)
+        elif "agent" in event and "workspace" in event:
+            self._state(event)
+        else:
+            self._classic(place, event)
+
+    def _classic(self, place: Place, event: dict[str, Any]) -> None:
         answer = object_at(object_at(event, "tool_call_metadata"), "model_response")
         acts = text_at(event, "action")
         if acts and text_at(event, "source") == "agent":
@@ -118,6 +129,17 @@ class _Events:
         parts = self._action(acts, event) if acts else self._observation(event)
         message_id = text_at(answer, "id") or None
         self._collector.add(parts, place, event.get("timestamp"), message_id=message_id)
+
+    def _sdk(self, place: Place, event: dict[str, Any]) -> None:
+        if event["kind"] == openhands_sdk.CONDENSATION:
+            self._collector.compaction()
+        message_id = openhands_sdk.message_id(event)
+        self._collector.add(openhands_sdk.parts(event), place, event.get("timestamp"), message_id=message_id)
+
+    def _state(self, state: dict[str, Any]) -> None:
+        self._collector.name_model(object_at(object_at(state, "agent"), "llm").get("model"))
+        self._collector.identify(state.get("id"), object_at(state, "workspace").get("working_dir"))
+        self._collector.skip("state of the conversation")
 
     def _action(self, kind: str, event: Mapping[str, Any]) -> Iterator[Part]:
         args = object_at(event, "args")
@@ -161,7 +183,7 @@ class _Events:
         elif kind in _CLIENT:
             yield Skip(f"client event: {kind}")
         elif not kind:
-            yield Skip(f"unknown event: {printable(event.get('kind'))}")
+            yield Skip("unknown event: (none)")
         else:
             asked = object_at(event, "tool_call_metadata")
             call_id = text_at(asked, "tool_call_id") or self._calls.get(_hashable(event.get("cause")))

@@ -12,7 +12,7 @@ import msgspec
 
 from undrift.errors import WireError
 
-__all__ = ["decode", "encode", "join", "split"]
+__all__ = ["decode", "encode", "fields", "join", "split"]
 
 
 def encode(value: Any, path: str = "", *, ordered: bool = False) -> bytes:
@@ -25,7 +25,7 @@ def encode(value: Any, path: str = "", *, ordered: bool = False) -> bytes:
         try:
             return msgspec.json.encode(value, order="deterministic" if ordered else None)
         except UnicodeEncodeError:  # a lone surrogate: legal in a Python string and as an escape, not in UTF-8
-            return json.dumps(value, sort_keys=ordered).encode("ascii")
+            return json.dumps(value, sort_keys=ordered, allow_nan=False).encode("ascii")
     except (TypeError, ValueError, OverflowError) as error:
         raise WireError(f"not a JSON value: {error}", path=path) from error
     except RecursionError:
@@ -46,28 +46,38 @@ def decode(data: bytes | msgspec.Raw, path: str = "") -> Any:
         raise WireError("nested too deep to be a provider body", path=path) from None
 
 
-def split(data: bytes) -> tuple[dict[str, msgspec.Raw], list[msgspec.Raw]]:
-    """Split a JSON body into its fields and its messages, each as the bytes that came in.
+def fields(body: bytes) -> dict[str, msgspec.Raw]:
+    """Split a JSON body into its fields, each as the bytes that came in.
 
     Raises:
-        WireError: No JSON object, or its ``messages`` is no array.
+        WireError: It is no JSON object.
     """
     try:
-        fields = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
-        messages = msgspec.json.decode(fields.get("messages", b""), type=list[msgspec.Raw])
+        return msgspec.json.decode(body, type=dict[str, msgspec.Raw])
     except (msgspec.DecodeError, ValueError) as error:
-        raise WireError(f"the body must be a JSON object with an array `messages`: {error}") from error
+        raise WireError(f"the body must be a JSON object: {error}") from error
     except RecursionError:
         raise WireError("nested too deep to be a provider body") from None
-    return fields, messages
 
 
-def join(fields: Mapping[str, msgspec.Raw], messages: Sequence[bytes | msgspec.Raw]) -> bytes:
-    """Put a body together again: every field as it came in, `messages` replaced."""
+def split(data: bytes | msgspec.Raw, path: str) -> list[msgspec.Raw]:
+    """Split a JSON array into its elements, each as the bytes that came in.
+
+    Raises:
+        WireError: It is no JSON array.
+    """
+    try:
+        return msgspec.json.decode(data, type=list[msgspec.Raw])
+    except (msgspec.DecodeError, ValueError) as error:
+        raise WireError(f"must be an array: {error}", path=path) from error
+    except RecursionError:
+        raise WireError("nested too deep to be a provider body", path=path) from None
+
+
+def join(body: Mapping[str, bytes | msgspec.Raw], name: str, items: Sequence[bytes | msgspec.Raw]) -> bytes:
+    """Put a body together again: every field as it is given, the array under `name` made of `items`."""
     parts = [
-        msgspec.json.encode(name)
-        + b":"
-        + (b"[" + b",".join(map(bytes, messages)) + b"]" if name == "messages" else bytes(raw))
-        for name, raw in fields.items()
+        msgspec.json.encode(key) + b":" + (b"[" + b",".join(map(bytes, items)) + b"]" if key == name else bytes(value))
+        for key, value in body.items()
     ]
     return b"{" + b",".join(parts) + b"}"

@@ -1,0 +1,68 @@
+"""Marks by which a conversation is recognised: what a session has seen, as short texts that stand for it.
+
+Law: knows its own table alone; runs inside a transaction that the caller opened. A mark that is damaged is passed over as
+if it were unknown, as an older one says the same; `integrity` names it.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+
+import apsw
+
+from undrift.errors import StoreCorrupt
+from undrift.stores import rows
+from undrift.stores.base import KnownMark, Mark
+
+__all__ = ["MOST_MARKS", "add", "create", "find"]
+
+MOST_MARKS = 1_024
+"""Kept of one session, the newest, and its birth: a turn makes two or three. An older fork is a new session."""
+
+_CREATE = """
+CREATE TABLE marks(
+    number INTEGER PRIMARY KEY,  -- the oldest of a session are deleted, never the newest, so it only grows
+    mark TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    session_id TEXT NOT NULL,
+    record_sha256 BLOB NOT NULL
+);
+CREATE UNIQUE INDEX marks_by_text ON marks(mark, session_id);
+CREATE INDEX marks_of_session ON marks(session_id);  -- and number, which is the rowid
+"""
+_FIND = f"""SELECT {rows.MARK_COLUMNS}, sessions,
+    EXISTS(SELECT 1 FROM marks t WHERE t.session_id = m.session_id AND t.kind = 'turn')
+    FROM (SELECT max(number) AS newest, count(*) AS sessions FROM marks
+        WHERE mark IN (SELECT value FROM json_each(?)) GROUP BY mark, kind)
+    JOIN marks m ON m.number = newest ORDER BY number"""  # noqa: S608 - constants of ours
+_HAS_TURNS = "SELECT 1 FROM marks WHERE session_id = ? AND kind = 'turn' LIMIT 1"
+_ADD = """INSERT INTO marks(mark, kind, session_id, record_sha256) VALUES(?, ?, ?, ?)
+    ON CONFLICT(mark, session_id) DO NOTHING"""
+_THIN = """DELETE FROM marks WHERE session_id = ? AND kind <> 'birth' AND number <= (
+    SELECT number FROM marks WHERE session_id = ? ORDER BY number DESC LIMIT 1 OFFSET ?)"""
+
+
+def create(connection: apsw.Connection) -> None:
+    """Make the table."""
+    connection.execute(_CREATE)
+
+
+def find(connection: apsw.Connection, texts: Iterable[str]) -> list[KnownMark]:
+    """Return what is known of each text and kind; one statement."""
+    found = []
+    for *row, sessions, has_turns in connection.execute(_FIND, (json.dumps(list(texts)),)):
+        try:
+            mark, session_id = rows.mark_from(tuple(row))
+        except StoreCorrupt:
+            continue
+        found.append(KnownMark(mark, session_id, sessions, bool(has_turns)))
+    return found
+
+
+def add(connection: apsw.Connection, session_id: str, marks: Sequence[Mark], *, is_claim: bool) -> bool:
+    """Insert what is new, drop the session's oldest beyond `MOST_MARKS`; return False when a claim came too late."""
+    key = rows.key(session_id)
+    if is_claim and connection.execute(_HAS_TURNS, (key,)).fetchall():
+        return False
+    connection.executemany(_ADD, [rows.mark_row(session_id, mark) for mark in marks])
+    connection.execute(_THIN, (key, key, MOST_MARKS))
+    return True

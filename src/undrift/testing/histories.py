@@ -1,0 +1,224 @@
+"""Histories as clients keep them, one for each wire form: what was said and done is appended, and resent with each request.
+
+Law: a history is only appended to, or cut off; nothing in it is changed. Pure.
+
+::
+
+    history = history_for("openai-chat", model="gpt-5.5")
+    history.say("Fix it.")
+    reply = provider.send(history.body(), turn=ModelTurn(calls=(Call("Read", {"path": "a.py"}),)))
+    history.take(reply.body)
+    history.answer([Result("the file")])
+"""
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from undrift.errors import InputError
+
+__all__ = ["ClientHistory", "Result", "history_for"]
+
+_PIXEL = "aGk="
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a tool gave back."""
+
+    text: str
+    is_error: bool = False
+
+
+class ClientHistory:
+    """One conversation of a client; see `history_for`.
+
+    Args:
+        model: The name that goes into the body, where the form has it there.
+        system: The system prompt.
+        tools: Names of the tools that are offered.
+        fields: What else stands in the body.
+    """
+
+    wire = ""
+
+    def __init__(self, model: str, system: str = "Be brief.", tools: Sequence[str] = ("Read",), **fields: Any) -> None:
+        self.model, self.system, self.tools, self.fields = model, system, tuple(tools), fields
+        self.items: list[dict[str, Any]] = []
+        self.open: tuple[tuple[str, str], ...] = ()  # id and tool of the calls that wait for a result
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def fork(self) -> Self:
+        """Return a second history with the same beginning."""
+        other = copy.copy(self)
+        other.items = list(self.items)
+        return other
+
+    def cut(self, length: int) -> None:
+        """Go back to a length at which nothing was waiting for a result."""
+        del self.items[length:]
+        self.open = ()
+
+    def say(self, text: str, *, image: bool = False) -> None:
+        """Append the user's words, and perhaps a picture."""
+        raise NotImplementedError
+
+    def take(self, reply: Mapping[str, Any]) -> None:
+        """Append the model's answer."""
+        raise NotImplementedError
+
+    def answer(self, results: Sequence[Result]) -> None:
+        """Append a result for each open call."""
+        raise NotImplementedError
+
+    def body(self) -> dict[str, Any]:
+        """Return the next request."""
+        raise NotImplementedError
+
+
+class _Anthropic(ClientHistory):
+    wire = "anthropic"
+
+    def say(self, text: str, *, image: bool = False) -> None:
+        picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": _PIXEL}}
+        content: Any = [picture, {"type": "text", "text": text}] if image else text
+        self.items.append({"role": "user", "content": content})
+
+    def take(self, reply: Mapping[str, Any]) -> None:
+        content = list(reply["content"])
+        self.items.append({"role": "assistant", "content": content})
+        self.open = tuple((part["id"], part["name"]) for part in content if part["type"] == "tool_use")
+
+    def answer(self, results: Sequence[Result]) -> None:
+        given = zip(self.open, results, strict=True)
+        content = [
+            {"type": "tool_result", "tool_use_id": id_, "content": result.text, "is_error": result.is_error}
+            for (id_, _), result in given
+        ]
+        self.items.append({"role": "user", "content": content})
+        self.open = ()
+
+    def body(self) -> dict[str, Any]:
+        """The cache marker stands on the newest block, which therefore is a block; it moves from request to request."""
+        messages = list(self.items)
+        content = messages[-1]["content"]
+        parts = [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
+        if parts:
+            parts[-1] = {**parts[-1], "cache_control": {"type": "ephemeral"}}
+        messages[-1] = {**messages[-1], "content": parts}
+        system = [{"type": "text", "text": self.system, "cache_control": {"type": "ephemeral"}}]
+        tools = [{"name": name, "input_schema": {"type": "object"}} for name in self.tools]
+        return {
+            "model": self.model,
+            "max_tokens": 1_000,
+            "system": system,
+            "tools": tools,
+            **self.fields,
+            "messages": messages,
+        }
+
+
+class _Chat(ClientHistory):
+    wire = "openai-chat"
+
+    def say(self, text: str, *, image: bool = False) -> None:
+        picture = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{_PIXEL}"}}
+        content: Any = [{"type": "text", "text": text}, picture] if image else text
+        self.items.append({"role": "user", "content": content})
+
+    def take(self, reply: Mapping[str, Any]) -> None:
+        message = reply["choices"][0]["message"]
+        self.items.append(dict(message))
+        self.open = tuple((call["id"], call["function"]["name"]) for call in message.get("tool_calls") or ())
+
+    def answer(self, results: Sequence[Result]) -> None:
+        for (id_, _), result in zip(self.open, results, strict=True):
+            self.items.append({"role": "tool", "tool_call_id": id_, "content": result.text})
+        self.open = ()
+
+    def body(self) -> dict[str, Any]:
+        tools = [{"type": "function", "function": {"name": name, "parameters": {}}} for name in self.tools]
+        messages = [{"role": "system", "content": self.system}, *self.items]
+        return {"model": self.model, "messages": messages, "tools": tools, **self.fields}
+
+
+class _Responses(ClientHistory):
+    wire = "openai-responses"
+
+    def say(self, text: str, *, image: bool = False) -> None:
+        content = [{"type": "input_text", "text": text}]
+        if image:
+            content.append({"type": "input_image", "image_url": f"data:image/png;base64,{_PIXEL}"})
+        self.items.append({"type": "message", "role": "user", "content": content})
+
+    def take(self, reply: Mapping[str, Any]) -> None:
+        self.items.extend(dict(item) for item in reply["output"])
+        calls = [item for item in reply["output"] if item["type"] == "function_call"]
+        self.open = tuple((call["call_id"], call["name"]) for call in calls)
+
+    def answer(self, results: Sequence[Result]) -> None:
+        for (id_, _), result in zip(self.open, results, strict=True):
+            self.items.append({"type": "function_call_output", "call_id": id_, "output": result.text})
+        self.open = ()
+
+    def body(self) -> dict[str, Any]:
+        tools = [{"type": "function", "name": name, "parameters": {}} for name in self.tools]
+        return {
+            "model": self.model,
+            "instructions": self.system,
+            "input": list(self.items),
+            "tools": tools,
+            "store": False,
+            "include": ["reasoning.encrypted_content"],
+            **self.fields,
+        }
+
+
+class _Gemini(ClientHistory):
+    wire = "gemini"
+
+    def say(self, text: str, *, image: bool = False) -> None:
+        parts: list[dict[str, Any]] = [{"text": text}]
+        if image:
+            parts.append({"inlineData": {"mimeType": "image/png", "data": _PIXEL}})
+        self.items.append({"role": "user", "parts": parts})
+
+    def take(self, reply: Mapping[str, Any]) -> None:
+        content = reply["candidates"][0]["content"]
+        self.items.append(dict(content))
+        calls = [part["functionCall"] for part in content["parts"] if "functionCall" in part]
+        self.open = tuple((call.get("id", ""), call["name"]) for call in calls)
+
+    def answer(self, results: Sequence[Result]) -> None:
+        parts = []
+        for (id_, name), result in zip(self.open, results, strict=True):
+            answer = {"name": name, "response": {"error" if result.is_error else "output": result.text}}
+            parts.append({"functionResponse": {**({"id": id_} if id_ else {}), **answer}})
+        self.items.append({"role": "user", "parts": parts})
+        self.open = ()
+
+    def body(self) -> dict[str, Any]:
+        tools = [{"functionDeclarations": [{"name": name} for name in self.tools]}]
+        system = {"parts": [{"text": self.system}]}
+        return {"contents": list(self.items), "systemInstruction": system, "tools": tools, **self.fields}
+
+
+_HISTORIES: Mapping[str, type[ClientHistory]] = {kind.wire: kind for kind in (_Anthropic, _Chat, _Responses, _Gemini)}
+
+
+def history_for(wire: str, *, model: str, **given: Any) -> ClientHistory:
+    """Return an empty history in a form.
+
+    Args:
+        wire: ``anthropic``, ``openai-chat``, ``openai-responses`` or ``gemini``.
+        model: See `ClientHistory`, as for all else.
+
+    Raises:
+        InputError: Another `wire`.
+    """
+    if wire not in _HISTORIES:
+        raise InputError(f"wire must be one of {', '.join(_HISTORIES)}, not {wire!r}")
+    return _HISTORIES[wire](model, **given)

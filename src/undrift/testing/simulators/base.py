@@ -1,0 +1,209 @@
+"""What every provider simulator takes and gives: the model's turn, the bill, the answer, the refusal.
+
+Law: deterministic; ids and signatures come from counters and hashes, the time from the caller. Knows no provider, and
+nothing of `undrift.wire` or `undrift.core`, whose work the simulators judge.
+"""
+
+import base64
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import msgspec
+
+__all__ = [
+    "Answered",
+    "Bill",
+    "Call",
+    "Count",
+    "ModelTurn",
+    "Refused",
+    "Simulator",
+    "betas_of",
+    "canonical",
+    "characters_by_four",
+    "digest_of",
+    "mark_of",
+    "parsed",
+    "tokens_of",
+]
+
+_CHARACTERS_A_TOKEN = 4
+
+Count = Callable[[str], int]
+"""Tokens of one block, given its JSON text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One tool call that the model makes.
+
+    Args:
+        name: Of the tool.
+        arguments: JSON values by name.
+    """
+
+    name: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelTurn:
+    """What the model answers, in no provider's form.
+
+    Args:
+        text: ``""`` for an answer without text.
+        calls: Made at once, in this order.
+        thinking: None for an answer without thinking (reasoning); ``""`` for thinking whose text is withheld.
+    """
+
+    text: str = ""
+    calls: tuple[Call, ...] = ()
+    thinking: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """What one request costs, by the provider's own meter.
+
+    Args:
+        fresh_tokens: Input at the full price, neither read from the cache nor written to it.
+        read_tokens: Input read from the cache.
+        written_tokens: Input written to the cache.
+        output_tokens: Of the answer, thinking included.
+    """
+
+    fresh_tokens: int
+    read_tokens: int
+    written_tokens: int
+    output_tokens: int
+
+    def cost(self, *, read_ratio: float, write_ratio: float, output_ratio: float) -> float:
+        """Return ``fresh + read_ratio * read + write_ratio * written + output_ratio * output``.
+
+        Args:
+            read_ratio: Price of a token read from the cache, in prices of a fresh input token.
+            write_ratio: Price of a token written to the cache, in the same unit.
+            output_ratio: Price of an output token, in the same unit.
+        """
+        return (
+            self.fresh_tokens
+            + read_ratio * self.read_tokens
+            + write_ratio * self.written_tokens
+            + output_ratio * self.output_tokens
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A request that the provider accepts, and its answer.
+
+    Args:
+        body: The reply in the provider's form, `usage` in the provider's meaning.
+        bill: What it costs.
+        notes: What the provider did to the input, one mapping a change; empty where it took all as sent.
+    """
+
+    body: dict[str, Any]
+    bill: Bill
+    notes: tuple[Mapping[str, Any], ...] = ()
+
+
+class Refused(Exception):
+    """What the provider refuses.
+
+    Args:
+        status: Of HTTP.
+        text: The provider's message.
+        body: The provider's whole error envelope.
+        rule: Id of the broken rule (``A10``), for reports; ``""`` where none has an id.
+    """
+
+    def __init__(self, status: int, text: str, body: dict[str, Any], *, rule: str = "") -> None:
+        super().__init__(f"{status}: {text}")
+        self.status = status
+        self.text = text
+        self.body = body
+        self.rule = rule
+
+
+class Simulator(Protocol):
+    """A provider that checks a request as strictly as the real one, answers what it is told, and writes the bill."""
+
+    name: str
+    """Of the wire: ``anthropic``, ``openai-chat``, ``openai-responses`` or ``gemini``."""
+
+    def send(
+        self,
+        body: Mapping[str, Any] | bytes,
+        headers: Mapping[str, str] | None = None,
+        *,
+        turn: ModelTurn,
+        model: str | None = None,
+        now_ms: int | None = None,
+    ) -> Answered:
+        """Answer one request.
+
+        Args:
+            body: The request, as JSON bytes or the value that they stand for; it is not changed.
+            headers: Of HTTP; the case of the names does not matter.
+            turn: What the model says.
+            model: Instead of the one that the body names.
+            now_ms: The time of the request; None where nothing expires.
+
+        Raises:
+            Refused: The provider does not accept the request; nothing is remembered of it.
+        """
+        ...
+
+
+def parsed(body: Mapping[str, Any] | bytes) -> Any:
+    """Return the JSON value of a body.
+
+    Raises:
+        ValueError: The bytes are not JSON.
+    """
+    return msgspec.json.decode(body) if isinstance(body, bytes) else body
+
+
+def canonical(value: Any) -> bytes:
+    """Return the JSON of a value with sorted keys and no spaces: equal values, equal bytes.
+
+    Raises:
+        ValueError: A string holds half a surrogate pair, or a number is none that JSON has.
+        TypeError: A value is none that JSON has.
+    """
+    return msgspec.json.encode(value, order="deterministic")
+
+
+def digest_of(*parts: bytes) -> bytes:
+    """Return the SHA-256 of the parts, one after the other."""
+    return hashlib.sha256(b"".join(parts)).digest()
+
+
+def mark_of(*parts: str | int | bytes) -> str:
+    """Return a text that stands for the parts, as a signature or an encrypted content would: 44 characters, base64."""
+    return base64.b64encode(digest_of(*(_framed(part) for part in parts))).decode("ascii")
+
+
+def _framed(part: str | int | bytes) -> bytes:
+    data = part if isinstance(part, bytes) else str(part).encode("utf-8", "surrogatepass")
+    return len(data).to_bytes(8, "big") + data
+
+
+def characters_by_four(text: str) -> int:
+    """Estimate tokens as ``ceil(characters / 4)``."""
+    return -(-len(text) // _CHARACTERS_A_TOKEN)
+
+
+def tokens_of(data: bytes, count: Count = characters_by_four) -> int:
+    """Return the tokens of one block, given its `canonical` bytes."""
+    return count(data.decode("utf-8"))
+
+
+def betas_of(headers: Mapping[str, str] | None, name: str) -> frozenset[str]:
+    """Return the values of a header that lists names with commas between, as ``anthropic-beta`` does."""
+    wanted = name.lower()
+    values = [value for key, value in (headers or {}).items() if key.lower() == wanted]
+    return frozenset(part.strip() for value in values for part in value.split(",") if part.strip())

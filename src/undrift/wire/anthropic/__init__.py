@@ -1,0 +1,28 @@
+"""The Anthropic Messages form; see `undrift.wire.form.Form`."""
+
+from undrift.wire.anthropic.editing import edit, said
+from undrift.wire.anthropic.reading import beside_texts, delta, digest, items, read, session_id
+from undrift.wire.anthropic.reply import reply
+from undrift.wire.anthropic.rules import problems
+
+__all__ = [
+    "ADJACENT",
+    "BESIDE",
+    "HISTORY",
+    "NAME",
+    "beside_texts",
+    "delta",
+    "digest",
+    "edit",
+    "items",
+    "problems",
+    "read",
+    "reply",
+    "said",
+    "session_id",
+]
+
+NAME = "anthropic"
+HISTORY = "messages"
+BESIDE: tuple[str, ...] = ("system", "tools")
+ADJACENT = True

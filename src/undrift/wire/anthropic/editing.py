@@ -1,0 +1,99 @@
+"""Anthropic Messages: an edited message, and an edited request around it. Pure.
+
+Law: what no edit names is the very object that was given.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from undrift.wire.form import Edit
+
+__all__ = ["BINDING_BETA", "CLEARING_BETA", "clear_tool_uses", "drop_block", "edit", "merged_betas", "said", "thinks"]
+
+BINDING_BETA = "thinking-binding-controls-2026-08-01"
+"""Beta of `drop_block` (WIRE A11)."""
+
+CLEARING_BETA = "context-management-2025-06-27"
+"""Beta of `clear_tool_uses`."""
+
+_CLEAR = "clear_tool_uses_20250919"
+
+
+def edit(item: Any, edits: Mapping[int, Edit], appended: Sequence[str] = ()) -> dict[str, Any] | None:
+    """Return a copy of a message with `edits` and texts `appended`; see `Form.edit`."""
+    content = item["content"]
+    parts: list[Any] = [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
+    kept: list[Any] = []
+    for number, part in enumerate(parts):
+        found = edits.get(number)
+        if found is None:
+            kept.append(part)
+        elif found.text is not None:
+            kept.append({**part, "text": found.text})
+    kept.extend({"type": "text", "text": text} for text in appended)
+    if not kept:
+        return None
+    if isinstance(content, str) and len(kept) == 1:
+        return {**item, "content": kept[0]["text"]}
+    return {**item, "content": kept}
+
+
+def said(text: str) -> dict[str, Any]:
+    """Return a message in which the user says `text`; see `Form.said`."""
+    return {"role": "user", "content": text}
+
+
+def thinks(body: Mapping[str, Any]) -> bool:
+    """Tell whether a request asks for thinking, so that it can carry `drop_block`."""
+    thinking = body.get("thinking")
+    return isinstance(thinking, Mapping) and thinking.get("type") != "disabled"
+
+
+def drop_block(thinking: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the field ``thinking`` with the wish that thinking bound to other words is dropped, not refused.
+
+    Source: WIRE A11; once sent, it is sent for as long as those turns remain.
+    """
+    binding = thinking.get("block_binding")
+    given = binding if isinstance(binding, Mapping) else {}
+    return {**thinking, "block_binding": {**given, "prefix_mismatch_behavior": "drop_block"}}
+
+
+def clear_tool_uses(management: Any, *, trigger_tokens: int, keep_tool_uses: int) -> dict[str, Any] | None:
+    """Return the field ``context_management`` with an order to the provider to clear old tool results.
+
+    What the client orders itself stays, and stands first (``clear_thinking`` has to); where it clears tool results
+    already, or the field has a shape that is not known, nothing is added.
+
+    Args:
+        management: The field as it came, or None.
+        trigger_tokens: Input tokens above which the provider clears.
+        keep_tool_uses: How many of the newest tool uses stay.
+
+    Returns:
+        The field, or None when it is to stay as it came.
+
+    Source: WIRE A12 (a), "context_management".
+    """
+    given = {} if management is None else management
+    edits = given.get("edits") if isinstance(given, Mapping) else management
+    if edits is None:
+        edits = []
+    if not isinstance(given, Mapping) or not isinstance(edits, list) or any(_clears_tool_uses(e) for e in edits):
+        return None
+    order = {
+        "type": _CLEAR,
+        "trigger": {"type": "input_tokens", "value": trigger_tokens},
+        "keep": {"type": "tool_uses", "value": keep_tool_uses},
+    }
+    return {**given, "edits": [*edits, order]}
+
+
+def _clears_tool_uses(order: Any) -> bool:
+    type_ = order.get("type") if isinstance(order, Mapping) else None
+    return isinstance(type_, str) and type_.startswith("clear_tool_uses")
+
+
+def merged_betas(betas: Sequence[str]) -> dict[str, str]:
+    """Return the header of beta flags; to be joined by a comma to what the client sends under that name."""
+    return {"anthropic-beta": ",".join(dict.fromkeys(betas))} if betas else {}

@@ -1,0 +1,37 @@
+"""Anthropic Messages: what an answer says. Pure."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from undrift.errors import WireError
+from undrift.wire.figures import count_at
+from undrift.wire.form import Reply, ToolCall, json_text
+
+__all__ = ["reply"]
+
+
+def reply(answer: Mapping[str, Any]) -> Reply:
+    """Read a message; see `Form.reply`. The input is what was fresh, written to the cache and read from it (A20)."""
+    usage = answer.get("usage")
+    written, read = count_at(usage, "cache_creation_input_tokens"), count_at(usage, "cache_read_input_tokens")
+    fresh = count_at(usage, "input_tokens")
+    content = answer.get("content")
+    parts = [part for part in content if isinstance(part, Mapping)] if isinstance(content, list) else []
+    known = [n for n in (fresh, written, read) if n is not None]
+    return Reply(
+        input_tokens=sum(known) if known else None,
+        cached_tokens=read or 0,
+        written_tokens=written or 0,
+        output_tokens=count_at(usage, "output_tokens") or 0,
+        text="".join(p["text"] for p in parts if p.get("type") == "text" and isinstance(p.get("text"), str)),
+        calls=tuple(_call(part) for part in parts if part.get("type") == "tool_use"),
+    )
+
+
+def _call(part: Mapping[str, Any]) -> ToolCall:
+    id_, name = part.get("id"), part.get("name")
+    try:
+        arguments = json_text(part["input"]) if "input" in part else ""
+    except WireError:  # nothing that JSON could hold
+        arguments = ""
+    return ToolCall(id_ if isinstance(id_, str) else "", name if isinstance(name, str) else "", arguments)

@@ -1,0 +1,247 @@
+"""What the engine asks of a wire form: items of a history read alike, edited ones written back. Pure.
+
+A form is a module. It knows one provider's JSON and nothing of budgets; the engine knows budgets and nothing of JSON.
+An item is one element of the history's array: a message, a content, an input item.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from undrift.errors import WireError
+from undrift.types import ContextEntry, EntryType
+from undrift.wire import raw
+
+__all__ = [
+    "Block",
+    "Bundle",
+    "Edit",
+    "Form",
+    "Kind",
+    "MAX_ITEMS",
+    "Reply",
+    "ToolCall",
+    "View",
+    "entry_of",
+    "json_text",
+    "string_at",
+    "unique_id",
+]
+
+_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+
+Kind = Literal["text", "call", "result", "thinking", "image", "other"]
+
+Bundle = Literal["", "item", "run"]
+"""What shares one fate beyond a call and its result: nothing; the calls of one item, with their results; or the run of
+the model's items that begins here, with the results of its calls. An item that is not the model's says by ``run`` that it
+belongs to the run directly before it."""
+
+MAX_ITEMS = 100_000
+"""The longest history that any provider documents (WIRE A4)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One block of an item, read.
+
+    Args:
+        kind: What it is to the window. ``thinking`` stands first in its answer; reasoning that is bound to what follows
+            it instead is ``other``.
+        text: What `recall` gives back: its text, else its JSON.
+        call_id: Id of the call that it makes or answers.
+        answers: Whether it answers a call, of the kinds `result` and `other`.
+        tool_name: The tool that it calls.
+        extra_tokens: What its images and documents cost.
+        counted: The part of `text` that is billed as text; None where all of it is.
+        is_pinned: Whether it must never leave, as a provider's own compaction.
+        marker: The time to live of the cache marker on it, or None.
+        is_signed: Whether it carries a signature.
+    """
+
+    kind: Kind
+    text: str
+    call_id: str | None = None
+    answers: bool = False
+    tool_name: str | None = None
+    extra_tokens: int = 0
+    counted: str | None = None
+    is_pinned: bool = False
+    marker: str | None = None
+    is_signed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One item of a history, read.
+
+    Args:
+        role: ``user``, ``assistant`` (the model), ``system`` (system and developer), ``tool``, or what was given.
+        blocks: In their order; their numbers are those that `Form.edit` takes.
+        bundle: See `Bundle`.
+        is_empty: Whether its content is the empty string or array.
+    """
+
+    role: str
+    blocks: tuple[Block, ...]
+    bundle: Bundle = ""
+    is_empty: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """What becomes of one block: `text` in its place, or nothing when it is None."""
+
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call that an answer makes: its id (may be empty), the tool, and its arguments as JSON text."""
+
+    id: str
+    tool_name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a provider's answer says, in one meaning for all forms.
+
+    Args:
+        input_tokens: All that was sent, cached or not; None where the answer has no usage.
+        cached_tokens: How many of them were read from the cache.
+        written_tokens: How many of them were written to it.
+        output_tokens: What the model wrote, thinking included.
+        text: What it said.
+        calls: What it called, in order.
+
+    Source: WIRE A20, C5, R8, G11.
+    """
+
+    input_tokens: int | None = None
+    cached_tokens: int = 0
+    written_tokens: int = 0
+    output_tokens: int = 0
+    text: str = ""
+    calls: tuple[ToolCall, ...] = ()
+
+
+class Form(Protocol):
+    """One provider's form; each module of `undrift.wire.forms` is one.
+
+    Law: pure and lossless. An untouched item is never rebuilt; an edited one keeps every field and block that no edit
+    names. Bad input raises `WireError` with the path into the JSON, and nothing else.
+    """
+
+    NAME: str
+    """As `Session.prepare` takes it."""
+
+    HISTORY: str
+    """The field that holds the items."""
+
+    BESIDE: tuple[str, ...]
+    """Fields beside the history that are sent with it and counted, or that the rules look at."""
+
+    ADJACENT: bool
+    """Whether a result must follow its call directly; else it is found by its id wherever it stands."""
+
+    def items(self, history: Any) -> list[Any]:
+        """Return the items of the history's field, where the form allows another notation of it.
+
+        Raises:
+            WireError: It is no history.
+        """
+
+    def read(self, item: Any, path: str) -> View:
+        """Read one item.
+
+        Raises:
+            WireError: It has the wrong shape; the error's path begins with `path`.
+        """
+
+    def digest(self, item: Any) -> bytes:
+        """Return 32 bytes that two items share when they mean the same, however they are written."""
+
+    def edit(self, item: Any, edits: Mapping[int, Edit], appended: Sequence[str]) -> dict[str, Any] | None:
+        """Return a copy of a readable item with `edits` by block number and texts `appended`; None when nothing is left."""
+
+    def said(self, text: str) -> dict[str, Any]:
+        """Return an item in which the user says `text`."""
+
+    def beside_texts(self, beside: Mapping[str, Any]) -> Iterator[str]:
+        """Yield what is counted beside the history: system prompt and tools."""
+
+    def problems(self, views: Sequence[View], beside: Mapping[str, Any]) -> tuple[str, ...]:
+        """Say what the provider would refuse in this history, in its words; () when nothing."""
+
+    def delta(self, body: Mapping[str, Any]) -> str | None:
+        """Return the name of the field that says that the history is held by the provider, or None.
+
+        Args:
+            body: Each field as a JSON value.
+        """
+
+    def session_id(self, body: Mapping[str, Any]) -> str | None:
+        """Return the id that the client gives its session in the body, or None."""
+
+    def reply(self, answer: Mapping[str, Any]) -> Reply:
+        """Read an answer; what it lacks or has in a wrong shape is left at its default."""
+
+
+def json_text(value: Any) -> str:
+    """Return a JSON value as compact text."""
+    return raw.encode(value).decode("utf-8")
+
+
+def string_at(part: Mapping[str, Any], name: str, path: str) -> str:
+    """Return the string under a name.
+
+    Raises:
+        WireError: There is none.
+    """
+    value = part.get(name)
+    if not isinstance(value, str):
+        raise WireError(f"must be a string, not {type(value).__name__}", path=f"{path}.{name}")
+    return value
+
+
+def unique_id(value: Any) -> str | None:
+    """Return a value that looks like an id made for one session: a UUID, as no two sessions share it; None otherwise."""
+    return value if isinstance(value, str) and _UUID.fullmatch(value) else None
+
+
+def entry_of(
+    block: Block,
+    role: str,
+    *,
+    message_id: str,
+    place: int,
+    pair_id: str | None,
+    count: Callable[[str], int],
+    at: tuple[int, int],
+) -> ContextEntry:
+    """Make the entry of one block: system text is `spec`, a tool result `tool_result`, all else `reasoning` (A2-12).
+
+    Args:
+        block: From `Form.read`.
+        role: Of its item.
+        message_id: Of its item; the entry's id is this and the place, joined by a point.
+        place: Of the block in its item.
+        pair_id: What call and result share, if any, or all of a bundle.
+        count: The token counter in force.
+        at: Unix milliseconds and running number.
+    """
+    type_: EntryType = "reasoning"
+    if role == "system" or block.is_pinned:
+        type_ = "spec"
+    elif block.kind == "result":
+        type_ = "tool_result"
+    metadata: dict[str, str] = {"role": role, "kind": block.kind, "message": message_id}
+    if pair_id is not None:
+        metadata["pair_id"] = pair_id
+    if block.tool_name is not None:
+        metadata["tool_name"] = block.tool_name
+    tokens = count(block.text if block.counted is None else block.counted) + block.extra_tokens
+    return ContextEntry(f"{message_id}.{place}", type_, block.text, tokens, at[0], metadata, seq=at[1])

@@ -1,0 +1,34 @@
+"""The wire forms by name. Pure; a form is loaded when it is first asked for."""
+
+from undrift.errors import InputError
+from undrift.wire.form import Form
+
+__all__ = ["WIRES", "form_of"]
+
+WIRES = ("anthropic", "openai-chat", "openai-responses", "gemini")
+"""The names that `Session.prepare` takes."""
+
+
+def form_of(wire: str) -> Form:
+    """Return the form of a name.
+
+    Raises:
+        InputError: It is none of `WIRES`.
+    """
+    if wire == "anthropic":
+        from undrift.wire import anthropic
+
+        return anthropic
+    if wire == "openai-chat":
+        from undrift.wire import openai_chat
+
+        return openai_chat
+    if wire == "openai-responses":
+        from undrift.wire import openai_responses
+
+        return openai_responses
+    if wire == "gemini":
+        from undrift.wire import gemini
+
+        return gemini
+    raise InputError(f"wire must be one of {', '.join(WIRES)}, not {wire!r}")

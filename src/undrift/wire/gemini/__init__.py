@@ -1,0 +1,29 @@
+"""The Gemini `generateContent` form; see `undrift.wire.form.Form`."""
+
+from undrift.wire.gemini.editing import edit, said
+from undrift.wire.gemini.meaning import digest
+from undrift.wire.gemini.reading import beside_texts, delta, items, read, session_id
+from undrift.wire.gemini.reply import reply
+from undrift.wire.gemini.rules import problems
+
+__all__ = [
+    "ADJACENT",
+    "BESIDE",
+    "HISTORY",
+    "NAME",
+    "beside_texts",
+    "delta",
+    "digest",
+    "edit",
+    "items",
+    "problems",
+    "read",
+    "reply",
+    "said",
+    "session_id",
+]
+
+NAME = "gemini"
+HISTORY = "contents"
+BESIDE: tuple[str, ...] = ("systemInstruction", "system_instruction", "tools")
+ADJACENT = True

@@ -1,0 +1,43 @@
+"""Gemini: an edited content. Pure.
+
+Law: what no edit names is the very object that was given; parts are never merged (WIRE G7).
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from undrift.wire.form import Edit
+from undrift.wire.gemini.names import data_of, parts_of
+
+__all__ = ["edit", "said"]
+
+
+def edit(item: Any, edits: Mapping[int, Edit], appended: Sequence[str] = ()) -> dict[str, Any] | None:
+    """Return a copy of a content with `edits` and texts `appended`; see `Form.edit`.
+
+    Only a text and a response take another text; a call with other arguments would not be what was signed (G1).
+    """
+    kept: list[Any] = []
+    for number, part in enumerate(parts_of(item)):
+        found = edits.get(number)
+        if found is None:
+            kept.append(part)
+        elif found.text is not None:
+            kept.append(_shortened(part, found.text))
+    kept.extend({"text": text} for text in appended)
+    return {**item, "parts": kept} if kept else None
+
+
+def said(text: str) -> dict[str, Any]:
+    """Return a content in which the user says `text`; see `Form.said`."""
+    return {"role": "user", "parts": [{"text": text}]}
+
+
+def _shortened(part: Mapping[str, Any], text: str) -> Any:
+    kind, name, data = data_of(part)
+    if kind == "text":
+        return {**part, name: text}
+    if kind == "functionResponse":  # its media were part of what the text stands for
+        kept = {field: value for field, value in data.items() if field != "parts"}
+        return {**part, name: {**kept, "response": {"output": text}}}
+    return part

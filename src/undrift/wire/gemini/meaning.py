@@ -1,0 +1,57 @@
+"""Gemini: what of a content means the same, however it is written. Pure."""
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+from undrift.wire import raw
+from undrift.wire.gemini.names import camelled, parts_of
+
+__all__ = ["digest"]
+
+
+def digest(item: Any) -> bytes:
+    """Return 32 bytes that two contents share when they mean the same; see `Form.digest`.
+
+    Names are camelCase or snake_case, null is as good as absent, no role is the user's, and both alphabets of base64
+    spell the same bytes (WIRE section 10, trap 4). What the client's tools take and give is compared as it stands.
+    """
+    meaning = camelled(item)
+    meaning["role"] = meaning.get("role") or "user"
+    parts = parts_of(item)
+    meaning["parts"] = [_part(part) for part in parts] if isinstance(parts, list) else parts
+    return hashlib.sha256(raw.encode(meaning, ordered=True)).digest()
+
+
+def _part(part: Any) -> Any:
+    if not isinstance(part, Mapping):
+        return part
+    meaning = camelled(part)
+    if meaning.get("thought") is False:
+        del meaning["thought"]
+    _spelled_alike(meaning, "thoughtSignature")
+    for name, value in meaning.items():
+        if isinstance(value, Mapping) and name != "partMetadata":
+            meaning[name] = _data(name, value)
+    return meaning
+
+
+def _data(name: str, value: Mapping[str, Any]) -> dict[str, Any]:
+    meaning = camelled(value)
+    if meaning.get("id") == "":
+        del meaning["id"]
+    if name == "functionCall":
+        meaning.setdefault("args", {})
+    elif name == "functionResponse" and isinstance(meaning.get("parts"), list):
+        meaning["parts"] = [_part(part) for part in meaning["parts"]]
+    elif name == "inlineData":
+        _spelled_alike(meaning, "data")
+    return meaning
+
+
+def _spelled_alike(meaning: dict[str, Any], name: str) -> None:
+    value = meaning.get(name)
+    if value == "":
+        del meaning[name]
+    elif isinstance(value, str):
+        meaning[name] = value.rstrip("=").replace("-", "+").replace("_", "/")

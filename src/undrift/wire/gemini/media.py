@@ -1,0 +1,58 @@
+"""Gemini: what parts cost that are not text. Pure.
+
+The bill goes by pictures, pages and seconds, never by the length of the base64. Where the bytes stand in the request
+they are the measure; a file elsewhere counts as one picture. A session's recorded usage corrects the rest.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from undrift.wire.gemini.names import camelled
+
+__all__ = ["IMAGE_TOKENS", "PAGE_TOKENS", "media_tokens", "signature_tokens"]
+
+IMAGE_TOKENS = 1_120
+"""What a picture costs Gemini 3 unless a resolution is asked for; older models take 258 for each tile."""
+
+PAGE_TOKENS = 560
+"""What a page of a document costs."""
+
+_RESOLUTIONS = {"LOW": 280, "MEDIUM": 560, "HIGH": 1_120, "ULTRA_HIGH": 2_240}
+_CHARACTERS_PER_TOKEN = {  # of base64
+    "audio": 667,  # 32 tokens a second, at 128 kbit
+    "video": 1_667,  # 70 for a picture a second and 32 for its sound, at a megabit
+    "text": 5,
+}
+_DOCUMENT_CHARACTERS_PER_TOKEN = 16
+
+
+def media_tokens(data: Any, part: Mapping[str, Any]) -> int:
+    """Return what the data of an `inlineData` or a `fileData` costs.
+
+    Args:
+        data: It.
+        part: The part that it is of, which may ask for a resolution.
+    """
+    found = camelled(data) if isinstance(data, Mapping) else {}
+    mime, text = found.get("mimeType"), found.get("data")
+    kind = mime.partition("/")[0] if isinstance(mime, str) else ""
+    if kind == "image" or not isinstance(text, str):
+        return _RESOLUTIONS.get(_resolution(part), IMAGE_TOKENS)
+    if kind in _CHARACTERS_PER_TOKEN:
+        return -(-len(text) // _CHARACTERS_PER_TOKEN[kind])
+    return max(PAGE_TOKENS, len(text) // _DOCUMENT_CHARACTERS_PER_TOKEN)
+
+
+def signature_tokens(part: Mapping[str, Any]) -> int:
+    """Return what a thought signature costs when it is sent back; 0 where there is none.
+
+    The provider says that it is billed, but not how much: here four bytes a token, of base64 decoded.
+    """
+    signature = camelled(part).get("thoughtSignature")
+    return -(-len(signature) * 3 // 16) if isinstance(signature, str) else 0
+
+
+def _resolution(part: Mapping[str, Any]) -> str:
+    asked = camelled(part).get("mediaResolution")
+    level = asked.get("level") if isinstance(asked, Mapping) else asked
+    return level.removeprefix("MEDIA_RESOLUTION_") if isinstance(level, str) else ""

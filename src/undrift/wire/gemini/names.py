@@ -1,0 +1,51 @@
+"""Gemini: names of fields, which the provider takes in camelCase and in snake_case. Pure."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["camelled", "data_of", "parts_of"]
+
+_UNDERSCORE = re.compile("_([a-z])")
+_DATA = (  # in the order in which they are looked for: what is beside a call is no text of its own
+    ("functionCall", "function_call"),
+    ("functionResponse", "function_response"),
+    ("inlineData", "inline_data"),
+    ("fileData", "file_data"),
+    ("executableCode", "executable_code"),
+    ("codeExecutionResult", "code_execution_result"),
+    ("text",),
+)
+
+
+def camelled(holder: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an object's fields under their camelCase names, without those that are null.
+
+    A name that stands there in both ways keeps the one that it has.
+    """
+    found: dict[str, Any] = {}
+    for name, value in holder.items():
+        if value is None:
+            continue
+        other = _UNDERSCORE.sub(_raised, name) if isinstance(name, str) and "_" in name else name
+        found[name if other != name and holder.get(other) is not None else other] = value
+    return found
+
+
+def data_of(part: Mapping[str, Any]) -> tuple[str, str, Any]:
+    """Return what a part is: the camelCase name of its data, the name that it has there, and the data; else ``""``."""
+    for names in _DATA:
+        for name in names:
+            if part.get(name) is not None:
+                return names[0], name, part[name]
+    return "", "", None
+
+
+def parts_of(content: Mapping[str, Any]) -> Any:
+    """Return the parts of a content; a lone object is one part, and null is none. Anything else is as it came."""
+    parts = content.get("parts")
+    return [parts] if isinstance(parts, Mapping) else [] if parts is None else parts
+
+
+def _raised(found: re.Match[str]) -> str:
+    return found.group(1).upper()

@@ -1,0 +1,117 @@
+"""OpenAI Responses: parts of a content, of an output or of a reasoning, and what they cost. Pure.
+
+Images, files and encrypted texts are not billed by the length of their base64. What is counted instead is what the
+provider's own client reckons where it does; a session's recorded usage corrects the rest.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from undrift.errors import WireError
+from undrift.wire import raw
+from undrift.wire.form import Block, string_at
+
+__all__ = ["IMAGE_TOKENS", "LOW_IMAGE_TOKENS", "block", "json_at", "reasoning_tokens", "texts"]
+
+IMAGE_TOKENS = 1_844
+"""What an image costs; Codex CLI reckons 7,373 bytes at four a token. Models differ by a factor of two."""
+
+LOW_IMAGE_TOKENS = 85
+"""What an image with ``detail: low`` costs."""
+
+_FILE_CHARACTERS_PER_TOKEN = 16  # base64 of a PDF; rough, as the bill goes by its pages
+_AUDIO_CHARACTERS_PER_TOKEN = 2_000  # base64 of an MP3 with 128 kbit a second, ten tokens a second; rough
+_ENVELOPE_BYTES = 650
+_TEXTS = ("input_text", "output_text", "text", "summary_text", "reasoning_text")
+
+
+def json_at(value: Any, path: str) -> str:
+    """Return a JSON value as compact text.
+
+    Raises:
+        WireError: It is none, or nested too deep.
+    """
+    return raw.encode(value, path).decode("utf-8")
+
+
+def block(part: Any, path: str) -> Block:
+    """Read one part of a message's content.
+
+    Raises:
+        WireError: It has the wrong shape.
+    """
+    if not isinstance(part, Mapping) or not isinstance(part.get("type"), str):
+        raise WireError("a content part must be an object with a string `type`", path=path)
+    type_, marker = part["type"], _marker(part)
+    if type_ in _TEXTS:
+        return Block("text", string_at(part, "text", path), marker=marker)
+    if type_ == "refusal":
+        return Block("text", string_at(part, "refusal", path), marker=marker)
+    tokens = _tokens(part)
+    if tokens is None:
+        return Block("other", json_at(part, path), marker=marker)
+    return Block("image", json_at(part, path), extra_tokens=tokens, counted="", marker=marker)
+
+
+def texts(value: Any, path: str) -> tuple[str, str, int]:
+    """Return text to recall, text that is billed, and tokens of what is not text.
+
+    Args:
+        value: A string, an array of parts, or one part.
+
+    Raises:
+        WireError: It is something else.
+    """
+    if isinstance(value, str):
+        return value, value, 0
+    parts = [value] if isinstance(value, Mapping) else value
+    if not isinstance(parts, list):
+        raise WireError(f"must be a string or an array, not {type(value).__name__}", path=path)
+    found, extra, plain = [], 0, len(parts) == 1
+    for part in parts:
+        if isinstance(part, Mapping) and part.get("type") in _TEXTS and isinstance(part.get("text"), str):
+            found.append(part["text"])
+            continue
+        plain = False
+        tokens = _tokens(part) if isinstance(part, Mapping) else None
+        if tokens is None:
+            found.append(json_at(part, path))
+        else:
+            extra += tokens
+    counted = "\n".join(found)
+    return counted if plain else json_at(value, path), counted, extra
+
+
+def reasoning_tokens(encrypted: Any) -> int:
+    """Return what an encrypted reasoning or compaction costs; 0 where there is none.
+
+    Base64 takes four characters for three bytes, and an envelope of 650 bytes is no text: so Codex CLI reckons.
+    """
+    length = len(encrypted) if isinstance(encrypted, str) else 0
+    return -(-max(0, length * 3 // 4 - _ENVELOPE_BYTES) // 4)
+
+
+def _tokens(part: Mapping[str, Any]) -> int | None:
+    """What a part costs that is not text; None where it is billed as its JSON."""
+    type_ = part.get("type")
+    if type_ in ("input_image", "computer_screenshot"):
+        return LOW_IMAGE_TOKENS if part.get("detail") == "low" else IMAGE_TOKENS
+    if type_ == "input_file":
+        return max(IMAGE_TOKENS, _length(part.get("file_data")) // _FILE_CHARACTERS_PER_TOKEN)
+    if type_ == "input_audio":
+        audio = part.get("input_audio")
+        return _length(audio.get("data") if isinstance(audio, Mapping) else None) // _AUDIO_CHARACTERS_PER_TOKEN
+    if type_ == "encrypted_content":  # what a tool says to the model alone; 9 bytes of text in 16 characters
+        return -(-_length(part.get("encrypted_content")) * 9 // 64)
+    return None
+
+
+def _length(value: Any) -> int:
+    return len(value) if isinstance(value, str) else 0
+
+
+def _marker(part: Mapping[str, Any]) -> str | None:
+    marker = part.get("prompt_cache_breakpoint")
+    if not isinstance(marker, Mapping):
+        return None
+    return "12h" if marker.get("ttl") == "12h" else "30m"

@@ -1,0 +1,183 @@
+"""OpenAI Responses: an input item read into blocks. Pure.
+
+What an item is goes by its type's name, so that types of tomorrow pair as those of today do: ``*_call`` with a
+``call_id`` is a call, ``*_output`` its result, and what the provider runs itself (a web search, say) has no such id.
+
+A reasoning item begins a run (WIRE R3), and costs the text of its summary and what `parts.reasoning_tokens` makes of
+its encrypted content. What sets something up that holds for later items, or stands for what is not here, never leaves.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from undrift.errors import WireError
+from undrift.wire.form import Block, Kind, View, json_text, string_at, unique_id
+from undrift.wire.openai_responses import editing, parts
+
+__all__ = ["APPROVAL", "REFERENCE", "beside_texts", "delta", "items", "read", "session_id", "type_of"]
+
+APPROVAL = "mcp_approval:"
+"""Before the id of an approval, which may stay unanswered as no call may."""
+
+REFERENCE = "reference"
+"""Role of an item that stands at the provider; as a call it has no `call_id`."""
+
+_CALL_IDS = ("fc_", "ctc_", "cu_", "lsh_", "sh_", "apc_")
+_FROM_CLIENT = ("additional_tools", "agent_message", "compaction_trigger", "configuration_update")
+_STAYS = ("compaction", "compaction_summary", "program", "program_output", "tool_search_call", "tool_search_output")
+"""A compaction stands for what was before it; a program and what it calls hang together by a fingerprint; the tools
+that a search has found are there as long as its output is."""
+
+
+def items(history: Any) -> list[Any]:
+    """Return the input items; a string is the user's one message; see `Form.items`."""
+    if isinstance(history, str):
+        return [editing.said(history)]
+    if not isinstance(history, list):
+        raise WireError(f"must be a string or an array, not {type(history).__name__}", path="input")
+    return history
+
+
+def delta(body: Mapping[str, Any]) -> str | None:
+    """Return the field by which the provider holds the history; see `Form.delta`. Source: WIRE R5."""
+    for name in ("previous_response_id", "conversation"):
+        if body.get(name) is not None:
+            return name
+    return "prompt" if body.get("prompt") is not None and body.get("input") is None else None
+
+
+def session_id(body: Mapping[str, Any]) -> str | None:
+    """Return ``prompt_cache_key``, where Codex writes its thread; see `Form.session_id`. Source: WIRE R10."""
+    return unique_id(body.get("prompt_cache_key"))
+
+
+def beside_texts(beside: Mapping[str, Any]) -> Iterator[str]:
+    """Yield instructions, tools and the schema of the answer; see `Form.beside_texts`."""
+    instructions = beside.get("instructions")
+    if isinstance(instructions, str):
+        yield instructions
+    elif instructions:
+        yield json_text(instructions)
+    if tools := beside.get("tools"):
+        yield json_text(tools)
+    text = beside.get("text")
+    format_ = text.get("format") if isinstance(text, Mapping) else None
+    if isinstance(format_, Mapping) and "schema" in format_:
+        yield json_text(format_)
+
+
+def type_of(item: Mapping[str, Any]) -> Any:
+    """Return an item's type: without one it is a message, or a reference where it has no role either."""
+    type_ = item.get("type")
+    if type_ is not None:
+        return type_
+    return "item_reference" if item.get("role") is None and isinstance(item.get("id"), str) else "message"
+
+
+def read(item: Any, path: str) -> View:
+    """Read one item; see `Form.read`."""
+    if not isinstance(item, Mapping):
+        raise WireError(f"an input item must be an object, not {type(item).__name__}", path=path)
+    type_ = type_of(item)
+    if not isinstance(type_, str):
+        raise WireError(f"must be a string, not {type(type_).__name__}", path=f"{path}.type")
+    if type_ == "message":
+        return _message(item, path)
+    if type_ == "reasoning":
+        return View("assistant", (_reasoning(item, path),), bundle="run")
+    if type_ == "item_reference":
+        return _reference(item, path)
+    if type_ in _FROM_CLIENT:
+        return View("system", (Block("other", parts.json_at(item, path), is_pinned=True),))
+    if type_ == "mcp_approval_request":
+        return View("assistant", (_asks(item, APPROVAL + string_at(item, "id", path), path),))
+    if type_ == "mcp_approval_response":
+        call_id = APPROVAL + string_at(item, "approval_request_id", path)
+        return View("tool", (Block("result", parts.json_at(item, path), call_id, True),))
+    if type_.endswith("_output") and type_ != "program_output":
+        role = "assistant" if item.get("execution") == "server" else "tool"
+        return View(role, (_result(item, type_, path),))
+    given_id = _call_id(item, type_, path) if type_.endswith("_call") else None
+    if given_id is not None:
+        return View("assistant", (_asks(item, given_id, path),))
+    return View("assistant", (_other(item, type_, path),))
+
+
+def _message(item: Mapping[str, Any], path: str) -> View:
+    role, content = string_at(item, "role", path), item.get("content")
+    role = "system" if role == "developer" else role
+    if isinstance(content, str):
+        return View(role, (Block("text", content),), is_empty=not content)
+    if not isinstance(content, list):
+        raise WireError(f"must be a string or an array, not {type(content).__name__}", path=f"{path}.content")
+    found = tuple(parts.block(part, f"{path}.content[{i}]") for i, part in enumerate(content))
+    return View(role, found, is_empty=not content)
+
+
+def _reasoning(item: Mapping[str, Any], path: str) -> Block:
+    """Not `thinking`: it is bound to what follows it, wherever in an answer it stands."""
+    said = []
+    for name in ("summary", "content"):
+        found = item.get(name)
+        if found is not None:
+            if not isinstance(found, list):
+                raise WireError(f"must be an array, not {type(found).__name__}", path=f"{path}.{name}")
+            said.append(parts.texts(found, f"{path}.{name}")[1])
+    counted = "\n".join(text for text in said if text)
+    tokens = parts.reasoning_tokens(item.get("encrypted_content"))
+    return Block("other", counted or parts.json_at(item, path), extra_tokens=tokens, counted=counted)
+
+
+def _reference(item: Mapping[str, Any], path: str) -> View:
+    """What an item at the provider is shows in its id: reasoning holds its run here, a call has its output here."""
+    id_ = string_at(item, "id", path)
+    if id_.startswith("rs_"):
+        return View("assistant", (Block("other", parts.json_at(item, path), is_pinned=True),), bundle="run")
+    kind: Kind = "call" if id_.startswith(_CALL_IDS) else "other"
+    return View(REFERENCE, (Block(kind, parts.json_at(item, path), is_pinned=True),))
+
+
+def _call_id(item: Mapping[str, Any], type_: str, path: str) -> str | None:
+    """The id that pairs a call with its output; the provider's own calls have none."""
+    if item.get("call_id") is None:
+        if type_.startswith("local_shell_call"):  # its output names the call under `id`
+            return string_at(item, "id", path)
+        if type_ not in ("function_call", "custom_tool_call"):
+            return None
+    return string_at(item, "call_id", path)
+
+
+def _asks(item: Mapping[str, Any], call_id: str, path: str) -> Block:
+    type_, name = str(item["type"]), item.get("name")
+    given = item.get("input" if type_ == "custom_tool_call" else "arguments")
+    caller = item.get("caller")
+    return Block(
+        "call",
+        given if isinstance(given, str) else parts.json_at(item, path),
+        call_id,
+        tool_name=name if isinstance(name, str) else type_.removesuffix("_call"),
+        is_pinned=type_ in _STAYS or (isinstance(caller, Mapping) and caller.get("type") == "program"),
+    )
+
+
+def _result(item: Mapping[str, Any], type_: str, path: str) -> Block:
+    """The provider lets an output name its call otherwise; then it stands alone."""
+    given = item.get("output")
+    text, counted, extra = (
+        parts.texts(given, f"{path}.output") if given is not None else (whole := parts.json_at(item, path), whole, 0)
+    )
+    stays = type_ in _STAYS
+    return Block(
+        "result", text, _call_id(item, type_, path), True, extra_tokens=extra, counted=counted, is_pinned=stays
+    )
+
+
+def _other(item: Mapping[str, Any], type_: str, path: str) -> Block:
+    """What the provider has run itself, and what is not known here."""
+    text, stays = parts.json_at(item, path), type_ in _STAYS
+    if type_ in ("compaction", "compaction_summary"):
+        tokens = parts.reasoning_tokens(item.get("encrypted_content"))
+        return Block("other", text, extra_tokens=tokens, counted="", is_pinned=True)
+    if type_ == "image_generation_call" and isinstance(item.get("result"), str):  # base64 of the picture
+        return Block("other", text, extra_tokens=parts.IMAGE_TOKENS, counted="")
+    return Block("other", text, is_pinned=stays)

@@ -1,0 +1,59 @@
+"""OpenAI Responses: what an answer says. Pure."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from undrift.errors import WireError
+from undrift.wire.figures import count_at
+from undrift.wire.form import Reply, ToolCall, json_text
+
+__all__ = ["reply"]
+
+
+def reply(answer: Mapping[str, Any]) -> Reply:
+    """Read a response; see `Form.reply`. The input includes what was read from the cache and written to it (R8)."""
+    usage = answer.get("usage")
+    details = usage.get("input_tokens_details") if isinstance(usage, Mapping) else None
+    output = answer.get("output")
+    items = [item for item in output if isinstance(item, Mapping)] if isinstance(output, list) else []
+    return Reply(
+        input_tokens=count_at(usage, "input_tokens"),
+        cached_tokens=count_at(details, "cached_tokens") or 0,
+        written_tokens=count_at(details, "cache_write_tokens") or 0,
+        output_tokens=count_at(usage, "output_tokens") or 0,
+        text="".join(_texts(items)),
+        calls=tuple(_calls(items)),
+    )
+
+
+def _texts(items: list[Mapping[str, Any]]) -> Iterator[str]:
+    for item in items:
+        content = item.get("content") if item.get("type") == "message" else None
+        for part in content if isinstance(content, list) else ():
+            if isinstance(part, Mapping) and part.get("type") in ("output_text", "refusal"):
+                said = part.get("refusal" if part["type"] == "refusal" else "text")
+                if isinstance(said, str):
+                    yield said
+
+
+def _calls(items: list[Mapping[str, Any]]) -> Iterator[ToolCall]:
+    """The calls that the client has to answer."""
+    for item in items:
+        type_, call_id, name = item.get("type"), item.get("call_id"), item.get("name")
+        if not isinstance(type_, str) or not type_.endswith("_call"):
+            continue
+        if not isinstance(call_id, str) and type_ not in ("function_call", "custom_tool_call"):
+            continue  # the provider runs it itself
+        given = item.get("input" if type_ == "custom_tool_call" else "arguments")
+        yield ToolCall(
+            call_id if isinstance(call_id, str) else "",
+            name if isinstance(name, str) else "" if type_ == "function_call" else type_.removesuffix("_call"),
+            given if isinstance(given, str) else _json(item),
+        )
+
+
+def _json(value: Any) -> str:
+    try:
+        return json_text(value)
+    except WireError:
+        return ""

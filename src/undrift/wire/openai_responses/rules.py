@@ -1,0 +1,93 @@
+"""What OpenAI Responses refuses in a history: one rule, one function, the provider's words in its docstring. Pure.
+
+That a call needs the reasoning it came from (WIRE R3, the other way round) cannot be seen in a history that lacks it;
+it is kept by letting a run leave as a whole (`View.bundle`).
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from undrift.wire.form import Block, View
+from undrift.wire.openai_responses.reading import APPROVAL, REFERENCE
+
+__all__ = ["problems"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    views: Sequence[View]
+    is_whole: bool
+    """Whether every call stands here: the provider holds none of the items."""
+
+    @property
+    def blocks(self) -> Iterator[Block]:
+        return (block for view in self.views for block in view.blocks)
+
+
+def problems(views: Sequence[View], beside: Mapping[str, Any]) -> tuple[str, ...]:
+    """Say what the provider would refuse; see `Form.problems`.
+
+    Source: WIRE R1 to R3.
+    """
+    held = any(beside.get(name) is not None for name in ("previous_response_id", "conversation"))
+    request = _Request(views, not held and all(view.role != REFERENCE for view in views))
+    return tuple(text for rule in _RULES for text in rule(request))
+
+
+def _answered(request: _Request) -> Iterator[str]:
+    """``No tool output found for function call call_...`` (R1). Its output may stand anywhere behind it."""
+    open_calls: dict[str, None] = {}
+    for block in request.blocks:
+        if block.call_id is not None and block.kind == "call" and not block.call_id.startswith(APPROVAL):
+            open_calls[block.call_id] = None
+        elif block.call_id is not None and block.kind == "result":
+            open_calls.pop(block.call_id, None)
+    yield from (f"No tool output found for function call {call_id}." for call_id in open_calls)
+
+
+def _referred(request: _Request) -> Iterator[str]:
+    """R1 for calls that are only referred to: their ids are not known here, but each has its output here."""
+    calls = sum(block.kind == "call" for view in request.views if view.role == REFERENCE for block in view.blocks)
+    known = {block.call_id for block in request.blocks if block.kind == "call"}
+    outputs = sum(block.kind == "result" and block.call_id not in known for block in request.blocks)
+    if outputs < calls:
+        yield f"No tool output found for function call: {calls} calls are referred to, {outputs} outputs answer them."
+
+
+def _asked(request: _Request) -> Iterator[str]:
+    """``No tool call found for function call output with call_id call_...`` (R2); one output for each call."""
+    open_calls: set[str] = set()
+    for block in request.blocks if request.is_whole else ():
+        if block.call_id is None:
+            continue
+        if block.kind == "call":
+            open_calls.add(block.call_id)
+        elif block.kind == "result":
+            if block.call_id not in open_calls:
+                yield f"No tool call found for function call output with call_id {block.call_id}."
+            open_calls.discard(block.call_id)
+
+
+def _unique(request: _Request) -> Iterator[str]:
+    """``Duplicate item found with id .... Remove duplicate items from your input and try again.``."""
+    seen: set[str] = set()
+    for block in request.blocks:
+        if block.kind == "call" and block.call_id is not None:
+            if block.call_id in seen:
+                text = "Remove duplicate items from your input and try again."
+                yield f"Duplicate item found with id {block.call_id}. {text}"
+            seen.add(block.call_id)
+
+
+def _followed(request: _Request) -> Iterator[str]:
+    """``Item 'rs_...' of type 'reasoning' was provided without its required following item.`` (R3)."""
+    for number, view in enumerate(request.views):
+        if view.bundle != "run":
+            continue
+        after = request.views[number + 1] if number + 1 < len(request.views) else None
+        if after is None or after.role not in ("assistant", REFERENCE):
+            yield f"Item {number} of type 'reasoning' was provided without its required following item."
+
+
+_RULES: tuple[Callable[[_Request], Iterator[str]], ...] = (_answered, _referred, _asked, _unique, _followed)
