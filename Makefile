@@ -10,6 +10,7 @@ DEMO_BUDGET ?= 60000
 CLAUDE_CODE ?= 2.1.330
 CODEX ?= 0.169.0
 FUZZ_SECONDS ?= 600
+WIRE_REQUESTS ?= 100000
 
 PIP_INSTALL := -m pip install --quiet --no-input --disable-pip-version-check
 LOCKED := $(PIP_INSTALL) --require-hashes
@@ -35,7 +36,7 @@ unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all demo setup fmt check test build fuzz exact bench clients proof powercut faults kills contention flips lock clean help
+.PHONY: all demo setup fmt check test build fuzz wires exact bench clients proof powercut faults kills contention flips lock clean help
 
 all: check test  ## check and test (what `make` alone does)
 
@@ -73,6 +74,9 @@ build: $(SELF) $(DEV)  ## wheel and source archive into dist/, then try the whee
 
 fuzz: $(SELF) $(DEV)  ## feed every reader of recorded sessions broken files, FUZZ_SECONDS (600) each
 	$(PY) -m tests.fuzz.fuzz_readers $(FUZZ_SECONDS)
+
+wires: $(SELF) $(DEV)  ## conversations played at random against simulated providers, WIRE_REQUESTS (100,000) for each form
+	$(PY) -m tests.wires.play $(WIRE_REQUESTS)
 
 exact: $(EXACT)  ## the exact counter, and the estimate beside it, with tiktoken and a vocabulary from a package, not the network
 	@ls "$(VOCABULARY)"/fb374d419588a4632f3f557e76b4b70aebbca790 > /dev/null   # without this file the tests would be skipped

@@ -26,7 +26,7 @@ _STEP_RANGE = (0.5, 2.0)
 _WHOLE_TOKENS = 60_000
 _PLAUSIBLE = 4.0  # times more or less than counted: beyond, the report belongs to another request
 _SLOPE_RANGE = (1 / _PLAUSIBLE, _PLAUSIBLE)  # a first report alone is met by it
-_NEWS = 0.02  # a smaller error is not worth a write; one report in twelve is news then
+_NEWS = 0.02  # a smaller error is not worth a write; one report in nine is news then
 
 
 @dataclass(frozen=True, slots=True)
