@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from bench import counting, hook, prepare, start, window
+from bench import body, counting, hook, prepare, start, window
 from bench.figures import Report
 
 __all__ = ["main"]
@@ -17,6 +17,7 @@ PARTS: dict[str, Callable[[], Report]] = {
     "prepare": prepare.measure,
     "window": window.measure,
     "counting": counting.measure,
+    "body": body.measure,
 }
 
 

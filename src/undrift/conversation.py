@@ -43,6 +43,11 @@ class _Message:
     def untouched(self) -> bool:
         return not self.edits and not self.appended
 
+    @property
+    def is_gone(self) -> bool:
+        """Whether nothing of it is sent, so that it need not even be looked into."""
+        return self.shown == ()
+
 
 class Conversation:
     """One history as the client sends it, and the window that is made of it.
@@ -206,6 +211,8 @@ class Conversation:
             if known.untouched:
                 out.append(item)
                 continue
+            if known.is_gone:
+                continue
             sent = self._sent(known, load(number))
             if known.shown is None:
                 known.shown = tuple(self.form.read(one, f"{self.form.HISTORY}[{number}]") for one in sent)
@@ -284,7 +291,7 @@ class Conversation:
                 given = load(number)
                 if not isinstance(given, dict) or self.form.digest(given) != message.digest:
                     return number
-                message.raw, message.shown = raw, None
+                message.raw, message.shown = raw, () if message.is_gone else None
                 message.view = self.form.read(given, f"{self.form.HISTORY}[{number}]")  # its cache marker has moved
         return min(len(raws), len(self._messages))
 
@@ -375,6 +382,8 @@ class Conversation:
             actions.append(_action(decision))
         message.live, message.appended, message.actions = tuple(live), tuple(appended), tuple(actions)
         message.live_tokens = sum(e.token_count for e in live)
+        if message.edits and not live:
+            message.shown = ()
 
     def _sum(self) -> None:
         self._totals = (

@@ -62,9 +62,8 @@ class Request:
             WireError: There is none, or it has the wrong shape.
         """
         name = self._form.HISTORY
-        if self.is_bytes and bytes(self._raws.get(name, b""))[:1] == b"[":
-            self.given = raw.split(self._raws[name], name)
-            self.raws = [bytes(item) for item in self.given]
+        if self.is_bytes and memoryview(self._raws.get(name, b""))[:1] == b"[":
+            self.given = self.raws = [bytes(item) for item in raw.split(self._raws[name], name)]
         else:
             items = self._form.items(self.fields.get(name))
             self.raws = [raw.encode(item, f"{name}[{i}]") for i, item in enumerate(items)]

@@ -76,8 +76,9 @@ def split(data: bytes | msgspec.Raw, path: str) -> list[msgspec.Raw]:
 
 def join(body: Mapping[str, bytes | msgspec.Raw], name: str, items: Sequence[bytes | msgspec.Raw]) -> bytes:
     """Put a body together again: every field as it is given, the array under `name` made of `items`."""
-    parts = [
-        msgspec.json.encode(key) + b":" + (b"[" + b",".join(map(bytes, items)) + b"]" if key == name else bytes(value))
-        for key, value in body.items()
-    ]
-    return b"{" + b",".join(parts) + b"}"
+    parts: list[bytes | msgspec.Raw] = []
+    for key, value in body.items():
+        parts += [b"," if parts else b"{", msgspec.json.encode(key), b":"]
+        parts += [b"[", b",".join(items), b"]"] if key == name else [value]
+    parts += [b"}"] if parts else [b"{}"]
+    return b"".join(parts)  # one copy: a body has megabytes

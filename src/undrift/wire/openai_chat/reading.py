@@ -32,6 +32,8 @@ RESULT_ROLES = ("tool", "function")
 REASONING = ("reasoning_content", "reasoning", "reasoning_details", "thinking_blocks")
 """Where providers behind this form put the model's reasoning, which they want back with the answer that it led to."""
 
+_REASONING = frozenset(REASONING)
+
 LEGACY = "function "
 """What a call of the old ``function_call`` has for an id, in front of the function's name: it has none of its own."""
 
@@ -138,7 +140,7 @@ def _reasoning(item: Mapping[str, Any]) -> dict[str, Any]:
     """The fields with the model's reasoning that hold something."""
     if item.get("role") != "assistant":
         return {}
-    return {name: item[name] for name in REASONING if item.get(name)}
+    return {name: item[name] for name in item if name in _REASONING and item[name]}
 
 
 def _block(item: Mapping[str, Any], slot: Slot, path: str) -> Block:
