@@ -17,8 +17,14 @@ from undrift.types import (
     Decision,
     EntryType,
     MaskedSpan,
+    Moment,
     Original,
     Prepared,
+    Segment,
+    Tag,
+    Task,
+    Tasks,
+    TaskUpdate,
 )
 
 GOOD: dict[str, Any] = {
@@ -140,6 +146,12 @@ VALUES = [
     Prepared({}, 1, 1, 1),
     Decision("e1", "pruned", "older than the newest that fit", 3, "0" * 16),
     ORIGINAL,
+    Moment("m1", 3),
+    Segment(Moment("m1", 3)),
+    Task("t1", "Fix the parser"),
+    Tag("call_1", "t1", 0),
+    Tasks(),
+    TaskUpdate(None, Task("t1")),
 ]
 
 

@@ -4,7 +4,7 @@ Law: the state is a function of the history that came in and the decisions on di
 fork see the same window. Nothing here is written anywhere.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -164,8 +164,25 @@ class Conversation:
 
     @property
     def entries(self) -> list[ContextEntry]:
-        """The entries of the history that came in, in order."""
-        return [e for m in self._messages for e in m.entries]
+        """The entries of the history that came in, in order; without words that a tombstone beside them stands for."""
+        return [e for m in self._messages for e in m.entries if not self._is_absorbed(e)]
+
+    @property
+    def numbers(self) -> Mapping[str, int]:
+        """Chain id of each item -> its number."""
+        return self._numbers
+
+    def calls_after(self, number: int) -> list[tuple[str, str]]:
+        """Return the calls that the model made behind an item, in order: id and tool."""
+        blocks = (b for m in self._messages[number + 1 :] if m.role == "assistant" for b in m.view.blocks)
+        return [(b.call_id, b.tool_name or "") for b in blocks if b.kind == "call" and b.call_id]
+
+    @property
+    def open_answer(self) -> frozenset[str]:
+        """Ids of the items of the newest answer while its calls are being answered; else none."""
+        if not self.round_is_open:
+            return frozenset()
+        return frozenset(m.id for m in self._messages[self._newest_answer_start() : self._first_unseen()])
 
     def loose(self) -> list[Decision]:
         """Return a decision for each block that has lost its call or result: the client wrote the other half anew."""
@@ -285,6 +302,10 @@ class Conversation:
         decision = self._decision(entry)
         return decision is not None and decision.kind == "pruned"
 
+    def _is_absorbed(self, entry: ContextEntry) -> bool:
+        decision = self._decision(entry)
+        return decision is not None and decision.kind == "evicted" and decision.detail["text"] is None
+
     def _known(self, raws: Sequence[bytes], load: Callable[[int], Any]) -> int:
         for number, (raw, message) in enumerate(zip(raws, self._messages, strict=False)):
             if raw != message.raw:
@@ -370,6 +391,12 @@ class Conversation:
             if decision.kind == "pruned":
                 message.edits[place] = Edit()
                 continue
+            if decision.kind == "evicted":
+                tombstone = decision.detail["text"]
+                message.edits[place] = Edit(tombstone, is_tombstone=True)
+                if tombstone is not None:
+                    live.append(self._tombstone(entry, tombstone))
+                continue
             text = cut_text(entry.content, decision.detail["keep_head"], decision.detail["keep_tail"], decision.ref)
             message.edits[place] = Edit(text)
             live.append(replace(entry, token_count=self._count(text), metadata={**(entry.metadata or {}), "cut": True}))
@@ -384,6 +411,12 @@ class Conversation:
         message.live_tokens = sum(e.token_count for e in live)
         if message.edits and not live:
             message.shown = ()
+
+    def _tombstone(self, entry: ContextEntry, text: str) -> ContextEntry:
+        """What stands for an evicted block: a summary, which the budget may take away like any other."""
+        kind = "result" if entry.type == "tool_result" else "text"
+        metadata = {**(entry.metadata or {}), "kind": kind}
+        return replace(entry, type="summary", content=text, token_count=self._count(text), metadata=metadata)
 
     def _sum(self) -> None:
         self._totals = (

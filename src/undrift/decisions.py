@@ -44,7 +44,7 @@ class Decisions:
         found = self._about.get(entry_id)
         if found is None:
             return None
-        return next((d for at, d in found.items() if not at or at in history), None)
+        return next((d for at, d in reversed(found.items()) if not at or at in history), None)
 
     def placed_at(self, message_id: str, history: Container[str]) -> list[Decision]:
         """Return the pins that stand in a message of a history, in the order in which they were put there."""

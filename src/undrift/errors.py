@@ -6,6 +6,8 @@
     ├── SettingsError        a setting is wrong; names variable, value and rule; only at start-up
     ├── InputError           what the caller gave is wrong
     │   ├── WindowError      an entry or a list of entries
+    │   ├── TaskError        a change of a task that is not possible; tells the agent what to do next
+    │   │   └── SummaryRejected  a task cannot be completed with that result_summary
     │   ├── TranscriptError  a recorded session; names file (when known) and remedy
     │   └── WireError        a provider body; carries the path into the JSON
     │       └── Declined     a request that cannot be managed; carries the answer to give
@@ -30,6 +32,8 @@ __all__ = [
     "StoreCorrupt",
     "StoreError",
     "StoreVersionError",
+    "SummaryRejected",
+    "TaskError",
     "TranscriptError",
     "UndriftError",
     "WindowError",
@@ -51,6 +55,14 @@ class InputError(UndriftError):
 
 class WindowError(InputError):
     """An entry, or a list of entries, breaks the rules of a window."""
+
+
+class TaskError(InputError):
+    """A change of a task is not possible; nothing was changed, and the message tells the agent what to do next."""
+
+
+class SummaryRejected(TaskError):
+    """A task cannot be completed with that summary; it stays as it is until it is completed with a better one."""
 
 
 class TranscriptError(InputError):

@@ -14,9 +14,9 @@ from undrift.core.mask import mask
 from undrift.core.refs import ref_of
 from undrift.decisions import Decisions
 from undrift.stores.base import Store
-from undrift.types import ContextEntry, Decision, Original
+from undrift.types import ContextEntry, Decision, Original, Tag, Tasks, TaskUpdate
 
-__all__ = ["Ledger", "Tentative", "masked_original"]
+__all__ = ["Ledger", "Tentative", "masked_original", "masked_value"]
 
 
 class Ledger:
@@ -35,6 +35,7 @@ class Ledger:
         self._seq = store.last_seq(session_id)
         self.decisions = Decisions(session_id, store.decided(session_id), store.pins(session_id))
         self._reports = self._stored_reports()
+        self.tasks = store.tasks(session_id)
 
     def tentative(self) -> "Tentative":
         """Open a set of decisions that are in force at once, and taken back unless they are written."""
@@ -69,6 +70,24 @@ class Ledger:
             self._commit("pin", at_ms=at_ms, originals=[pin])
             self.decisions.pins[ref] = pin.entry
         return ref
+
+    def write_tasks(self, updates: Sequence[TaskUpdate], *, at_ms: int) -> None:
+        """Write changes of tasks; they are in force when this returns.
+
+        Raises:
+            StoreError: Nothing was written: another process has changed a task meanwhile, or the disk refused.
+        """
+        self._commit("task", at_ms=at_ms, tasks=updates, payload={"tasks": [update.after.id for update in updates]})
+        self.tasks = self._store.tasks(self._session_id)  # the store assigns ordinals
+
+    def write_tags(self, tasks: Tasks, tags: Sequence[Tag], *, at_ms: int) -> None:
+        """Write which task calls belong to.
+
+        Raises:
+            StoreError: Nothing was written.
+        """
+        self._commit("tag", at_ms=at_ms, tags=tags)
+        self.tasks = tasks
 
     def calibration(self, model: str) -> Calibration:
         """Return what the provider's own figures so far say of a model's counts."""
@@ -128,6 +147,7 @@ class Ledger:
         if news:
             self.decisions.add(news)
         self._reports = self._stored_reports()
+        self.tasks = self._store.tasks(self._session_id)
         self._seq = seq
         return bool(news)
 
@@ -170,15 +190,16 @@ def masked_original(
     if not mask_secrets:
         return Original(ref, session_id, source, entry)
     masked = mask(entry.content)
-    metadata = None if entry.metadata is None else {k: _masked(v) for k, v in entry.metadata.items()}
+    metadata = None if entry.metadata is None else {k: masked_value(v) for k, v in entry.metadata.items()}
     return Original(ref, session_id, source, replace(entry, content=masked.text, metadata=metadata), masked.spans)
 
 
-def _masked(value: Any) -> Any:
+def masked_value(value: Any) -> Any:
+    """Return a JSON value with every secret in its texts masked."""
     if isinstance(value, str):
         return mask(value).text
     if isinstance(value, Mapping):
-        return {key: _masked(inner) for key, inner in value.items()}
+        return {key: masked_value(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_masked(inner) for inner in value]
+        return [masked_value(inner) for inner in value]
     return value

@@ -62,7 +62,7 @@ class Request:
             WireError: There is none, or it has the wrong shape.
         """
         name = self._form.HISTORY
-        if self.is_bytes and memoryview(self._raws.get(name, b""))[:1] == b"[":
+        if self.is_bytes and memoryview(self._raws.get(name, b""))[:1].tobytes() == b"[":
             self.given = self.raws = [bytes(item) for item in raw.split(self._raws[name], name)]
         else:
             items = self._form.items(self.fields.get(name))

@@ -8,27 +8,28 @@ import logging
 import math
 import os
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 
-from undrift.binding import Binding, binding_of, headers_for
+from undrift.binding import binding_of, headers_for
 from undrift.conversation import Conversation
-from undrift.core import check
 from undrift.core.calibration import Calibration, Report, is_plausible
 from undrift.core.refs import ref_of
 from undrift.core.tokens import counter
-from undrift.core.turn import Policy, TurnPlan, plan_turn
+from undrift.core.turn import TurnPlan
+from undrift.desk import Desk
 from undrift.errors import Declined, InputError, StoreError
 from undrift.identity import TAIL, Recognised, note, recognise
-from undrift.ledger import Ledger, Tentative
+from undrift.ledger import Ledger
 from undrift.models import Model, lookup, read_models
 from undrift.request import Request
 from undrift.settings import Settings
+from undrift.settling import Settler, Turn
 from undrift.stores.base import Found
 from undrift.stores.sqlite import SqliteStore
-from undrift.types import PINNED_TYPES, ContextEntry, Decision, EntryType, Original, Prepared
+from undrift.types import PINNED_TYPES, ContextEntry, Decision, EntryType, Original, Prepared, Task
 from undrift.wire import raw
 from undrift.wire.form import Form, Reply
 from undrift.wire.forms import form_of
@@ -38,22 +39,6 @@ __all__ = ["Session"]
 _log = logging.getLogger("undrift.session")
 
 _CONVERSATIONS = 8  # of one session kept in memory at once: the main one, sub-agents, title requests
-
-
-@dataclass(frozen=True, slots=True)
-class _Turn:
-    conversation: Conversation
-    request: Request
-    binding: Binding
-    fixed_tokens: int
-    budget_tokens: int
-    count: Callable[[str], int]
-
-    def render(self) -> list[Any]:
-        """The items to send, in the notation in which they came."""
-        request = self.request
-        dump = raw.encode if request.is_bytes else _same
-        return self.conversation.render(request.given, request.load, dump)
 
 
 class Session:
@@ -79,6 +64,10 @@ class Session:
         self._last: tuple[str, int] | None = None
         self._is_over = False
         self._recognised: Recognised | None = None
+        self._desk = Desk(
+            self._ledger, keep_tool_results=settings.keep_tool_results, mask_secrets=settings.mask_secrets
+        )
+        self._settler = Settler(session_id, self._ledger, self._desk, settings)
 
     @classmethod
     def open(
@@ -194,8 +183,9 @@ class Session:
         conversation = self._conversation(form, request, count)
         conversation.follow(request.raws, request.load, now_ms)
         self._note(form, conversation, warnings)
-        turn = _Turn(conversation, request, binding, fixed, calibration.counted(budget), count)
-        items, plan = self._settle(turn, warnings)
+        self._follow_tasks(conversation, warnings)
+        turn = Turn(conversation, request, binding, fixed, calibration.counted(budget), count, now_ms)
+        items, plan = self._settler.settle(turn, warnings)
         after = fixed + (conversation.tokens_before if items is None else conversation.tokens_after)
         if calibration.tokens(after) > budget and (reason := binding.holds(conversation)):
             warnings.append(f"over budget: {reason}")
@@ -270,6 +260,80 @@ class Session:
         entry = ContextEntry(f"pin:{ref_of(type, text)}", type, text, self._count(text), now_ms)
         return self._ledger.pin(entry, at_ms=now_ms)
 
+    def start_task(
+        self,
+        task_id: str,
+        *,
+        content: str = "",
+        acceptance_criteria: Sequence[str] = (),
+        phase_index: int = 0,
+        stack: bool = False,
+    ) -> Task:
+        """Take up a task: the tool calls from now on belong to it, until it ends.
+
+        Args:
+            task_id: Any text; known or new.
+            content: What is to be done; of a new task its id where nothing is given.
+            acceptance_criteria: What its result is measured against.
+            phase_index: At least 0.
+            stack: Whether it may be taken up on top of another one, which goes on when it ends.
+
+        Raises:
+            TaskError: Another task is in progress, or a field is wrong; the message says what to do.
+            StoreError: It could not be written; nothing has changed.
+
+        Source: CONTRACT; R3-03, A3-1.
+        """
+        fields = {
+            "content": content or (None if task_id in self._ledger.tasks.by_id else task_id),
+            "acceptance_criteria": tuple(acceptance_criteria) or None,
+            "phase_index": phase_index or None,
+        }
+        return self.update_task(task_id, stack=stack, status="in_progress", **fields)
+
+    def update_task(self, task_id: str, *, stack: bool = False, **fields: Any) -> Task:
+        """Change a task; what is not given keeps its value.
+
+        Args:
+            task_id: Known, or new.
+            stack: See `start_task`.
+            fields: content, active_form, status, acceptance_criteria, grounding, grounding_evidence, result_summary,
+                delegated_to, phase_index.
+
+        Raises:
+            TaskError: It is not possible; the message says what to do.
+            SummaryRejected: It is completed without a summary of at least 15 characters.
+            StoreError: It could not be written; nothing has changed.
+
+        Source: CONTRACT; R3-20, A3-9, A3-22.
+        """
+        self._ledger.follow()
+        self._desk.update([{**fields, "id": task_id}], stack=stack, at_ms=self._tick())
+        return self._ledger.tasks.by_id[task_id]
+
+    def complete_task(self, task_id: str, result_summary: str) -> Task:
+        """Complete a task: from the next `prepare` on its summary stands in for its raw logs, which stay recallable.
+
+        Args:
+            task_id: In progress.
+            result_summary: At least 15 characters; it is judged against the task's criteria and its raw logs.
+
+        Returns:
+            The task with its `annotated_summary` and `validation`.
+
+        Raises:
+            SummaryRejected: It is missing or too short.
+            TaskError: There is no such task, or it ended otherwise.
+            StoreError: It could not be written; nothing has changed.
+
+        Source: CONTRACT; seed 003 section 5.
+        """
+        return self.update_task(task_id, status="completed", result_summary=result_summary)
+
+    def tasks(self) -> tuple[Task, ...]:
+        """Return all tasks of the session, in the order in which they were made."""
+        return self._desk.tasks
+
     def recall(self, ref: str) -> str:
         """Return the original text of what left, as it was stored.
 
@@ -316,6 +380,12 @@ class Session:
         if fault:
             warnings.append(f"a restart may take this for a new session, because it could not be noted: {fault}")
 
+    def _follow_tasks(self, conversation: Conversation, warnings: list[str]) -> None:
+        try:
+            self._desk.follow(conversation, at_ms=self._now_ms)
+        except StoreError as error:
+            warnings.append(f"calls could not be tagged with the task in progress: {error}")
+
     def _tick(self) -> int:
         self._now_ms = max(self._now_ms, self._clock())
         return self._now_ms
@@ -347,96 +417,6 @@ class Session:
             self._fixed = (key, sum(map(count, form.beside_texts(request.fields))))
         return self._fixed[1]
 
-    def _settle(self, turn: _Turn, warnings: list[str]) -> tuple[list[Any] | None, TurnPlan | None]:
-        """Decide, check and write.
-
-        Returns:
-            The items to send, or None for the body as it came; and the plan that is in force.
-        """
-        conversation, refused = turn.conversation, ""
-        for may_reload in (True, True, False):
-            try:
-                with self._ledger.tentative() as fresh:
-                    plan = self._propose(turn, fresh)
-                    items = turn.render()
-                    refused = self._refused(turn)
-                    if not refused:
-                        if fresh.decisions:
-                            self._write(turn, fresh, plan)
-                        return items, plan
-            except StoreError as error:
-                conversation.sync()
-                if may_reload and self._reloaded():  # another process has decided since: plan again on top of that
-                    conversation.sync()
-                    continue
-                warnings.append(f"nothing left the window, because it could not be stored first: {error}")
-                _log.error("session %s: nothing left the window: %s", self.id, error)
-                return turn.render(), None
-            break
-        warnings.append(f"nothing new left: the edit would have been refused ({refused})")
-        _log.error("session %s: an edit would have been refused: %s", self.id, refused)
-        conversation.sync()
-        items = turn.render()
-        if refused := self._refused(turn):
-            warnings.append(f"sent as it came: earlier edits would have been refused ({refused})")
-            return None, None
-        return items, None
-
-    def _write(self, turn: _Turn, fresh: Tentative, plan: TurnPlan | None) -> None:
-        originals = turn.conversation.originals(d.entry_id for d in fresh.decisions)
-        at = {"at": turn.conversation.newest_id}
-        payload = {**at, "tokens": plan.total_tokens, "target": plan.target_tokens} if plan else at
-        fresh.write("prune" if plan else "place", originals, at_ms=self._now_ms, payload=payload)
-
-    def _propose(self, turn: _Turn, fresh: Tentative) -> TurnPlan | None:
-        """Put in force what is new: pins, halves of pairs that were left alone, and what the budget asks for."""
-        conversation, binding = turn.conversation, turn.binding
-        fresh.add([*conversation.pins_to_place(), *conversation.loose()])
-        conversation.sync()
-        self._strip(turn, fresh, rewrites=False)
-        if turn.fixed_tokens + conversation.tokens_after <= turn.budget_tokens or binding.holds(conversation):
-            return None
-        self._strip(turn, fresh, rewrites=True)
-        keep, plan = self.settings, None
-        limits = (keep.prune_target_ratio, keep.keep_tool_results, keep.keep_user_text_tokens)
-        while True:
-            entries, first_unseen = conversation.live()
-            more = plan_turn(
-                entries,
-                first_unseen,
-                fixed_tokens=turn.fixed_tokens,
-                policy=Policy(turn.budget_tokens, *limits),
-                count=turn.count,
-                ref_of=self._ledger.decisions.ref_of,
-                is_due=plan is None,
-            )
-            if more is None or (plan is not None and not more.decisions):
-                return plan
-            plan = more  # what one plan takes away can free something else; the same turn again must find nothing new
-            fresh.add(conversation.taken_here(plan.decisions))
-            conversation.sync()
-
-    def _strip(self, turn: _Turn, fresh: Tentative, *, rewrites: bool) -> None:
-        """Let thinking go that is bound to what is sent otherwise by now, or is about to be."""
-        if turn.binding.strips:
-            fresh.add(turn.conversation.stale_thinking(may_wait=turn.binding.may_wait, rewrites=rewrites))
-            turn.conversation.sync()
-
-    def _refused(self, turn: _Turn) -> str:
-        """What is wrong with the edited history, though not with the one that came; empty when nothing."""
-        conversation, beside = turn.conversation, turn.request.fields
-        if conversation.checked or conversation.untouched:
-            return ""
-        broken = check.problems(conversation.entries, conversation.live()[0])
-        refused = conversation.form.problems(conversation.shown, beside)
-        found = broken or (
-            check.added(refused, conversation.form.problems(conversation.views, beside)) if refused else ()
-        )
-        if found:
-            return found[0]
-        conversation.checked = True
-        return ""
-
     def _calibrate(self, model: str, report: Report) -> None:
         try:
             self._ledger.calibrate(model, report, at_ms=self._now_ms)
@@ -451,12 +431,6 @@ class Session:
             _log.error("session %s: the store cannot be read, earlier decisions hold: %s", self.id, error)
             return [f"the store cannot be read, earlier decisions hold: {error}"]
         return []
-
-    def _reloaded(self) -> bool:
-        try:
-            return self._ledger.reload()
-        except StoreError:
-            return False
 
     def _plan_warnings(self, plan: TurnPlan | None, counted: int, budget: int, calibration: Calibration) -> list[str]:
         found: list[str] = []
@@ -474,10 +448,6 @@ class Session:
                 _log.critical("session %s: %s", self.id, found[-1])
         self._is_over = plan is not None and after > budget
         return found
-
-
-def _same(value: Any) -> Any:
-    return value
 
 
 def _system_clock() -> int:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from undrift.errors import WindowError
+from undrift.errors import TaskError, WindowError
 
 __all__ = [
     "Action",
@@ -16,9 +16,18 @@ __all__ = [
     "ENTRY_TYPES",
     "EntryType",
     "MaskedSpan",
+    "Moment",
     "Original",
     "PINNED_TYPES",
     "Prepared",
+    "Segment",
+    "SegmentEnd",
+    "TASK_STATUSES",
+    "Tag",
+    "Task",
+    "TaskStatus",
+    "TaskUpdate",
+    "Tasks",
 ]
 
 EntryType = Literal["tas", "requirements", "reasoning", "tool_result", "spec", "summary"]
@@ -28,6 +37,14 @@ ENTRY_TYPES: frozenset[str] = frozenset(get_args(EntryType))
 
 PINNED_TYPES: frozenset[str] = frozenset({"tas", "requirements", "spec"})
 """Types that no budget ever removes; a new pinned type is one edit here (R2-06, [3_MCP-RISK-303])."""
+
+TaskStatus = Literal["pending", "in_progress", "completed", "delegated", "cancelled"]
+"""A string union, like `EntryType` (A3-22)."""
+
+TASK_STATUSES: tuple[str, ...] = get_args(TaskStatus)
+
+SegmentEnd = Literal["", "pending", "stacked", "completed", "delegated", "cancelled"]
+"""What a segment ended with: nothing yet, the status that its task took, or another task that was put on top of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +113,15 @@ class Action:
     """What was done to one block of the window, and why.
 
     Args:
-        kind: ``pruned`` (left whole), ``cut`` (middle of a long paste left) or ``pinned`` (a pin was put in).
+        kind: ``pruned`` (left whole), ``cut`` (middle of a long paste left), ``evicted`` (a finished task's, a tombstone
+            stands in for it) or ``pinned`` (a pin was put in).
         entry_id: The block's id, stable across turns and restarts.
         reason: One sentence for a human.
         tokens_saved: What it frees in each window from now on; negative for a pin.
         ref: What `recall` takes; empty where there is nothing to recall.
     """
 
-    kind: Literal["pruned", "cut", "pinned"]
+    kind: Literal["pruned", "cut", "evicted", "pinned"]
     entry_id: str
     reason: str
     tokens_saved: int
@@ -145,11 +163,11 @@ class Decision:
         ref: As in `Action`.
         detail: ``at``, the chain id of the newest message when it was taken: it holds in every history that contains
             that message, and in no other. Beside it JSON values that the act needs again (``keep_head`` and ``keep_tail`` in characters of a cut, the
-            ``anchor`` and ``pin`` of a pin) and the figures behind the decision (for ``why``). Never content.
+            ``anchor`` and ``pin`` of a pin, the ``text`` of a tombstone) and the figures behind the decision (for ``why``). Never content.
     """
 
     entry_id: str
-    kind: Literal["pruned", "cut", "pinned"]
+    kind: Literal["pruned", "cut", "evicted", "pinned"]
     reason: str
     tokens_saved: int
     ref: str
@@ -173,3 +191,118 @@ class Original:
     source: Literal["buffer", "window", "pin"]
     entry: ContextEntry
     masked: tuple[MaskedSpan, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A place in a history: the chain id of its newest item at that time, and how many items there were, for display.
+
+    The id is empty before the first item. Source: ADR 0009.
+    """
+
+    id: str
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A stretch of a history in which a task was the one worked on.
+
+    Args:
+        start: When it was taken up. What came after this item belongs to the segment.
+        end: When it was let go; None while it goes on. This item and what came after it belong to it no more: both
+            ends are left out, so that the calls which took it up and let it go stay what they are.
+        ended: What ended it.
+        summary: What stands in for it since a completion ended it; empty otherwise.
+
+    Source: A3-2.
+    """
+
+    start: Moment
+    end: Moment | None = None
+    ended: SegmentEnd = ""
+    summary: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One task of a session, as its agents told it; made and changed by `undrift.core.tasks` alone.
+
+    Args:
+        id: As the agent named it; any text that is not empty, unique within its session.
+        content: What is to be done.
+        active_form: The same while it is being done, as in "Fixing the parser"; may be empty.
+        status: One of `TASK_STATUSES`.
+        agent: Who works on it, or did last.
+        acceptance_criteria: What its result is measured against.
+        grounding: Which sources its result must rest on; JSON values.
+        grounding_evidence: Which it rests on; JSON values.
+        result_summary: As the agent gave it.
+        annotated_summary: The same with the verdict on it; what a tombstone shows.
+        delegated_to: Who was given it.
+        ordinal: 1 for the session's first task that was taken up, and so on; the store assigns it, 0 until then.
+        phase_index: At least 0.
+        depth: In progress: 1, or more on top of other tasks of the same agent; else 0.
+        segments: When it was worked on, oldest first; all but the last have an end.
+        validation: The verdict on its summary; JSON values.
+
+    Raises:
+        TaskError: A field has the wrong type or range.
+
+    Source: AX-5, A3-22.
+    """
+
+    id: str
+    content: str = ""
+    active_form: str = ""
+    status: TaskStatus = "pending"
+    agent: str = "main"
+    acceptance_criteria: tuple[str, ...] = ()
+    grounding: Mapping[str, Any] | None = field(default=None, hash=False)
+    grounding_evidence: Mapping[str, Any] | None = field(default=None, hash=False)
+    result_summary: str = ""
+    annotated_summary: str = ""
+    delegated_to: str = ""
+    ordinal: int = 0
+    phase_index: int = 0
+    depth: int = 0
+    segments: tuple[Segment, ...] = ()
+    validation: Mapping[str, Any] | None = field(default=None, hash=False)
+
+    def __post_init__(self) -> None:
+        for name in ("id", "agent"):
+            value = getattr(self, name)
+            if not isinstance(value, str) or not value:
+                raise TaskError(f"a task's {name} must be a text that is not empty, not {value!r}")
+        if self.status not in TASK_STATUSES:
+            raise TaskError(f"task {self.id!r}: status must be one of {', '.join(TASK_STATUSES)}, not {self.status!r}")
+
+    @property
+    def is_worked_on(self) -> bool:
+        """Whether it has a segment that goes on: at most one task of an agent does."""
+        return bool(self.segments) and self.segments[-1].end is None
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """Which task a tool call belongs to, and in which of its segments it was made: `segment` indexes `Task.segments`."""
+
+    call_id: str
+    task_id: str
+    segment: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tasks:
+    """All tasks of a session in the order in which they were made, by id, and the tag of each tagged call, by call id."""
+
+    by_id: Mapping[str, Task] = field(default_factory=dict, hash=False)
+    tags: Mapping[str, Tag] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskUpdate:
+    """A task before (None: there was none) and after a change; a store writes it only where it still holds `before`."""
+
+    before: Task | None
+    after: Task

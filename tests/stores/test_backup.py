@@ -209,7 +209,9 @@ def test_what_is_no_backup_or_a_damaged_one_changes_nothing(home: Path, tmp_path
 def test_a_backup_of_an_older_version_is_restored_and_migrated(home: Path, tmp_path: Path):
     filled(home)
     connection = raw(home)
-    connection.execute("DROP VIEW searchable; DROP TABLE search; DROP TABLE marks; PRAGMA user_version = 1")
+    connection.execute(
+        "DROP VIEW searchable; DROP TABLE search; DROP TABLE marks; DROP TABLE tasks; DROP TABLE tags; PRAGMA user_version = 1"
+    )
     connection.close()
     assert back_up(home, tmp_path / "out.db").operations == 5
     restore(tmp_path / "out.db", home)

@@ -3,9 +3,11 @@
 import os
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import apsw
 import pytest
@@ -103,6 +105,7 @@ import apsw
 from tests.stores.builders import add, database, original
 from undrift.errors import StoreError
 from undrift.stores.sqlite import SqliteStore
+from collections.abc import Callable
 from pathlib import Path
 
 opened = []
@@ -339,6 +342,26 @@ def test_an_original_that_is_missing_is_a_problem(home: Path):
         connection.close()
         assert any("'a'" in problem and "missing" in problem for problem in store.integrity())
         assert any("decisions 1: the operation" in problem for problem in store.integrity())
+
+
+@pytest.mark.parametrize(
+    ("damage", "read"),
+    [
+        ("UPDATE decisions SET record_sha256 = CAST(x'db' AS TEXT)", lambda store: store.decisions("s")),
+        ("UPDATE originals SET content = CAST(x'db' AS TEXT)", lambda store: store.original(original("e").ref)),
+        ("UPDATE operations SET record_sha256 = CAST(x'db' AS TEXT)", lambda store: store.operations("s")),
+    ],
+)
+def test_bytes_that_became_a_text_which_is_none_are_damage(home: Path, damage: str, read: Callable[[SqliteStore], Any]):
+    with SqliteStore.open(home) as store:
+        add(store, original("e"), prune_them=True)
+        connection = raw(home)
+        connection.execute(damage)
+        connection.close()
+        with pytest.raises(StoreCorrupt, match="cannot be read"):
+            read(store)
+        assert any("cannot be read" in problem for problem in store.integrity())
+        assert store.last_seq("s") == 1
 
 
 def test_no_flipped_bit_gives_a_wrong_content(home: Path, tmp_path: Path):

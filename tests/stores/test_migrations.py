@@ -13,6 +13,7 @@ from undrift.stores.base import KnownMark, Mark
 from undrift.stores.migrations import APPLICATION_ID, MIGRATIONS, identify, migrate, transaction
 from undrift.stores.rows import operation_row, original_row
 from undrift.stores.sqlite import SqliteStore
+from undrift.types import Task, Tasks, TaskUpdate
 
 NEWEST = len(MIGRATIONS)
 
@@ -65,6 +66,22 @@ def test_a_store_of_version_3_takes_marks_and_keeps_what_it_held(home: Path):
         assert store.original(kept.ref) == kept
         assert store.integrity() == ()
     assert (home / "undrift.db.of-version-3").exists()
+
+
+def test_a_store_of_version_4_takes_tasks_and_keeps_what_it_held(home: Path):
+    connection = new_file(home)
+    migrate(connection, MIGRATIONS[:4])
+    kept = original("e", "the quick fox")
+    with transaction(connection):
+        write.write(connection, operation_row("s", "add", 1, None), [original_row(kept)], [])
+    connection.close()
+    with SqliteStore.open(home) as store:
+        assert store.tasks("s") == Tasks()
+        store.commit("s", "task", at_ms=2, tasks=[TaskUpdate(None, Task("a", "do a"))])
+        assert store.tasks("s") == Tasks({"a": Task("a", "do a")})
+        assert store.original(kept.ref) == kept
+        assert store.integrity() == ()
+    assert (home / "undrift.db.of-version-4").exists()
 
 
 def test_a_file_is_copied_before_it_is_migrated(home: Path):

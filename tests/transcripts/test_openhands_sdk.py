@@ -8,6 +8,7 @@ import pytest
 from tests.transcripts.builders import lines, meta, shape
 from undrift import transcripts
 from undrift.transcripts import Recording
+from undrift.transcripts.openhands_sdk import is_event
 
 Record = dict[str, Any]
 STATE: Record = {
@@ -191,3 +192,9 @@ def test_values_of_a_wrong_kind_are_borne(broken: Any):
         fields = ("thought", "tool_call", "action", "observation", "llm_message", "system_prompt", "summary")
         got = read(event(kind, **dict.fromkeys(fields, broken)))
         assert got.entries[0].content == "Go"
+
+
+def test_an_event_whose_source_is_no_text_is_none():
+    sources: tuple[Any, ...] = ([], {}, 5, None)
+    for source in sources:
+        assert not is_event({"source": source, "kind": "MessageEvent"})

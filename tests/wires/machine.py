@@ -63,6 +63,7 @@ class Machine(RuleBasedStateMachine):
         self.session = self.opened()
         self.as_bytes = data.draw(st.booleans(), label="bytes")
         self.thinks = True
+        self.pins = 0
         self.seen: dict[bytes, bytes] = {}
 
     def drawn(self, data: Any) -> dict[str, Any]:
@@ -105,6 +106,18 @@ class Machine(RuleBasedStateMachine):
         self.history.answer([Result("r" * size, failed and not n) for n, size in enumerate(sizes[:wanted])])
         self.answered = False
 
+    @rule(rounds=st.lists(st.lists(_SIZES, min_size=1, max_size=3), min_size=1, max_size=6), thinks=st.booleans())
+    @precondition(lambda self: not self.history.open)
+    def work(self, rounds: list[list[int]], thinks: bool) -> None:
+        """Round after round, as an agent does that nobody interrupts."""
+        if not self.may_ask:
+            self.say("go on", False, 0)
+        self.thinks = thinks
+        for sizes in rounds:
+            self.ask(len(sizes), len(sizes) > 1, sizes[0])
+            self.answer([*sizes, 0, 0][:3], False)
+        self.ask(0, True, 0)
+
     @rule()
     @precondition(lambda self: self.may_ask)
     def send_twice(self) -> None:
@@ -146,8 +159,10 @@ class Machine(RuleBasedStateMachine):
         self.session = self.opened()
 
     @rule(text=_WORDS)
+    @precondition(lambda self: self.pins < 3)
     @precondition(lambda self: self.settings.bound_thinking != "strip" or len(self.histories) == 1)  # see ADR 0012
     def pin(self, text: str) -> None:
+        self.pins += 1
         self.session.pin("requirements", text)
 
     @rule()

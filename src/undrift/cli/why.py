@@ -68,7 +68,12 @@ class _Told:
                 "undrift did not remove it: it was recorded before the client's own compaction, or it is still there"
             )
         else:
-            acts = {"pruned": "left the window", "cut": "lost its middle", "pinned": "was pinned"}
+            acts = {
+                "pruned": "left the window",
+                "cut": "lost its middle",
+                "evicted": "gave way to the summary of its task",
+                "pinned": "was pinned",
+            }
             lines.append(f"it {acts[decision.kind]}: {safe(decision.reason)}")
             lines += _figures(decision)
         if self.operation is not None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Literal, Protocol, Self
 
-from undrift.types import ContextEntry, Decision, Original
+from undrift.types import ContextEntry, Decision, Original, Tag, Tasks, TaskUpdate
 
 __all__ = ["Found", "KnownMark", "Mark", "MarkKind", "Operation", "SessionRow", "Store"]
 
@@ -98,6 +98,8 @@ class Store(Protocol):
         at_ms: int,
         originals: Sequence[Original] = (),
         decisions: Sequence[Decision] = (),
+        tasks: Sequence[TaskUpdate] = (),
+        tags: Sequence[Tag] = (),
         payload: Mapping[str, Any] | None = None,
     ) -> int:
         """Write one operation and all that belongs to it in one transaction; return once it is durable.
@@ -109,6 +111,10 @@ class Store(Protocol):
             originals: Kept under their `ref`. One that is stored already (same session, source, entry id and content)
                 is a no-op; what was stored first stays.
             decisions: One for an entry id. The same again is a no-op. A `ref` must name an original of this session.
+            tasks: One for a task. It is written where the session's task is still `before` (its ordinal apart), and is
+                a no-op where it is `after` already. A task that was taken up for the first time gets the session's next
+                ordinal: `Store.tasks` gives it.
+            tags: One for a tool call, for good; the same again is a no-op. Its task must be in the store or in `tasks`.
             payload: JSON values for the log.
 
         Returns:
@@ -117,10 +123,12 @@ class Store(Protocol):
         Raises:
             InputError: An original of another session, or values that JSON cannot hold; nothing was written.
             StoreBusy: Another process holds the lock beyond the time-out; nothing was written.
-            StoreError: Another content under the same `ref`, another decision for the same entry, or the disk refused.
+            StoreError: Another content under the same `ref`, another decision for the same entry, a task that another
+                process has changed meanwhile, a second task that an agent works on at once, another tag for the same
+                call, or the disk refused.
                 What a failing disk holds of it is all or nothing, and doing it again is harmless.
 
-        Source: R2-22, A2-5, RELIABILITY R1 to R6 and R14.
+        Source: R2-22, A2-5, AX-5, A3-1, A3-5, RELIABILITY R1 to R6 and R14.
         """
         ...
 
@@ -184,6 +192,10 @@ class Store(Protocol):
 
     def last_seq(self, session_id: str) -> int:
         """Return the sequence number of the session's newest operation; 0 when there is none."""
+        ...
+
+    def tasks(self, session_id: str) -> Tasks:
+        """Return the tasks of a session as they are now, in the order in which they were made, and the tags of its calls."""
         ...
 
     def find_marks(self, texts: Sequence[str]) -> tuple[KnownMark, ...]:

@@ -21,10 +21,14 @@ _TABLES: tuple[tuple[str, str, Callable[[rows.Row], object]], ...] = (
     ("decisions", rows.DECISION_COLUMNS, rows.decision_from),
     ("operations", rows.OPERATION_COLUMNS, rows.operation_from),
     ("marks", rows.MARK_COLUMNS, rows.mark_from),
+    ("tasks", rows.TASK_COLUMNS, rows.task_from),
+    ("tags", rows.TAG_COLUMNS, rows.tag_from),
 )
 _ORPHANS = """SELECT CAST(d.session_id AS BLOB), CAST(d.entry_id AS BLOB), CAST(d.ref AS BLOB) FROM decisions d
     WHERE d.ref IS NOT NULL AND NOT EXISTS (
         SELECT 1 FROM originals o WHERE o.ref = d.ref AND o.session_id = d.session_id)"""
+_TAGS_OF_NO_TASK = """SELECT CAST(g.session_id AS BLOB), CAST(g.call_id AS BLOB), CAST(g.task_id AS BLOB) FROM tags g
+    WHERE NOT EXISTS (SELECT 1 FROM tasks t WHERE t.session_id = g.session_id AND t.task_id = g.task_id)"""
 
 
 def problems(connection: apsw.Connection) -> Iterator[str]:
@@ -38,7 +42,7 @@ def problems(connection: apsw.Connection) -> Iterator[str]:
     for name, check in checks.items():
         try:
             yield from check(connection)
-        except (apsw.CorruptError, apsw.NotADBError, apsw.SQLError) as error:
+        except (apsw.CorruptError, apsw.NotADBError, apsw.SQLError, UnicodeDecodeError) as error:
             yield f"{name}: cannot be read: {error}"
 
 
@@ -63,6 +67,9 @@ def _orphans(connection: apsw.Connection) -> Iterator[str]:
     for row in connection.execute(_ORPHANS):
         session_id, entry_id, ref = (value.decode("utf-8", "replace") for value in row)
         yield f"decision about {entry_id!r} in session {session_id!r}: its original {ref!r} is missing"
+    for row in connection.execute(_TAGS_OF_NO_TASK):
+        session_id, call_id, task_id = (value.decode("utf-8", "replace") for value in row)
+        yield f"tag of call {call_id!r} in session {session_id!r}: its task {task_id!r} is missing"
     for table, number, parent, _ in connection.execute("PRAGMA foreign_key_check"):
         if parent == "operations":
             yield f"{table} {number}: the operation that it belongs to is missing"

@@ -11,7 +11,7 @@ from typing import Any
 import apsw
 
 from undrift.errors import StoreError, StoreVersionError
-from undrift.stores import marks, search
+from undrift.stores import marks, search, tasks
 
 __all__ = ["APPLICATION_ID", "MIGRATIONS", "Migration", "identify", "migrate", "transaction"]
 
@@ -99,7 +99,12 @@ def create_marks(connection: apsw.Connection) -> None:
     marks.create(connection)
 
 
-MIGRATIONS: Sequence[Migration] = (create_tables, create_search, decide_by_history, create_marks)
+def create_tasks(connection: apsw.Connection) -> None:
+    """Step 5: what the agents said they work on, and which tool call belongs to what."""
+    tasks.create(connection)
+
+
+MIGRATIONS: Sequence[Migration] = (create_tables, create_search, decide_by_history, create_marks, create_tasks)
 """Step n takes a file from version n - 1 to n."""
 
 

@@ -7,11 +7,12 @@ row is read as bytes, compared with its hash, and only then decoded.
 import hashlib
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from typing import Any, NamedTuple
 
 from undrift.errors import InputError, StoreCorrupt
 from undrift.stores.base import Mark, Operation
-from undrift.types import ContextEntry, Decision, MaskedSpan, Original
+from undrift.types import ContextEntry, Decision, MaskedSpan, Moment, Original, Segment, Tag, Task
 
 __all__ = [
     "DECISION_COLUMNS",
@@ -24,6 +25,10 @@ __all__ = [
     "REMEDY",
     "Row",
     "StoredOriginal",
+    "TAG_COLUMNS",
+    "TAG_SESSION",
+    "TASK_COLUMNS",
+    "TASK_SESSION",
     "decision_from",
     "decision_row",
     "key",
@@ -34,6 +39,10 @@ __all__ = [
     "original_from",
     "original_row",
     "raw",
+    "tag_from",
+    "tag_row",
+    "task_from",
+    "task_row",
 ]
 
 Row = tuple[Any, ...]
@@ -56,9 +65,13 @@ MARK_COLUMNS = "number, record_sha256, CAST(session_id AS BLOB), CAST(mark AS BL
 ORIGINAL_COLUMNS = """number, record_sha256, CAST(ref AS BLOB), CAST(session_id AS BLOB), CAST(source AS BLOB),
     CAST(entry_id AS BLOB), CAST(type AS BLOB), token_count, timestamp, entry_seq, sha256, CAST(metadata AS BLOB),
     CAST(masked AS BLOB), content"""
-"""What `operation_from`, `decision_from`, `mark_from` and `original_from` take: everything that is hashed, text as bytes."""
+TASK_COLUMNS = """number, record_sha256, CAST(session_id AS BLOB), CAST(task_id AS BLOB), CAST(agent AS BLOB), ordinal,
+    is_worked_on, CAST(record AS BLOB)"""
+TAG_COLUMNS = """number, record_sha256, CAST(session_id AS BLOB), CAST(call_id AS BLOB), CAST(task_id AS BLOB),
+    segment"""
+"""What `operation_from` and the others take: everything that is hashed, text as bytes."""
 
-OPERATION_SESSION, DECISION_SESSION, ORIGINAL_SESSION = 2, 2, 3
+OPERATION_SESSION, DECISION_SESSION, ORIGINAL_SESSION, TASK_SESSION, TAG_SESSION = 2, 2, 3, 2, 2
 """Where the session stands in them."""
 
 
@@ -142,6 +155,55 @@ def mark_from(row: Row) -> tuple[Mark, str]:
         return Mark(_text(text), kind_), _text(session_id)
     except _FORGED as error:
         raise StoreCorrupt(f"mark {number} was not written by undrift: {error}; {REMEDY}") from error
+
+
+def task_row(session_id: str, task: Task) -> Row:
+    """Return the values of a version of a task: session_id, task_id, agent, ordinal, is_worked_on, record_sha256, record."""
+    fields = asdict(task)
+    for name in ("id", "agent", "ordinal"):  # these have columns of their own
+        del fields[name]
+    record = _dump(fields, "task %r", task.id, encode=_ENCODE_SORTED)
+    _check_integers("task %r: ", task.id, ordinal=task.ordinal)
+    texts, numbers = (session_id, task.id, task.agent), (task.ordinal, int(task.is_worked_on))
+    return *map(key, texts), *numbers, _digest(*map(raw, texts), *numbers, record), record
+
+
+def task_from(row: Row) -> Task:
+    """Return a task, or raise StoreCorrupt."""
+    number, digest, _, task_id, agent, ordinal, _, record = row
+    if digest != _digest(*row[2:]):
+        raise StoreCorrupt(f"task {number} does not match its SHA-256; {REMEDY}")
+    try:
+        fields = _load(record)
+        fields["acceptance_criteria"] = tuple(fields["acceptance_criteria"])
+        fields["segments"] = tuple(map(_segment, fields["segments"]))
+        return Task(_text(task_id), agent=_text(agent), ordinal=ordinal, **fields)
+    except (*_FORGED, KeyError) as error:
+        raise StoreCorrupt(f"task {number} was not written by undrift: {error}; {REMEDY}") from error
+
+
+def _segment(fields: dict[str, Any]) -> Segment:
+    end = fields["end"]
+    moments = {"start": Moment(**fields["start"]), "end": None if end is None else Moment(**end)}
+    return Segment(**{**fields, **moments})
+
+
+def tag_row(session_id: str, tag: Tag) -> Row:
+    """Return the values of a new tag: session_id, call_id, task_id, segment, record_sha256."""
+    _check_integers("tag of call %r: ", tag.call_id, segment=tag.segment)
+    texts = (session_id, tag.call_id, tag.task_id)
+    return *map(key, texts), tag.segment, _digest(*map(raw, texts), tag.segment)
+
+
+def tag_from(row: Row) -> Tag:
+    """Return a tag, or raise StoreCorrupt."""
+    number, digest, _, call_id, task_id, segment = row
+    if digest != _digest(*row[2:]):
+        raise StoreCorrupt(f"tag {number} does not match its SHA-256; {REMEDY}")
+    try:
+        return Tag(_text(call_id), _text(task_id), segment)
+    except _FORGED as error:
+        raise StoreCorrupt(f"tag {number} was not written by undrift: {error}; {REMEDY}") from error
 
 
 def original_row(original: Original) -> Row:

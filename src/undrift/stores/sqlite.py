@@ -18,12 +18,13 @@ import apsw
 from undrift.errors import InputError, RecallError, StoreCorrupt, StoreError
 from undrift.stores import faults, files, holders, rows, search
 from undrift.stores import marks as marks_table
+from undrift.stores import tasks as tasks_table
 from undrift.stores.base import Found, KnownMark, Mark, Operation, SessionRow
 from undrift.stores.connection import connect, connect_to_read, is_without_room, prepare_file
 from undrift.stores.integrity import problems
 from undrift.stores.migrations import transaction
 from undrift.stores.write import write
-from undrift.types import ContextEntry, Decision, Original
+from undrift.types import ContextEntry, Decision, Original, Tag, Tasks, TaskUpdate
 
 __all__ = ["SqliteStore"]
 
@@ -109,6 +110,8 @@ class SqliteStore:
         at_ms: int,
         originals: Sequence[Original] = (),
         decisions: Sequence[Decision] = (),
+        tasks: Sequence[TaskUpdate] = (),
+        tags: Sequence[Tag] = (),
         payload: Mapping[str, Any] | None = None,
     ) -> int:
         """Write one operation and all that belongs to it in one transaction; see `Store.commit`."""
@@ -120,16 +123,17 @@ class SqliteStore:
         operation = rows.operation_row(session_id, kind, at_ms, payload)
         new_originals = [rows.original_row(original) for original in originals]
         new_decisions = [rows.decision_row(session_id, decision) for decision in decisions]
+        changed = tasks_table.prepared(session_id, tasks, tags) if tasks or tags else None
         with self._lock, _Use(self) as connection:
             try:
                 with transaction(connection):
-                    return write(connection, operation, new_originals, new_decisions)
+                    return write(connection, operation, new_originals, new_decisions, changed)
             except apsw.Error as error:
                 if not search.damaged(error):
                     raise
             with transaction(connection):  # what is derived must not stand in the way of the truth
                 search.rebuild(connection)
-                return write(connection, operation, new_originals, new_decisions)
+                return write(connection, operation, new_originals, new_decisions, changed)
 
     def decided(self, session_id: str) -> tuple[Decision, ...]:
         """Return every decision of a session; see `Store.decided`."""
@@ -201,6 +205,11 @@ class SqliteStore:
     def last_seq(self, session_id: str) -> int:
         """Return the sequence number of the session's newest operation; 0 when there is none."""
         return self._read(_LAST, rows.key(session_id))[0][0] or 0
+
+    def tasks(self, session_id: str) -> Tasks:
+        """Return the tasks of a session and the tags of its calls; see `Store.tasks`."""
+        with self._lock, _Use(self) as connection:
+            return tasks_table.find(connection, session_id)
 
     def find_marks(self, texts: Sequence[str]) -> tuple[KnownMark, ...]:
         """Return which of these marks sessions have left; see `Store.find_marks`."""
@@ -323,6 +332,8 @@ class _Use:
         try:
             if isinstance(error, apsw.Error):
                 raise self._translated(error) from error
+            if isinstance(error, UnicodeDecodeError):  # a flipped bit made a text of what is none
+                raise StoreCorrupt(f"{store.path}: a record cannot be read: {error}; {rows.REMEDY}") from error
         finally:
             connection = store._connection
             if connection is not None and (store._is_makeshift or connection.in_transaction):

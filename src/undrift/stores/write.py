@@ -10,7 +10,7 @@ from typing import Any
 import apsw
 
 from undrift.errors import StoreError
-from undrift.stores import search
+from undrift.stores import search, tasks
 from undrift.stores.rows import Row
 
 __all__ = ["write"]
@@ -36,12 +36,18 @@ _REMOVED = """SELECT o.number FROM decisions d CROSS JOIN originals o
 """CROSS JOIN: the new decisions first, each looked up in the index of what is in a buffer."""
 
 
-def write(connection: apsw.Connection, operation: Row, originals: Sequence[Row], decisions: Sequence[Row]) -> int:
+def write(
+    connection: apsw.Connection,
+    operation: Row,
+    originals: Sequence[Row],
+    decisions: Sequence[Row],
+    changed: tasks.Prepared | None = None,
+) -> int:
     """Insert one operation and what belongs to it; return its sequence number.
 
     Raises:
-        StoreError: Something else is stored under the same reference or about the same entry, or a decision names an
-            original that the session does not have.
+        StoreError: Something else is stored under the same reference or about the same entry, a decision names an
+            original that the session does not have, or a task is not what it was when it was changed.
         apsw.Error: SQLite refuses.
     """
     (row,) = connection.execute(_ADD_OPERATION, operation).fetchall()
@@ -52,6 +58,8 @@ def write(connection: apsw.Connection, operation: Row, originals: Sequence[Row],
         numbers |= _add_decisions(connection, decisions, own, seq)
     if numbers:
         search.add(connection, numbers)
+    if changed is not None:
+        tasks.add(connection, changed, seq)
     return int(seq)
 
 

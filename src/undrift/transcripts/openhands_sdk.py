@@ -48,7 +48,7 @@ _SOURCES = frozenset({"agent", "environment", "hook", "user"})
 
 def is_event(value: Any) -> bool:
     """Say whether a value is an event of the SDK that belongs to a conversation."""
-    if not isinstance(value, dict) or value.get("source") not in _SOURCES:
+    if not isinstance(value, dict) or text_at(value, "source") not in _SOURCES:
         return False
     kind = value.get("kind")
     return isinstance(kind, str) and (kind in _PARTS or kind in _CLIENT)

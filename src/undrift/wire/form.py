@@ -91,9 +91,16 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """What becomes of one block: `text` in its place, or nothing when it is None."""
+    """What becomes of one block: `text` in its place, or nothing when it is None.
+
+    Args:
+        text: Of the same side of the conversation; a result keeps its place and its call.
+        is_tombstone: Whether it stands for all that the block was: thinking becomes a text, and where the provider wants
+            a signature on it, it has that of its item (R3-08, R3-09).
+    """
 
     text: str | None = None
+    is_tombstone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,5 +250,7 @@ def entry_of(
         metadata["pair_id"] = pair_id
     if block.tool_name is not None:
         metadata["tool_name"] = block.tool_name
+    if block.call_id is not None:
+        metadata["call_id"] = block.call_id
     tokens = count(block.text if block.counted is None else block.counted) + block.extra_tokens
     return ContextEntry(f"{message_id}.{place}", type_, block.text, tokens, at[0], metadata, seq=at[1])

@@ -29,13 +29,20 @@ def edit(item: Any, edits: Mapping[int, Edit], appended: Sequence[str] = ()) -> 
         if found is None:
             kept.append(part)
         elif found.text is not None:
-            kept.append({**part, "text": found.text})
+            kept.append(_rewritten(part, found.text))
     kept.extend({"type": "text", "text": text} for text in appended)
     if not kept:
         return None
     if isinstance(content, str) and len(kept) == 1:
         return {**item, "content": kept[0]["text"]}
     return {**item, "content": kept}
+
+
+def _rewritten(part: Mapping[str, Any], text: str) -> dict[str, Any]:
+    """A block with another text; in place of what is neither text nor result stands a text."""
+    if part["type"] == "tool_result":
+        return {**part, "content": text}
+    return {**part, "text": text} if part["type"] == "text" else {"type": "text", "text": text}
 
 
 def said(text: str) -> dict[str, Any]:

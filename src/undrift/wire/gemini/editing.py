@@ -23,7 +23,9 @@ def edit(item: Any, edits: Mapping[int, Edit], appended: Sequence[str] = ()) -> 
         if found is None:
             kept.append(part)
         elif found.text is not None:
-            kept.append(_shortened(part, found.text))
+            short = _shortened(part, found.text)
+            is_word = found.is_tombstone and data_of(part)[0] == "text"
+            kept.append({**_signature(parts_of(item)), "text": found.text, "thought": True} if is_word else short)
     kept.extend({"text": text} for text in appended)
     return {**item, "parts": kept} if kept else None
 
@@ -31,6 +33,15 @@ def edit(item: Any, edits: Mapping[int, Edit], appended: Sequence[str] = ()) -> 
 def said(text: str) -> dict[str, Any]:
     """Return a content in which the user says `text`; see `Form.said`."""
     return {"role": "user", "parts": [{"text": text}]}
+
+
+def _signature(parts: Sequence[Any]) -> dict[str, Any]:
+    """The first signature among the parts of a turn: its tombstone carries it, so that the turn stays a thought one."""
+    for part in parts:
+        for name in ("thoughtSignature", "thought_signature"):
+            if part.get(name):
+                return {name: part[name]}
+    return {}
 
 
 def _shortened(part: Mapping[str, Any], text: str) -> Any:

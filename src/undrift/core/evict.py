@@ -1,0 +1,117 @@
+"""What a finished task lets go: its tool outputs by tag, the agent's thinking and words by range; tombstones stand in. Pure.
+
+Law: calls stay, the user's words are never touched, nothing leaves that the model has not seen, and of each kind only the
+last tombstone carries the summary.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from undrift.core.observation_window import TerminalObservationWindow
+from undrift.types import ContextEntry, Decision
+
+__all__ = ["Ended", "prune_task_logs"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """One completion, as it stands in a history.
+
+    Args:
+        task_id: Of the task.
+        ranges: Half-open ranges of item numbers in which it was worked on, both ends of the seed's range left out.
+        call_ids: The calls that are tagged with it.
+        is_valid: Whether its summary was measured against something and nothing was missing: then even the newest results
+            leave at once; else the last N stay raw until newer ones displace them (AX-1).
+        tool_text: Reference, and whether it is the last, to the tombstone of a tool's output.
+        assistant_text: Reference, and whether it is the last, to the tombstone of the agent's words.
+    """
+
+    task_id: str
+    ranges: tuple[range, ...]
+    call_ids: Collection[str]
+    is_valid: bool
+    tool_text: Callable[[str, bool], str]
+    assistant_text: Callable[[str, bool], str]
+
+
+def prune_task_logs(
+    entries: Sequence[ContextEntry],
+    first_unseen: int,
+    ended: Iterable[Ended],
+    *,
+    number_of: Mapping[str, int],
+    keep_tool_results: int,
+    spared: Collection[str],
+    covered: Sequence[range],
+    count: Callable[[str], int],
+    ref_of: Callable[[str], str],
+) -> list[Decision]:
+    """Plan what the completions of tasks let go.
+
+    Args:
+        entries: The window, in order. Metadata: ``role``, ``kind``, ``message``, ``call_id``.
+        first_unseen: Index of the first entry that the model has not seen.
+        ended: The completions, oldest first.
+        number_of: Item id to its number in the history.
+        keep_tool_results: N of the last N.
+        spared: Items whose words must stay for now, as the newest answer while its calls are being answered.
+        covered: What other open tasks cover; words there stay (A3-1).
+        count: The counter in force.
+        ref_of: Entry id to recall reference.
+
+    Returns:
+        One decision for each block, kind ``evicted``: ``detail["text"]`` is what stands in for it, None for words whose
+        message has a tombstone already.
+
+    Source: seed 003 sections 2 to 4; R3-06, R3-07, R3-10 to R3-13, A3-1, A3-2, A3-7, A3-17, AX-1.
+    """
+    seen = entries[:first_unseen]
+    anchored = {e.id for e in TerminalObservationWindow.get_last(entries, keep_tool_results)}
+    decisions: list[Decision] = []
+
+    def evicted(entry: ContextEntry, task_id: str, text: str | None) -> Decision:
+        saved = entry.token_count - (count(text) if text is not None else 0)
+        reason = f"task {task_id} was completed; its summary stands in for the raw logs"
+        return Decision(entry.id, "evicted", reason, saved, ref_of(entry.id), {"task": task_id, "text": text})
+
+    for one in ended:
+        outputs = [e for e in seen if _meta(e, "kind") == "result" and e.type == "tool_result"]
+        outputs = [e for e in outputs if _meta(e, "call_id") in one.call_ids]
+        for entry in outputs:
+            if one.is_valid or entry.id not in anchored:
+                text = one.tool_text(ref_of(entry.id), entry is outputs[-1])
+                decisions.append(evicted(entry, one.task_id, text))
+        words = _words(seen, one, number_of, spared, covered)
+        last = words[-1][0].id if words else ""
+        for message in words:
+            text = one.assistant_text(ref_of(message[0].id), message[0].id == last)
+            decisions.append(evicted(message[0], one.task_id, text))
+            decisions += [evicted(entry, one.task_id, None) for entry in message[1:]]
+    return decisions
+
+
+def _words(
+    seen: Sequence[ContextEntry],
+    one: Ended,
+    number_of: Mapping[str, int],
+    spared: Collection[str],
+    covered: Sequence[range],
+) -> list[list[ContextEntry]]:
+    """The agent's thinking and texts in the task's ranges, message by message."""
+    found: dict[Any, list[ContextEntry]] = {}
+    for entry in seen:
+        message = _meta(entry, "message")
+        number = number_of.get(message, -1)
+        if _meta(entry, "role") != "assistant" or _meta(entry, "kind") not in ("thinking", "text"):
+            continue
+        if entry.type != "reasoning" or message in spared or any(number in other for other in covered):
+            continue
+        if any(number in span for span in one.ranges):
+            found.setdefault(message, []).append(entry)
+    return list(found.values())
+
+
+def _meta(entry: ContextEntry, name: str) -> Any:
+    return entry.metadata.get(name) if entry.metadata else None

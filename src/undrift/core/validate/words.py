@@ -1,0 +1,186 @@
+"""Sentences, clauses and the stems of words in a summary: what is said, and what is denied. Pure, linear in the text."""
+
+import re
+from dataclasses import dataclass
+
+__all__ = [
+    "Clause",
+    "FAIL_STEMS",
+    "NO_FAILURE",
+    "PASS",
+    "Sentence",
+    "is_denied",
+    "plain",
+    "sentences_of",
+    "stem",
+    "stems_of",
+    "words_of",
+]
+
+PASS = "pass"  # the stem that stands for every word of success
+NO_FAILURE = "nofailure"
+"""What "no errors", "0 failures" and their like are read as: a good verdict that holds a bad word."""
+
+FAIL_STEMS = frozenset({
+    "fail", "failur", "error", "red", "broken", "crash", "conflict", "denied", "panick", "unsuccessful",
+    "exception", "abort", "blocked", "refus", "reject",
+})  # fmt: skip
+
+# Bounded repeats only: every pattern of this package is linear in hostile text.
+_NO_FAILURE = re.compile(
+    r"\b(?:no|0|zero|without|not any)\s{1,3}(?:any\s|more\s|remaining\s|new\s|further\s|type\s|lint\s|test\s)?\s{0,2}"
+    r"(?:failures?|failed|failing|errors?|problems?|issues?|warnings?|regressions?|violations?|offenses)\b",
+    re.IGNORECASE,
+)
+_HERE = re.compile(r"(?<![\w./~-])\./(?=\w)")  # "./src/a.py" and "src/a.py" are one path
+_SENTENCE_END = re.compile(r"(?<=[.!?;])(?<!/\.\.\.)\s|\n")  # not behind Go's "./..."
+_CLAUSE_END = re.compile(
+    r"(?<=[,:])\s|\s[\u2014\u2013-]\s|[()]|\s(?:but|however|although|though|while|whereas|yet(?!\sto)|because|since|so|after)\s",
+    re.IGNORECASE,
+)
+_AND = re.compile(r"\sand\s", re.IGNORECASE)
+_WORD = re.compile(r"[^\W_](?:[\w'\u2019-]*\w)?")
+_DOUBLED = re.compile(r"([bdgmnprt])\1$")
+
+_NEGATORS = frozenset({
+    "not", "never", "cannot", "no", "nor", "neither", "none", "nothing", "nobody", "without", "unable", "except",
+    "excluding", "unresolved", "incomplete", "unfinished", "partially", "partly", "almost", "nearly", "hardly",
+    "barely", "todo", "tbd", "pending", "untested", "unverified", "unclear", "unknown", "unchanged", "impossible",
+    "failed-to", "not-yet", "remains",
+})  # fmt: skip
+_HEDGES = frozenset({
+    "should", "would", "might", "may", "could", "must", "will", "shall", "hopefully", "probably", "presumably",
+    "likely", "ought", "supposed", "expected",
+})  # fmt: skip
+_NEGATING_PHRASE = re.compile(
+    r"\b(?:fail(?:s|ed|ing)?\s(?:to|at)|apart\sfrom|other\sthan|yet\sto|still\s(?:to|open|missing|failing|fails|broken|red)"
+    r"|left\sout|(?:is|are|was|were|been|got|i|we|^)\s?skip(?:ped)?|to\sdo|gave\sup|instead\sof\srunning)\b",
+    re.IGNORECASE,
+)
+_NOT_A_DENIAL = re.compile(
+    r"\b(?:not\sonly|no\slonger\s(?:fails?|failing|crash(?:es|ing)?|errors?)|without\sa\shitch|no\sdoubt)\b",
+    re.IGNORECASE,
+)
+
+_IRREGULAR = {
+    "ran": "run", "built": "build", "found": "find", "wrote": "write", "written": "write", "made": "make", "kept": "keep",
+    "gave": "give", "given": "give", "took": "take", "taken": "take", "broke": "broken", "got": "get", "done": "do",
+    "shown": "show", "sent": "send", "chosen": "choose", "chose": "choose", "led": "lead", "met": "meet", "said": "say",
+    "denied": "denied", "tests": "test", "specs": "spec", "cause": "cause", "caused": "cause", "reason": "cause",
+}  # fmt: skip
+_ALIKE = {
+    "green": PASS, "succeed": PASS, "success": PASS, "successful": PASS, "successfully": PASS, "ok": PASS, "okay": PASS,
+    NO_FAILURE: PASS, "repair": "fix", "resolv": "fix", "solv": "fix", "correct": "fix", "creat": "add",
+    "introduc": "add", "delet": "remov", "drop": "remov", "modify": "chang", "edit": "chang", "updat": "chang",
+    "describ": "document", "completion": "complet", "failur": "fail",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A part of a sentence with one polarity.
+
+    Args:
+        text: As written, "no errors" and the like replaced.
+        stems: The stems of its words.
+        denied: Whether it says that something is not so, or only that it ought to be.
+    """
+
+    text: str
+    stems: frozenset[str]
+    denied: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence's clauses, in order; at least one."""
+
+    clauses: tuple[Clause, ...]
+
+    @property
+    def stems(self) -> frozenset[str]:
+        """The stems of all its words."""
+        return frozenset().union(*(clause.stems for clause in self.clauses))
+
+
+def plain(text: str) -> str:
+    """Return a text on one line with single blanks, "no errors" and the like as one word, paths without ``./``."""
+    return _HERE.sub("", _NO_FAILURE.sub(NO_FAILURE, " ".join(text.split())))
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words in lower case, in order; a hyphenated word is one."""
+    return [word.replace("\u2019", "'") for word in _WORD.findall(text.lower())]
+
+
+def stem(word: str) -> str:
+    """Return what forms of one English word have in common, and one stem for words that mean the same here."""
+    if word in _IRREGULAR:
+        return _IRREGULAR[word]
+    return _ALIKE.get(word) or _ALIKE.get(cut := _cut(word), cut)
+
+
+def stems_of(text: str) -> frozenset[str]:
+    """Return the stems of a text's words; a hyphenated word also gives those of its parts."""
+    found = set()
+    for word in words_of(text):
+        found.add(stem(word))
+        if "-" in word:
+            found.update(stem(part) for part in word.split("-") if part)
+    return frozenset(found)
+
+
+def is_denied(text: str) -> bool:
+    """Tell whether a clause negates, excepts, or says what ought to be instead of what is."""
+    text = _NOT_A_DENIAL.sub(" ", text)
+    if _NEGATING_PHRASE.search(text):
+        return True
+    return any(word in _NEGATORS or word in _HEDGES or word.endswith("n't") for word in words_of(text))
+
+
+def sentences_of(text: str) -> tuple[Sentence, ...]:
+    """Split a summary into sentences of clauses; a denial reaches over a following "and"."""
+    found = []
+    for line in text.splitlines():
+        for sentence in _SENTENCE_END.split(plain(line)):
+            clauses = tuple(_clause(part) for piece in _CLAUSE_END.split(sentence) for part in _parts(piece))
+            if clauses:
+                found.append(Sentence(clauses))
+    return tuple(found)
+
+
+def _clause(text: str) -> Clause:
+    return Clause(text, stems_of(text), is_denied(text))
+
+
+def _parts(piece: str) -> list[str]:
+    """Split at "and" up to the first denial: what follows one is denied with it."""
+    parts: list[str] = []
+    denied = False
+    for part in _AND.split(piece):
+        if not part.strip():
+            continue
+        if denied:
+            parts[-1] += " and " + part
+        else:
+            parts.append(part)
+            denied = is_denied(part)
+    return parts
+
+
+def _cut(word: str) -> str:
+    if word.endswith("'s"):
+        word = word[:-2]
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    for ending in ("ing", "ed", "es", "s", "e"):
+        if (
+            word.endswith(ending)
+            and len(word) - len(ending) >= 3
+            and not (ending in ("s", "es") and word.endswith("ss"))
+        ):
+            word = word[: -len(ending)]
+            if ending in ("ing", "ed") and len(word) > 3:
+                word = _DOUBLED.sub(r"\1", word)
+            return word[:-1] if word.endswith("e") and len(word) > 3 else word
+    return word

@@ -1,0 +1,176 @@
+"""One turn settled: what is new is decided, checked, and written before it is in force.
+
+Law: a plan is made by the core, written in one transaction, and only then applied. What the provider would refuse is taken
+back; a fault of the store lets nothing leave.
+"""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from undrift.binding import Binding
+from undrift.conversation import Conversation
+from undrift.core import check
+from undrift.core.turn import Policy, TurnPlan, plan_turn
+from undrift.desk import Desk
+from undrift.errors import StoreError
+from undrift.ledger import Ledger, Tentative
+from undrift.request import Request
+from undrift.settings import Settings
+from undrift.wire import raw
+
+__all__ = ["Settler", "Turn"]
+
+_log = logging.getLogger("undrift.session")
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    conversation: Conversation
+    request: Request
+    binding: Binding
+    fixed_tokens: int
+    budget_tokens: int
+    count: Callable[[str], int]
+    now_ms: int
+
+    def render(self) -> list[Any]:
+        """The items to send, in the notation in which they came."""
+        request = self.request
+        dump = raw.encode if request.is_bytes else _same
+        return self.conversation.render(request.given, request.load, dump)
+
+
+class Settler:
+    """Settles the turns of one session.
+
+    Args:
+        session_id: For the log.
+        ledger: Of the session.
+        desk: Its tasks.
+        settings: In force.
+    """
+
+    def __init__(self, session_id: str, ledger: Ledger, desk: Desk, settings: Settings) -> None:
+        self._session_id = session_id
+        self._ledger = ledger
+        self._desk = desk
+        self._settings = settings
+
+    def settle(self, turn: Turn, warnings: list[str]) -> tuple[list[Any] | None, TurnPlan | None]:
+        """Decide, check and write.
+
+        Returns:
+            The items to send, or None for the body as it came; and the plan that is in force.
+        """
+        conversation, refused = turn.conversation, ""
+        for may_reload in (True, True, False):
+            try:
+                with self._ledger.tentative() as fresh:
+                    plan = self._propose(turn, fresh)
+                    items = turn.render()
+                    refused = self._refused(turn)
+                    if not refused:
+                        if fresh.decisions:
+                            self._write(turn, fresh, plan)
+                        return items, plan
+            except StoreError as error:
+                conversation.sync()
+                if may_reload and self._reloaded():  # another process has decided since: plan again on top of that
+                    conversation.sync()
+                    continue
+                warnings.append(f"nothing left the window, because it could not be stored first: {error}")
+                _log.error("session %s: nothing left the window: %s", self._session_id, error)
+                return turn.render(), None
+            break
+        warnings.append(f"nothing new left: the edit would have been refused ({refused})")
+        _log.error("session %s: an edit would have been refused: %s", self._session_id, refused)
+        conversation.sync()
+        items = turn.render()
+        if refused := self._refused(turn):
+            warnings.append(f"sent as it came: earlier edits would have been refused ({refused})")
+            return None, None
+        return items, None
+
+    def _write(self, turn: Turn, fresh: Tentative, plan: TurnPlan | None) -> None:
+        originals = turn.conversation.originals(d.entry_id for d in fresh.decisions)
+        at = {"at": turn.conversation.newest_id}
+        payload = {**at, "tokens": plan.total_tokens, "target": plan.target_tokens} if plan else at
+        kinds = {decision.kind for decision in fresh.decisions}
+        fresh.write(
+            "prune" if plan else "evict" if "evicted" in kinds else "place",
+            originals,
+            at_ms=turn.now_ms,
+            payload=payload,
+        )
+
+    def _propose(self, turn: Turn, fresh: Tentative) -> TurnPlan | None:
+        """Put in force what is new: pins, halves of pairs that were left alone, and what the budget asks for."""
+        conversation, binding = turn.conversation, turn.binding
+        fresh.add([*conversation.pins_to_place(), *conversation.loose()])
+        conversation.sync()
+        self._strip(turn, fresh, rewrites=False)
+        self._evict(turn, fresh)
+        if turn.fixed_tokens + conversation.tokens_after <= turn.budget_tokens or binding.holds(conversation):
+            return None
+        self._strip(turn, fresh, rewrites=True)
+        keep, plan = self._settings, None
+        limits = (keep.prune_target_ratio, keep.keep_tool_results, keep.keep_user_text_tokens)
+        while True:
+            entries, first_unseen = conversation.live()
+            more = plan_turn(
+                entries,
+                first_unseen,
+                fixed_tokens=turn.fixed_tokens,
+                policy=Policy(turn.budget_tokens, *limits),
+                count=turn.count,
+                ref_of=self._ledger.decisions.ref_of,
+                is_due=plan is None,
+            )
+            if more is None or (plan is not None and not more.decisions):
+                return plan
+            plan = more  # what one plan takes away can free something else; the same turn again must find nothing new
+            fresh.add(conversation.taken_here(plan.decisions))
+            conversation.sync()
+
+    def _evict(self, turn: Turn, fresh: Tentative) -> None:
+        """Let go what completed tasks produced; nothing where this turn may not rewrite what was sent."""
+        conversation = turn.conversation
+        if turn.binding.holds(conversation):
+            return
+        if gone := self._desk.let_go(conversation, turn.count):
+            self._strip(turn, fresh, rewrites=True)
+            fresh.add(conversation.taken_here(gone))
+            conversation.sync()
+
+    def _strip(self, turn: Turn, fresh: Tentative, *, rewrites: bool) -> None:
+        """Let thinking go that is bound to what is sent otherwise by now, or is about to be."""
+        if turn.binding.strips:
+            fresh.add(turn.conversation.stale_thinking(may_wait=turn.binding.may_wait, rewrites=rewrites))
+            turn.conversation.sync()
+
+    def _refused(self, turn: Turn) -> str:
+        """What is wrong with the edited history, though not with the one that came; empty when nothing."""
+        conversation, beside = turn.conversation, turn.request.fields
+        if conversation.checked or conversation.untouched:
+            return ""
+        broken = check.problems(conversation.entries, conversation.live()[0])
+        refused = conversation.form.problems(conversation.shown, beside)
+        found = broken or (
+            check.added(refused, conversation.form.problems(conversation.views, beside)) if refused else ()
+        )
+        if found:
+            return found[0]
+        conversation.checked = True
+        return ""
+
+    def _reloaded(self) -> bool:
+        try:
+            return self._ledger.reload()
+        except StoreError:
+            return False
+
+
+def _same(value: Any) -> Any:
+    return value
