@@ -1,5 +1,7 @@
 """mini-swe-agent: commands in the text are calls, what comes back is their result; its own keys and words are known."""
 
+import json
+
 import pytest
 
 from tests.transcripts.builders import lines, meta, shape
@@ -147,3 +149,9 @@ def test_other_files_are_not_recognised(file):
 
 def test_a_line_that_names_its_format_is_recognised():
     assert mini_swe_agent.recognises(lines({"messages": [], "trajectory_format": "mini-swe-agent-1.1"}))
+
+
+def test_a_message_list_that_only_mentions_its_mark_later_is_another_format():
+    for mention in ("mswea_bash_command", "What does mswea_bash_command mean?"):
+        messages = [said("system", "Be brief."), said("user", "hi"), said("assistant", "hello"), said("user", mention)]
+        assert not mini_swe_agent.recognises([json.dumps(messages)])

@@ -5,7 +5,7 @@ the messages of the others are counted as `OTHER`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, islice
+from itertools import chain, islice, takewhile
 from typing import Any
 
 from undrift.transcripts.collect import Collector, Place
@@ -44,10 +44,16 @@ def first(
             collector.skip(OTHER)
 
 
-def begins_with(lines: Sequence[str], arrays: Sequence[str], is_message: Callable[[Any], bool]) -> bool:
-    """Say whether a message stands among the first lines of a file; the file may go on."""
-    found = _numbered(Collector(""), lines, arrays)
-    return any(key in ("", *arrays) and is_message(value) for _, key, _, value in found)
+def begins_with(
+    lines: Sequence[str],
+    arrays: Sequence[str],
+    is_message: Callable[[Any], bool],
+    *,
+    until: Callable[[Any], bool] = lambda _: False,
+) -> bool:
+    """Say whether a message stands among the first lines of a file, ahead of the first for which `until` holds."""
+    found = (value for _, key, _, value in _numbered(Collector(""), lines, arrays) if key in ("", *arrays))
+    return any(is_message(value) for value in takewhile(lambda value: not until(value), found))
 
 
 def _numbered(

@@ -49,14 +49,19 @@ def recognises(lines: Sequence[str]) -> bool:
         keys = outline(lines)
         if "info.mini_version" in keys or ("trajectory_format" in keys and '"mini-swe-agent' in text):
             return True
-    return any(mark in text for mark in _MARKS) and conversations.begins_with(lines, _ARRAYS, _is_instruction)
+    marked = any(mark in text for mark in _MARKS)
+    return marked and conversations.begins_with(lines, _ARRAYS, _is_instruction, until=_is_answer)
 
 
 def _is_instruction(message: Any) -> bool:
     if not chat.is_message(message) or message.get("role") not in ("system", "user"):
         return False
-    said = blocks.flatten(message.get("content"))[0]
-    return any(mark in said for mark in _MARKS)
+    said = blocks.flatten(message.get("content"))[0].strip()
+    return any(mark in said and said != mark for mark in _MARKS)
+
+
+def _is_answer(message: Any) -> bool:
+    return chat.is_message(message) and message.get("role") == "assistant"
 
 
 def read(lines: Iterable[str], *, count: Callable[[str], int]) -> Recording:
