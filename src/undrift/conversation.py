@@ -173,9 +173,10 @@ class Conversation:
         return self._numbers
 
     def calls_after(self, number: int) -> list[tuple[str, str]]:
-        """Return the calls that the model made behind an item, in order: id and tool."""
-        blocks = (b for m in self._messages[number + 1 :] if m.role == "assistant" for b in m.view.blocks)
-        return [(b.call_id, b.tool_name or "") for b in blocks if b.kind == "call" and b.call_id]
+        """Return the calls that the model made behind an item, in order: pair id, which no other call has, and tool."""
+        entries = (e for m in self._messages[number + 1 :] if m.role == "assistant" for e in m.entries)
+        calls = (e for e in entries if e.metadata and e.metadata["kind"] == "call" and e.pair_id)
+        return [(e.pair_id or "", (e.metadata or {}).get("tool_name", "")) for e in calls]
 
     @property
     def open_answer(self) -> frozenset[str]:

@@ -140,10 +140,10 @@ class Desk:
             return Moment("")
         return Moment(self._conversation.newest_id, len(self._conversation.numbers))
 
-    def _logs(self, call_ids: Collection[str]) -> list[str]:
+    def _logs(self, pair_ids: Collection[str]) -> list[str]:
         """The raw texts that a task's summary is to replace, as far as the history at hand holds them."""
         entries = self._conversation.entries if self._conversation is not None else []
-        return [e.content for e in entries if e.type == "tool_result" and (e.metadata or {}).get("call_id") in call_ids]
+        return [e.content for e in entries if e.type == "tool_result" and e.pair_id in pair_ids]
 
     def _masked(self, update: Mapping[str, Any]) -> dict[str, Any]:
         """The fields without secrets; a verdict quotes lines of the log."""

@@ -5,7 +5,7 @@ from undrift.types import ContextEntry, EntryType
 
 
 def entry(number: int, kind: str, *, role: str = "assistant", call_id: str = "") -> ContextEntry:
-    metadata = {"role": role, "kind": kind, "message": f"m{number}", "call_id": call_id}
+    metadata = {"role": role, "kind": kind, "message": f"m{number}", "pair_id": call_id}
     type_: EntryType = "tool_result" if kind == "result" else "reasoning"
     return ContextEntry(f"m{number}.{kind}", type_, "words", 10, 0, metadata, seq=number)
 

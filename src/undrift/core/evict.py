@@ -21,7 +21,7 @@ class Ended:
     Args:
         task_id: Of the task.
         ranges: Half-open ranges of item numbers in which it was worked on, both ends of the seed's range left out.
-        call_ids: The calls that are tagged with it.
+        pair_ids: Of the calls that are tagged with it. Not the provider's ids: those can repeat, or be absent.
         is_valid: Whether its summary was measured against something and nothing was missing: then even the newest results
             leave at once; else the last N stay raw until newer ones displace them (AX-1).
         tool_text: Reference, and whether it is the last, to the tombstone of a tool's output.
@@ -30,7 +30,7 @@ class Ended:
 
     task_id: str
     ranges: tuple[range, ...]
-    call_ids: Collection[str]
+    pair_ids: Collection[str]
     is_valid: bool
     tool_text: Callable[[str, bool], str]
     assistant_text: Callable[[str, bool], str]
@@ -51,7 +51,7 @@ def prune_task_logs(
     """Plan what the completions of tasks let go.
 
     Args:
-        entries: The window, in order. Metadata: ``role``, ``kind``, ``message``, ``call_id``.
+        entries: The window, in order. Metadata: ``role``, ``kind``, ``message``, ``pair_id``.
         first_unseen: Index of the first entry that the model has not seen.
         ended: The completions, oldest first.
         number_of: Item id to its number in the history.
@@ -78,7 +78,7 @@ def prune_task_logs(
 
     for one in ended:
         outputs = [e for e in seen if _meta(e, "kind") == "result" and e.type == "tool_result"]
-        outputs = [e for e in outputs if _meta(e, "call_id") in one.call_ids]
+        outputs = [e for e in outputs if e.pair_id in one.pair_ids]
         for entry in outputs:
             if one.is_valid or entry.id not in anchored:
                 text = one.tool_text(ref_of(entry.id), entry is outputs[-1])

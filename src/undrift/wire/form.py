@@ -250,7 +250,5 @@ def entry_of(
         metadata["pair_id"] = pair_id
     if block.tool_name is not None:
         metadata["tool_name"] = block.tool_name
-    if block.call_id is not None:
-        metadata["call_id"] = block.call_id
     tokens = count(block.text if block.counted is None else block.counted) + block.extra_tokens
     return ContextEntry(f"{message_id}.{place}", type_, block.text, tokens, at[0], metadata, seq=at[1])
