@@ -1,4 +1,4 @@
-"""Play machines until enough requests were sent: ``python -m tests.wires.play REQUESTS [WIRE]...``."""
+"""Play machines until enough requests were sent: ``python -m tests.wires.play REQUESTS [WIRE]... [--seed=N]``."""
 
 import logging
 import sys
@@ -41,8 +41,11 @@ def play(wire: str, requests: int, first_seed: int) -> int:
 def main(arguments: list[str]) -> int:
     """Play all forms, or those named; print a line for each."""
     logging.disable()  # what a session logs is another test's subject
-    for wire in arguments[1:] or list(MACHINES):
-        sent = play(wire, int(arguments[0]), time.time_ns() % 1_000_000_000)
+    seeds = [int(one.removeprefix("--seed=")) for one in arguments if one.startswith("--seed=")]
+    first_seed = seeds[0] if seeds else time.time_ns() % 1_000_000_000
+    requests, *wires = (one for one in arguments if not one.startswith("--"))
+    for wire in wires or list(MACHINES):
+        sent = play(wire, int(requests), first_seed)
         print(f"{wire}: {sent} requests, 0 refused", flush=True)
     return 0
 
