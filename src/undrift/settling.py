@@ -130,9 +130,11 @@ class Settler:
             )
             if more is None or (plan is not None and not more.decisions):
                 return plan
-            plan = more  # what one plan takes away can free something else; the same turn again must find nothing new
+            plan, known = more, len(fresh.decisions)
             fresh.add(conversation.taken_here(plan.decisions))
             conversation.sync()
+            if len(fresh.decisions) == known:  # of one block, one decision is taken at a time: the rest at a later turn
+                return plan
 
     def _evict(self, turn: Turn, fresh: Tentative) -> None:
         """Let go what completed tasks produced; nothing where this turn may not rewrite what was sent."""
