@@ -22,6 +22,15 @@ def test_unseen_results_come_back_when_an_answer_is_made_anew(tmp_path):
     assert problems(back) == ()
 
 
+def test_what_was_decided_at_a_message_holds_again_when_the_client_comes_back_to_it(tmp_path):
+    session = opened(tmp_path, budget_tokens=1_000)
+    short = [user("hello"), *rounds(8)]
+    whole = [*short, *rounds(12, first=8)]
+    first = session.prepare(body(*whole))
+    assert session.prepare(body(*short)).body["messages"] == short
+    assert session.prepare(body(*whole)).body == first.body
+
+
 def test_text_before_results_in_the_unseen_tail_never_stops_a_turn(tmp_path):
     session = opened(tmp_path, budget_tokens=1_500, keep_tool_results=2)
     start = [user("hello"), *rounds(6)]

@@ -138,6 +138,10 @@ class Conversation:
                 message = self._read(raws[number], load(number), number, now_ms)
                 self._messages.append(message)
                 self._numbers[message.id] = number
+                if (
+                    message.id in self._decisions.places
+                ):  # what was decided at it, about what stands before it, holds again
+                    self._version = -1
         except BaseException:
             self._forget(known)
             raise

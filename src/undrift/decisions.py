@@ -20,6 +20,7 @@ class Decisions:
         self._about: dict[str, dict[str, Decision]] = {}  # entry id -> where it was taken -> decision
         self.pins = {pin.ref: pin.entry for pin in pins}
         self._placed: dict[str, list[Decision]] = {}
+        self.places: set[str] = set()  # where decisions were taken
         self.version = 0
         self.add(decisions)
 
@@ -55,6 +56,7 @@ class Decisions:
         """Take in decisions; every conversation applies them at its next turn."""
         for decision in decisions:
             self._about.setdefault(decision.entry_id, {})[taken_at(decision)] = decision
+            self.places.add(taken_at(decision))
             if decision.kind == "pinned":
                 self._placed.setdefault(decision.detail["anchor"], []).append(decision)
         self.version += 1
