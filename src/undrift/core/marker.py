@@ -185,6 +185,11 @@ class StreamStripper:
     def __init__(self) -> None:
         self._held = ""
 
+    @property
+    def held_characters(self) -> int:
+        """How much is held back, a mark that will not be shown included: at most 171 characters."""
+        return len(self._held)
+
     def feed(self, delta: str) -> str:
         """Return what of the text so far can be shown by now; maybe nothing."""
         text = self._held + delta

@@ -37,13 +37,18 @@ _RECALL = "Original: undrift recall {}"
 
 _REF = re.compile(r"[0-9a-f]{16}", re.ASCII)
 _PLAIN_PATH = re.compile(r"[\w./\\:~@+=, -]{1,4096}")
-_CUT = "\n[... {:,} characters of this summary left out ...]\n"
+_CUT = "\n... {:,} characters of this summary left out ...\n"
 _ID_PATTERN = r"[A-Za-z0-9_](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9_])?"
 _LINE_PATTERN = r"\n(?:Use 'grep' on [^\n\[\]]+ if previous logs are needed\. )?Original: undrift recall [0-9a-f]{16}"
 
 _OPENINGS = ("task", "assistantthinking", "finishedtasks")
 _BRACKETS = "[\u2045\u27e6\u2772\u2997\u3010\u3014\u3016\u301a\ufe5d\ufe47\uff3b"
-_CLOSING_LINE = re.compile(r"([\]\u2046\u27e7\u2773\u2998\u3011\u3015\u3017\u301b\ufe5e\ufe48\uff3d][^\S\n]*+)(?=\n)")
+_CLOSING = "\\]\u2046\u27e7\u2773\u2998\u3011\u3015\u3017\u301b\ufe5e\ufe48\uff3d"
+_CLOSING_LINE = re.compile(rf"([{_CLOSING}][^\S\n]*+)(?=\n)")
+_BRACKET = re.compile(f"[{re.escape(_BRACKETS)}]")
+_OPENED = re.compile(rf"(?<!\\)[{re.escape(_BRACKETS)}]")
+_CLOSED = re.compile(f"[{_CLOSING}]")
+_LINE = re.compile(r"([\]\u2046\u27e7\u2773\u2998\u3011\u3015\u3017\u301b\ufe5e\ufe48\uff3d][^\S\n]*+)(?=\n)")
 _BRACKET = re.compile(f"[{re.escape(_BRACKETS)}]")
 _LINE = re.compile(r"^.{0,120}", re.MULTILINE)
 _LOOKED_AT_CHARACTERS = 120
@@ -142,7 +147,7 @@ def clean_summary(summary: str) -> str:
         summary = summary[:half] + _CUT.format(left) + summary[-half:]
     text = neutralise(_visible(summary))
     text = _LINE.sub(_shut_label, _BRACKET.sub(_shut_bracket, text))
-    text = _CLOSING_LINE.sub(_backslash, text)
+    text = _CLOSING_LINE.sub(_shut_end, text)
     return summary if text == summary else text
 
 
@@ -199,8 +204,11 @@ def _hidden() -> re.Pattern[str]:
     )
 
 
-def _backslash(found: re.Match[str]) -> str:
-    return "\\" + found.group()
+def _shut_end(found: re.Match[str]) -> str:
+    """Put a backslash before a bracket that ends a line and was not opened in it: the tombstone would seem to end."""
+    line = found.string[found.string.rfind("\n", 0, found.start()) + 1 : found.end()]
+    opened = len(_OPENED.findall(line))
+    return found.group() if len(_CLOSED.findall(line)) <= opened else f"\\{found.group()}"
 
 
 def _shut_bracket(found: re.Match[str]) -> str:

@@ -1,0 +1,400 @@
+"""What of a session lies beside the store for people and their tools: logs to grep, and the agent's scratchpad.
+
+Law: a log is derived and can be written anew from the store; the scratchpad is the agent's own file. The home folder
+is trusted, links and all; below it every folder and file is opened one by one without following a link, for its owner alone. Texts
+come masked: whoever calls has put them through the store's masking first, nothing is masked here.
+"""
+
+import errno
+import hashlib
+import os
+import re
+import secrets
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+
+from undrift.errors import InputError, StoreBusy, StoreError
+from undrift.stores.faults import from_system
+from undrift.stores.files import make_folder, safe_name
+
+__all__ = ["Exports", "LogItem", "Scratchpad", "TaskLog", "sections", "without_section"]
+
+_ARCHIVES = "archives"
+_SCRATCHPAD = "active_context.md"
+_HEADER = "#undrift"
+_MOST_READ_BYTES = 4 * 1024 * 1024
+_TRIES = 3
+
+_HIDDEN = re.compile(
+    "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]"
+)
+_FORGED = re.compile(rf"^(?=\\*+{_HEADER})", re.MULTILINE)
+_HEADING = re.compile(r" {0,3}(#{1,2})(?=[ \t]|\Z)")
+_FENCE = re.compile(r" {0,3}(`{3,}+|~{3,}+)")
+
+
+@dataclass(frozen=True, slots=True)
+class LogItem:
+    """One evicted block: what `recall` takes, what it was, and its masked text as stored."""
+
+    ref: str
+    kind: str
+    text: str
+    tool_name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskLog:
+    """What one completion of a task evicted, in the order of the window; `archived_at_ms` in Unix milliseconds."""
+
+    task_id: str
+    summary: str
+    archived_at_ms: int
+    items: Sequence[LogItem]
+
+
+@dataclass(frozen=True, slots=True)
+class Scratchpad:
+    """The agent's notes.
+
+    Args:
+        text: The whole of them, at most 4 MiB (then their end).
+        size_bytes: On disk.
+        limit_bytes: How much of them goes into a window.
+        warning: A sentence when there is more than that; else empty.
+    """
+
+    text: str
+    size_bytes: int
+    limit_bytes: int
+    warning: str = ""
+
+    @property
+    def window_text(self) -> str:
+        """The notes as far as they may go into a window: their end, from a line's start on, as new notes stand last."""
+        data = self.text.encode("utf-8")
+        if len(data) <= self.limit_bytes:
+            return self.text
+        kept = data[len(data) - self.limit_bytes :].decode("utf-8", "ignore")
+        return kept[kept.find("\n") + 1 :]
+
+
+class Exports:
+    """The folder ``archives`` of a home.
+
+    Args:
+        home: The store's folder; made when something is first written.
+        scratchpad_limit_bytes: From what size on a scratchpad is warned of, and cut for the window; at least 1.
+
+    Raises:
+        InputError: The limit is out of range.
+
+    Source: R3-01, R3-17, A3-5, A3-20, AX-4, RELIABILITY S3, S4, S11.
+    """
+
+    def __init__(self, home: Path, *, scratchpad_limit_bytes: int) -> None:
+        if scratchpad_limit_bytes < 1:
+            raise InputError(f"the limit of a scratchpad must be at least 1 byte, not {scratchpad_limit_bytes}")
+        self._home = home
+        self._limit_bytes = scratchpad_limit_bytes
+
+    def log_path(self, session_id: str, task_id: str) -> Path:
+        """Return where a task's log is, whether or not it is written: ``<home>/archives/<session>/<task>.log``."""
+        return self._folder(session_id) / _log_name(task_id)
+
+    def scratchpad_path(self, session_id: str) -> Path:
+        """Return where a session's scratchpad is: ``<home>/archives/<session>/active_context.md``."""
+        return self._folder(session_id) / _SCRATCHPAD
+
+    def append_log(self, session_id: str, log: TaskLog) -> Path:
+        """Add one completion to a task's log, durably, and return its path.
+
+        Raises:
+            StoreError: It was not written, or not to its end (then ``#undrift end`` is missing): `write_log` makes it anew.
+        """
+        path = self.log_path(session_id, log.task_id)
+        with self._opened(session_id, path, make=True) as folder:
+            _append(folder, path.name, _as_text(log).encode("utf-8"))
+        return path
+
+    def write_log(self, session_id: str, task_id: str, logs: Sequence[TaskLog]) -> Path:
+        """Write a task's log anew from all its completions, oldest first, in one step, and return its path.
+
+        Raises:
+            InputError: A completion of another task.
+            StoreError: The former log, if any, is as it was.
+        """
+        if any(log.task_id != task_id for log in logs):
+            raise InputError(f"the log of task {task_id!r} takes completions of that task only")
+        path = self.log_path(session_id, task_id)
+        with self._opened(session_id, path, make=True) as folder:
+            _replace(folder, path.name, "".join(map(_as_text, logs)).encode("utf-8"))
+        return path
+
+    def start_scratchpad(self, session_id: str) -> bool:
+        """Create an empty scratchpad; False where there is one.
+
+        Raises:
+            StoreError: It cannot be created, or something else stands under its name.
+        """
+        path = self.scratchpad_path(session_id)
+        with self._opened(session_id, path, make=True) as folder:
+            if _status(folder, _SCRATCHPAD) is not None:
+                return False
+            _append(folder, _SCRATCHPAD, b"")
+        return True
+
+    def read_scratchpad(self, session_id: str) -> Scratchpad:
+        """Return the notes; empty where there are none. What is no UTF-8 shows as a replacement character.
+
+        Raises:
+            StoreError: Something else than a file stands under its name, or the disk fails.
+        """
+        try:
+            with self._opened(session_id, self.scratchpad_path(session_id), make=False) as folder:
+                data, size_bytes = _read(folder, _SCRATCHPAD)
+        except FileNotFoundError:
+            data, size_bytes = b"", 0
+        return self._scratchpad(data, size_bytes)
+
+    def write_scratchpad(self, session_id: str, text: str) -> Scratchpad:
+        """Put a text in place of all notes, in one step.
+
+        Raises:
+            StoreError: The former notes are as they were.
+        """
+        data = text.encode("utf-8", "replace")
+        with self._opened(session_id, self.scratchpad_path(session_id), make=True) as folder:
+            _replace(folder, _SCRATCHPAD, data)
+        return self._scratchpad(data, len(data))
+
+    def append_scratchpad(self, session_id: str, text: str) -> Scratchpad:
+        """Add a text behind the notes, on a line of its own; what the agent writes meanwhile is not lost.
+
+        Raises:
+            StoreError: What was there before is as it was.
+        """
+        data = text.encode("utf-8", "replace")
+        with self._opened(session_id, self.scratchpad_path(session_id), make=True) as folder:
+            _append(folder, _SCRATCHPAD, data if data.endswith(b"\n") else data + b"\n")
+        return self.read_scratchpad(session_id)
+
+    def drop_section(self, session_id: str, title: str) -> Scratchpad:
+        """Take all sections ``## title`` out of the notes, up to the next heading of the same or a higher level.
+
+        Raises:
+            InputError: There is no such section; the message names those that there are.
+            StoreBusy: The agent wrote each time; nothing was changed.
+            StoreError: The notes are as they were, or are larger than 4 MiB.
+        """
+        path = self.scratchpad_path(session_id)
+        with self._opened(session_id, path, make=True) as folder:
+            for _ in range(_TRIES):
+                before, size_bytes = _read(folder, _SCRATCHPAD) if _status(folder, _SCRATCHPAD) else (b"", 0)
+                if size_bytes > len(before):
+                    raise StoreError(f"{path}: {size_bytes:,} bytes are too many to groom; shorten the file by hand")
+                text = before.decode("utf-8", "surrogateescape")
+                after = without_section(text, title).encode("utf-8", "surrogateescape")
+                if after == before:
+                    known = ", ".join(repr(found) for found in sections(text)[:20]) or "none"
+                    raise InputError(f"the scratchpad has no section {title!r}; there are: {known}")
+                if _replace(folder, _SCRATCHPAD, after, expected=before):
+                    return self._scratchpad(after, len(after))
+        raise StoreBusy(f"{path}: it was written to meanwhile; try again")
+
+    def _folder(self, session_id: str) -> Path:
+        return self._home / _ARCHIVES / safe_name(session_id)
+
+    def _scratchpad(self, data: bytes, size_bytes: int) -> Scratchpad:
+        text, limit = data.decode("utf-8", "replace"), self._limit_bytes
+        if size_bytes <= limit:
+            return Scratchpad(text, size_bytes, limit)
+        warning = (
+            f"{_SCRATCHPAD} has {size_bytes:,} bytes, {limit:,} go into the window (its end): "
+            "drop sections that are no longer needed"
+        )
+        return Scratchpad(text, size_bytes, limit, warning)
+
+    @contextmanager
+    def _opened(self, session_id: str, path: Path, *, make: bool) -> Iterator[int]:
+        """Open the session's folder, component by component; `FileNotFoundError` passes where nothing may be made."""
+        if os.open not in os.supports_dir_fd:
+            raise StoreError(f"{path}: this system cannot open a file below a folder safely; nothing is exported")
+        descriptors: list[int] = []
+        try:
+            if make:
+                make_folder(self._home)
+            descriptors.append(os.open(self._home, os.O_RDONLY | os.O_DIRECTORY))
+            for name in (_ARCHIVES, safe_name(session_id)):
+                descriptors.append(_subfolder(descriptors[-1], name, make=make))
+            yield descriptors[-1]
+        except FileNotFoundError as error:
+            if make:
+                raise from_system(error, path) from error
+            raise
+        except (OSError, ValueError) as error:  # ValueError: a home that is no path
+            raise from_system(error, path) from error
+        finally:
+            for descriptor in descriptors:
+                os.close(descriptor)
+
+
+def sections(text: str) -> tuple[str, ...]:
+    """Return the titles of the sections ``## title`` of a Markdown text, in order; fenced code has none."""
+    return tuple(title for level, title, _ in _headings(text.splitlines(keepends=True)) if level == 2)
+
+
+def without_section(text: str, title: str) -> str:
+    """Return a Markdown text without its sections of that title; what is before, between and after stays byte for byte."""
+    lines = text.splitlines(keepends=True)
+    headings = [*_headings(lines), (1, "", len(lines))]
+    kept = lines[: headings[0][2]]
+    for (level, found, start), (_, _, end) in pairwise(headings):
+        if level != 2 or found != title.strip():
+            kept += lines[start:end]
+    return "".join(kept)
+
+
+def _headings(lines: Sequence[str]) -> Iterator[tuple[int, str, int]]:
+    fence = ""
+    for number, line in enumerate(lines):
+        if opened := _FENCE.match(line):
+            run = opened.group(1)
+            if not fence:
+                fence = run
+            elif run.startswith(fence) and not line[opened.end() :].strip():
+                fence = ""
+        elif not fence and (found := _HEADING.match(line.rstrip())):
+            title = line[found.end() :].strip()
+            closed = title.rstrip("#")
+            yield len(found.group(1)), closed.strip() if closed[-1:] in {"", " ", "\t"} else title, number
+
+
+def _as_text(log: TaskLog) -> str:
+    """Return a completion as text that grep reads: only its own lines begin with ``#undrift``."""
+    at = (
+        datetime.fromtimestamp(log.archived_at_ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    )
+    lines = [f"{_HEADER} task: {_on_line(log.task_id)} | archived_at: {at} | items: {len(log.items)}"]
+    lines += [f"{_HEADER} summary:", _shown(log.summary)]
+    for number, item in enumerate(log.items, 1):
+        shown = _shown(item.text)
+        digest = hashlib.sha256(item.text.encode("utf-8", "surrogatepass")).hexdigest()
+        exact = "" if shown == item.text else " | shown with escapes, undrift recall gives the exact text"
+        tool = f" | tool: {_on_line(item.tool_name)}" if item.tool_name else ""
+        lines.append(
+            f"{_HEADER} item {number} | ref: {_on_line(item.ref)} | kind: {_on_line(item.kind)}{tool} | "
+            f"sha256: {digest} | characters: {len(item.text)}{exact}"
+        )
+        lines.append(shown)
+    return "\n".join([*lines, f"{_HEADER} end\n\n"])
+
+
+def _shown(text: str) -> str:
+    """Return a text in which grep finds no binary data, a terminal no command, and nobody a header of ours."""
+    text = text.replace("\r\n", "\n") if "\r" in text else text
+    text = _HIDDEN.sub(lambda found: found.group().encode("unicode_escape").decode("ascii"), text)
+    return _FORGED.sub(r"\\", text) if _HEADER in text else text
+
+
+def _on_line(value: str) -> str:
+    text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in value[:200])
+    return text.replace("|", "/")
+
+
+def _log_name(task_id: str) -> str:
+    return f"{safe_name(task_id)}.log"
+
+
+def _subfolder(parent: int, name: str, *, make: bool) -> int:
+    if make:
+        try:
+            os.mkdir(name, 0o700, dir_fd=parent)
+            os.fsync(parent)
+        except FileExistsError:
+            pass
+    return os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=parent)
+
+
+def _status(folder: int, name: str) -> os.stat_result | None:
+    """Return what stands under a name, if it is a regular file with no second name; None where there is nothing."""
+    try:
+        status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    _check(status, name)
+    return status
+
+
+def _check(status: os.stat_result, name: str) -> None:
+    if stat.S_ISLNK(status.st_mode) or (stat.S_ISREG(status.st_mode) and status.st_nlink > 1):
+        raise OSError(errno.ELOOP, "it is a link to another place", name)
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EINVAL, "it is not a regular file", name)
+
+
+def _open(folder: int, name: str, flags: int) -> int:
+    descriptor = os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600, dir_fd=folder)
+    try:
+        _check(os.fstat(descriptor), name)  # what was looked at before may have been changed since
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _read(folder: int, name: str) -> tuple[bytes, int]:
+    """Return the end of a file, at most 4 MiB, and the size of all of it."""
+    if _status(folder, name) is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
+    with open(_open(folder, name, os.O_RDONLY), "rb") as file:
+        size_bytes = os.fstat(file.fileno()).st_size
+        file.seek(max(0, size_bytes - _MOST_READ_BYTES))
+        return file.read(_MOST_READ_BYTES), size_bytes
+
+
+def _append(folder: int, name: str, data: bytes) -> None:
+    """Write behind what a file has, on a new line, durably; the file is made where there is none."""
+    new = _status(folder, name) is None
+    with open(_open(folder, name, os.O_RDWR | os.O_CREAT | os.O_APPEND), "r+b", buffering=0) as file:
+        size_bytes = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size_bytes - 1))
+        torn = bool(data) and size_bytes > 0 and file.read(1) != b"\n"
+        _write(file.fileno(), b"\n" + data if torn else data)  # in one write, unless the system takes less
+        os.fsync(file.fileno())
+    if new:
+        os.fsync(folder)
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    left = memoryview(data)
+    while left:
+        left = left[os.write(descriptor, left) :]
+
+
+def _replace(folder: int, name: str, data: bytes, *, expected: bytes | None = None) -> bool:
+    """Put a file in place of another in one step; False, and nothing done, where the other is not as `expected`."""
+    _status(folder, name)
+    fresh = f".{secrets.token_hex(8)}.tmp"
+    descriptor = _open(folder, fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    try:
+        try:
+            _write(descriptor, data)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        if expected is not None and (_read(folder, name)[0] if _status(folder, name) else b"") != expected:
+            os.unlink(fresh, dir_fd=folder)
+            return False
+        os.replace(fresh, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except OSError:
+        with suppress(OSError):
+            os.unlink(fresh, dir_fd=folder)
+        raise
+    os.fsync(folder)
+    return True
