@@ -112,6 +112,10 @@ def environment(**more: str) -> dict[str, str]:
     return {**kept, "PYTHONPATH": str(SRC), "PYTHONUTF8": "1", "COLUMNS": "100", **more}
 
 
+FOREGROUND = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+"""As a terminal starts a program: what a shell starts in the background inherits that Ctrl-C is ignored."""
+
+
 def process(
     *arguments: str | Path,
     before: str = "",
@@ -121,7 +125,7 @@ def process(
     columns: int = 100,
 ) -> "subprocess.Popen[bytes]":
     """Start the program in a process of its own; `before` is Python that runs first."""
-    command: Sequence[str] = [sys.executable, "-c", before + PROGRAM, *map(str, arguments)]
+    command: Sequence[str] = [sys.executable, "-c", FOREGROUND + before + PROGRAM, *map(str, arguments)]
     env = environment(COLUMNS=str(columns))
     return subprocess.Popen(command, stdin=stdin, stdout=stdout, stderr=stderr, env=env)
 
