@@ -2,7 +2,7 @@
 
 import itertools
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -11,16 +11,7 @@ from bench.prepare import conversation
 from undrift.conversation import Conversation
 from undrift.decisions import Decisions
 from undrift.request import Request
-from undrift.testing.histories import Result, history_for
-from undrift.testing.simulators import (
-    AnthropicSimulator,
-    Call,
-    GeminiSimulator,
-    ModelTurn,
-    OpenAIChatSimulator,
-    OpenAIResponsesSimulator,
-    Simulator,
-)
+from undrift.testing import Call, ModelTurn, Result, history_for, simulator_for
 from undrift.types import Decision
 from undrift.wire import raw
 from undrift.wire.form import Edit, Form
@@ -30,12 +21,6 @@ __all__ = ["measure"]
 
 SIZES = {"1 MB": 1_000_000, "10 MB": 10_000_000}
 LEAST = 3.5
-_PROVIDERS: dict[str, Callable[[], Simulator]] = {
-    "anthropic": AnthropicSimulator,
-    "openai-chat": OpenAIChatSimulator,
-    "openai-responses": OpenAIResponsesSimulator,
-    "gemini": GeminiSimulator,
-}
 
 
 def measure(rounds: int = 9) -> Report:
@@ -130,7 +115,7 @@ def _body(wire: str, wanted: int) -> bytes:
 
     A message has 2.5 kB on average, as those of the recorded sessions have.
     """
-    history, provider = history_for(wire, model="any"), _PROVIDERS[wire]()
+    history, provider = history_for(wire, model="any"), simulator_for(wire)
     question = history_for(wire, model="any")
     question.say("?")
     more = (part["content"] for m in conversation(2) for part in m["content"] if part["type"] == "tool_result")

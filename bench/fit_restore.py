@@ -15,9 +15,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import accumulate
-from operator import mul
 from pathlib import Path
 
+from bench.linear import solved
 from bench.restore_data import (
     Judge,
     Lesson,
@@ -139,28 +139,11 @@ def _step(rows: Mapping[tuple[int, ...], list[int]], solution: Sequence[float], 
             line = curvature[column]
             for other in columns[: place + 1]:
                 line[other] += weight
-    return _solved(curvature, slope)
+    return solved(curvature, slope)
 
 
 def _chance(score: float) -> float:
     return 1.0 / (1.0 + math.exp(-score)) if score > -700.0 else 0.0
-
-
-def _solved(lower: list[list[float]], right: Sequence[float]) -> list[float]:
-    """Solve a positive definite system, given by its lower triangle, by Cholesky's method."""
-    factor: list[list[float]] = []
-    half: list[float] = []
-    for row, given in enumerate(lower):
-        line: list[float] = []
-        for above, number in zip(factor, given, strict=False):
-            line.append((number - sum(map(mul, line, above))) / above[-1])
-        line.append(math.sqrt(given[row] - sum(map(mul, line, line))))
-        factor.append(line)
-        half.append((right[row] - sum(map(mul, half, line))) / line[-1])
-    for row in reversed(range(len(half))):
-        rest = sum(factor[below][row] * half[below] for below in range(row + 1, len(half)))
-        half[row] = (half[row] - rest) / factor[row][row]
-    return half
 
 
 def fit_all(lessons: Lessons, ridge: float = _RIDGE) -> Models:

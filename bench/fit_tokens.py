@@ -18,6 +18,7 @@ from itertools import accumulate, pairwise
 from operator import mul
 from pathlib import Path
 
+from bench.linear import solved
 from bench.token_texts import MOST_CHARACTERS, Entry, entries_of
 from undrift.core import token_weights, tokens
 
@@ -242,7 +243,7 @@ def _balanced(matrix: Sequence[Sequence[float]], right: Sequence[float], ridge: 
         for other in range(place + 1):
             line[other] /= scales[place] * scales[other]
         line[place] += ridge
-    solution = _solved(scaled, [value / scale for value, scale in zip(right, scales, strict=True)])
+    solution = solved(scaled, [value / scale for value, scale in zip(right, scales, strict=True)])
     return [round(1000 * value / scale) for value, scale in zip(solution, scales, strict=True)]
 
 
@@ -257,23 +258,6 @@ def _add(
         line = matrix[place]
         for other, factor in present[: number + 1]:
             line[other] += weighted * factor
-
-
-def _solved(lower: list[list[float]], right: Sequence[float]) -> list[float]:
-    """Solve a positive definite system, given by its lower triangle, by Cholesky's method."""
-    factor: list[list[float]] = []
-    half: list[float] = []
-    for row, given in enumerate(lower):
-        line: list[float] = []
-        for above, number in zip(factor, given, strict=False):
-            line.append((number - sum(map(mul, line, above))) / above[-1])
-        line.append(math.sqrt(given[row] - sum(map(mul, line, line))))
-        half.append((right[row] - sum(map(mul, line, half))) / line[-1])
-        factor.append(line)
-    for row in reversed(range(len(half))):
-        rest = sum(factor[below][row] * half[below] for below in range(row + 1, len(half)))
-        half[row] = (half[row] - rest) / factor[row][row]
-    return half
 
 
 # ----------------------------------------------------------------------------------------------------------------- judging

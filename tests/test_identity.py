@@ -22,22 +22,14 @@ from undrift.testing.histories import ClientHistory, Result, history_for
 from undrift.testing.simulators import (
     AnthropicSimulator,
     Call,
-    GeminiSimulator,
     ModelTurn,
-    OpenAIChatSimulator,
-    OpenAIResponsesSimulator,
     Simulator,
+    simulator_for,
 )
 from undrift.wire.forms import WIRES, form_of
 
 CAPTURES = Path(__file__).parents[2] / "shared" / "captures"
 MODELS = {"anthropic": "claude-sonnet-4-5", "openai-chat": "gpt-5.5", "openai-responses": "gpt-5.5"}
-SIMULATORS: dict[str, type[Simulator]] = {
-    "anthropic": AnthropicSimulator,
-    "openai-chat": OpenAIChatSimulator,
-    "openai-responses": OpenAIResponsesSimulator,
-    "gemini": GeminiSimulator,
-}
 every_wire = pytest.mark.parametrize("wire", WIRES)
 
 
@@ -102,7 +94,7 @@ def marks(store: SqliteStore) -> int:
 
 @every_wire
 def test_a_conversation_is_one_session_from_its_first_request_on(store, wire):
-    talk = Talk(SIMULATORS[wire]())
+    talk = Talk(simulator_for(wire))
     session, how = seen(store, talk)
     assert how == "new"
     assert seen(store, talk) == (session, "beginning")  # the request is tried again
@@ -115,7 +107,7 @@ def test_a_conversation_is_one_session_from_its_first_request_on(store, wire):
 
 @every_wire
 def test_a_restart_and_another_process_find_the_session(tmp_path, wire):
-    talk = Talk(SIMULATORS[wire]())
+    talk = Talk(simulator_for(wire))
     with SqliteStore.open(tmp_path) as one, SqliteStore.open(tmp_path) as two:
         session, _ = seen(one, talk)
         assert seen(two, talk.works("a.py"))[0] == session
@@ -126,7 +118,7 @@ def test_a_restart_and_another_process_find_the_session(tmp_path, wire):
 
 @every_wire
 def test_a_fork_and_a_step_back_stay_in_their_session(store, wire):
-    talk = Talk(SIMULATORS[wire]())
+    talk = Talk(simulator_for(wire))
     session, _ = seen(store, talk)
     seen(store, talk.works("a.py"))
     fork = talk.fork().works("other.py")
@@ -141,7 +133,7 @@ def test_a_fork_and_a_step_back_stay_in_their_session(store, wire):
 
 @every_wire
 def test_two_conversations_with_the_same_first_message_are_two_sessions(store, wire):
-    provider = SIMULATORS[wire]()
+    provider = simulator_for(wire)
     one, two = Talk(provider, "hello"), Talk(provider, "hello")
     first, _ = seen(store, one)
     assert seen(store, one.hears("Hello. What now?", says="fix a bug"))[0] == first
@@ -156,7 +148,7 @@ def test_two_conversations_with_the_same_first_message_are_two_sessions(store, w
 
 @every_wire
 def test_of_two_that_begin_at_once_the_second_to_go_on_is_another_session(store, wire):
-    provider = SIMULATORS[wire]()
+    provider = simulator_for(wire)
     one, two = Talk(provider, "hello"), Talk(provider, "hello")
     assert seen(store, one) != seen(store, two)  # the second is taken for a retry of the first
     first, _ = seen(store, one.hears("Hi!", says="fix a bug"))
@@ -190,7 +182,7 @@ def test_two_processes_that_go_on_at_once_cannot_both_take_the_session(tmp_path)
 
 @every_wire
 def test_a_client_that_compacts_and_keeps_its_last_round_stays_in_its_session(store, wire):
-    talk = Talk(SIMULATORS[wire]())
+    talk = Talk(simulator_for(wire))
     session, _ = seen(store, talk)
     for number in range(TAIL):
         seen(store, talk.works(f"{number}.py"))
@@ -202,7 +194,7 @@ def test_a_client_that_compacts_and_keeps_its_last_round_stays_in_its_session(st
 
 @every_wire
 def test_a_client_that_keeps_nothing_of_its_history_begins_anew(store, wire):
-    talk = Talk(SIMULATORS[wire]())
+    talk = Talk(simulator_for(wire))
     session, _ = seen(store, talk)
     seen(store, talk.works("a.py"))
     other, how = seen(store, talk.compacted(keep=0))
@@ -446,7 +438,7 @@ def test_a_session_that_notes_its_own_requests_is_found_again(store):
 
 @every_wire
 def test_the_chain_is_the_one_by_which_decisions_are_stored(wire):
-    form, talk = form_of(wire), Talk(SIMULATORS[wire]()).works("a.py").hears("Done.", says="thanks")
+    form, talk = form_of(wire), Talk(simulator_for(wire)).works("a.py").hears("Done.", says="thanks")
     request = Request(talk.body(), form)
     request.open()
     conversation = Conversation(form, Decisions("s", (), ()), counter("estimate"))

@@ -33,6 +33,7 @@ class _Message:
     edits: dict[int, Edit] = field(default_factory=dict)
     appended: tuple[str, ...] = ()
     actions: tuple[Action, ...] = ()
+    rewritten_at: int = -1  # number of the newest item when something of it was last rewritten
     shown: tuple[View, ...] | None = None  # as it is sent; None while an edit of it was not looked at
 
     @property
@@ -386,13 +387,14 @@ class Conversation:
         return self._server_calls.get(block.call_id)
 
     def _apply(self, message: _Message) -> None:
-        message.edits, message.shown, live, actions = {}, None, [], []
+        message.edits, message.shown, message.rewritten_at, live, actions = {}, None, -1, [], []
         for place, entry in enumerate(message.entries):
             decision = self._decision(entry)
             if decision is None:
                 live.append(entry)
                 continue
             actions.append(_action(decision))
+            message.rewritten_at = max(message.rewritten_at, self._numbers.get(_rewritten_at(decision), -1))
             if decision.kind == "pruned":
                 message.edits[place] = Edit()
                 continue
@@ -429,9 +431,7 @@ class Conversation:
             sum(m.live_tokens for m in self._messages),
             tuple(a for m in self._messages for a in m.actions),
         )
-        decided = (self._decision(e) for m in self._messages if m.edits for e in m.entries)
-        at = (self._numbers.get(_rewritten_at(d), -1) for d in decided if d is not None)
-        self._rewritten_at = max(at, default=-1)
+        self._rewritten_at = max((m.rewritten_at for m in self._messages), default=-1)
 
 
 def _rewritten_at(decision: Decision) -> str:

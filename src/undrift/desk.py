@@ -69,7 +69,9 @@ class Desk:
             calls = frozenset(call_id for one in completions(tasks, task_id)[-1:] for call_id in one.call_ids)
             verdict = ValidationService().validate(task, task.result_summary, self._logs(calls))
             said = without_annotation(task.result_summary) + verdict.annotation
-            judged = annotate(tasks, task_id, said, self._masked(asdict(verdict)))
+            judged = annotate(
+                tasks, task_id, said, self._masked({**asdict(verdict), "is_faithful": verdict.is_faithful})
+            )
             tasks = judged.tasks
             before = after[task_id].before
             after[task_id] = TaskUpdate(before, tasks.by_id[task_id])
@@ -122,13 +124,12 @@ class Desk:
             spans = [_range(segment, conversation.numbers) for segment in one.segments]
             verdict = task.validation or {}
             is_newest = bool(task.segments) and one.segments[-1] == task.segments[-1]
-            is_valid = is_newest and bool(verdict.get("is_valid")) and not verdict.get("unsupported")
             found.append(
                 Ended(
                     task.id,
                     tuple(span for span in spans if span),
                     frozenset(one.call_ids),
-                    is_valid and not verdict.get("hidden_failures"),
+                    is_newest and bool(verdict.get("is_valid")) and bool(verdict.get("is_faithful")),
                     _tool_text(task.id, one.summary),
                     _assistant_text(task.id, one.summary),
                 )

@@ -84,6 +84,10 @@ class Request:
         item = self.given[number]
         return raw.decode(item, f"{self._form.HISTORY}[{number}]") if self.is_bytes else item
 
+    def dump(self, item: Any) -> Any:
+        """Return a JSON value as an item in the notation in which the body came."""
+        return raw.encode(item) if self.is_bytes else item
+
     def beside_key(self) -> bytes:
         """Return bytes that are equal when everything that is counted beside the history is."""
         names = [name for name in self._form.BESIDE if name in self.fields]

@@ -18,7 +18,6 @@ from undrift.errors import StoreError
 from undrift.ledger import Ledger, Tentative
 from undrift.request import Request
 from undrift.settings import Settings
-from undrift.wire import raw
 
 __all__ = ["Settler", "Turn"]
 
@@ -37,9 +36,7 @@ class Turn:
 
     def render(self) -> list[Any]:
         """The items to send, in the notation in which they came."""
-        request = self.request
-        dump = raw.encode if request.is_bytes else _same
-        return self.conversation.render(request.given, request.load, dump)
+        return self.conversation.render(self.request.given, self.request.load, self.request.dump)
 
 
 class Settler:
@@ -172,7 +169,3 @@ class Settler:
             return self._ledger.reload()
         except StoreError:
             return False
-
-
-def _same(value: Any) -> Any:
-    return value

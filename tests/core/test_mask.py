@@ -68,7 +68,7 @@ SHAPES = {
     "Twilio auth token": ("TWILIO_AUTH_TOKEN=", run(HEX, 32), ""),
     "SendGrid key": ("", "S" + "G." + run(URLSAFE, 22) + "." + run(URLSAFE, 43), ""),
     "npm token": ("", "np" + "m_" + run(ALNUM, 36), ""),
-    "npmrc token": ("//registry.npmjs.org/:_authToken=", run(HEX, 32, "n"), ""),
+    "npmrc token": ("//registry." + "npmjs" + ".org/:_authToken=", run(HEX, 32, "n"), ""),
     "PyPI token": ("", "py" + "pi-AgEIcHlwaS5vcmc" + run(URLSAFE, 120), ""),
     "Hugging Face token": ("", "h" + "f_" + run(ALNUM, 34), ""),
     "Google API key": ("", "AI" + "za" + run(URLSAFE, 34) + "x", ""),

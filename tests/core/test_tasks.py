@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from undrift.core.tasks import (
-    MIN_SUMMARY_CHARACTERS,
     TaskChange,
     annotate,
     change,
@@ -16,6 +15,7 @@ from undrift.core.tasks import (
     tag,
     untagged,
 )
+from undrift.core.validate import MIN_SUMMARY_CHARACTERS
 from undrift.errors import InputError, SummaryRejected, TaskError
 from undrift.types import TASK_STATUSES, Moment, Segment, Tag, Task, Tasks, TaskUpdate
 

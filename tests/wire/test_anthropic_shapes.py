@@ -3,7 +3,6 @@
 import contextlib
 import copy
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import Json, assistant, body, call, image, opened, result, rounds, text, thinking, user
+from tests.wire.odd import places, put
 from undrift.core.tokens import characters_per_4
 from undrift.errors import WireError
 from undrift.wire import anthropic
@@ -34,23 +34,6 @@ ODD: list[Any] = [
     {1: 2}, {(1,): 2}, object(), [{"type": "image", "source": 5}], [{"type": "document", "source": {"content": [5]}}],
     {"type": "content", "content": [None]}, {"type": "text", "data": 5},
 ]  # fmt: skip
-
-
-def places(value: Any, *so_far: Any) -> Iterator[tuple[Any, ...]]:
-    """Every path in a JSON value, its own included."""
-    yield so_far
-    inner: Any = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for step, one in inner:
-        yield from places(one, *so_far, step)
-
-
-def put(value: Any, place: tuple[Any, ...], odd: Any) -> Any:
-    """A copy of a value with something else at one path."""
-    if not place:
-        return odd
-    value = copy.copy(value)
-    value[place[0]] = put(value[place[0]], place[1:], odd)
-    return value
 
 
 def refused(error: WireError, message: Any) -> None:

@@ -2,7 +2,6 @@
 
 import copy
 import json
-from collections.abc import Iterator
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.wire.odd import places, put
 from undrift import Session
 from undrift.core.tokens import characters_per_4
 from undrift.errors import WireError
@@ -261,21 +261,6 @@ VALID: list[Json] = [
     ),
     content("function", response()),
 ]
-
-
-def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    yield path
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, one in inner:
-        yield from places(one, (*path, key))
-
-
-def put(value: Any, path: tuple[Any, ...], new: Any) -> Any:
-    if not path:
-        return new
-    out = copy.copy(value)
-    out[path[0]] = put(value[path[0]], path[1:], new)
-    return out
 
 
 NAMES = [

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.wire.odd import places, put
 from undrift import Session, Settings
 from undrift.errors import WireError
 from undrift.types import Prepared
@@ -275,24 +276,11 @@ anything = st.recursive(
 )
 
 
-def places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [at, *(place for key, one in inner for place in places(one, (*at, key)))]
-
-
-def put(value: Any, at: tuple[Any, ...], other: Any) -> Any:
-    if not at:
-        return other
-    out = copy.copy(value)
-    out[at[0]] = put(value[at[0]], at[1:], other)
-    return out
-
-
 @st.composite
 def damaged(draw: st.DrawFn) -> Any:
     item = draw(st.sampled_from(VALID))
     for _ in range(draw(st.integers(0, 2))):
-        item = put(item, draw(st.sampled_from(places(item))), draw(anything))
+        item = put(item, draw(st.sampled_from(list(places(item)))), draw(anything))
     return item
 
 

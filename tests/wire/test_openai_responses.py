@@ -2,7 +2,6 @@
 
 import copy
 import json
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.wire.odd import places, put
 from undrift import Session
 from undrift.core.tokens import characters_per_4
 from undrift.errors import WireError
@@ -272,21 +272,6 @@ VALID: list[Json] = [
     {"id": "rs_1"},
     user({"type": "input_audio", "input_audio": {"data": "x", "format": "mp3"}, "prompt_cache_breakpoint": BREAKPOINT}),
 ]
-
-
-def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    yield path
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, one in inner:
-        yield from places(one, (*path, key))
-
-
-def put(value: Any, path: tuple[Any, ...], new: Any) -> Any:
-    if not path:
-        return new
-    out = copy.copy(value)
-    out[path[0]] = put(value[path[0]], path[1:], new)
-    return out
 
 
 anything = st.recursive(

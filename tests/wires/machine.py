@@ -16,16 +16,12 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from undrift.session import Session
 from undrift.settings import Settings
 from undrift.testing import (
-    AnthropicSimulator,
     Call,
     ClientHistory,
-    GeminiSimulator,
     ModelTurn,
-    OpenAIChatSimulator,
-    OpenAIResponsesSimulator,
     Result,
-    Simulator,
     history_for,
+    simulator_for,
 )
 from undrift.types import Prepared
 
@@ -44,9 +40,6 @@ class Machine(RuleBasedStateMachine):
     requests: ClassVar[int] = 0
     """Sent by all machines of the class so far."""
 
-    def provider(self) -> Simulator:
-        raise NotImplementedError
-
     @initialize(data=st.data())
     def begin(self, data: Any) -> None:
         self.folder = tempfile.TemporaryDirectory(dir=_MEMORY)
@@ -58,7 +51,7 @@ class Machine(RuleBasedStateMachine):
             **self.drawn(data),
         )
         self.model = data.draw(st.sampled_from(self.models), label="model")
-        self.simulator = self.provider()
+        self.simulator = simulator_for(self.wire, model=self.model)
         self.histories: list[ClientHistory] = [history_for(self.wire, model=self.model, **self.fields())]
         self.session = self.opened()
         self.as_bytes = data.draw(st.booleans(), label="bytes")
@@ -197,9 +190,6 @@ class AnthropicMachine(Machine):
     wire = "anthropic"
     models = ("claude-opus-5-5", "claude-opus-5", "claude-sonnet-4-5")
 
-    def provider(self) -> Simulator:
-        return AnthropicSimulator()
-
     def drawn(self, data: Any) -> dict[str, Any]:
         return {"bound_thinking": data.draw(st.sampled_from(["drop_block", "drop_block", "strip"]), label="thinking")}
 
@@ -211,24 +201,15 @@ class ChatMachine(Machine):
     wire = "openai-chat"
     models = ("gpt-5.5", "gemini-3.1-pro")
 
-    def provider(self) -> Simulator:
-        return OpenAIChatSimulator(thought_signatures=self.model.startswith("gemini"))
-
 
 class ResponsesMachine(Machine):
     wire = "openai-responses"
     models = ("gpt-5.5",)
 
-    def provider(self) -> Simulator:
-        return OpenAIResponsesSimulator()
-
 
 class GeminiMachine(Machine):
     wire = "gemini"
     models = ("gemini-3.1-pro", "gemini-2.5-pro")
-
-    def provider(self) -> Simulator:
-        return GeminiSimulator(signatures="optional" if "2.5" in self.model else "required")
 
 
 MACHINES: dict[str, type[Machine]] = {

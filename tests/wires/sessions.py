@@ -31,14 +31,10 @@ from undrift.session import Session
 from undrift.settings import Settings
 from undrift.testing.histories import ClientHistory, Result, history_for
 from undrift.testing.simulators import (
-    AnthropicSimulator,
     Call,
-    GeminiSimulator,
     ModelTurn,
-    OpenAIChatSimulator,
-    OpenAIResponsesSimulator,
     Refused,
-    Simulator,
+    simulator_for,
 )
 from undrift.types import Prepared
 from undrift.wire.forms import WIRES, form_of
@@ -173,17 +169,6 @@ def _object(given: Any) -> dict[str, Any]:
 
 
 # --------------------------------------------------------------------------------------------------- client and provider
-def provider_for(wire: str, model: str) -> Simulator:
-    """Return a new account at the provider."""
-    if wire == "anthropic":
-        return AnthropicSimulator()
-    if wire == "openai-chat":
-        return OpenAIChatSimulator(thought_signatures=model.startswith("gemini"))
-    if wire == "openai-responses":
-        return OpenAIResponsesSimulator()
-    return GeminiSimulator()
-
-
 def _client(script: Script, wire: str, model: str) -> ClientHistory:
     fields = {"thinking": {"type": "adaptive"}} if wire == "anthropic" else {}
     return history_for(wire, model=model, system=script.system, tools=script.tools, **fields)
@@ -198,7 +183,7 @@ def _ask(history: ClientHistory, turn: Turn) -> None:
 
 def full_tokens(script: Script, wire: str, model: str) -> int:
     """Return the largest request of a session that was never managed, in the session's own count."""
-    history, provider = _client(script, wire, model), provider_for(wire, model)
+    history, provider = _client(script, wire, model), simulator_for(wire, model=model)
     question = _client(script, wire, model)
     question.say("?")
     for turn in script.turns[:-1]:
@@ -222,7 +207,7 @@ class _Player:
         self, script: Script, wire: str, model: str, home: str, budget_tokens: int, chosen: Mapping[str, Any]
     ) -> None:
         self.wire, self.model = wire, model
-        self.history, self.provider = _client(script, wire, model), provider_for(wire, model)
+        self.history, self.provider = _client(script, wire, model), simulator_for(wire, model=model)
         self.as_bytes = hashlib.sha256(script.name.encode()).digest()[0] % 2 == 0
         self._open = lambda: _opened(home, budget_tokens, chosen)
         self.session = self._open()

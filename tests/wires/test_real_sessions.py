@@ -102,7 +102,7 @@ def test_what_is_rewritten_is_counted_and_costs_the_cache(wire):
 
 def test_a_refusal_ends_the_session_and_is_reported(monkeypatch):
     full = full_tokens(demo(), "anthropic", "claude-opus-5-5")
-    monkeypatch.setattr(sessions, "provider_for", lambda _wire, _model: AnthropicSimulator(window_tokens=full // 2))
+    monkeypatch.setattr(sessions, "simulator_for", lambda _wire, **_: AnthropicSimulator(window_tokens=full // 2))
     outcome = play(demo(), "anthropic", 2.0, full, "claude-opus-5-5")
     assert not outcome.is_kept
     assert outcome.requests < outcome.turns

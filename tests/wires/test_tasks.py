@@ -7,7 +7,7 @@ import pytest
 from tests.wires.machine import MACHINES
 from undrift.session import Session
 from undrift.settings import Settings
-from undrift.testing import Call, ClientHistory, ModelTurn, Result, Simulator, history_for
+from undrift.testing import Call, ClientHistory, ModelTurn, Result, history_for, simulator_for
 from undrift.types import Prepared
 
 SUMMARY = "Every file was read: the number 7 stands in file 3 and all tests pass."
@@ -17,18 +17,12 @@ def log(number: int) -> str:
     return f"file {number} holds the number 7; every one of all the tests pass: 12 passed " + "x" * 400
 
 
-def provider_of(wire: str, model: str) -> Simulator:
-    machine = MACHINES[wire]()
-    machine.model = model
-    return machine.provider()
-
-
 class Agent:
     def __init__(self, wire: str, model: str, home: object) -> None:
         fields = {"thinking": {"type": "adaptive"}} if wire == "anthropic" else {}
         self.wire, self.model = wire, model
         self.history: ClientHistory = history_for(wire, model=model, **fields)
-        self.provider = provider_of(wire, model)
+        self.provider = simulator_for(wire, model=model)
         self.session = Session.open("s", home=str(home), settings=Settings(token_counter="characters/4"))
 
     def gets(self, turn: ModelTurn) -> Prepared:

@@ -69,6 +69,10 @@ def prune_task_logs(
     """
     seen = entries[:first_unseen]
     anchored = {e.id for e in TerminalObservationWindow.get_last(entries, keep_tool_results)}
+    outputs = [e for e in seen if _meta(e, "kind") == "result" and e.type == "tool_result"]
+    words = [e for e in seen if _is_words(e) and _meta(e, "message") not in spared]
+    places = [(e, number_of.get(_meta(e, "message"), -1)) for e in words]
+    open_words = [(e, number) for e, number in places if not any(number in other for other in covered)]
     decisions: list[Decision] = []
 
     def evicted(entry: ContextEntry, task_id: str, text: str | None) -> Decision:
@@ -77,40 +81,28 @@ def prune_task_logs(
         return Decision(entry.id, "evicted", reason, saved, ref_of(entry.id), {"task": task_id, "text": text})
 
     for one in ended:
-        outputs = [e for e in seen if _meta(e, "kind") == "result" and e.type == "tool_result"]
-        outputs = [e for e in outputs if e.pair_id in one.pair_ids]
-        for entry in outputs:
-            if one.is_valid or entry.id not in anchored:
-                text = one.tool_text(ref_of(entry.id), entry is outputs[-1])
-                decisions.append(evicted(entry, one.task_id, text))
-        words = _words(seen, one, number_of, spared, covered)
-        last = words[-1][0].id if words else ""
-        for message in words:
-            text = one.assistant_text(ref_of(message[0].id), message[0].id == last)
+        mine = [e for e in outputs if e.pair_id in one.pair_ids]
+        decisions += [
+            evicted(entry, one.task_id, one.tool_text(ref_of(entry.id), entry is mine[-1]))
+            for entry in mine
+            if one.is_valid or entry.id not in anchored
+        ]
+        spoken: dict[Any, list[ContextEntry]] = {}
+        for entry, number in open_words:
+            if any(number in span for span in one.ranges):
+                spoken.setdefault(_meta(entry, "message"), []).append(entry)
+        messages = list(spoken.values())
+        for message in messages:
+            text = one.assistant_text(ref_of(message[0].id), message is messages[-1])
             decisions.append(evicted(message[0], one.task_id, text))
             decisions += [evicted(entry, one.task_id, None) for entry in message[1:]]
     return decisions
 
 
-def _words(
-    seen: Sequence[ContextEntry],
-    one: Ended,
-    number_of: Mapping[str, int],
-    spared: Collection[str],
-    covered: Sequence[range],
-) -> list[list[ContextEntry]]:
-    """The agent's thinking and texts in the task's ranges, message by message."""
-    found: dict[Any, list[ContextEntry]] = {}
-    for entry in seen:
-        message = _meta(entry, "message")
-        number = number_of.get(message, -1)
-        if _meta(entry, "role") != "assistant" or _meta(entry, "kind") not in ("thinking", "text"):
-            continue
-        if entry.type != "reasoning" or message in spared or any(number in other for other in covered):
-            continue
-        if any(number in span for span in one.ranges):
-            found.setdefault(message, []).append(entry)
-    return list(found.values())
+def _is_words(entry: ContextEntry) -> bool:
+    """Whether it is the agent's thinking or text, as it came."""
+    is_word = _meta(entry, "kind") in ("thinking", "text") and entry.type == "reasoning"
+    return is_word and _meta(entry, "role") == "assistant"
 
 
 def _meta(entry: ContextEntry, name: str) -> Any:

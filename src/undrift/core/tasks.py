@@ -9,13 +9,13 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from undrift.core.validate import MIN_SUMMARY_CHARACTERS
 from undrift.errors import SummaryRejected, TaskError
 from undrift.types import TASK_STATUSES, Moment, Segment, SegmentEnd, Tag, Task, Tasks, TaskUpdate
 
 __all__ = [
     "Completion",
     "MAIN_AGENT",
-    "MIN_SUMMARY_CHARACTERS",
     "TaskChange",
     "annotate",
     "change",
@@ -28,9 +28,6 @@ __all__ = [
 ]
 
 MAIN_AGENT = "main"
-MIN_SUMMARY_CHARACTERS = 15
-"""Of a result summary, trimmed and without a verdict on it (R3-16, A3-11)."""
-
 _TEXTS = ("content", "active_form", "result_summary", "delegated_to")
 _OBJECTS = ("grounding", "grounding_evidence")
 _FIELDS = (*_TEXTS, "status", "acceptance_criteria", *_OBJECTS, "phase_index")

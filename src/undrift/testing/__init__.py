@@ -28,6 +28,7 @@ from undrift.testing.simulators import (
     OpenAIResponsesSimulator,
     Refused,
     Simulator,
+    simulator_for,
 )
 
 __all__ = [
@@ -51,4 +52,5 @@ __all__ = [
     "Turn",
     "Use",
     "history_for",
+    "simulator_for",
 ]

@@ -51,14 +51,7 @@ def recognises(lines: Sequence[str]) -> bool:
 
 
 def read(lines: Iterable[str], *, count: Callable[[str], int]) -> Recording:
-    """Read a chat history of aider.
-
-    Args:
-        lines: The lines of the file.
-        count: Tokens of a text.
-
-    Source: A2-12.
-    """
+    """Read a chat history of aider; see `Reader.read`."""
     best = chat = _Chat(None)
     passed_over = 0
     for number, line in enumerate(lines, 1):

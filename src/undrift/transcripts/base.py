@@ -44,7 +44,14 @@ class Reader(Protocol):
     """What a module must offer to be a line in the table `FORMATS`."""
 
     def read(self, lines: Iterable[str], *, count: Callable[[str], int]) -> Recording:
-        """Read a whole session; never raises on what the lines hold."""
+        """Read a whole session; never raises on what the lines hold.
+
+        Args:
+            lines: The lines of the file.
+            count: Tokens of a text.
+
+        Source: A2-12.
+        """
 
     def recognises(self, lines: Sequence[str]) -> bool:
         """Say whether the first dozens of lines are of this format."""

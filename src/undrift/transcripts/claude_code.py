@@ -80,14 +80,7 @@ def _is_ours(record: Mapping[str, Any]) -> bool:
 
 
 def read(lines: Iterable[str], *, count: Callable[[str], int]) -> Recording:
-    """Read a session of Claude Code.
-
-    Args:
-        lines: The lines of the file.
-        count: Tokens of a text.
-
-    Source: A2-12.
-    """
+    """Read a session of Claude Code; see `Reader.read`."""
     collector = Collector(FORMAT)
     seen: set[str] = set()
     summary_due = False

@@ -91,14 +91,7 @@ def _unwrapped(record: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
 
 
 def read(lines: Iterable[str], *, count: Callable[[str], int]) -> Recording:
-    """Read a session of Codex.
-
-    Args:
-        lines: The lines of the file.
-        count: Tokens of a text.
-
-    Source: A2-12.
-    """
+    """Read a session of Codex; see `Reader.read`."""
     collector = Collector(FORMAT)
     seen: set[str] = set()
     for place, record in collector.records(lines):

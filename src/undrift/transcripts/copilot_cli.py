@@ -75,14 +75,7 @@ def _is_ours(record: Mapping[str, Any]) -> bool:
 
 
 def read(lines: Iterable[str], *, count: Callable[[str], int]) -> Recording:
-    """Read a session of Copilot CLI.
-
-    Args:
-        lines: The lines of the file.
-        count: Tokens of a text.
-
-    Source: A2-12.
-    """
+    """Read a session of Copilot CLI; see `Reader.read`."""
     collector = Collector(FORMAT)
     called: set[str] = set()
     instructions: set[str] = set()

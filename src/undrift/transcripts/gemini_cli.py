@@ -69,14 +69,7 @@ def _is_appended(record: Mapping[str, Any]) -> bool:
 
 
 def read(lines: Iterable[str], *, count: Callable[[str], int]) -> Recording:
-    """Read a chat of Gemini CLI, in either of its forms.
-
-    Args:
-        lines: The lines of the file.
-        count: Tokens of a text.
-
-    Source: A2-12.
-    """
+    """Read a chat of Gemini CLI, in either of its forms; see `Reader.read`."""
     chat = _Chat(Collector(FORMAT))
     stream = iter(lines)
     head = list(islice(stream, _HEAD_LINES))

@@ -65,14 +65,7 @@ def _is_answer(message: Any) -> bool:
 
 
 def read(lines: Iterable[str], *, count: Callable[[str], int]) -> Recording:
-    """Read a trajectory of mini-swe-agent.
-
-    Args:
-        lines: The lines of the file.
-        count: Tokens of a text.
-
-    Source: A2-12.
-    """
+    """Read a trajectory of mini-swe-agent; see `Reader.read`."""
     collector = Collector(FORMAT)
     reader = _Reader()
     for key, place, value in conversations.first(collector, lines, _ARRAYS, chat.is_message):

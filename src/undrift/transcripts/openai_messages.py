@@ -37,14 +37,7 @@ def recognises(lines: Sequence[str]) -> bool:
 
 
 def read(lines: Iterable[str], *, count: Callable[[str], int]) -> Recording:
-    """Read a list of messages.
-
-    Args:
-        lines: The lines of the file.
-        count: Tokens of a text.
-
-    Source: A2-12.
-    """
+    """Read a list of messages; see `Reader.read`."""
     collector = Collector(FORMAT)
     for key, place, value in conversations.first(collector, lines, _ARRAYS, chat.is_message):
         if key in _ARRAYS or chat.is_message(value):

@@ -52,14 +52,7 @@ def recognises(lines: Sequence[str]) -> bool:
 
 
 def read(lines: Iterable[str], *, count: Callable[[str], int]) -> Recording:
-    """Read an exported session of opencode.
-
-    Args:
-        lines: The lines of the file.
-        count: Tokens of a text.
-
-    Source: A2-12.
-    """
+    """Read an exported session of opencode; see `Reader.read`."""
     session = _Session(Collector(FORMAT))
     for key, place, value in members(session.collector, lines, ("messages",)):
         if key == "messages" and isinstance(value, dict):

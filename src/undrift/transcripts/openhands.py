@@ -74,14 +74,7 @@ def _is_part(value: Any) -> bool:
 
 
 def read(lines: Iterable[str], *, count: Callable[[str], int]) -> Recording:
-    """Read a session of OpenHands, or the log of a request.
-
-    Args:
-        lines: The lines of the file.
-        count: Tokens of a text.
-
-    Source: A2-12.
-    """
+    """Read a session of OpenHands, or the log of a request; see `Reader.read`."""
     collector = Collector(FORMAT)
     events, log = _Events(collector), _Log(collector)
     for key, place, value in conversations.first(collector, lines, _ARRAYS, _is_part):

@@ -66,14 +66,7 @@ def _is_ours(record: Mapping[str, Any]) -> bool:
 
 
 def read(lines: Iterable[str], *, count: Callable[[str], int]) -> Recording:
-    """Read a session of pi.
-
-    Args:
-        lines: The lines of the file.
-        count: Tokens of a text.
-
-    Source: A2-12.
-    """
+    """Read a session of pi; see `Reader.read`."""
     collector = Collector(FORMAT)
     for place, record in collector.records(lines):
         kind, message = text_at(record, "type"), object_at(record, "message")

@@ -52,14 +52,7 @@ def recognises(lines: Sequence[str]) -> bool:
 
 
 def read(lines: Iterable[str], *, count: Callable[[str], int]) -> Recording:
-    """Read a trajectory of SWE-agent.
-
-    Args:
-        lines: The lines of the file.
-        count: Tokens of a text.
-
-    Source: A2-12.
-    """
+    """Read a trajectory of SWE-agent; see `Reader.read`."""
     run = _Run(Collector(FORMAT))
     steps: list[tuple[Place, Any]] = []
     for key, place, value in members(run.collector, lines, ("history", "trajectory")):

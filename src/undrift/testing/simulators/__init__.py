@@ -9,6 +9,7 @@ Law: deterministic, no network, no clock; imports neither `undrift.wire` nor `un
     messages.append({"role": "assistant", "content": answer.body["content"]})
 """
 
+from undrift.errors import InputError
 from undrift.testing.simulators.anthropic import AnthropicSimulator
 from undrift.testing.simulators.base import Answered, Bill, Call, ModelTurn, Refused, Simulator
 from undrift.testing.simulators.gemini import GeminiSimulator
@@ -26,4 +27,26 @@ __all__ = [
     "OpenAIResponsesSimulator",
     "Refused",
     "Simulator",
+    "simulator_for",
 ]
+
+
+def simulator_for(wire: str, *, model: str = "") -> Simulator:
+    """Return a new account at the provider of a wire form.
+
+    Args:
+        wire: ``anthropic``, ``openai-chat``, ``openai-responses`` or ``gemini``.
+        model: Behind ``openai-chat`` a Gemini demands its signatures; Gemini 2.5 demands none.
+
+    Raises:
+        InputError: Another `wire`.
+    """
+    if wire == "anthropic":
+        return AnthropicSimulator()
+    if wire == "openai-chat":
+        return OpenAIChatSimulator(thought_signatures=model.startswith("gemini"))
+    if wire == "openai-responses":
+        return OpenAIResponsesSimulator()
+    if wire == "gemini":
+        return GeminiSimulator(signatures="optional" if "2.5" in model else "required")
+    raise InputError(f"wire must be anthropic, openai-chat, openai-responses or gemini, not {wire!r}")

@@ -76,18 +76,7 @@ class AnthropicSimulator:
         model: str | None = None,
         now_ms: int | None = None,
     ) -> Answered:
-        """Answer one request.
-
-        Args:
-            body: The request, as JSON bytes or the value that they stand for; it is not changed.
-            headers: Of HTTP; only ``anthropic-beta`` is read.
-            turn: What the model says.
-            model: Instead of the one that the body names.
-            now_ms: The time of the request; None where nothing expires.
-
-        Raises:
-            Refused: The request breaks a rule; nothing is remembered of it.
-        """
+        """Answer one request; see `Simulator.send`; of `headers` only ``anthropic-beta`` is read."""
         request, reading = self._read(body, model, betas_of(headers, "anthropic-beta"))
         total = sum(piece.tokens for piece in reading.pieces)
         if self._window_tokens is not None and total > self._window_tokens:

@@ -147,10 +147,10 @@ class Simulator(Protocol):
 
         Args:
             body: The request, as JSON bytes or the value that they stand for; it is not changed.
-            headers: Of HTTP; the case of the names does not matter.
+            headers: Of HTTP, where the provider has any that matter; the case of the names does not.
             turn: What the model says.
             model: Instead of the one that the body names.
-            now_ms: The time of the request; None where nothing expires.
+            now_ms: The time of the request, in milliseconds; None where nothing expires.
 
         Raises:
             Refused: The provider does not accept the request; nothing is remembered of it.

@@ -138,18 +138,7 @@ class GeminiSimulator:
         model: str | None = None,
         now_ms: int | None = None,
     ) -> Answered:
-        """Answer one request.
-
-        Args:
-            body: The request, as JSON bytes or the value that they stand for; it is not changed.
-            headers: Of HTTP; none is looked at.
-            turn: What the model says.
-            model: The one in the path.
-            now_ms: The time of the request, in milliseconds; None where nothing expires.
-
-        Raises:
-            Refused: The provider does not accept the request; nothing is remembered of it.
-        """
+        """Answer one request; see `Simulator.send`; the model is the one in the path."""
         request = _request(body)
         named = model or str(request.get("model") or self._default_model)
         contents = has_contents(request.get("contents"))

@@ -114,18 +114,7 @@ class OpenAIResponsesSimulator:
         model: str | None = None,
         now_ms: int | None = None,
     ) -> Answered:
-        """Answer one request.
-
-        Args:
-            body: The request, as JSON bytes or the value that they stand for; it is not changed.
-            headers: Of HTTP; none is looked at.
-            turn: What the model says.
-            model: Instead of the one that the body names.
-            now_ms: The time of the request, in milliseconds; None where nothing expires.
-
-        Raises:
-            Refused: The provider does not accept the request; nothing is remembered of it.
-        """
+        """Answer one request; see `Simulator.send`."""
         request = read_request(body)
         named = named_model(request, model)
         items = self._check(self._history(request) + _new_items(request))
