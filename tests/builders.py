@@ -81,7 +81,9 @@ def body(*messages: Any, model: str = "claude-sonnet-4-5", **fields: Any) -> Jso
 def opened(home: Path, session_id: str = "s", *, busy_timeout_ms: int = 5_000, **settings: Any) -> Session:
     """A session that counts characters / 4, with a clock that stands at one second."""
     chosen = Settings(**{"token_counter": "characters/4", **settings})
-    return Session(session_id, SqliteStore.open(home, busy_timeout_ms=busy_timeout_ms), chosen, lambda: 1_000)
+    return Session(
+        session_id, SqliteStore.open(home, busy_timeout_ms=busy_timeout_ms), chosen, lambda: 1_000, home=home
+    )
 
 
 def parts(message: Json) -> list[Json]:

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import shutil
 import signal
 from pathlib import Path
 
@@ -31,7 +32,7 @@ LONG = [user("hello"), *rounds(20)]
 
 
 def on_disk(home: Path) -> bytes:
-    return b"".join(path.read_bytes() for path in sorted(home.iterdir()))
+    return b"".join(path.read_bytes() for path in sorted(home.rglob("*")) if path.is_file())
 
 
 # -------------------------------------------------------------------------------------------- recall, find and why
@@ -281,8 +282,7 @@ def test_a_store_that_fails_from_the_first_turn_on_leaves_the_very_body(tmp_path
 def test_a_store_that_was_deleted_or_closed_is_a_warning_too(tmp_path):
     given = body(*LONG)
     session = opened(tmp_path / "a", budget_tokens=1_000)
-    for path in (tmp_path / "a").iterdir():
-        path.unlink()
+    shutil.rmtree(tmp_path / "a")
     gone = session.prepare(given)
     assert (gone.body is given, len(gone.actions)) == (True, 0)
     assert any("could not be stored" in one and str(tmp_path / "a") in one for one in gone.warnings)

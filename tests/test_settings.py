@@ -176,27 +176,35 @@ def test_a_wrong_override_is_refused_by_its_field_name() -> None:
 TWICE_NAMED = [setting for setting in SETTINGS if len(setting.environment) > 1]
 
 
+def written(setting: Setting) -> tuple[str, str, str]:
+    """A value that the setting takes, the same in another notation, and another value."""
+    return ("true", "1", "false") if setting.rule.startswith("true or false") else ("7", "07", "8")
+
+
 @pytest.mark.parametrize("setting", TWICE_NAMED, ids=lambda setting: setting.name)
 def test_two_names_of_one_setting_may_agree_but_not_differ(setting: Setting) -> None:
     ours, older = setting.environment
-    assert getattr(Settings.from_environment({ours: "7", older: "07"}), setting.name) == 7
-    message = environment_refusal({ours: "7", older: "8"})
-    assert f"{ours}='7'" in message
-    assert f"{older}='8'" in message
+    value, same, other = written(setting)
+    assert getattr(Settings.from_environment({ours: value, older: same}), setting.name) == setting.parse(value)
+    message = environment_refusal({ours: value, older: other})
+    assert f"{ours}={value!r}" in message
+    assert f"{older}={other!r}" in message
     assert f"must be {setting.rule}" in message
 
 
 @pytest.mark.parametrize("setting", TWICE_NAMED, ids=lambda setting: setting.name)
 def test_a_wrong_older_name_is_refused_beside_a_right_one(setting: Setting) -> None:
     ours, older = setting.environment
-    assert environment_refusal({ours: "7", older: "x"}).startswith(f"{older}='x'")
-    assert environment_refusal({ours: "x", older: "7"}).startswith(f"{ours}='x'")
+    value, _, _ = written(setting)
+    assert environment_refusal({ours: value, older: "x"}).startswith(f"{older}='x'")
+    assert environment_refusal({ours: "x", older: value}).startswith(f"{ours}='x'")
 
 
 def test_the_seeds_names_are_the_only_second_names() -> None:
     assert {s.name: s.environment[1:] for s in TWICE_NAMED} == {
         "prune_threshold_tokens": ("DEVS_PRUNE_THRESHOLD",),
         "keep_tool_results": ("DEVS_TERMINAL_WINDOW_SIZE",),
+        "debug_archive": ("DEBUG_ARCHIVE",),
     }
 
 

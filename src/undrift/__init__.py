@@ -8,8 +8,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from undrift.core.agent_rules import AGENT_RULES, TASK_TOOL_SCHEMA
+    from undrift.core.evict import prune_task_logs
+    from undrift.core.marker import StreamStripper, strip_markers
     from undrift.core.observation_window import TerminalObservationWindow
     from undrift.core.tokens import token_count
+    from undrift.core.validate import ValidationResult, ValidationService
     from undrift.errors import (
         Declined,
         InputError,
@@ -31,9 +35,10 @@ if TYPE_CHECKING:
     from undrift.restoring import Restored, restore
     from undrift.session import Session
     from undrift.settings import PRUNE_THRESHOLD, TERMINAL_OBSERVATION_WINDOW, Settings
-    from undrift.types import PINNED_TYPES, Action, ContextEntry, Decision, EntryType, Original, Prepared
+    from undrift.types import PINNED_TYPES, Action, ContextEntry, Decision, EntryType, Original, Prepared, Task
 
 __all__ = [
+    "AGENT_RULES",
     "Action",
     "ContextEntry",
     "ContextPruner",
@@ -55,25 +60,36 @@ __all__ = [
     "StoreCorrupt",
     "StoreError",
     "StoreVersionError",
+    "StreamStripper",
     "SummaryRejected",
+    "TASK_TOOL_SCHEMA",
     "TERMINAL_OBSERVATION_WINDOW",
+    "Task",
     "TaskError",
     "TerminalObservationWindow",
     "TieredMemoryManager",
     "TranscriptError",
     "UndriftError",
+    "ValidationResult",
+    "ValidationService",
     "WindowError",
     "WireError",
     "__version__",
+    "prune_task_logs",
     "restore",
+    "strip_markers",
     "token_count",
 ]
 
 __version__ = "0.1.0"
 
 _ROOMS = {
+    "undrift.core.agent_rules": ("AGENT_RULES", "TASK_TOOL_SCHEMA"),
+    "undrift.core.evict": ("prune_task_logs",),
+    "undrift.core.marker": ("StreamStripper", "strip_markers"),
     "undrift.core.observation_window": ("TerminalObservationWindow",),
     "undrift.core.tokens": ("token_count",),
+    "undrift.core.validate": ("ValidationResult", "ValidationService"),
     "undrift.errors": (
         "Declined",
         "InputError",
@@ -95,7 +111,16 @@ _ROOMS = {
     "undrift.restoring": ("Restored", "restore"),
     "undrift.session": ("Session",),
     "undrift.settings": ("PRUNE_THRESHOLD", "Settings", "TERMINAL_OBSERVATION_WINDOW"),
-    "undrift.types": ("Action", "ContextEntry", "Decision", "EntryType", "Original", "PINNED_TYPES", "Prepared"),
+    "undrift.types": (
+        "Action",
+        "ContextEntry",
+        "Decision",
+        "EntryType",
+        "Original",
+        "PINNED_TYPES",
+        "Prepared",
+        "Task",
+    ),
 }
 
 

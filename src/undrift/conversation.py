@@ -4,17 +4,18 @@ Law: the state is a function of the history that came in and the decisions on di
 fork see the same window. Nothing here is written anywhere.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from undrift.core.paste import cut_text
 from undrift.core.refs import message_id
 from undrift.decisions import Decisions, taken_at
+from undrift.placing import note_decision, note_entry, pin_decision, pin_text, stale
 from undrift.types import Action, ContextEntry, Decision
 from undrift.wire.form import Block, Edit, Form, View, entry_of
 
-__all__ = ["Conversation", "pin_text"]
+__all__ = ["Conversation"]
 
 
 @dataclass(slots=True)
@@ -173,6 +174,11 @@ class Conversation:
         return [e for m in self._messages for e in m.entries if not self._is_absorbed(e)]
 
     @property
+    def all_entries(self) -> Iterator[ContextEntry]:
+        """The entries of the history that came in, in order, all of them."""
+        return (e for m in self._messages for e in m.entries)
+
+    @property
     def numbers(self) -> Mapping[str, int]:
         """Chain id of each item -> its number."""
         return self._numbers
@@ -256,18 +262,34 @@ class Conversation:
         """
         if not self._decisions.pins:
             return []
-        placed = {d.detail["pin"] for m in self._messages for d in self._decisions.placed_at(m.id, self._numbers)}
+        placed = {d.detail.get("pin") for m in self._messages for d in self._decisions.placed_at(m.id, self._numbers)}
         missing = [ref for ref in self._decisions.pins if ref not in placed]
         anchor = self._anchor() if missing else None
         if anchor is None:
             return []
-        decisions = []
-        for ref in missing:
-            pin = self._decisions.pins[ref]
-            detail = {"anchor": anchor, "pin": ref, "at": self.newest_id}
-            cost = self._count(pin_text(pin))
-            decisions.append(Decision(f"{anchor}:{ref}", "pinned", f"pinned as {pin.type}", -cost, ref, detail))
-        return decisions
+        pins, at, count = self._decisions.pins, self.newest_id, self._count
+        return [pin_decision(ref, pins[ref], anchor=anchor, at=at, count=count) for ref in missing]
+
+    def notes_to_place(self, notes: Mapping[str, str]) -> list[Decision]:
+        """Return a decision for each note that says something else than the newest of its name in this history.
+
+        Args:
+            notes: Name to text; an empty one is not placed.
+        """
+        standing = {d.detail["name"]: d.detail["text"] for d in self._decisions.notes(self._numbers)}
+        news = [(name, text) for name, text in notes.items() if text and standing.get(name) != text]
+        anchor = self._anchor() if news else None
+        if anchor is None:
+            return []
+        at, count, ref_of_entry = self.newest_id, self._count, self._decisions.ref_of
+        return [
+            note_decision(name, text, anchor=anchor, at=at, count=count, ref_of_entry=ref_of_entry)
+            for name, text in news
+        ]
+
+    def stale_notes(self, notes: Mapping[str, str]) -> list[Decision]:
+        """Return a decision for each note that a newer one stands in for; only for a turn that rewrites anyway."""
+        return self.taken_here(stale(self._decisions.notes(self._numbers), notes))
 
     def has_thinking(self) -> bool:
         """Tell whether any thinking is sent that the provider may have bound to what stands before it."""
@@ -402,27 +424,37 @@ class Conversation:
                 tombstone = decision.detail["text"]
                 message.edits[place] = Edit(tombstone, is_tombstone=True)
                 if tombstone is not None:
-                    live.append(self._tombstone(entry, tombstone))
+                    live.append(self._tombstone(entry, tombstone, decision.detail["task"]))
                 continue
             text = cut_text(entry.content, decision.detail["keep_head"], decision.detail["keep_tail"], decision.ref)
             message.edits[place] = Edit(text)
             live.append(replace(entry, token_count=self._count(text), metadata={**(entry.metadata or {}), "cut": True}))
         appended = []
         for decision in self._decisions.placed_at(message.id, self._numbers):
-            pin = self._decisions.pins[decision.detail["pin"]]
-            text = pin_text(pin)
+            entry, text = self._placed(decision, message)
             appended.append(text)
-            live.append(replace(pin, id=decision.entry_id, token_count=self._count(text)))
+            live.append(entry)
             actions.append(_action(decision))
         message.live, message.appended, message.actions = tuple(live), tuple(appended), tuple(actions)
         message.live_tokens = sum(e.token_count for e in live)
         if message.edits and not live:
             message.shown = ()
 
-    def _tombstone(self, entry: ContextEntry, text: str) -> ContextEntry:
+    def _placed(self, decision: Decision, message: _Message) -> tuple[ContextEntry, str]:
+        """What stands in a message besides what the client sent, as an entry and as text."""
+        if decision.kind == "noted":
+            entry = note_entry(
+                decision, timestamp_ms=message.entries[0].timestamp if message.entries else 0, count=self._count
+            )
+            return entry, entry.content
+        pin = self._decisions.pins[decision.detail["pin"]]
+        text = pin_text(pin)
+        return replace(pin, id=decision.entry_id, token_count=self._count(text)), text
+
+    def _tombstone(self, entry: ContextEntry, text: str, task_id: str) -> ContextEntry:
         """What stands for an evicted block: a summary, which the budget may take away like any other."""
         kind = "result" if entry.type == "tool_result" else "text"
-        metadata = {**(entry.metadata or {}), "kind": kind}
+        metadata = {**(entry.metadata or {}), "kind": kind, "task": task_id}
         return replace(entry, type="summary", content=text, token_count=self._count(text), metadata=metadata)
 
     def _sum(self) -> None:
@@ -441,11 +473,6 @@ def _rewritten_at(decision: Decision) -> str:
 
 def _is_thinking(entry: ContextEntry) -> bool:
     return entry.metadata is not None and entry.metadata.get("kind") == "thinking"
-
-
-def pin_text(pin: ContextEntry) -> str:
-    """Return a pin as it stands in the window: a line that says what it is, then its text."""
-    return f"[Pinned {pin.type}: it holds for the whole session]\n{pin.content}"
 
 
 def _action(decision: Decision) -> Action:

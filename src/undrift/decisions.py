@@ -4,22 +4,25 @@ Law: a decision holds in every history that contains the message at which it was
 thus always gives the same window, whatever else the session has seen. Why: docs/adr/0009-conversations-know-themselves.md.
 """
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 
 from undrift.core.refs import ref_of
 from undrift.types import Decision, Original
 
 __all__ = ["Decisions", "taken_at"]
 
+_PLACED = ("pinned", "noted")
+
 
 class Decisions:
-    """Every decision of a session: what left, what was cut, and where its pins stand."""
+    """Every decision of a session: what left, what was cut, and where its pins and notes stand."""
 
     def __init__(self, session_id: str, decisions: Iterable[Decision], pins: Iterable[Original]) -> None:
         self._session_id = session_id
         self._about: dict[str, dict[str, Decision]] = {}  # entry id -> where it was taken -> decision
         self.pins = {pin.ref: pin.entry for pin in pins}
         self._placed: dict[str, list[Decision]] = {}
+        self._by_task: dict[str, list[str]] = {}  # task id -> references of what it let go, oldest first
         self.places: set[str] = set()  # where decisions were taken
         self.version = 0
         self.add(decisions)
@@ -48,17 +51,37 @@ class Decisions:
         return next((d for at, d in reversed(found.items()) if not at or at in history), None)
 
     def placed_at(self, message_id: str, history: Container[str]) -> list[Decision]:
-        """Return the pins that stand in a message of a history, in the order in which they were put there."""
+        """Return the pins and notes that stand in a message of a history, in the order in which they were put there."""
         found = self._placed.get(message_id, ())
-        return [d for d in found if not taken_at(d) or taken_at(d) in history]
+        return [d for d in found if self.in_force(d.entry_id, history) is d]
+
+    def notes(self, history: Mapping[str, int]) -> list[Decision]:
+        """Return the notes that stand in a history, in its order.
+
+        Args:
+            history: Chain id of each item to its number.
+        """
+        anchors = sorted((anchor for anchor in self._placed if anchor in history), key=history.__getitem__)
+        return [d for anchor in anchors for d in self.placed_at(anchor, history) if d.kind == "noted"]
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """Ids of the tasks that let something go."""
+        return tuple(task_id for task_id, refs in self._by_task.items() if refs)
+
+    def let_go_by(self, task_id: str) -> tuple[str, ...]:
+        """Return the references of what a task let go, oldest first."""
+        return tuple(self._by_task.get(task_id, ()))
 
     def add(self, decisions: Iterable[Decision]) -> None:
         """Take in decisions; every conversation applies them at its next turn."""
         for decision in decisions:
             self._about.setdefault(decision.entry_id, {})[taken_at(decision)] = decision
             self.places.add(taken_at(decision))
-            if decision.kind == "pinned":
+            if decision.kind in _PLACED:
                 self._placed.setdefault(decision.detail["anchor"], []).append(decision)
+            if decision.kind == "evicted":
+                self._by_task.setdefault(decision.detail["task"], []).append(decision.ref)
         self.version += 1
 
     def remove(self, decisions: Iterable[Decision]) -> None:
@@ -68,8 +91,10 @@ class Decisions:
             del about[taken_at(decision)]
             if not about:
                 del self._about[decision.entry_id]
-            if decision.kind == "pinned":
+            if decision.kind in _PLACED:
                 self._placed[decision.detail["anchor"]].remove(decision)
+            if decision.kind == "evicted":
+                self._by_task[decision.detail["task"]].remove(decision.ref)
         self.version += 1
 
 

@@ -1,25 +1,32 @@
 """The tasks of one session: what the agent says of them is judged, written, and let go of in the window.
 
-Law: a change of a task is on disk before it is in force; a summary is judged before its task is completed; what a task let
-go is decided by `core.evict`, history by history, and stored with the originals like every other decision.
+Law: a change of a task is on disk before it is in force; a summary is judged before its task is completed. What a task
+then lets go is the business of `undrift.clearing`.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from undrift.conversation import Conversation
-from undrift.core.evict import Ended, prune_task_logs
-from undrift.core.tasks import MAIN_AGENT, annotate, change_many, completions, current, open_segments, tag
-from undrift.core.tombstone import assistant_tombstone, tool_tombstone
+from undrift.core.agent_rules import TASK_TOOLS
+from undrift.core.marker import marker_of, safe_id
+from undrift.core.tasks import MAIN_AGENT, TaskChange, annotate, change_many, completions, current, tag, untagged
 from undrift.core.validate import ValidationService, without_annotation
+from undrift.errors import StoreBusy, StoreError
 from undrift.ledger import Ledger, masked_value
-from undrift.types import Decision, Moment, Segment, Task, TaskUpdate
+from undrift.scratchpad import ScratchpadFile
+from undrift.settings import Settings
+from undrift.types import Moment, Task, TaskUpdate
 
-__all__ = ["Desk", "TASK_TOOLS"]
+__all__ = ["Desk"]
 
-TASK_TOOLS = frozenset({"task_update", "mcp__undrift__task_update", "SigmaTaskUpdate"})
-"""The tools by which tasks are changed: their own results are never tagged (A3-18)."""
+_LONG_SUMMARY_CHARACTERS = 1_500
+_BEFORE = "{} tool calls before this belong to no task: only the budget lets them go"
+_LONG_SUMMARY = (
+    "task {!r}: its summary has {:,} characters and stands in every window from now on; "
+    "put details into active_context.md and keep the summary short"
+)
 
 
 class Desk:
@@ -27,14 +34,15 @@ class Desk:
 
     Args:
         ledger: Of the session; it holds the tasks and writes them.
-        keep_tool_results: N of the last N.
-        mask_secrets: Whether secrets are masked in what is stored.
+        settings: In force.
+        scratchpad: The agent's notes; they are stored as they are whenever a task begins or ends.
     """
 
-    def __init__(self, ledger: Ledger, *, keep_tool_results: int, mask_secrets: bool) -> None:
+    def __init__(self, ledger: Ledger, settings: Settings, scratchpad: ScratchpadFile) -> None:
         self._ledger = ledger
-        self._keep = keep_tool_results
-        self._mask = mask_secrets
+        self._mask = settings.mask_secrets
+        self._believes_markers = settings.task_markers
+        self._scratchpad = scratchpad
         self._conversation: Conversation | None = None
 
     @property
@@ -61,7 +69,25 @@ class Desk:
         Source: R3-03, R3-14 to R3-16, R3-20, A3-8 to A3-11.
         """
         given = [self._masked(update) for update in updates]
-        changed = change_many(self._ledger.tasks, agent, given, self._now(), stack=stack)
+        for is_last in (False, True):
+            changed, notes = self._judged(change_many(self._ledger.tasks, agent, given, self._now(), stack=stack))
+            if not changed:
+                return notes
+            notes += self._left_out(changed)
+            notepad = self._scratchpad.snapshot(at_ms)
+            try:
+                self._ledger.write_tasks(changed, () if notepad is None else (notepad,), at_ms=at_ms)
+                return notes
+            except StoreBusy:
+                raise
+            except StoreError:  # another process may have changed a task meanwhile: the change is made on top of that
+                before = self._ledger.tasks
+                if is_last or (not self._ledger.reload() and self._ledger.tasks == before):
+                    raise
+        return ()
+
+    def _judged(self, changed: TaskChange) -> tuple[tuple[TaskUpdate, ...], tuple[str, ...]]:
+        """The changes with the verdict on each completion, and what the agent should know."""
         notes, tasks = list(changed.notes), changed.tasks
         after = {update.after.id: update for update in changed.updates}
         for task_id in changed.completed:
@@ -69,16 +95,22 @@ class Desk:
             calls = frozenset(call_id for one in completions(tasks, task_id)[-1:] for call_id in one.call_ids)
             verdict = ValidationService().validate(task, task.result_summary, self._logs(calls))
             said = without_annotation(task.result_summary) + verdict.annotation
-            judged = annotate(
-                tasks, task_id, said, self._masked({**asdict(verdict), "is_faithful": verdict.is_faithful})
-            )
-            tasks = judged.tasks
-            before = after[task_id].before
-            after[task_id] = TaskUpdate(before, tasks.by_id[task_id])
+            record = self._masked({**asdict(verdict), "is_faithful": verdict.is_faithful})
+            tasks = annotate(tasks, task_id, said, record).tasks
+            after[task_id] = TaskUpdate(after[task_id].before, tasks.by_id[task_id])
             notes.append(verdict.reason)
-        if after:
-            self._ledger.write_tasks(tuple(after.values()), at_ms=at_ms)
-        return tuple(note for note in notes if note)
+            if len(task.result_summary) > _LONG_SUMMARY_CHARACTERS:
+                notes.append(_LONG_SUMMARY.format(task_id, len(task.result_summary)))
+        return tuple(after.values()), tuple(note for note in notes if note)
+
+    def _left_out(self, changed: Sequence[TaskUpdate]) -> tuple[str, ...]:
+        """What to know when a session's first task is taken up: earlier results belong to none."""
+        is_first = any(one.after.segments for one in changed) and not any(
+            task.segments for task in self._ledger.tasks.by_id.values()
+        )
+        calls = self._conversation.calls_after(-1) if is_first and self._conversation is not None else []
+        count = len(untagged(self._ledger.tasks, (pair_id for pair_id, _ in calls)))
+        return (_BEFORE.format(count),) if count else ()
 
     def follow(self, conversation: Conversation, *, at_ms: int) -> None:
         """Take in the history that is being prepared: calls made while a task is worked on are tagged with it.
@@ -87,54 +119,26 @@ class Desk:
             StoreError: The tags could not be written; the calls are tagged at a later turn.
         """
         self._conversation = conversation
+        calls: list[tuple[str, str]] = []
         task = current(self._ledger.tasks, MAIN_AGENT)
-        if task is None or not task.is_worked_on:
-            return
-        start = conversation.numbers.get(task.segments[-1].start.id, -1)
-        if start < 0 and task.segments[-1].start.id:
-            return  # another conversation than the one in which it was taken up
-        calls = conversation.calls_after(start)
-        tasks, new = tag(self._ledger.tasks, MAIN_AGENT, calls, task_tools=TASK_TOOLS)
+        if task is not None and task.is_worked_on:
+            start = conversation.numbers.get(task.segments[-1].start.id, -1)
+            if (
+                start >= 0 or not task.segments[-1].start.id
+            ):  # else another conversation than that in which it was taken up
+                calls = conversation.calls_after(start)
+        marked = self._marked(conversation) if self._believes_markers else {}
+        calls += [(pair_id, "") for pair_id in marked]
+        tasks, new = tag(self._ledger.tasks, MAIN_AGENT, calls, task_tools=TASK_TOOLS, marked=marked)
         if new:
             self._ledger.write_tags(tasks, new, at_ms=at_ms)
 
-    def let_go(self, conversation: Conversation, count: Callable[[str], int]) -> list[Decision]:
-        """Return what the completed tasks let go in a history, as far as it has not left yet."""
-        tasks = self._ledger.tasks
-        ended = [one for task in tasks.by_id.values() for one in self._ended(task, conversation)]
-        if not ended:
-            return []
-        entries, first_unseen = conversation.live()
-        covered = [_range(segment, conversation.numbers) for segment in open_segments(tasks)]
-        return prune_task_logs(
-            entries,
-            first_unseen,
-            ended,
-            number_of=conversation.numbers,
-            keep_tool_results=self._keep,
-            spared=conversation.open_answer,
-            covered=covered,
-            count=count,
-            ref_of=self._ledger.decisions.ref_of,
-        )
-
-    def _ended(self, task: Task, conversation: Conversation) -> list[Ended]:
-        found = []
-        for one in completions(self._ledger.tasks, task.id):
-            spans = [_range(segment, conversation.numbers) for segment in one.segments]
-            verdict = task.validation or {}
-            is_newest = bool(task.segments) and one.segments[-1] == task.segments[-1]
-            found.append(
-                Ended(
-                    task.id,
-                    tuple(span for span in spans if span),
-                    frozenset(one.call_ids),
-                    is_newest and bool(verdict.get("is_valid")) and bool(verdict.get("is_faithful")),
-                    _tool_text(task.id, one.summary),
-                    _assistant_text(task.id, one.summary),
-                )
-            )
-        return found
+    def _marked(self, conversation: Conversation) -> dict[str, str]:
+        """The task that the marker behind a result names, for each call whose result has one."""
+        known = {safe_id(task_id): task_id for task_id in self._ledger.tasks.by_id}
+        results = [e for e in conversation.entries if e.type == "tool_result" and e.pair_id is not None]
+        found = ((e.pair_id or "", known.get(marker_of(e.content) or "")) for e in results)
+        return {pair_id: task_id for pair_id, task_id in found if task_id is not None}
 
     def _now(self) -> Moment:
         if self._conversation is None:
@@ -151,20 +155,3 @@ class Desk:
         if not self._mask:
             return dict(update)
         return {name: value if name == "id" else masked_value(value) for name, value in update.items()}
-
-
-def _range(segment: Segment, numbers: Mapping[str, int]) -> range:
-    """The items of a history that a segment holds, both ends left out; empty where it lies in another history."""
-    start = numbers.get(segment.start.id, -1) if segment.start.id else -1
-    if segment.start.id and start < 0:
-        return range(0)
-    end = len(numbers) if segment.end is None else numbers.get(segment.end.id, -1)
-    return range(start + 1, end) if end > start else range(0)
-
-
-def _tool_text(task_id: str, summary: str) -> Callable[[str, bool], str]:
-    return lambda ref, is_last: tool_tombstone(task_id, summary if is_last else None, ref=ref)
-
-
-def _assistant_text(task_id: str, summary: str) -> Callable[[str, bool], str]:
-    return lambda ref, is_last: assistant_tombstone(task_id, summary if is_last else None, ref=ref)

@@ -12,9 +12,9 @@ from typing import Any, Literal, Self
 from undrift.core.calibration import REPORTS, Calibration, Report, calibration_of, is_news
 from undrift.core.mask import mask
 from undrift.core.refs import ref_of
-from undrift.decisions import Decisions
+from undrift.decisions import Decisions, taken_at
 from undrift.stores.base import Store
-from undrift.types import ContextEntry, Decision, Original, Tag, Tasks, TaskUpdate
+from undrift.types import ContextEntry, Decision, Original, Tag, Task, Tasks, TaskUpdate
 
 __all__ = ["Ledger", "Tentative", "masked_original", "masked_value"]
 
@@ -49,14 +49,20 @@ class Ledger:
         *,
         at_ms: int,
         payload: Mapping[str, Any],
+        tasks: Sequence[TaskUpdate] = (),
     ) -> None:
-        """Write decisions and the originals of what they let go, in one transaction.
+        """Write decisions and the originals of what they let go, and records of tasks, in one transaction.
 
         Raises:
             StoreError: Nothing was written.
         """
         masked = [masked_original(e, self._session_id, "window", self._mask_secrets) for e in originals]
-        self._commit(kind, at_ms=at_ms, originals=masked, decisions=fresh, payload=payload)
+        if tasks:
+            payload = {**payload, "tasks": [update.after.id for update in tasks]}
+            tasks = [replace(one, after=self._masked_task(one.after)) for one in tasks]
+        self._commit(kind, at_ms=at_ms, originals=masked, decisions=fresh, tasks=tasks, payload=payload)
+        if tasks:
+            self.tasks = self._store.tasks(self._session_id)
 
     def pin(self, entry: ContextEntry, *, at_ms: int) -> str:
         """Write a pin, unless it is known; return its reference.
@@ -71,13 +77,17 @@ class Ledger:
             self.decisions.pins[ref] = pin.entry
         return ref
 
-    def write_tasks(self, updates: Sequence[TaskUpdate], *, at_ms: int) -> None:
-        """Write changes of tasks; they are in force when this returns.
+    def write_tasks(self, updates: Sequence[TaskUpdate], snapshots: Sequence[ContextEntry] = (), *, at_ms: int) -> None:
+        """Write changes of tasks, and notes as they are now; they are in force when this returns.
 
         Raises:
             StoreError: Nothing was written: another process has changed a task meanwhile, or the disk refused.
         """
-        self._commit("task", at_ms=at_ms, tasks=updates, payload={"tasks": [update.after.id for update in updates]})
+        kept = [Original(ref_of(self._session_id, e.id), self._session_id, "window", e) for e in snapshots]
+        payload: dict[str, Any] = {"tasks": [update.after.id for update in updates]}
+        if kept:
+            payload["scratchpad"] = kept[-1].ref
+        self._commit("task", at_ms=at_ms, originals=kept, tasks=updates, payload=payload)
         self.tasks = self._store.tasks(self._session_id)  # the store assigns ordinals
 
     def write_tags(self, tasks: Tasks, tags: Sequence[Tag], *, at_ms: int) -> None:
@@ -115,6 +125,13 @@ class Ledger:
         seq = self._store.commit(self._session_id, kind, **what)
         if known:
             self._seq = seq
+
+    def _masked_task(self, task: Task) -> Task:
+        if not self._mask_secrets:
+            return task
+        content, said = masked_value(task.content), masked_value(task.result_summary)
+        segments = tuple(replace(one, summary=masked_value(one.summary)) for one in task.segments)
+        return replace(task, content=content, result_summary=said, annotated_summary=said, segments=segments)
 
     def _stored_reports(self) -> dict[str, tuple[Report, ...]]:
         found: dict[str, tuple[Report, ...]] = {}
@@ -169,16 +186,39 @@ class Tentative:
         if not self._written and self.decisions:
             self._ledger.decisions.remove(self.decisions)
 
-    def add(self, decisions: Sequence[Decision]) -> None:
-        """Put decisions in force; what is on disk already is in force already, and never decided again."""
-        fresh = [d for d in decisions if not self._ledger.decisions.has(d)]
-        if fresh:
-            self._ledger.decisions.add(fresh)
-            self.decisions.extend(fresh)
+    def add(self, decisions: Sequence[Decision]) -> bool:
+        """Put decisions in force; what is on disk already is in force already, and never decided again.
 
-    def write(self, kind: str, originals: Iterable[ContextEntry], *, at_ms: int, payload: Mapping[str, Any]) -> None:
+        A tombstone or a note of this very turn that the budget takes is never written: it leaves in place of what it was.
+
+        Returns:
+            Whether anything has changed.
+        """
+        known = self._ledger.decisions
+        fresh = [d for d in decisions if not known.has(d)]
+        mine = {(d.entry_id, taken_at(d)): d for d in self.decisions if d.kind in ("evicted", "noted")}
+        gone = [d for d in decisions if d.kind == "pruned" and (d.entry_id, taken_at(d)) in mine]
+        taken = [mine[d.entry_id, taken_at(d)] for d in gone]
+        if taken:
+            known.remove(taken)
+            self.decisions = [d for d in self.decisions if d not in taken]
+            fresh += [d for d, old in zip(gone, taken, strict=True) if old.kind == "evicted"]
+        if fresh:
+            known.add(fresh)
+            self.decisions.extend(fresh)
+        return bool(fresh or taken)
+
+    def write(
+        self,
+        kind: str,
+        originals: Iterable[ContextEntry],
+        *,
+        at_ms: int,
+        payload: Mapping[str, Any],
+        tasks: Sequence[TaskUpdate] = (),
+    ) -> None:
         """Write them; see `Ledger.write`."""
-        self._ledger.write(kind, self.decisions, originals, at_ms=at_ms, payload=payload)
+        self._ledger.write(kind, self.decisions, originals, at_ms=at_ms, payload=payload, tasks=tasks)
         self._written = True
 
 

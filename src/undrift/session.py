@@ -1,44 +1,38 @@
-"""Session: the whole history of a client in, a window that fits out; what left is on disk before the window is.
+"""Session: one agent session's window, tasks and memory, behind the names that users know.
 
-Law: the one place where core, wire and store meet. A plan is made by `core.turn`, written in one transaction, and only
-then applied. A fault of the store lets nothing leave: the request goes out as it was decided before, with a warning.
+Law: a thin front. What a turn does stands in `undrift.turns`, what a task does in `undrift.desk`; here is who owns the
+store, the clock and the order in which things are closed.
 """
 
-import logging
-import math
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from undrift.binding import binding_of, headers_for
-from undrift.conversation import Conversation
-from undrift.core.calibration import Calibration, Report, is_plausible
+from undrift.core import marker
+from undrift.core.agent_rules import TOLD_BY_REPLY
 from undrift.core.refs import ref_of
-from undrift.core.tokens import counter
-from undrift.core.turn import TurnPlan
+from undrift.core.tasks import MAIN_AGENT, current
 from undrift.desk import Desk
-from undrift.errors import Declined, InputError, StoreError
-from undrift.identity import TAIL, Recognised, note, recognise
+from undrift.errors import InputError, TaskError, UndriftError
+from undrift.identity import Recognised, recognise
 from undrift.ledger import Ledger
-from undrift.models import Model, lookup, read_models
 from undrift.request import Request
+from undrift.scratchpad import ScratchpadFile
 from undrift.settings import Settings
-from undrift.settling import Settler, Turn
 from undrift.stores.base import Found
+from undrift.stores.exports import Exports
 from undrift.stores.sqlite import SqliteStore
+from undrift.turns import Turns
 from undrift.types import PINNED_TYPES, ContextEntry, Decision, EntryType, Original, Prepared, Task
 from undrift.wire import raw
-from undrift.wire.form import Form, Reply
+from undrift.wire.form import Reply, ToolCall, ToolResult
 from undrift.wire.forms import form_of
 
 __all__ = ["Session"]
-
-_log = logging.getLogger("undrift.session")
-
-_CONVERSATIONS = 8  # of one session kept in memory at once: the main one, sub-agents, title requests
 
 
 class Session:
@@ -49,25 +43,31 @@ class Session:
     Source: CONTRACT "Python"; HOUSE "A turn's way through it".
     """
 
-    def __init__(self, session_id: str, store: SqliteStore, settings: Settings, clock: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        session_id: str,
+        store: SqliteStore,
+        settings: Settings,
+        clock: Callable[[], int],
+        *,
+        home: str | os.PathLike[str],
+        recognised: Recognised | None = None,
+    ) -> None:
         self.id = session_id
         self.settings = settings
         self._store = store
         self._clock = clock
         self._now_ms = 0
-        self._count = counter(settings.token_counter)
-        self._models = read_models(settings.models_file)
         self._ledger = Ledger(store, session_id, mask_secrets=settings.mask_secrets)
-        self._conversations: list[Conversation] = []
-        self._fixed: tuple[Any, int] = (None, 0)
-        self._counters: dict[float, Callable[[str], int]] = {}
-        self._last: tuple[str, int] | None = None
-        self._is_over = False
-        self._recognised: Recognised | None = None
-        self._desk = Desk(
-            self._ledger, keep_tool_results=settings.keep_tool_results, mask_secrets=settings.mask_secrets
+        limit = settings.scratchpad_limit_bytes
+        exports = Exports(Path(home), scratchpad_limit_bytes=max(1, limit))
+        self.scratchpad = ScratchpadFile(exports if limit else None, session_id, mask_secrets=settings.mask_secrets)
+        """The agent's notes, active_context.md: read(), write(), append(), drop(), path."""
+        self._desk = Desk(self._ledger, settings, self.scratchpad)
+        self._turns = Turns(
+            session_id, store, self._ledger, self._desk, self.scratchpad, exports, settings, self._tick, recognised
         )
-        self._settler = Settler(session_id, self._ledger, self._desk, settings)
+        self.scratchpad.start()
 
     @classmethod
     def open(
@@ -93,9 +93,10 @@ class Session:
         if not isinstance(session_id, str) or not session_id:
             raise InputError(f"a session id must be a non-empty string, not {session_id!r}")
         chosen = settings if settings is not None else Settings.from_environment()
-        store = SqliteStore.open(home if home is not None else chosen.home)
+        folder = home if home is not None else chosen.home
+        store = SqliteStore.open(folder)
         try:
-            return cls(session_id, store, chosen, clock or _system_clock)
+            return cls(session_id, store, chosen, clock or _system_clock, home=folder)
         except BaseException:
             store.close()
             raise
@@ -128,15 +129,14 @@ class Session:
         form = form_of(wire)
         request = Request(body, form)
         chosen = settings if settings is not None else Settings.from_environment()
-        store = SqliteStore.open(home if home is not None else chosen.home)
+        folder = home if home is not None else chosen.home
+        store = SqliteStore.open(folder)
         try:
             found = recognise(store, form, request)
-            session = cls(found.session_id, store, chosen, clock or _system_clock)
+            return cls(found.session_id, store, chosen, clock or _system_clock, home=folder, recognised=found)
         except BaseException:
             store.close()
             raise
-        session._recognised = found
-        return session
 
     def __enter__(self) -> Self:
         return self
@@ -154,7 +154,7 @@ class Session:
         """Return the body to send in place of `body`, so that it fits the budget.
 
         Every decision of an earlier turn is applied again, byte for byte; new ones are taken only when the window
-        exceeds the budget, and are on disk before this returns.
+        exceeds the budget or a task has ended, and are on disk before this returns.
 
         Args:
             body: A request with its whole history, as a dict or as JSON bytes; never changed. One whose history is held
@@ -167,76 +167,29 @@ class Session:
             Declined: A request of a message thread; the error holds the answer after which clients send whole histories.
             InputError: An unknown `wire`.
         """
-        form = form_of(wire)
-        request = Request(body, form)
-        now_ms = self._tick()
-        known = lookup(model or request.model, self._models)
-        count = self._counter(known)
-        fixed = self._fixed_tokens(form, request, count)
-        calibration = self._ledger.calibration(known.name)
-        budget = self.settings.budget_for(known.window_tokens)
-        if (held := form.delta(request.fields)) is not None:
-            return self._passed(body, held, fixed, budget)
-        request.open()
-        warnings = self._follow_others()
-        binding = binding_of(request.fields, form.NAME, known, self.settings, budget)
-        conversation = self._conversation(form, request, count)
-        conversation.follow(request.raws, request.load, now_ms)
-        self._note(form, conversation, warnings)
-        self._follow_tasks(conversation, warnings)
-        turn = Turn(conversation, request, binding, fixed, calibration.counted(budget), count, now_ms)
-        items, plan = self._settler.settle(turn, warnings)
-        after = fixed + (conversation.tokens_before if items is None else conversation.tokens_after)
-        if calibration.tokens(after) > budget and (reason := binding.holds(conversation)):
-            warnings.append(f"over budget: {reason}")
-        warnings.extend(self._plan_warnings(plan, after, budget, calibration))
-        self._last = (known.name, after)
-        changed = binding.fields(conversation, request.fields)
-        is_same = (items is None or conversation.untouched) and not changed
-        return Prepared(
-            body=body if is_same else request.with_items(request.given if items is None else items, changed),
-            tokens_before=calibration.tokens(fixed + conversation.tokens_before),
-            tokens_after=calibration.tokens(after),
-            budget_tokens=budget,
-            actions=() if items is None else conversation.actions,
-            headers=headers_for(changed),
-            warnings=tuple(warnings),
-        )
-
-    def _passed(self, body: Any, held: str, fixed: int, budget: int) -> Prepared:
-        """A request that carries only what is new: the provider holds the rest, so there is nothing to decide."""
-        if held == "thread":
-            raise Declined("a message thread keeps its history at the provider", path=held)
-        warning = f"passed through: the provider holds the history ({held})"
-        self._last = None
-        return Prepared(body, fixed, fixed, budget, warnings=(warning,))
+        return self._turns.prepare(body, wire=wire, model=model)
 
     def record(self, reply: Any, *, wire: str = "anthropic") -> Reply:
-        """Take in the provider's answer: its usage corrects the token counts of this session.
+        """Take in the provider's answer: its usage corrects the token counts, its calls of the task tool change tasks.
 
         Args:
             reply: The answer, as a dict or as JSON bytes.
             wire: The provider's form.
 
         Returns:
-            What the answer says, in one meaning for all forms.
+            What the answer says, in one meaning for all forms; `task_results` is what to send back for its calls of the
+            task tool (`undrift.TASK_TOOL_SCHEMA`), a refusal included. Markers are taken out of its text.
 
         Raises:
             WireError: Bytes that are no JSON.
             InputError: An unknown `wire`.
 
-        Source: WIRE A20, C5, R8, G11; A3-14 (a factor, never a high-water mark).
+        Source: WIRE A20, C5, R8, G11; A3-14 (a factor, never a high-water mark); R3-05, R3-20.
         """
-        form = form_of(wire)
-        answer = raw.decode(bytes(reply)) if isinstance(reply, (bytes, bytearray)) else reply
-        read = form.reply(answer) if isinstance(answer, Mapping) else Reply()
-        if read.input_tokens is None or self._last is None or self.settings.token_counter == "characters/4":
-            return read
-        model, counted = self._last
-        report = Report(counted, read.input_tokens)
-        if is_plausible(report):
-            self._calibrate(model, report)
-        return read
+        read = self._turns.record(reply, wire=wire)
+        told = tuple(self._told(call) for call in read.calls if call.tool_name in TOLD_BY_REPLY)
+        text = marker.strip_markers(read.text) if self.settings.task_markers else read.text
+        return replace(read, text=text, task_results=told)
 
     def pin(self, type: EntryType, text: str) -> str:
         """Pin a text: it stands in every window from now on, byte-identical. Return its reference.
@@ -257,7 +210,7 @@ class Session:
         if not isinstance(text, str) or not text.strip():
             raise InputError("a pin's text must be a string with something in it")
         now_ms = self._tick()
-        entry = ContextEntry(f"pin:{ref_of(type, text)}", type, text, self._count(text), now_ms)
+        entry = ContextEntry(f"pin:{ref_of(type, text)}", type, text, self._turns.count(text), now_ms)
         return self._ledger.pin(entry, at_ms=now_ms)
 
     def start_task(
@@ -307,9 +260,45 @@ class Session:
 
         Source: CONTRACT; R3-20, A3-9, A3-22.
         """
-        self._ledger.follow()
-        self._desk.update([{**fields, "id": task_id}], stack=stack, at_ms=self._tick())
+        self.change_tasks([{**fields, "id": task_id}], stack=stack)
         return self._ledger.tasks.by_id[task_id]
+
+    def change_tasks(
+        self, updates: Sequence[Mapping[str, Any]], *, agent: str = MAIN_AGENT, stack: bool = False
+    ) -> tuple[str, ...]:
+        """Change several tasks as one: those that end first, then those that are taken up, all of it or nothing.
+
+        Args:
+            updates: For each task its ``id`` and the fields of `update_task` that change.
+            agent: Who works on them; each agent has at most one task in progress.
+            stack: See `start_task`.
+
+        Returns:
+            What the agent should know: verdicts, and what was passed over.
+
+        Raises:
+            TaskError: It is not possible; the message says what to do.
+            SummaryRejected: A task is completed without a summary of at least 15 characters.
+            StoreError: It could not be written; nothing has changed.
+
+        Source: R3-20, A3-1, A3-22.
+        """
+        self._ledger.follow()
+        return self._desk.update(updates, agent=agent, stack=stack, at_ms=self._tick())
+
+    def mark(self, tool_result: str) -> str:
+        """Return a tool's result with the hidden marker of the task in progress as its last line.
+
+        Only for results whose call has no id, or that can arrive after their task has ended; believed where the
+        setting `task_markers` is on. `undrift.strip_markers` takes markers out of what a user sees.
+
+        Args:
+            tool_result: As the tool gave it. What looks like a marker in it is made unreadable.
+
+        Source: R3-04, A3-4.
+        """
+        task = current(self._ledger.tasks)
+        return marker.mark(tool_result, task.id) if task is not None else marker.neutralise(tool_result)
 
     def complete_task(self, task_id: str, result_summary: str) -> Task:
         """Complete a task: from the next `prepare` on its summary stands in for its raw logs, which stay recallable.
@@ -365,89 +354,21 @@ class Session:
         """Search the originals of this session by words, best first."""
         return self._store.find(query, session_id=self.id, limit=limit)
 
-    def _note(self, form: Form, conversation: Conversation, warnings: list[str]) -> None:
-        """Take note of a later request of a session that was recognised, so that a restart finds it again."""
-        found = self._recognised
-        if found is None or found.how == "given":
-            return
+    def _told(self, call: ToolCall) -> ToolResult:
+        """Carry out a call of the task tool, and say what came of it."""
         try:
-            if found.newest_id != conversation.newest_id:
-                note(self._store, self.id, form, conversation.newest_id, conversation.tail(TAIL))
-                self._recognised = replace(found, newest_id=conversation.newest_id, fault="")
-            fault = found.fault
-        except StoreError as error:
-            fault = str(error)
-        if fault:
-            warnings.append(f"a restart may take this for a new session, because it could not be noted: {fault}")
-
-    def _follow_tasks(self, conversation: Conversation, warnings: list[str]) -> None:
-        try:
-            self._desk.follow(conversation, at_ms=self._now_ms)
-        except StoreError as error:
-            warnings.append(f"calls could not be tagged with the task in progress: {error}")
+            arguments = raw.decode(call.arguments.encode("utf-8", "replace"), "arguments")
+            if not isinstance(arguments, Mapping):
+                raise TaskError("the arguments of the task tool must be an object: give id and what changes")
+            notes = self.change_tasks([arguments])
+            task = self._ledger.tasks.by_id[str(arguments["id"])]
+        except UndriftError as error:
+            return ToolResult(call.id, str(error), is_error=True)
+        return ToolResult(call.id, " ".join((f"Task {marker.safe_id(task.id)} is {task.status}.", *notes)))
 
     def _tick(self) -> int:
         self._now_ms = max(self._now_ms, self._clock())
         return self._now_ms
-
-    def _counter(self, model: Model) -> Callable[[str], int]:
-        """The counter in the model's own tokens; plain characters / 4 are the unit of outside measures, never scaled."""
-        factor = 1.0 if self.settings.token_counter == "characters/4" else model.token_factor
-        if factor not in self._counters:
-            count = self._count
-            self._counters[factor] = count if factor == 1.0 else lambda text: math.ceil(count(text) * factor)
-        return self._counters[factor]
-
-    def _conversation(self, form: Form, request: Request, count: Callable[[str], int]) -> Conversation:
-        """The conversation that starts as this request does; the one used last stands last."""
-        first = request.load(0)
-        digest = form.digest(first) if isinstance(first, Mapping) else b""
-        known = (c for c in self._conversations if c.suits(form, count))
-        found = next((c for c in known if c.starts_with(request.raws[0], digest)), None)
-        if found is None:
-            found = Conversation(form, self._ledger.decisions, count)
-        else:
-            self._conversations.remove(found)
-        self._conversations = [*self._conversations[1 - _CONVERSATIONS :], found]
-        return found
-
-    def _fixed_tokens(self, form: Form, request: Request, count: Callable[[str], int]) -> int:
-        key = (form.NAME, count, request.beside_key())
-        if key != self._fixed[0]:
-            self._fixed = (key, sum(map(count, form.beside_texts(request.fields))))
-        return self._fixed[1]
-
-    def _calibrate(self, model: str, report: Report) -> None:
-        try:
-            self._ledger.calibrate(model, report, at_ms=self._now_ms)
-        except StoreError as error:
-            _log.error("session %s: the usage could not be stored, the counts stay as they were: %s", self.id, error)
-
-    def _follow_others(self) -> list[str]:
-        """Take in what other processes have decided; return the warning when the store cannot be read."""
-        try:
-            self._ledger.follow()
-        except StoreError as error:
-            _log.error("session %s: the store cannot be read, earlier decisions hold: %s", self.id, error)
-            return [f"the store cannot be read, earlier decisions hold: {error}"]
-        return []
-
-    def _plan_warnings(self, plan: TurnPlan | None, counted: int, budget: int, calibration: Calibration) -> list[str]:
-        found: list[str] = []
-        after = calibration.tokens(counted)
-        if plan is not None and plan.oversize:
-            found.append(f"{plan.oversize} entries left because they could not fit even alone")
-            _log.warning("session %s: %s", self.id, found[-1])
-        if plan is not None and plan.shortened:
-            found.append("the first or newest message of the user lost its middle: nothing else would have fitted")
-            _log.warning("session %s: %s", self.id, found[-1])
-        if plan is not None and after > budget:
-            must = calibration.tokens(plan.protected_tokens)
-            found.append(f"over budget: what must stay is {must:,} tokens of {budget:,}, the window {after:,}")
-            if not self._is_over:  # logged once per transition, in every result while it lasts (A2-11)
-                _log.critical("session %s: %s", self.id, found[-1])
-        self._is_over = plan is not None and after > budget
-        return found
 
 
 def _system_clock() -> int:

@@ -71,6 +71,14 @@ class Settings:
     keep_user_text_tokens: int = 2_000
     bound_thinking: str = "drop_block"
     append_only: bool = False
+    eviction_respects_anchor: str = "on_failed_validation"
+    plan_tasks: str = "under_pressure"
+    rolling_tool_results: int = 0
+    tombstone_share: float = 0.05
+    finished_tasks_shown: int = 10
+    task_markers: bool = False
+    scratchpad_limit_bytes: int = 8_192
+    debug_archive: bool = False
     window_share: float = 0.75
     token_counter: str = "estimate"
     mask_secrets: bool = True
@@ -203,6 +211,18 @@ def _is_bound_thinking(value: object) -> bool:
     return isinstance(value, str) and value in ("drop_block", "strip", "server", "keep")
 
 
+def _is_anchor_rule(value: object) -> bool:
+    return isinstance(value, str) and value in ("on_failed_validation", "always", "never")
+
+
+def _is_plan_rule(value: object) -> bool:
+    return isinstance(value, str) and value in ("at_once", "under_pressure", "off")
+
+
+def _is_count_or_none(value: object) -> bool:
+    return type(value) is int and 0 <= value < _INTEGER_LIMIT
+
+
 def _is_boolean(value: object) -> bool:
     return type(value) is bool
 
@@ -212,6 +232,7 @@ def _is_text(value: object) -> bool:
 
 
 _COUNT_RULE = "an integer of at least 1 (and under 2^63)"
+_COUNT_OR_NONE_RULE = "an integer of at least 0 (and under 2^63)"
 _SHARE_RULE = "a decimal number above 0 and at most 1"
 _TEXT_RULE = "a text that is not empty and has no NUL character"
 
@@ -283,6 +304,83 @@ SETTINGS: tuple[Setting, ...] = (
         parse=_boolean,
         check=_is_boolean,
         help="Never rewrite what was sent, whatever the budget says.",
+    ),
+    Setting(
+        name="eviction_respects_anchor",
+        environment=("UNDRIFT_EVICTION_RESPECTS_ANCHOR",),
+        default="on_failed_validation",
+        rule="on_failed_validation, always or never",
+        parse=str,
+        check=_is_anchor_rule,
+        help="When a completed task's newest tool results stay raw until newer ones displace them: only where nothing "
+        "confirmed its summary, always, or never.",
+    ),
+    Setting(
+        name="plan_tasks",
+        environment=("UNDRIFT_PLAN_TASKS",),
+        default="under_pressure",
+        rule="at_once, under_pressure or off",
+        parse=str,
+        check=_is_plan_rule,
+        help="When the steps of a client's own plan or todo tool give way to a summary distilled by rule, once ticked off: "
+        "at once, only in a turn that exceeds the budget, or never.",
+    ),
+    Setting(
+        name="rolling_tool_results",
+        environment=("UNDRIFT_ROLLING_TOOL_RESULTS",),
+        default=0,
+        rule=_COUNT_OR_NONE_RULE,
+        parse=_integer,
+        check=_is_count_or_none,
+        help="Tool results of one task that is still open which stay in the window: at half as many again the older ones "
+        "leave. 0 switches it off; never fewer than keep_tool_results stay.",
+    ),
+    Setting(
+        name="tombstone_share",
+        environment=("UNDRIFT_TOMBSTONE_SHARE",),
+        default=0.05,
+        rule=_SHARE_RULE,
+        parse=_decimal,
+        check=_is_share,
+        help="The share of the budget that the tombstones of finished tasks may take before the oldest are rolled up.",
+    ),
+    Setting(
+        name="finished_tasks_shown",
+        environment=("UNDRIFT_FINISHED_TASKS_SHOWN",),
+        default=10,
+        rule=_COUNT_OR_NONE_RULE,
+        parse=_integer,
+        check=_is_count_or_none,
+        help="How many finished tasks, whose tombstones have left, stand with id, title and summary in one list at the "
+        "end of the window. 0 shows none.",
+    ),
+    Setting(
+        name="task_markers",
+        environment=("UNDRIFT_TASK_MARKERS",),
+        default=False,
+        rule="true or false (in the environment also 1 or 0)",
+        parse=_boolean,
+        check=_is_boolean,
+        help="Believe the marker that Session.mark puts behind a tool result, where a call has no id by which it could be "
+        "tagged. Off, no text decides which task a result belongs to.",
+    ),
+    Setting(
+        name="scratchpad_limit_bytes",
+        environment=("UNDRIFT_SCRATCHPAD_LIMIT_BYTES",),
+        default=8_192,
+        rule=_COUNT_OR_NONE_RULE,
+        parse=_integer,
+        check=_is_count_or_none,
+        help="How much of the agent's notes, active_context.md, stands in the window: their end. 0: there are no notes.",
+    ),
+    Setting(
+        name="debug_archive",
+        environment=("UNDRIFT_DEBUG_ARCHIVE", "DEBUG_ARCHIVE"),
+        default=False,
+        rule="true or false (in the environment also 1 or 0)",
+        parse=_boolean,
+        check=_is_boolean,
+        help="Write what a finished task lets go to archives/SESSION/TASK.log as well, for grep. The store keeps it anyway.",
     ),
     Setting(
         name="window_share",

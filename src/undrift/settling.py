@@ -10,14 +10,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from undrift.binding import Binding
+from undrift.clearing import Clearing
 from undrift.conversation import Conversation
 from undrift.core import check
 from undrift.core.turn import Policy, TurnPlan, plan_turn
-from undrift.desk import Desk
 from undrift.errors import StoreError
 from undrift.ledger import Ledger, Tentative
+from undrift.placing import note_entry
 from undrift.request import Request
 from undrift.settings import Settings
+from undrift.types import Decision
 
 __all__ = ["Settler", "Turn"]
 
@@ -33,6 +35,7 @@ class Turn:
     budget_tokens: int
     count: Callable[[str], int]
     now_ms: int
+    scratchpad: str = ""
 
     def render(self) -> list[Any]:
         """The items to send, in the notation in which they came."""
@@ -45,15 +48,17 @@ class Settler:
     Args:
         session_id: For the log.
         ledger: Of the session.
-        desk: Its tasks.
+        clearing: The passes that belong to tasks.
         settings: In force.
     """
 
-    def __init__(self, session_id: str, ledger: Ledger, desk: Desk, settings: Settings) -> None:
+    def __init__(self, session_id: str, ledger: Ledger, clearing: Clearing, settings: Settings) -> None:
         self._session_id = session_id
         self._ledger = ledger
-        self._desk = desk
+        self._clearing = clearing
         self._settings = settings
+        self.written: tuple[Decision, ...] = ()
+        """What the newest turn has decided anew; it is on disk."""
 
     def settle(self, turn: Turn, warnings: list[str]) -> tuple[list[Any] | None, TurnPlan | None]:
         """Decide, check and write.
@@ -62,6 +67,7 @@ class Settler:
             The items to send, or None for the body as it came; and the plan that is in force.
         """
         conversation, refused = turn.conversation, ""
+        self.written = ()
         for may_reload in (True, True, False):
             try:
                 with self._ledger.tentative() as fresh:
@@ -71,6 +77,7 @@ class Settler:
                     if not refused:
                         if fresh.decisions:
                             self._write(turn, fresh, plan)
+                            self.written = tuple(fresh.decisions)
                         return items, plan
             except StoreError as error:
                 conversation.sync()
@@ -92,6 +99,8 @@ class Settler:
 
     def _write(self, turn: Turn, fresh: Tentative, plan: TurnPlan | None) -> None:
         originals = turn.conversation.originals(d.entry_id for d in fresh.decisions)
+        notes = (d for d in fresh.decisions if d.kind == "noted")
+        originals += [note_entry(d, timestamp_ms=turn.now_ms, count=turn.count) for d in notes]
         at = {"at": turn.conversation.newest_id}
         payload = {**at, "tokens": plan.total_tokens, "target": plan.target_tokens} if plan else at
         kinds = {decision.kind for decision in fresh.decisions}
@@ -100,6 +109,7 @@ class Settler:
             originals,
             at_ms=turn.now_ms,
             payload=payload,
+            tasks=self._clearing.records(turn.conversation, fresh.decisions),
         )
 
     def _propose(self, turn: Turn, fresh: Tentative) -> TurnPlan | None:
@@ -108,9 +118,13 @@ class Settler:
         fresh.add([*conversation.pins_to_place(), *conversation.loose()])
         conversation.sync()
         self._strip(turn, fresh, rewrites=False)
-        self._evict(turn, fresh)
+        if not binding.holds(conversation):
+            self._rewrite(turn, fresh, self._clearing.let_go(conversation, turn.count, turn.budget_tokens))
+        fresh.add(conversation.notes_to_place(self._notes(turn)))
+        conversation.sync()
         if turn.fixed_tokens + conversation.tokens_after <= turn.budget_tokens or binding.holds(conversation):
             return None
+        self._rewrite(turn, fresh, self._clearing.let_go_under_pressure(conversation, turn.count))
         self._strip(turn, fresh, rewrites=True)
         keep, plan = self._settings, None
         limits = (keep.prune_target_ratio, keep.keep_tool_results, keep.keep_user_text_tokens)
@@ -127,21 +141,22 @@ class Settler:
             )
             if more is None or (plan is not None and not more.decisions):
                 return plan
-            plan, known = more, len(fresh.decisions)
-            fresh.add(conversation.taken_here(plan.decisions))
+            plan, has_changed = more, fresh.add(conversation.taken_here(more.decisions))
             conversation.sync()
-            if len(fresh.decisions) == known:  # of one block, one decision is taken at a time: the rest at a later turn
+            if not has_changed:  # of one block, one decision is taken at a time: the rest at a later turn
                 return plan
 
-    def _evict(self, turn: Turn, fresh: Tentative) -> None:
-        """Let go what completed tasks produced; nothing where this turn may not rewrite what was sent."""
+    def _rewrite(self, turn: Turn, fresh: Tentative, gone: list[Decision]) -> None:
+        """Put in force what leaves, and with it the notes that are out of date: they never leave on their own account."""
         conversation = turn.conversation
-        if turn.binding.holds(conversation):
-            return
-        if gone := self._desk.let_go(conversation, turn.count):
+        if gone:
             self._strip(turn, fresh, rewrites=True)
-            fresh.add(conversation.taken_here(gone))
+            fresh.add([*conversation.taken_here(gone), *conversation.stale_notes(self._notes(turn))])
             conversation.sync()
+
+    def _notes(self, turn: Turn) -> dict[str, str]:
+        """What is said to the agent besides, as it is now."""
+        return {"finished": self._clearing.finished_note(turn.conversation), "scratchpad": turn.scratchpad}
 
     def _strip(self, turn: Turn, fresh: Tentative, *, rewrites: bool) -> None:
         """Let thinking go that is bound to what is sent otherwise by now, or is about to be."""

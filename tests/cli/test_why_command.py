@@ -3,7 +3,10 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.cli.builders import answered, called, long_session, replayed, undrift, written
+from tests.task_sessions import SUMMARY, TaskSession
 from undrift import Session, Settings
 from undrift.stores.sqlite import SqliteStore
 
@@ -82,3 +85,73 @@ def test_what_is_not_known_is_one_line(tmp_path: Path):
 
 def test_an_entry_has_to_be_named():
     assert undrift("why").exit_code == 2
+
+
+def test_what_left_because_of_a_task_tells_of_the_task(tmp_path: Path):
+    session = TaskSession(tmp_path)
+    ref = session.does("read", content="Read the files")[0]
+    told = undrift("why", ref, "--home", tmp_path)
+    assert told.exit_code == 0
+    lines = told.stdout.splitlines()
+    assert "it gave way to a tombstone: task read was completed; its summary stands in for the raw logs" in lines
+    at = next(number for number, line in enumerate(lines) if line.startswith("its task: "))
+    assert lines[at].startswith("its task: read (Read the files), completed 2023-11-14 22:13:")
+    assert lines[at + 1 : at + 3] == ["its summary:", f"  {SUMMARY}"]
+    assert lines[at + 4] == "  \u2705 [Sigma Validation] All criteria met (Score: 1.00)"
+    assert any(line.startswith("in operation ") and " (evict) of 2023-11-14" in line for line in lines)
+    task = json.loads(undrift("why", ref, "--home", tmp_path, "--json").stdout)["task"]
+    assert (task["id"], task["status"], task["score"]) == ("read", "completed", 1.0)
+    assert ref in task["refs"]
+
+
+@pytest.mark.parametrize("wanted", ["task:read", "read"])
+def test_a_task_is_explained(tmp_path: Path, wanted: str):
+    session = TaskSession(tmp_path)
+    refs = session.does("read", content="Read the files")
+    first, *summary, left, back = undrift("why", wanted, "--home", tmp_path).stdout.splitlines()
+    assert first.startswith("task read (Read the files), completed 2023-11-14 22:13:")
+    assert first.endswith(" UTC, of session s")
+    assert summary[:2] == ["its summary:", f"  {SUMMARY}"]
+    told = json.loads(undrift("why", wanted, "--home", tmp_path, "--json").stdout)
+    assert left == (
+        f"{len(refs)} blocks left a window because of it; its summary stands in for them; "
+        f"tokens that this frees: {told['tokens_saved']:,}"
+    )
+    assert back == f"get it back: undrift recall task:read --home {tmp_path}"
+    assert (told["id"], told["session_id"], told["home"]) == ("read", "s", str(tmp_path))
+    listed = json.loads(undrift("tasks", "--home", tmp_path, "--json").stdout)["tasks"]
+    assert [{**one, "session_id": "s", "home": str(tmp_path)} for one in listed] == [told]
+
+
+def test_an_open_task_has_let_nothing_go_and_a_session_can_be_named(tmp_path: Path):
+    TaskSession(tmp_path, "old").does("1")
+    TaskSession(tmp_path, "new").starts("1")
+    assert undrift("why", "task:1", "--home", tmp_path).stdout.splitlines() == [
+        "task 1, in progress, of session new",
+        "it has let nothing go: what a task produced leaves at a request after its completion",
+    ]
+    old = undrift("why", "task:1", "--session", "old", "--home", tmp_path).stdout.splitlines()
+    assert old[-1] == f"get it back: undrift recall task:1 --home {tmp_path} --session old"
+
+
+def test_the_task_is_told_also_where_its_tombstone_has_left_since(tmp_path: Path):
+    session = TaskSession(tmp_path, budget_tokens=900)
+    refs = session.does("read")
+    session.works(20, 12)
+    gone = [ref for ref in refs if "it left the window" in undrift("why", ref, "--home", tmp_path).stdout]
+    assert gone
+    assert "its task: read" in undrift("why", gone[0], "--home", tmp_path).stdout
+
+
+def test_nothing_of_a_task_reaches_the_terminal_as_such(tmp_path: Path):
+    session = TaskSession(tmp_path)
+    hostile = "evil\x1b[2J\nits task: forged"
+    session.starts(hostile, "all tests pass", content="title\x1b]0;x\x07")
+    session.works(0, 3)
+    refs = session.completes(hostile, f"{SUMMARY}\nits task: another one\x1b[2J")
+    for wanted in (f"task:{hostile}", refs[0]):
+        result = undrift("why", wanted, "--home", tmp_path)
+        assert result.exit_code == 0
+        assert not set("\x1b\x07") & set(result.stdout)
+        assert len([line for line in result.stdout.splitlines() if line.startswith("its task: ")]) <= 1
+    assert "undrift recall task:" not in undrift("why", f"task:{hostile}", "--home", tmp_path).stdout

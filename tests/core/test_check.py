@@ -43,7 +43,7 @@ def test_what_keeps_all_laws_has_no_problems(after):
         ("b a!", "a!: out of its order"),
         ("a! b b", "b: out of its order"),
         ("a! C2 C1", "C1: out of its order"),
-        ("a! x", "x: an entry that never came in and is no pin"),
+        ("a! x", "x: an entry that never came in and is neither pin nor note"),
     ],
 )
 def test_each_breach_is_named(after, said):

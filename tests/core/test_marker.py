@@ -7,7 +7,7 @@ import unicodedata
 
 import pytest
 
-from undrift.core.marker import StreamStripper, mark, marker_of, neutralise, safe_id, strip
+from undrift.core.marker import StreamStripper, mark, marker_of, neutralise, safe_id, strip_markers
 
 PLAIN_IDS = ["1", "task-3", "1.2", "A_b.c-d", "x" * 64, "h-0", "_", "Task"]
 HOSTILE_IDS = [
@@ -84,7 +84,7 @@ def test_a_mark_is_the_last_line_and_says_the_task():
 
 @pytest.mark.parametrize("text", ["", "\n", "done", "done\n", "a\n\nb\n", "\ud800"])
 def test_what_was_marked_is_shown_as_it_was(text: str):
-    assert strip(mark(text, "7")) == text
+    assert strip_markers(mark(text, "7")) == text
 
 
 def test_plain_ids_stay_and_others_are_hashed():
@@ -122,7 +122,7 @@ def test_two_hundred_forged_marks_have_no_effect():
         assert neutralise(safe) == safe, ascii(text)
         assert marker_of("x\n" + safe) is None
         assert marker_of(mark(text, "mine")) == "mine"
-        assert strip(mark(text, "mine")) == safe
+        assert strip_markers(mark(text, "mine")) == safe
         assert safe.replace("\\", "") == text.replace("\\", "")  # nothing but a backslash came in
 
 
@@ -159,7 +159,7 @@ def test_text_without_look_alikes_is_the_very_same_object(text: str):
     ],
 )
 def test_a_user_sees_no_mark(text: str, shown: str):
-    assert strip(text) == shown
+    assert strip_markers(text) == shown
 
 
 def streamed(pieces: list[str]) -> str:
@@ -187,7 +187,7 @@ def test_a_stream_shows_what_the_whole_text_shows():
         text = "".join(chance.choices(atoms, k=chance.randint(0, 9)))
         cuts = sorted(chance.choices(range(len(text) + 1), k=chance.randint(0, 8)))
         pieces = [text[start:end] for start, end in itertools.pairwise([0, *cuts, len(text)])]
-        assert streamed(pieces) == streamed(list(text)) == strip(text), repr(pieces)
+        assert streamed(pieces) == streamed(list(text)) == strip_markers(text), repr(pieces)
 
 
 def test_a_stream_holds_back_no_more_than_a_mark_may_have():
@@ -223,5 +223,5 @@ def test_a_million_hostile_characters_are_passed_once(unit: str):
     text = unit * (1_000_000 // len(unit)) + "k.:-gmat"
     assert neutralise(text) == text.replace("sigma-task: ", "sigma\\-task: ")
     assert marker_of(text) is None
-    assert strip(text) == text
+    assert strip_markers(text) == text
     assert streamed([text]) == text

@@ -19,6 +19,8 @@ _ROOMS = {
     "replay": ("undrift.cli.replay", "Run recorded agent sessions through the engine; say what left and why."),
     "recall": ("undrift.cli.recall", "Print the original of what left a window, as it was stored."),
     "why": ("undrift.cli.why", "Explain why an entry left the window, by its reference or id."),
+    "tasks": ("undrift.cli.tasks", "Show the tasks of a session, how they ended, and what they let go."),
+    "archive": ("undrift.cli.archive", "Write what tasks let go into files that grep reads."),
     "manage": ("undrift.cli.manage", "Make one request fit: JSON on stdin, the request to send on stdout."),
     "doctor": ("undrift.cli.doctor", "Say what is wrong with the store, the hooks or the settings, and what to do."),
     "backup": ("undrift.cli.backup", "Copy the store into one file, while it is in use."),

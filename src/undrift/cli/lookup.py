@@ -1,9 +1,10 @@
-"""Where originals are looked for: the home's own store, then those of its replays, the newest first.
+"""Where originals and tasks are looked for: the home's own store, then those of its replays, the newest first.
 
 Law: changes nothing; a store that cannot be read does not hide what another one holds.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -11,14 +12,22 @@ from undrift.errors import RecallError, StoreError
 from undrift.settings import Settings
 from undrift.stores.base import Found
 from undrift.stores.sqlite import SqliteStore
-from undrift.types import Original
+from undrift.types import Original, Tasks
 
-__all__ = ["find", "first", "homes_of", "original_in"]
+__all__ = ["TASK_PREFIX", "find", "first", "homes_of", "original_in", "original_or_task", "tasks_in"]
 
+S = TypeVar("S")
 T = TypeVar("T")
+
+TASK_PREFIX = "task:"
+"""Stands before the id of a task where a reference could be meant as well."""
 
 _NAME = "undrift.db"
 _REF_CHARACTERS = 16
+_REMEDY = (
+    "`undrift replay` shows the references, `undrift tasks` the tasks, --home names another home, and what never left a "
+    "window is not stored"
+)
 
 
 def homes_of(given: str | None) -> tuple[str, ...]:
@@ -29,12 +38,18 @@ def homes_of(given: str | None) -> tuple[str, ...]:
     return (own,) if not hooks.is_dir() or hooks.resolve() == Path(own).resolve() else (own, str(hooks))
 
 
-def original_in(store: SqliteStore, ref_or_entry: str) -> Original:
-    """Return an original of a store by its reference, or by its entry's id in whichever session.
+def original_in(store: SqliteStore, ref_or_entry: str, session_id: str | None = None) -> Original:
+    """Return an original of a store by its reference, or by its entry's id, in one session or in whichever has it.
 
     Raises:
         RecallError: The store has neither.
     """
+    if session_id is not None:
+        with suppress(RecallError):
+            found = store.original(ref_or_entry)
+            if found.session_id == session_id:
+                return found
+        return store.by_entry(session_id, ref_or_entry)
     try:
         return store.original(ref_or_entry)
     except RecallError:
@@ -48,13 +63,76 @@ def original_in(store: SqliteStore, ref_or_entry: str) -> Original:
     raise RecallError(f"no original of an entry {ref_or_entry[:64]!r}")
 
 
-def first(homes: Sequence[str], wanted: str, look: Callable[[SqliteStore, Path], T]) -> T:
+def tasks_in(store: SqliteStore, session_id: str | None = None, task_ids: Collection[str] = ()) -> tuple[str, Tasks]:
+    """Return the session of a store that has all these tasks, the newest of those that do, and its tasks.
+
+    Args:
+        store: Open.
+        session_id: Only this session.
+        task_ids: None for any session that has tasks.
+
+    Raises:
+        RecallError: There is no such session.
+    """
+    for row in store.sessions():
+        if session_id is None or row.session_id == session_id:
+            tasks = store.tasks(row.session_id)
+            if tasks.by_id and all(task_id in tasks.by_id for task_id in task_ids):
+                return row.session_id, tasks
+    raise RecallError("no session has these tasks")
+
+
+def original_or_task(
+    homes: Sequence[str],
+    wanted: str,
+    session_id: str | None,
+    look: Callable[[SqliteStore, Path, Original], T],
+    look_task: Callable[[SqliteStore, Path, str, str], S],
+) -> S | T:
+    """Return what is found under a reference, an entry's id or a task's id; `TASK_PREFIX` puts the task first.
+
+    Args:
+        homes: The home folders, in this order.
+        wanted: As the user typed it.
+        session_id: Only of this session.
+        look: Takes an open store, its folder and the original.
+        look_task: Takes an open store, its folder, the session's id and the task's id.
+
+    Raises:
+        RecallError: No store knows it; the message names the homes and the remedy.
+        StoreError: A store could not be read, and no other one knows it.
+    """
+
+    def as_original(store: SqliteStore, folder: Path) -> S | T:
+        return look(store, folder, original_in(store, wanted, session_id))
+
+    def as_task(store: SqliteStore, folder: Path) -> S | T:
+        task_id = wanted.removeprefix(TASK_PREFIX)
+        try:
+            found, _ = tasks_in(store, session_id, (task_id,))
+        except RecallError:  # an id may begin like the prefix
+            task_id = wanted
+            found, _ = tasks_in(store, session_id, (task_id,))
+        return look_task(store, folder, found, task_id)
+
+    ways = (as_task, as_original) if wanted.startswith(TASK_PREFIX) else (as_original, as_task)
+    try:
+        return first(homes, wanted, ways[0])
+    except StoreError as error:
+        try:
+            return first(homes, wanted, ways[1])
+        except StoreError as other:
+            raise (error if isinstance(other, RecallError) else other) from None
+
+
+def first(homes: Sequence[str], wanted: str, look: Callable[[SqliteStore, Path], T], *, remedy: str = _REMEDY) -> T:
     """Return what `look` finds in the first store that knows what is wanted.
 
     Args:
         homes: The home folders, in this order.
         wanted: What is looked for, as the message names it.
         look: Takes an open store and its folder; raises RecallError where it finds nothing.
+        remedy: What the message says to do.
 
     Raises:
         RecallError: No store knows it; the message names the homes and the remedy.
@@ -71,10 +149,7 @@ def first(homes: Sequence[str], wanted: str, look: Callable[[SqliteStore, Path],
             unreadable = unreadable or error
     if unreadable is not None:
         raise unreadable
-    raise RecallError(
-        f"nothing is known under {wanted[:80]!r} in {' or '.join(homes)} or their replays; `undrift replay` shows the references, "
-        "--home names another home, and what never left a window is not stored"
-    )
+    raise RecallError(f"nothing is known under {wanted[:80]!r} in {' or '.join(homes)} or their replays; {remedy}")
 
 
 def find(homes: Sequence[str], words: str, limit: int) -> tuple[Found, ...]:

@@ -1,17 +1,36 @@
-"""``undrift recall``: the original of what left, byte for byte."""
+"""``undrift recall``: the original of what left, byte for byte, or all that a task let go."""
 
+import re
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import click
 
+from undrift.archive import Archive
 from undrift.cli import lookup
 from undrift.cli.show import at_terminal, count, echo_json, first_line, safe
+from undrift.errors import TaskError
+from undrift.stores.sqlite import SqliteStore
 from undrift.types import Original
 
 __all__ = ["recall_command"]
 
 _MOST_FOUND = 20
+_HEADER = "#undrift"
+_ESCAPED = "control characters are shown as escapes; send it to a file for the exact bytes"
+_FORGED = re.compile(rf"^(?=\\*+{_HEADER})", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class _OfTask:
+    """What a task let go."""
+
+    session_id: str
+    task_id: str
+    originals: tuple[Original, ...]
 
 
 @click.command("recall")
@@ -19,45 +38,104 @@ _MOST_FOUND = 20
 @click.option(
     "--find", "words", metavar="WORDS", help="Search what left; with REF, show only its lines with all WORDS."
 )
+@click.option("--session", metavar="ID", help="Only of this session (default: the newest that has it).")
 @click.option("--home", metavar="DIR", help="The folder of the store (default: the setting home).")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
-def recall_command(ref: str | None, words: str | None, home: str | None, as_json: bool) -> None:
+def recall_command(ref: str | None, words: str | None, session: str | None, home: str | None, as_json: bool) -> None:
     """Print the original of what left a window.
 
     REF is the reference that `undrift replay` and the marks in a window show, or an entry's id. The bytes are exactly
     those that left; on a terminal, control characters are shown as escapes. Secrets were masked before they were
     stored; stderr says how many.
+
+    REF may also be a task, as task:ID or as its plain ID: then all that it let go is printed, each original behind a
+    line that names its reference.
     """
     if ref is None and not words:
         raise click.UsageError("give a REF, or --find WORDS to look for one")
+    if ref is None and session is not None:
+        raise click.UsageError("--session goes with a REF")
     places = lookup.homes_of(home)
     if ref is None:
         _search(places, words or "", as_json)
         return
-    original = lookup.first(places, ref, lambda store, _: lookup.original_in(store, ref))
+    found = lookup.original_or_task(places, ref, session, lambda _store, _folder, original: original, _of_task)
+    if isinstance(found, _OfTask):
+        _show_task(found, words, as_json)
+    else:
+        _show(found, words, as_json)
+
+
+def _of_task(store: SqliteStore, _folder: Path, session_id: str, task_id: str) -> _OfTask:
+    archive = Archive(store, session_id)
+    found = _OfTask(session_id, task_id, archive.originals(task_id))
+    if not found.originals:
+        raise TaskError(
+            f"task {task_id[:80]!r} of session {session_id[:80]!r} ({archive.task(task_id).status}) has let nothing go; "
+            "--session names another session"
+        )
+    return found
+
+
+def _show(original: Original, words: str | None, as_json: bool) -> None:
     lines = _matching(original.entry.content, words) if words else None
     if as_json:
         echo_json(_as_json(original, lines))
         return
     if lines is not None:
-        for number, line in lines:
-            click.echo(f"{number}: {safe(line, keep=chr(9))}")
+        _print_lines(lines)
         if not lines:
             click.echo(f"no line of it holds all of: {safe(words or '')}", err=True)
-    else:
-        _print(original.entry.content)
-    for note in _masked(original):
+    elif _print(original.entry.content):
+        click.echo(_ESCAPED, err=True)
+    for note in _masked([original]):
         click.echo(note, err=True)
 
 
-def _print(text: str) -> None:
+def _show_task(found: _OfTask, words: str | None, as_json: bool) -> None:
+    """Print what a task let go, each original behind a line of its own; no text can pass for such a line."""
+    matches = [(one, _matching(one.entry.content, words) if words else None) for one in found.originals]
+    if as_json:
+        originals = [_as_json(one, lines) for one, lines in matches]
+        echo_json({"task_id": found.task_id, "session_id": found.session_id, "originals": originals})
+        return
+    shown = [(number, one, lines) for number, (one, lines) in enumerate(matches, 1) if lines != []]
+    escaped = False
+    for number, original, lines in shown:
+        click.echo(f"{_HEADER} {number} of {len(found.originals)} | {_header(original)}")
+        if lines is not None:
+            _print_lines(lines)
+            continue
+        text = _FORGED.sub(r"\\", original.entry.content)
+        escaped |= _print(text if text.endswith("\n") else text + "\n")
+    if escaped:
+        click.echo(_ESCAPED, err=True)
+    if not shown:
+        click.echo(f"no line of what it let go holds all of: {safe(words or '')}", err=True)
+    for note in _masked(found.originals):
+        click.echo(note, err=True)
+
+
+def _header(original: Original) -> str:
+    metadata = original.entry.metadata or {}
+    kind, tool = (str(metadata.get(name) or "") for name in ("kind", "tool_name"))
+    what = f"{kind or original.entry.type} of {tool}" if tool else kind or original.entry.type
+    return f"ref: {original.ref} | {safe(what)} | {count(original.entry.token_count, 'token')}"
+
+
+def _print_lines(lines: Sequence[tuple[int, str]]) -> None:
+    for number, line in lines:
+        click.echo(f"{number}: {safe(line, keep=chr(9))}")
+
+
+def _print(text: str) -> bool:
+    """Print a text; return whether it is shown otherwise than it is, as on a terminal."""
     if not at_terminal(sys.stdout):
         click.echo(text.encode("utf-8", "surrogatepass"), nl=False)
-        return
+        return False
     shown = safe(text, keep="\n\t")
     click.echo(shown, nl=not shown.endswith("\n"))
-    if shown != text:
-        click.echo("control characters are shown as escapes; send it to a file for the exact bytes", err=True)
+    return shown != text
 
 
 def _matching(text: str, words: str) -> list[tuple[int, str]]:
@@ -66,11 +144,12 @@ def _matching(text: str, words: str) -> list[tuple[int, str]]:
     return [(number, line) for number, line in lines if all(word in line.casefold() for word in wanted)]
 
 
-def _masked(original: Original) -> list[str]:
-    if not original.masked:
+def _masked(originals: Sequence[Original]) -> list[str]:
+    spans = [span for original in originals for span in original.masked]
+    if not spans:
         return []
-    kinds = ", ".join(sorted({span.name for span in original.masked}))
-    secrets = count(len(original.masked), "secret was", "secrets were")
+    kinds = ", ".join(sorted({span.name for span in spans}))
+    secrets = count(len(spans), "secret was", "secrets were")
     return [f"{secrets} masked before it was stored: {safe(kinds)}"]
 
 

@@ -1,15 +1,17 @@
-"""``undrift why``: what something was, why it left, with which figures, in which operation."""
+"""``undrift why``: what something was, why it left, with which figures, in which operation; and what a task came to."""
 
+import shlex
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import click
 
+from undrift.archive import Archive
 from undrift.cli import lookup
 from undrift.cli.show import count, echo_json, first_line, recall_words, safe
-from undrift.errors import RecallError
+from undrift.cli.task_facts import TaskFacts, moment
+from undrift.errors import RecallError, StoreCorrupt
 from undrift.stores.base import Operation
 from undrift.stores.sqlite import SqliteStore
 from undrift.types import Decision, Original
@@ -19,14 +21,20 @@ __all__ = ["why_command"]
 
 @click.command("why")
 @click.argument("entry_or_ref")
+@click.option("--session", metavar="ID", help="Only of this session (default: the newest that has it).")
 @click.option("--home", metavar="DIR", help="The folder of the store (default: the setting home).")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
-def why_command(entry_or_ref: str, home: str | None, as_json: bool) -> None:
+def why_command(entry_or_ref: str, session: str | None, home: str | None, as_json: bool) -> None:
     """Say why something left a window.
 
-    ENTRY_OR_REF is a reference, as `undrift replay` and the marks in a window show them, or an entry's id.
+    ENTRY_OR_REF is a reference, as `undrift replay` and the marks in a window show them, or an entry's id; or a task,
+    as task:ID or as its plain ID: then its summary with the verdict is shown, and what it stands in for.
     """
-    told = lookup.first(lookup.homes_of(home), entry_or_ref, lambda store, folder: _told(store, folder, entry_or_ref))
+
+    def of_task(store: SqliteStore, folder: Path, session_id: str, task_id: str) -> _ToldTask:
+        return _ToldTask(TaskFacts.of(Archive(store, session_id), task_id), session, folder)
+
+    told = lookup.original_or_task(lookup.homes_of(home), entry_or_ref, session, _told, of_task)
     if as_json:
         echo_json(told.as_json())
         return
@@ -43,6 +51,7 @@ class _Told:
     operation: Operation | None
     tool: str | None
     folder: Path
+    task: TaskFacts | None
 
     @property
     def what(self) -> str:
@@ -71,16 +80,17 @@ class _Told:
             acts = {
                 "pruned": "left the window",
                 "cut": "lost its middle",
-                "evicted": "gave way to the summary of its task",
+                "evicted": "gave way to a tombstone",
                 "pinned": "was pinned",
+                "noted": "was put in as a note",
             }
             lines.append(f"it {acts[decision.kind]}: {safe(decision.reason)}")
             lines += _figures(decision)
+        if self.task is not None:
+            lines += [f"its task: {self.task.line}", *self.task.summary_lines()]
         if self.operation is not None:
-            at = datetime.fromtimestamp(self.operation.at_ms / 1000, UTC)
-            lines.append(
-                f"in operation {self.operation.seq} ({safe(self.operation.kind)}) of {at:%Y-%m-%d %H:%M:%S} UTC"
-            )
+            at = moment(self.operation.at_ms)
+            lines.append(f"in operation {self.operation.seq} ({safe(self.operation.kind)}) of {at} UTC")
         lines.append(f"get it back: {recall_words('recall', self.original.ref, home)}")
         return lines
 
@@ -110,7 +120,39 @@ class _Told:
             "operation": None
             if operation is None
             else {"seq": operation.seq, "kind": operation.kind, "at_ms": operation.at_ms},
+            "task": None if self.task is None else self.task.as_json(),
         }
+
+
+@dataclass(frozen=True, slots=True)
+class _ToldTask:
+    """All that is known of one task; `session` is what the user gave, to be given again."""
+
+    facts: TaskFacts
+    session: str | None
+    folder: Path
+
+    def lines(self, home: str | None) -> list[str]:
+        """Tell it to a human."""
+        facts = self.facts
+        lines = [f"task {facts.line}, of session {safe(facts.session_id)}", *facts.summary_lines()]
+        if not facts.refs:
+            return [*lines, "it has let nothing go: what a task produced leaves at a request after its completion"]
+        stands = "; its summary stands in for them" if facts.task.annotated_summary else ""
+        left = count(len(facts.refs), "block")
+        lines.append(f"{left} left a window because of it{stands}; tokens that this frees: {facts.tokens_saved:,}")
+        if facts.task.id.isprintable():
+            back = recall_words("recall", shlex.quote(f"{lookup.TASK_PREFIX}{facts.task.id}"), home)
+            lines.append(f"get it back: {back}{_again(self.session)}")
+        return lines
+
+    def as_json(self) -> dict[str, Any]:
+        """Tell it to a machine."""
+        return {**self.facts.as_json(), "session_id": self.facts.session_id, "home": str(self.folder)}
+
+
+def _again(session: str | None) -> str:
+    return "" if session is None else f" --session {shlex.quote(safe(session))}"
 
 
 def _figures(decision: Decision) -> list[str]:
@@ -126,11 +168,20 @@ def _figures(decision: Decision) -> list[str]:
     return [sentence]
 
 
-def _told(store: SqliteStore, folder: Path, ref_or_entry: str) -> _Told:
-    original = lookup.original_in(store, ref_or_entry)
+def _told(store: SqliteStore, folder: Path, original: Original) -> _Told:
     decision = store.decision(original.ref)
     operation = _operation(store, original.session_id, decision) if decision is not None else None
-    return _Told(original, decision, operation, _tool(store, original), folder)
+    task = None if decision is None else _task_of(Archive(store, original.session_id), original.ref)
+    return _Told(original, decision, operation, _tool(store, original), folder, task)
+
+
+def _task_of(archive: Archive, ref: str) -> TaskFacts | None:
+    """The task that let an original go, also where its tombstone has left since."""
+    try:
+        found = [one for one in archive.evicted_ids if any(decision.ref == ref for decision in archive.decisions(one))]
+        return TaskFacts.of(archive, found[0]) if found else None
+    except StoreCorrupt:  # of another decision or task: what is known of this one is told
+        return None
 
 
 def _operation(store: SqliteStore, session_id: str, decision: Decision) -> Operation | None:

@@ -56,14 +56,14 @@ def _pins(before: Sequence[ContextEntry], after: Sequence[ContextEntry]) -> Iter
 
 
 def _order(before: Sequence[ContextEntry], after: Sequence[ContextEntry]) -> Iterator[str]:
-    """What stays keeps its order; only pins are added."""
+    """What stays keeps its order; only pins and notes are added."""
     place = {entry.id: number for number, entry in enumerate(before)}
     last = -1
     for entry in after:
         number = place.get(entry.id)
         if number is None:
-            if entry.type not in PINNED_TYPES:
-                yield f"{entry.id}: an entry that never came in and is no pin"
+            if entry.type not in PINNED_TYPES and not (entry.metadata and entry.metadata.get("kind") == "note"):
+                yield f"{entry.id}: an entry that never came in and is neither pin nor note"
         elif number <= last:
             yield f"{entry.id}: out of its order"
         else:

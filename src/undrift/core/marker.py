@@ -11,7 +11,7 @@ import hashlib
 import re
 from dataclasses import dataclass
 
-__all__ = ["StreamStripper", "mark", "marker_of", "neutralise", "safe_id", "strip"]
+__all__ = ["StreamStripper", "mark", "marker_of", "neutralise", "safe_id", "strip_markers"]
 
 _PREFIX = "<!-- sigma-task: "
 _SUFFIX = " -->"
@@ -164,7 +164,7 @@ def neutralise(text: str) -> str:
     return _look_alike(ascii_only, encoded).sub(r"\g<1>\\", text)
 
 
-def strip(text: str) -> str:
+def strip_markers(text: str) -> str:
     r"""Return the text without marks, as a user may see it: a mark alone on its line goes with the line.
 
     One pass: what only becomes a mark when another is taken out of it was never a mark of ours, and stays.
@@ -175,7 +175,7 @@ def strip(text: str) -> str:
 
 
 class StreamStripper:
-    """Strips marks from a text that arrives in pieces: the pieces it gives make up `strip` of the whole.
+    """Strips marks from a text that arrives in pieces: the pieces it gives make up `strip_markers` of the whole.
 
     It holds back a line end and the beginning of a mark, at most 86 characters, until more is known.
 
@@ -199,12 +199,12 @@ class StreamStripper:
         else:  # one mark stands for any number: what comes next says whether the line end before them stays
             line_end = "\n" if text.startswith("\n", cut) else ""
             self._held = f"{line_end}{_PREFIX}0{_SUFFIX}{text[begun:]}"
-        return strip(text[:cut])
+        return strip_markers(text[:cut])
 
     def close(self) -> str:
         """Return what was held back and is none; the next `feed` begins a new text."""
         held, self._held = self._held, ""
-        return strip(held)
+        return strip_markers(held)
 
 
 def _open_end(text: str) -> tuple[int, bool, int]:

@@ -135,7 +135,12 @@ def annotate(tasks: Tasks, task_id: str, summary: str, validation: Mapping[str, 
 
 
 def tag(
-    tasks: Tasks, agent: str, calls: Iterable[tuple[str, str]], *, task_tools: Container[str] = ()
+    tasks: Tasks,
+    agent: str,
+    calls: Iterable[tuple[str, str]],
+    *,
+    task_tools: Container[str] = (),
+    marked: Mapping[str, str] | None = None,
 ) -> tuple[Tasks, tuple[Tag, ...]]:
     """Tag tool calls with the task that the agent works on now.
 
@@ -147,6 +152,7 @@ def tag(
         agent: Who made the calls.
         calls: The id and the tool's name of each; ids are unique within the session.
         task_tools: Names of the tools by which tasks are changed.
+        marked: Call id to the id of the task that a marker names; it wins, where that task was ever worked on.
 
     Returns:
         The tasks, and the tags that are new, for the store.
@@ -154,14 +160,13 @@ def tag(
     Source: R3-04, A3-3, A3-4, A3-18.
     """
     task = current(tasks, agent)
-    if task is None or not task.is_worked_on:
-        return tasks, ()
-    segment = len(task.segments) - 1
-    new = {
-        call_id: Tag(call_id, task.id, segment)
-        for call_id, tool in calls
-        if tool not in task_tools and call_id not in tasks.tags
-    }
+    owner = task.id if task is not None and task.is_worked_on else None
+    new: dict[str, Tag] = {}
+    for call_id, tool in calls:
+        task_id = (marked or {}).get(call_id, owner)
+        if task_id is None or tool in task_tools or call_id in tasks.tags or not tasks.by_id[task_id].segments:
+            continue
+        new[call_id] = Tag(call_id, task_id, len(tasks.by_id[task_id].segments) - 1)
     return (replace(tasks, tags={**tasks.tags, **new}), tuple(new.values())) if new else (tasks, ())
 
 

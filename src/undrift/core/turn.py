@@ -16,7 +16,7 @@ from undrift.core.prune import Unit, leaving
 from undrift.core.thinking import is_thinking, key_of, latest_answer, unsettled
 from undrift.types import PINNED_TYPES, ContextEntry, Decision
 
-__all__ = ["Policy", "TurnPlan", "is_user_text", "low_water_tokens", "plan_turn"]
+__all__ = ["Policy", "TurnPlan", "is_user_text", "low_water_tokens", "plan_turn", "protected_keys"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ def plan_turn(
     total = fixed_tokens + sum(e.token_count for e in entries)
     if total <= policy.budget_tokens and not is_due:
         return None
-    protected = _protected(entries, first_unseen, policy.keep_tool_results)
+    protected = protected_keys(entries, first_unseen, policy.keep_tool_results)
     spare = _first_and_newest(entries)
     must_tokens, units, cuts = _fitted(entries, first_unseen, protected, spare, fixed_tokens, policy, count, ref_of)
     target = low_water_tokens(policy.budget_tokens, must_tokens, policy.target_ratio)
@@ -138,8 +138,14 @@ def _meta(entry: ContextEntry, name: str) -> Any:
     return entry.metadata.get(name) if entry.metadata else None
 
 
-def _protected(entries: Sequence[ContextEntry], first_unseen: int, keep_tool_results: int) -> set[Hashable]:
-    """Keys of the units that stay whatever the budget says."""
+def protected_keys(entries: Sequence[ContextEntry], first_unseen: int, keep_tool_results: int) -> set[Hashable]:
+    """Return the keys (`core.thinking.key_of`) of the units that stay whatever the budget says.
+
+    Args:
+        entries: The window, in order.
+        first_unseen: Index of the first entry that the model has not seen.
+        keep_tool_results: N of the last N.
+    """
     keys = {key_of(e) for e in TerminalObservationWindow.get_last(entries, keep_tool_results)}
     keys.update(key_of(e) for e in entries[first_unseen:])
     keys.update(key_of(e) for e in entries if e.type in PINNED_TYPES or is_user_text(e))

@@ -13,6 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,8 @@ def replay(
     session_id = f"replay-{_name_of(path)}"
     folder = _cleared(replay_folder(home, path))
     try:
-        with Session.open(session_id, home=folder, settings=settings, clock=lambda: run.now_ms) as session:
+        plain = replace(settings, scratchpad_limit_bytes=0, debug_archive=False)  # a replay leaves no files of its own
+        with Session.open(session_id, home=folder, settings=plain, clock=lambda: run.now_ms) as session:
             run.drive(session, progress)
         return run.report(os.fspath(path), folder)
     except BaseException:

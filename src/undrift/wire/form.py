@@ -22,6 +22,7 @@ __all__ = [
     "MAX_ITEMS",
     "Reply",
     "ToolCall",
+    "ToolResult",
     "View",
     "entry_of",
     "json_text",
@@ -113,6 +114,15 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a call came to: the id of the call, a text for the model, and whether it says that the call failed."""
+
+    call_id: str
+    text: str
+    is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
     """What a provider's answer says, in one meaning for all forms.
 
@@ -123,6 +133,7 @@ class Reply:
         output_tokens: What the model wrote, thinking included.
         text: What it said.
         calls: What it called, in order.
+        task_results: What `Session.record` made of its calls of the task tool; empty from a form.
 
     Source: WIRE A20, C5, R8, G11.
     """
@@ -133,6 +144,7 @@ class Reply:
     output_tokens: int = 0
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
+    task_results: tuple[ToolResult, ...] = ()
 
 
 class Form(Protocol):

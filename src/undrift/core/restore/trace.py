@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from undrift.core.calls import EDITS, PATCHED, SHOWS_FILE
 from undrift.core.mask import mask
 from undrift.types import ContextEntry
 
@@ -16,14 +17,9 @@ KINDS = ("read", "search", "shell", "edit", "other", "user", "said", "call", "su
 _TOKEN = re.compile(r"[A-Za-z0-9_./\-]{6,120}")
 _NAME_SHAPE = re.compile(r"[_/.\d]|[a-z][A-Z]")
 _GUTTER = re.compile(r"\s*(\d{1,9})\s*[→|:\t]")
-_EDITS = frozenset({"apply_patch", "edit", "multiedit", "notebookedit", "write"})
 _SEARCHES = frozenset({"glob", "grep", "ls", "lsp"})
 _SEARCH_COMMAND = re.compile(r"\s*(?:cd \S{1,300} && )?(?:rg|grep|git grep|find|ls|fd)\b")
-_SHOWS_FILE = re.compile(
-    r"\b(?:sed -n|cat|nl|head|tail)\b[^|;&\n]{0,120}?([\w./~-]{0,200}\w/[\w./-]{1,200}|[\w-]{1,80}\.\w{1,5})\s*(?:[|;&]|$)"
-)
 _SED_FROM = re.compile(r"\bsed -n ['\"]?(\d{1,9}),")
-_PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.{1,1000})$", re.MULTILINE)
 _COMMAND_CHARACTERS = 2_000
 
 
@@ -144,10 +140,8 @@ def _path(tool: str, call: Mapping[str, Any], command: str) -> str | None:
     for key in ("file_path", "filePath", "notebook_path"):
         if isinstance(path := call.get(key), str) and path:
             return path
-    if tool.lower() == "apply_patch":
-        found = _PATCHED.search(str(call.get("input", "")))
-    else:
-        found = _SHOWS_FILE.search(command)
+    is_patch = tool.lower() == "apply_patch"
+    found = PATCHED.search(str(call.get("input", ""))) if is_patch else SHOWS_FILE.search(command)
     return found.group(1).strip() if found else None
 
 
@@ -158,7 +152,7 @@ def _kind(metadata: Mapping[str, Any], tool: str, command: str, path: str | None
     if kind != "result":
         return kind if kind in ("call", "summary") else None
     tool = tool.lower()
-    if tool in _EDITS:
+    if tool in EDITS:
         return "edit"
     if tool == "read" or (command and path):
         return "read"
@@ -192,7 +186,7 @@ def _edit(tool: str, call: Mapping[str, Any]) -> tuple[frozenset[str], frozenset
         patch = str(call.get("input", "")).split("\n")
         old = [line[1:] for line in patch if line[:1] == "-"]
         new = [line[1:] for line in patch if line[:1] == "+"]
-    elif tool.lower() in _EDITS:
+    elif tool.lower() in EDITS:
         many = call.get("edits")
         for edit in many if isinstance(many, list) else [call]:
             if isinstance(edit, dict):

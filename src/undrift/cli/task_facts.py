@@ -1,0 +1,111 @@
+"""What is said of a task, by whichever command: its state, its summary with the verdict, what it let go. Pure.
+
+Law: ids, titles and summaries are an agent's words; nothing of them reaches a terminal unescaped.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Self
+
+from undrift.archive import Archive
+from undrift.cli.show import first_line, safe
+from undrift.types import Task
+
+__all__ = ["TaskFacts", "moment", "shown_id"]
+
+_LONGEST_ID_SHOWN = 48
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFacts:
+    """One task and what it let go.
+
+    Args:
+        session_id: Of the task.
+        task: As it is now.
+        refs: What `recall` takes, of each block that it let go, in the order in which they were let go.
+        tokens_saved: What their tombstones free in each window, net.
+        completed_at_ms: Unix milliseconds; None while it is not completed.
+    """
+
+    session_id: str
+    task: Task
+    refs: tuple[str, ...]
+    tokens_saved: int
+    completed_at_ms: int | None
+
+    @classmethod
+    def of(cls, archive: Archive, task_id: str) -> Self:
+        """Return the facts of a task of an archive.
+
+        Raises:
+            TaskError: There is no such task.
+        """
+        task, decisions = archive.task(task_id), archive.decisions(task_id)
+        completed = archive.changed_at_ms(task_id) if task.status == "completed" else None
+        refs = tuple(decision.ref for decision in decisions)
+        return cls(archive.session_id, task, refs, sum(decision.tokens_saved for decision in decisions), completed)
+
+    @property
+    def title(self) -> str:
+        """What is to be done, on one line; empty where it says no more than the id."""
+        return "" if self.task.content == self.task.id else first_line(self.task.content)
+
+    @property
+    def state(self) -> str:
+        """The status; of a completed task with its time."""
+        if self.completed_at_ms is None:
+            return self.task.status.replace("_", " ")
+        return f"completed {moment(self.completed_at_ms)} UTC"
+
+    @property
+    def line(self) -> str:
+        """The task in one line."""
+        return f"{shown_id(self.task.id)}{f' ({self.title})' if self.title else ''}, {self.state}"
+
+    @property
+    def verdict(self) -> str:
+        """The score of its summary; empty where there was nothing to check."""
+        found = self.task.validation or {}
+        if self.score is None or not (found.get("is_valid") or found.get("missing_criteria")):
+            return ""
+        return f"{self.score:.2f}" if found.get("is_faithful", True) else f"{self.score:.2f}, not as in the log"
+
+    @property
+    def score(self) -> float | None:
+        """Share of the checks that its summary met, in [0, 1]; None without a verdict."""
+        score = (self.task.validation or {}).get("score")
+        return float(score) if isinstance(score, int | float) else None
+
+    def summary_lines(self) -> list[str]:
+        """Its summary with the verdict, made safe and set in, so that no line of it passes for one of ours."""
+        text = self.task.annotated_summary.strip()
+        return ["its summary:", *(f"  {safe(line, keep=chr(9))}".rstrip() for line in text.split("\n"))] if text else []
+
+    def as_json(self) -> dict[str, Any]:
+        """Tell it to a machine."""
+        task = self.task
+        return {
+            "id": task.id,
+            "ordinal": task.ordinal,
+            "status": task.status,
+            "title": task.content,
+            "agent": task.agent,
+            "summary": task.annotated_summary,
+            "score": self.score,
+            "validation": None if task.validation is None else dict(task.validation),
+            "completed_at_ms": self.completed_at_ms,
+            "tokens_saved": self.tokens_saved,
+            "refs": list(self.refs),
+        }
+
+
+def moment(at_ms: int) -> str:
+    """Return a time as ``2026-03-01 10:00:00``, in UTC."""
+    return f"{datetime.fromtimestamp(at_ms / 1000, UTC):%Y-%m-%d %H:%M:%S}"
+
+
+def shown_id(task_id: str) -> str:
+    """Return a task's id made safe, and not longer than fits into a line; ``--json`` has it whole."""
+    shown = safe(task_id[: _LONGEST_ID_SHOWN + 1])
+    return shown if len(shown) <= _LONGEST_ID_SHOWN else f"{shown[: _LONGEST_ID_SHOWN - 1]}\u2026"

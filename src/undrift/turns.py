@@ -1,0 +1,249 @@
+"""The turns of one session: the whole history of a client in, a window that fits out.
+
+Law: the one place where core, wire and store meet. A plan is made by `core.turn`, written in one transaction, and only
+then applied. A fault of the store lets nothing leave: the request goes out as it was decided before, with a warning.
+"""
+
+import logging
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from undrift.archive import export_task
+from undrift.binding import binding_of, headers_for
+from undrift.clearing import Clearing
+from undrift.conversation import Conversation
+from undrift.core.calibration import Calibration, Report, is_plausible
+from undrift.core.tokens import counter
+from undrift.core.turn import TurnPlan
+from undrift.desk import Desk
+from undrift.errors import Declined, StoreError, TaskError
+from undrift.identity import TAIL, Recognised, note
+from undrift.ledger import Ledger
+from undrift.models import Model, lookup, read_models
+from undrift.request import Request
+from undrift.scratchpad import ScratchpadFile
+from undrift.settings import Settings
+from undrift.settling import Settler, Turn
+from undrift.stores.base import Store
+from undrift.stores.exports import Exports
+from undrift.types import Prepared
+from undrift.wire import raw
+from undrift.wire.form import Form, Reply
+from undrift.wire.forms import form_of
+
+__all__ = ["Turns"]
+
+_log = logging.getLogger("undrift.session")
+
+_CONVERSATIONS = 8  # of one session kept in memory at once: the main one, sub-agents, title requests
+
+
+class Turns:
+    """Prepares the requests of one session and takes in the answers.
+
+    Args:
+        session_id: Whose.
+        store: Open; not closed here.
+        ledger: Of the session.
+        desk: Its tasks.
+        scratchpad: The agent's notes.
+        exports: Where logs of finished tasks go.
+        settings: In force.
+        tick: The session's clock.
+        recognised: How the session was found, where it was not opened by its id.
+    """
+
+    def __init__(
+        self,
+        session_id: str,
+        store: Store,
+        ledger: Ledger,
+        desk: Desk,
+        scratchpad: ScratchpadFile,
+        exports: Exports,
+        settings: Settings,
+        tick: Callable[[], int],
+        recognised: Recognised | None,
+    ) -> None:
+        self.id = session_id
+        self.settings = settings
+        self.count = counter(settings.token_counter)
+        self._store = store
+        self._tick = tick
+        self._now_ms = 0
+        self._models = read_models(settings.models_file)
+        self._ledger = ledger
+        self._desk = desk
+        self._scratchpad = scratchpad
+        self._exports = exports
+        self._unexported: set[str] | None = None
+        clearing = Clearing(ledger, settings, self._log_path)
+        self._settler = Settler(session_id, ledger, clearing, settings)
+        self._recognised = recognised
+        self._conversations: list[Conversation] = []
+        self._fixed: tuple[Any, int] = (None, 0)
+        self._counters: dict[float, Callable[[str], int]] = {}
+        self._last: tuple[str, int] | None = None
+        self._is_over = False
+
+    def prepare(self, body: Any, *, wire: str = "anthropic", model: str | None = None) -> Prepared:
+        """Return the body to send; see `Session.prepare`."""
+        form = form_of(wire)
+        request = Request(body, form)
+        now_ms = self._now_ms = self._tick()
+        known = lookup(model or request.model, self._models)
+        count = self._counter(known)
+        fixed = self._fixed_tokens(form, request, count)
+        calibration = self._ledger.calibration(known.name)
+        budget = self.settings.budget_for(known.window_tokens)
+        if (held := form.delta(request.fields)) is not None:
+            return self._passed(body, held, fixed, budget)
+        request.open()
+        warnings = self._follow_others()
+        binding = binding_of(request.fields, form.NAME, known, self.settings, budget)
+        conversation = self._conversation(form, request, count)
+        conversation.follow(request.raws, request.load, now_ms)
+        self._note(form, conversation, warnings)
+        self._follow_tasks(conversation, warnings)
+        notes = self._scratchpad.note(warnings)
+        turn = Turn(conversation, request, binding, fixed, calibration.counted(budget), count, now_ms, notes)
+        items, plan = self._settler.settle(turn, warnings)
+        self._export(warnings)
+        after = fixed + (conversation.tokens_before if items is None else conversation.tokens_after)
+        if calibration.tokens(after) > budget and (reason := binding.holds(conversation)):
+            warnings.append(f"over budget: {reason}")
+        warnings.extend(self._plan_warnings(plan, after, budget, calibration))
+        self._last = (known.name, after)
+        changed = binding.fields(conversation, request.fields)
+        is_same = (items is None or conversation.untouched) and not changed
+        return Prepared(
+            body=body if is_same else request.with_items(request.given if items is None else items, changed),
+            tokens_before=calibration.tokens(fixed + conversation.tokens_before),
+            tokens_after=calibration.tokens(after),
+            budget_tokens=budget,
+            actions=() if items is None else conversation.actions,
+            headers=headers_for(changed),
+            warnings=tuple(warnings),
+        )
+
+    def _passed(self, body: Any, held: str, fixed: int, budget: int) -> Prepared:
+        """A request that carries only what is new: the provider holds the rest, so there is nothing to decide."""
+        if held == "thread":
+            raise Declined("a message thread keeps its history at the provider", path=held)
+        warning = f"passed through: the provider holds the history ({held})"
+        self._last = None
+        return Prepared(body, fixed, fixed, budget, warnings=(warning,))
+
+    def record(self, reply: Any, *, wire: str = "anthropic") -> Reply:
+        """Take in the provider's answer; see `Session.record`."""
+        form = form_of(wire)
+        answer = raw.decode(bytes(reply)) if isinstance(reply, (bytes, bytearray)) else reply
+        read = form.reply(answer) if isinstance(answer, Mapping) else Reply()
+        if read.input_tokens is None or self._last is None or self.settings.token_counter == "characters/4":
+            return read
+        model, counted = self._last
+        report = Report(counted, read.input_tokens)
+        if is_plausible(report):
+            self._calibrate(model, report)
+        return read
+
+    def _note(self, form: Form, conversation: Conversation, warnings: list[str]) -> None:
+        """Take note of a later request of a session that was recognised, so that a restart finds it again."""
+        found = self._recognised
+        if found is None or found.how == "given":
+            return
+        try:
+            if found.newest_id != conversation.newest_id:
+                note(self._store, self.id, form, conversation.newest_id, conversation.tail(TAIL))
+                self._recognised = replace(found, newest_id=conversation.newest_id, fault="")
+            fault = found.fault
+        except StoreError as error:
+            fault = str(error)
+        if fault:
+            warnings.append(f"a restart may take this for a new session, because it could not be noted: {fault}")
+
+    def _follow_tasks(self, conversation: Conversation, warnings: list[str]) -> None:
+        try:
+            self._desk.follow(conversation, at_ms=self._now_ms)
+        except StoreError as error:
+            warnings.append(f"calls could not be tagged with the task in progress: {error}")
+
+    def _log_path(self, task_id: str) -> str:
+        return str(self._exports.log_path(self.id, task_id)) if self.settings.debug_archive else ""
+
+    def _export(self, warnings: list[str]) -> None:
+        """Write the logs of tasks that let something go; what fails, or was cut off by a crash, is tried again."""
+        if not self.settings.debug_archive:
+            return
+        known = self._ledger.decisions.tasks
+        if self._unexported is None:  # the first turn: logs that a crash has kept from being written
+            self._unexported = {task_id for task_id in known if not self._exports.log_path(self.id, task_id).exists()}
+        new = {d.detail["task"] for d in self._settler.written if d.kind == "evicted"}
+        for task_id in sorted(self._unexported | new):
+            try:
+                export_task(self._store, self._exports, self.id, task_id)
+                self._unexported.discard(task_id)
+            except (StoreError, TaskError) as error:
+                self._unexported.add(task_id)
+                warnings.append(f"the log of task {task_id!r} could not be exported, the store has it: {error}")
+
+    def _counter(self, model: Model) -> Callable[[str], int]:
+        """The counter in the model's own tokens; plain characters / 4 are the unit of outside measures, never scaled."""
+        factor = 1.0 if self.settings.token_counter == "characters/4" else model.token_factor
+        if factor not in self._counters:
+            count = self.count
+            self._counters[factor] = count if factor == 1.0 else lambda text: math.ceil(count(text) * factor)
+        return self._counters[factor]
+
+    def _conversation(self, form: Form, request: Request, count: Callable[[str], int]) -> Conversation:
+        """The conversation that starts as this request does; the one used last stands last."""
+        first = request.load(0)
+        digest = form.digest(first) if isinstance(first, Mapping) else b""
+        known = (c for c in self._conversations if c.suits(form, count))
+        found = next((c for c in known if c.starts_with(request.raws[0], digest)), None)
+        if found is None:
+            found = Conversation(form, self._ledger.decisions, count)
+        else:
+            self._conversations.remove(found)
+        self._conversations = [*self._conversations[1 - _CONVERSATIONS :], found]
+        return found
+
+    def _fixed_tokens(self, form: Form, request: Request, count: Callable[[str], int]) -> int:
+        key = (form.NAME, count, request.beside_key())
+        if key != self._fixed[0]:
+            self._fixed = (key, sum(map(count, form.beside_texts(request.fields))))
+        return self._fixed[1]
+
+    def _calibrate(self, model: str, report: Report) -> None:
+        try:
+            self._ledger.calibrate(model, report, at_ms=self._now_ms)
+        except StoreError as error:
+            _log.error("session %s: the usage could not be stored, the counts stay as they were: %s", self.id, error)
+
+    def _follow_others(self) -> list[str]:
+        """Take in what other processes have decided; return the warning when the store cannot be read."""
+        try:
+            self._ledger.follow()
+        except StoreError as error:
+            _log.error("session %s: the store cannot be read, earlier decisions hold: %s", self.id, error)
+            return [f"the store cannot be read, earlier decisions hold: {error}"]
+        return []
+
+    def _plan_warnings(self, plan: TurnPlan | None, counted: int, budget: int, calibration: Calibration) -> list[str]:
+        found: list[str] = []
+        after = calibration.tokens(counted)
+        if plan is not None and plan.oversize:
+            found.append(f"{plan.oversize} entries left because they could not fit even alone")
+            _log.warning("session %s: %s", self.id, found[-1])
+        if plan is not None and plan.shortened:
+            found.append("the first or newest message of the user lost its middle: nothing else would have fitted")
+            _log.warning("session %s: %s", self.id, found[-1])
+        if plan is not None and after > budget:
+            must = calibration.tokens(plan.protected_tokens)
+            found.append(f"over budget: what must stay is {must:,} tokens of {budget:,}, the window {after:,}")
+            if not self._is_over:  # logged once per transition, in every result while it lasts (A2-11)
+                _log.critical("session %s: %s", self.id, found[-1])
+        self._is_over = plan is not None and after > budget
+        return found

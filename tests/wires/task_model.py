@@ -1,0 +1,104 @@
+"""Who worked on what when, in words of lists, and a history as the client sends it: what `task_machine` judges the engine by."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from undrift.core.refs import message_id
+from undrift.wire.form import Block
+from undrift.wire.forms import form_of
+
+__all__ = ["TOOL", "History", "Model", "Stint", "Stretch"]
+
+TOOL = "task_update"
+"""What the tool is called by which the agent tells of tasks; it belongs to none of them."""
+
+Stint = tuple[str, int]
+"""A task, and which of its lives: each begins anew once it was completed, cancelled or delegated."""
+
+
+@dataclass
+class Stretch:
+    """What was worked on between two items of a history, both left out; `end` is None while it goes on."""
+
+    stint: Stint
+    start: str
+    end: str | None = None
+
+
+class Model:
+    """What was told of tasks, in words of lists."""
+
+    def __init__(self) -> None:
+        self.status: dict[str, str] = {}
+        self.summaries: dict[str, str] = {}
+        self.lives: dict[str, int] = {}
+        self.stack: list[str] = []
+        self.stretches: list[Stretch] = []
+        self.completed: set[Stint] = set()
+        self.owners: dict[str, Stint] = {}  # call -> for whom it was made
+
+    def told(self, task_id: str, status: str, at: str, summary: str = "") -> None:
+        """Take in a change that was accepted, at the newest item that was sent so far."""
+        before = self.status.get(task_id)
+        if before == status and status != "in_progress":
+            return
+        top = self.stack[-1:]
+        stint = (task_id, self.lives.setdefault(task_id, 0))
+        if task_id in self.stack:
+            self.stack.remove(task_id)
+        if status == "in_progress":
+            self.stack.append(task_id)
+        elif status != "pending":
+            self.lives[task_id] += 1
+        if status == "completed":
+            self.completed.add(stint)
+            self.summaries[task_id] = summary
+        self.status[task_id] = status
+        if self.stack[-1:] != top:
+            for stretch in self.stretches:
+                if stretch.end is None:
+                    stretch.end = at
+            if self.stack:
+                self.stretches.append(Stretch((self.stack[-1], self.lives[self.stack[-1]]), at))
+
+    def sees(self, history: "History") -> None:
+        """Note for whom the calls of a history were made that nobody owns yet."""
+        stretch = next((one for one in self.stretches if one.end is None), None)
+        start = history.number(stretch.start) if stretch else None
+        if stretch is not None and start is not None:
+            for key, block in history.calls:
+                if history.numbers[key.rpartition(".")[0]] > start and block.tool_name != TOOL:
+                    self.owners.setdefault(key, stretch.stint)
+
+    def may_lose_words(self, number: int, history: "History") -> bool:
+        """Tell whether an item lies within what a completed task was worked on."""
+        ends = (
+            (history.number(one.start), history.number(one.end or ""))
+            for one in self.stretches
+            if one.stint in self.completed and one.end
+        )
+        return any(start is not None and end is not None and start < number < end for start, end in ends)
+
+
+class History:
+    """A history as the client sends it, read block by block; keys are those by which actions name blocks."""
+
+    def __init__(self, wire: str, body: Mapping[str, Any]) -> None:
+        form = form_of(wire)
+        self.numbers: dict[str, int] = {}
+        self.blocks: dict[str, tuple[str, Block]] = {}  # key -> role and block
+        newest = ""
+        for number, item in enumerate(form.items(body[form.HISTORY])):
+            newest = message_id(newest, form.digest(item))
+            self.numbers[newest] = number
+            view = form.read(item, "")
+            self.blocks.update((f"{newest}.{place}", (view.role, block)) for place, block in enumerate(view.blocks))
+        self.newest = newest
+        self.calls = [(key, block) for key, (_, block) in self.blocks.items() if block.kind == "call"]
+        results = [key for key, (_, block) in self.blocks.items() if block.kind == "result"]
+        self.call_of = {result: call for result, (call, _) in zip(results, self.calls, strict=False)}
+
+    def number(self, id_: str) -> int | None:
+        """Number of an item; -1 for what was before the first, None for one of another history."""
+        return self.numbers.get(id_) if id_ else -1
