@@ -72,7 +72,7 @@ class Settings:
     bound_thinking: str = "drop_block"
     append_only: bool = False
     eviction_respects_anchor: str = "on_failed_validation"
-    plan_tasks: str = "under_pressure"
+    plan_tasks: str = "off"
     rolling_tool_results: int = 0
     tombstone_share: float = 0.05
     finished_tasks_shown: int = 10
@@ -318,7 +318,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         name="plan_tasks",
         environment=("UNDRIFT_PLAN_TASKS",),
-        default="under_pressure",
+        default="off",
         rule="at_once, under_pressure or off",
         parse=str,
         check=_is_plan_rule,
