@@ -7,7 +7,9 @@ and nothing is written.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from undrift.conversation import Conversation
+from undrift.core.agent_rules import TASK_TOOLS
 from undrift.core.evict import Ended, prune_task_logs
+from undrift.core.plans import is_plan_tool
 from undrift.core.roll import roll_old_outputs, roll_old_tombstones
 from undrift.core.tasks import MAIN_AGENT, completions, current, open_segments
 from undrift.core.tombstone import RolledTask, assistant_tombstone, roll_up, rolling_tombstone, tool_tombstone
@@ -33,22 +35,36 @@ class Clearing:
         self._settings = settings
         self._log_path = log_path
 
-    def let_go(self, conversation: Conversation, count: Callable[[str], int], budget_tokens: int) -> list[Decision]:
+    def let_go(self, conversation: Conversation, count: Callable[[str], int]) -> list[Decision]:
         """Return what leaves now whatever the budget says, as far as it has not left yet."""
         ended = [one for task in self._told for one in self._ended(task, conversation)]
         if self._settings.plan_tasks == "at_once":
             ended += self._planned(conversation)
-        return [
-            *self._evicted(ended, conversation, count),
-            *self._rolled(conversation, count),
-            *self._old_tombstones(conversation, budget_tokens),
-        ]
+        return [*self._evicted(ended, conversation, count), *self._rolled(conversation, count)]
 
     def let_go_under_pressure(self, conversation: Conversation, count: Callable[[str], int]) -> list[Decision]:
         """Return what leaves first in a turn that exceeds the budget."""
         if self._settings.plan_tasks != "under_pressure":
             return []
         return self._evicted(self._planned(conversation), conversation, count)
+
+    def roll_up(self, conversation: Conversation, budget_tokens: int) -> list[Decision]:
+        """Return the old tombstones that leave because there are too many; to be asked once those of this turn are there.
+
+        Source: AX-2.
+        """
+        if not self._ledger.decisions.tasks:
+            return []
+        entries, first_unseen = conversation.live()
+        limit = int(self._settings.tombstone_share * budget_tokens)
+        return roll_old_tombstones(
+            entries,
+            first_unseen,
+            limit,
+            decided_here=conversation.decided_here,
+            keep_tool_results=self._settings.keep_tool_results,
+            ref_of=self._ledger.decisions.ref_of,
+        )
 
     def records(self, conversation: Conversation, decisions: Iterable[Decision]) -> tuple[TaskUpdate, ...]:
         """Return the records of planned steps that let something go and are not in the store yet."""
@@ -93,6 +109,7 @@ class Clearing:
             number_of=conversation.numbers,
             keep_tool_results=self._settings.keep_tool_results,
             spared=conversation.open_answer,
+            spares_tool=_tells_of_tasks,
             covered=covered,
             count=count,
             ref_of=self._ledger.decisions.ref_of,
@@ -143,24 +160,16 @@ class Clearing:
             entries[:first_unseen],
             task.id,
             tagged,
+            spares_tool=_tells_of_tasks,
             keep=max(stay, self._settings.keep_tool_results),
             text=lambda ref: rolling_tombstone(task.id, ref=ref, log_path=self._log_path(task.id)),
             count=count,
             ref_of=self._ledger.decisions.ref_of,
         )
 
-    def _old_tombstones(self, conversation: Conversation, budget_tokens: int) -> list[Decision]:
-        if not self._ledger.decisions.tasks:
-            return []
-        entries, first_unseen = conversation.live()
-        limit = int(self._settings.tombstone_share * budget_tokens)
-        return roll_old_tombstones(
-            entries,
-            first_unseen,
-            limit,
-            keep_tool_results=self._settings.keep_tool_results,
-            ref_of=self._ledger.decisions.ref_of,
-        )
+
+def _tells_of_tasks(tool: str) -> bool:
+    return tool in TASK_TOOLS or is_plan_tool(tool)
 
 
 def _range(segment: Segment, numbers: Mapping[str, int]) -> range:

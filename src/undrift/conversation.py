@@ -66,6 +66,7 @@ class Conversation:
         self._count = count
         self._messages: list[_Message] = []
         self._calls: dict[str, str] = {}  # call id -> pair id, of the calls that what follows may answer
+        self._tools: dict[str, str] = {}  # call id -> tool, of the same calls
         self._server_calls: dict[str, str] = {}
         self._numbers: dict[str, int] = {}  # chain id -> number of an item
         self._version = decisions.version
@@ -188,6 +189,17 @@ class Conversation:
         entries = (e for m in self._messages[number + 1 :] if m.role == "assistant" for e in m.entries)
         calls = (e for e in entries if e.metadata and e.metadata["kind"] == "call" and e.pair_id)
         return [(e.pair_id or "", (e.metadata or {}).get("tool_name", "")) for e in calls]
+
+    @property
+    def decided_here(self) -> frozenset[str]:
+        """Ids of the entries about which something was decided at today's newest item: nothing more is, for now."""
+        at = self.newest_id
+        return frozenset(
+            e.id
+            for m in self._messages
+            for e in m.entries
+            if (d := self._decision(e)) is not None and taken_at(d) == at
+        )
 
     @property
     def open_answer(self) -> frozenset[str]:
@@ -355,6 +367,8 @@ class Conversation:
         for place, block in enumerate(view.blocks):
             self._seq += 1
             pair_id = self._pair_of(block, id_) or run[0] or None
+            if block.kind == "result" and block.tool_name is None and (tool := self._tools.get(block.call_id or "")):
+                block = replace(block, tool_name=tool)
             if block.kind == "result" and pair_id is None:  # its call is held by the provider, so it can never leave
                 block = replace(block, is_pinned=True)
             entry = entry_of(
@@ -389,6 +403,8 @@ class Conversation:
         for block in view.blocks:
             if block.kind == "call" and block.call_id:
                 self._calls[block.call_id] = whole or f"{id_}:{block.call_id}"
+                tool = block.tool_name or ""
+                self._tools[block.call_id] = tool if self._tools.get(block.call_id, tool) == tool else ""
 
     def _forget(self, known: int) -> None:
         """Drop the items from a number on, and note anew which calls are open before it."""

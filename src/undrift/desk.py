@@ -5,7 +5,7 @@ then lets go is the business of `undrift.clearing`.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from undrift.conversation import Conversation
@@ -22,6 +22,7 @@ from undrift.types import Moment, Task, TaskUpdate
 __all__ = ["Desk"]
 
 _LONG_SUMMARY_CHARACTERS = 1_500
+_UNPLACED = "?"  # where a task is taken up after a restart, before any history has come: the next one tells the place
 _BEFORE = "{} tool calls before this belong to no task: only the budget lets them go"
 _LONG_SUMMARY = (
     "task {!r}: its summary has {:,} characters and stands in every window from now on; "
@@ -93,9 +94,12 @@ class Desk:
         for task_id in changed.completed:
             task = tasks.by_id[task_id]
             calls = frozenset(call_id for one in completions(tasks, task_id)[-1:] for call_id in one.call_ids)
-            verdict = ValidationService().validate(task, task.result_summary, self._logs(calls))
+            logs = self._logs(calls)
+            verdict = ValidationService().validate(task, task.result_summary, logs)
+            # A log that is not at hand, as right after a restart, confirms nothing.
+            is_faithful = verdict.is_faithful and bool(logs or not calls)
             said = without_annotation(task.result_summary) + verdict.annotation
-            record = self._masked({**asdict(verdict), "is_faithful": verdict.is_faithful})
+            record = self._masked({**asdict(verdict), "is_faithful": is_faithful})
             tasks = annotate(tasks, task_id, said, record).tasks
             after[task_id] = TaskUpdate(after[task_id].before, tasks.by_id[task_id])
             notes.append(verdict.reason)
@@ -120,7 +124,7 @@ class Desk:
         """
         self._conversation = conversation
         calls: list[tuple[str, str]] = []
-        task = current(self._ledger.tasks, MAIN_AGENT)
+        task = self._placed(current(self._ledger.tasks, MAIN_AGENT), conversation, at_ms)
         if task is not None and task.is_worked_on:
             start = conversation.numbers.get(task.segments[-1].start.id, -1)
             if (
@@ -133,6 +137,15 @@ class Desk:
         if new:
             self._ledger.write_tags(tasks, new, at_ms=at_ms)
 
+    def _placed(self, task: Task | None, conversation: Conversation, at_ms: int) -> Task | None:
+        """The task with the place at which it was taken up, where no history was known then: what is here came before."""
+        if task is None or not task.is_worked_on or task.segments[-1].start.id != _UNPLACED:
+            return task
+        here = Moment(conversation.newest_id, len(conversation.numbers))
+        placed = replace(task, segments=(*task.segments[:-1], replace(task.segments[-1], start=here)))
+        self._ledger.write_tasks([TaskUpdate(task, placed)], at_ms=at_ms)
+        return placed
+
     def _marked(self, conversation: Conversation) -> dict[str, str]:
         """The task that the marker behind a result names, for each call whose result has one."""
         known = {safe_id(task_id): task_id for task_id in self._ledger.tasks.by_id}
@@ -142,7 +155,7 @@ class Desk:
 
     def _now(self) -> Moment:
         if self._conversation is None:
-            return Moment("")
+            return Moment("" if self._ledger.was_empty else _UNPLACED)
         return Moment(self._conversation.newest_id, len(self._conversation.numbers))
 
     def _logs(self, pair_ids: Collection[str]) -> list[str]:

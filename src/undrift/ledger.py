@@ -20,7 +20,7 @@ __all__ = ["Ledger", "Tentative", "masked_original", "masked_value"]
 
 
 class Ledger:
-    """What a session has decided, and its pins.
+    """What a session has decided, and its pins; `was_empty` tells whether nothing was known when it was opened.
 
     Args:
         store: Open; not closed here.
@@ -33,6 +33,7 @@ class Ledger:
         self._session_id = session_id
         self._mask_secrets = mask_secrets
         self._seq = store.last_seq(session_id)
+        self.was_empty = self._seq == 0
         self.decisions = Decisions(session_id, store.decided(session_id), store.pins(session_id))
         self._reports = self._stored_reports()
         self.tasks = store.tasks(session_id)
@@ -195,7 +196,10 @@ class Tentative:
             Whether anything has changed.
         """
         known = self._ledger.decisions
-        fresh = [d for d in decisions if not known.has(d)]
+        once = {
+            (d.entry_id, taken_at(d)): d for d in reversed(decisions)
+        }  # two passes may name one block: the first wins
+        fresh = [d for d in reversed(once.values()) if not known.has(d)]
         mine = {(d.entry_id, taken_at(d)): d for d in self.decisions if d.kind in ("evicted", "noted")}
         gone = [d for d in decisions if d.kind == "pruned" and (d.entry_id, taken_at(d)) in mine]
         taken = [mine[d.entry_id, taken_at(d)] for d in gone]
@@ -207,6 +211,14 @@ class Tentative:
             known.add(fresh)
             self.decisions.extend(fresh)
         return bool(fresh or taken)
+
+    def drop_notes(self) -> bool:
+        """Take back the notes that were put in now; return whether there were any."""
+        notes = [d for d in self.decisions if d.kind == "noted"]
+        if notes:
+            self._ledger.decisions.remove(notes)
+            self.decisions = [d for d in self.decisions if d.kind != "noted"]
+        return bool(notes)
 
     def write(
         self,

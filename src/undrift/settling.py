@@ -72,6 +72,7 @@ class Settler:
             try:
                 with self._ledger.tentative() as fresh:
                     plan = self._propose(turn, fresh)
+                    self._add_notes(turn, fresh)
                     items = turn.render()
                     refused = self._refused(turn)
                     if not refused:
@@ -119,9 +120,8 @@ class Settler:
         conversation.sync()
         self._strip(turn, fresh, rewrites=False)
         if not binding.holds(conversation):
-            self._rewrite(turn, fresh, self._clearing.let_go(conversation, turn.count, turn.budget_tokens))
-        fresh.add(conversation.notes_to_place(self._notes(turn)))
-        conversation.sync()
+            self._rewrite(turn, fresh, self._clearing.let_go(conversation, turn.count))
+            self._rewrite(turn, fresh, self._clearing.roll_up(conversation, turn.budget_tokens))
         if turn.fixed_tokens + conversation.tokens_after <= turn.budget_tokens or binding.holds(conversation):
             return None
         self._rewrite(turn, fresh, self._clearing.let_go_under_pressure(conversation, turn.count))
@@ -153,6 +153,15 @@ class Settler:
             self._strip(turn, fresh, rewrites=True)
             fresh.add([*conversation.taken_here(gone), *conversation.stale_notes(self._notes(turn))])
             conversation.sync()
+
+    def _add_notes(self, turn: Turn, fresh: Tentative) -> None:
+        """Say what is new behind what was sent, as far as the budget has room for it: a note makes nothing else leave."""
+        conversation = turn.conversation
+        if fresh.add(conversation.notes_to_place(self._notes(turn))):
+            conversation.sync()
+            if turn.fixed_tokens + conversation.tokens_after > turn.budget_tokens:
+                fresh.drop_notes()
+                conversation.sync()
 
     def _notes(self, turn: Turn) -> dict[str, str]:
         """What is said to the agent besides, as it is now."""

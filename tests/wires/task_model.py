@@ -8,10 +8,12 @@ from undrift.core.refs import message_id
 from undrift.wire.form import Block
 from undrift.wire.forms import form_of
 
-__all__ = ["TOOL", "History", "Model", "Stint", "Stretch"]
+__all__ = ["History", "Model", "NOWHERE", "Stint", "Stretch", "TOOL"]
 
 TOOL = "task_update"
 """What the tool is called by which the agent tells of tasks; it belongs to none of them."""
+
+NOWHERE = "in no history"
 
 Stint = tuple[str, int]
 """A task, and which of its lives: each begins anew once it was completed, cancelled or delegated."""
@@ -19,10 +21,13 @@ Stint = tuple[str, int]
 
 @dataclass
 class Stretch:
-    """What was worked on between two items of a history, both left out; `end` is None while it goes on."""
+    """What was worked on between two items of a history, both left out.
+
+    `start` is None until there is a history to begin in, and empty for its very beginning; `end` is None while it goes on.
+    """
 
     stint: Stint
-    start: str
+    start: str | None
     end: str | None = None
 
 
@@ -38,8 +43,8 @@ class Model:
         self.completed: set[Stint] = set()
         self.owners: dict[str, Stint] = {}  # call -> for whom it was made
 
-    def told(self, task_id: str, status: str, at: str, summary: str = "") -> None:
-        """Take in a change that was accepted, at the newest item that was sent so far."""
+    def told(self, task_id: str, status: str, at: str | None, summary: str = "") -> None:
+        """Take in a change that was accepted, at the newest item that its process was given; None where it was none."""
         before = self.status.get(task_id)
         if before == status and status != "in_progress":
             return
@@ -58,9 +63,15 @@ class Model:
         if self.stack[-1:] != top:
             for stretch in self.stretches:
                 if stretch.end is None:
-                    stretch.end = at
+                    stretch.end = at or NOWHERE
             if self.stack:
                 self.stretches.append(Stretch((self.stack[-1], self.lives[self.stack[-1]]), at))
+
+    def begins(self, history: "History") -> None:
+        """What was taken up without a history at hand begins behind the first that comes."""
+        for stretch in self.stretches:
+            if stretch.start is None and stretch.end is None:
+                stretch.start = history.newest
 
     def sees(self, history: "History") -> None:
         """Note for whom the calls of a history were made that nobody owns yet."""
@@ -74,9 +85,9 @@ class Model:
     def may_lose_words(self, number: int, history: "History") -> bool:
         """Tell whether an item lies within what a completed task was worked on."""
         ends = (
-            (history.number(one.start), history.number(one.end or ""))
+            (history.number(one.start), history.numbers.get(one.end or NOWHERE))
             for one in self.stretches
-            if one.stint in self.completed and one.end
+            if one.stint in self.completed
         )
         return any(start is not None and end is not None and start < number < end for start, end in ends)
 
@@ -99,6 +110,6 @@ class History:
         results = [key for key, (_, block) in self.blocks.items() if block.kind == "result"]
         self.call_of = {result: call for result, (call, _) in zip(results, self.calls, strict=False)}
 
-    def number(self, id_: str) -> int | None:
-        """Number of an item; -1 for what was before the first, None for one of another history."""
-        return self.numbers.get(id_) if id_ else -1
+    def number(self, start: str | None) -> int | None:
+        """Number of the item where a stretch begins: -1 at the very beginning, None where that is in another history."""
+        return -1 if start == "" else self.numbers.get(start or NOWHERE)

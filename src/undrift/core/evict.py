@@ -44,6 +44,7 @@ def prune_task_logs(
     number_of: Mapping[str, int],
     keep_tool_results: int,
     spared: Collection[str],
+    spares_tool: Callable[[str], bool] = lambda _: False,
     covered: Sequence[range],
     count: Callable[[str], int],
     ref_of: Callable[[str], str],
@@ -57,6 +58,8 @@ def prune_task_logs(
         number_of: Item id to its number in the history.
         keep_tool_results: N of the last N.
         spared: Items whose words must stay for now, as the newest answer while its calls are being answered.
+        spares_tool: Whether the results of a tool stay: those of the tools by which tasks are told (A3-18). A pair id
+            is not enough to tell them apart where reasoning binds all calls of an answer together.
         covered: What other open tasks cover; words there stay (A3-1).
         count: The counter in force.
         ref_of: Entry id to recall reference.
@@ -81,7 +84,7 @@ def prune_task_logs(
         return Decision(entry.id, "evicted", reason, saved, ref_of(entry.id), {"task": task_id, "text": text})
 
     for one in ended:
-        mine = [e for e in outputs if e.pair_id in one.pair_ids]
+        mine = [e for e in outputs if e.pair_id in one.pair_ids and not spares_tool(_meta(e, "tool_name") or "")]
         decisions += [
             evicted(entry, one.task_id, one.tool_text(ref_of(entry.id), entry is mine[-1]))
             for entry in mine

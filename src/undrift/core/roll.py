@@ -19,6 +19,7 @@ def roll_old_outputs(
     task_id: str,
     pair_ids: Collection[str],
     *,
+    spares_tool: Callable[[str], bool] = lambda _: False,
     keep: int,
     text: Callable[[str], str],
     count: Callable[[str], int],
@@ -32,6 +33,7 @@ def roll_old_outputs(
         seen: What the model has seen of the window, in order.
         task_id: Of the task.
         pair_ids: Of the calls that are tagged with it.
+        spares_tool: Whether the results of a tool stay; see `core.evict.prune_task_logs`.
         keep: How many of its newest outputs stay, at least 1; not fewer than the last N that are anchored.
         text: Reference to the tombstone.
         count: The counter in force.
@@ -39,7 +41,8 @@ def roll_old_outputs(
 
     Source: A3-19.
     """
-    outputs = [e for e in seen if e.type == "tool_result" and _meta(e, "kind") == "result" and e.pair_id in pair_ids]
+    results = (e for e in seen if e.type == "tool_result" and _meta(e, "kind") == "result" and e.pair_id in pair_ids)
+    outputs = [e for e in results if not spares_tool(_meta(e, "tool_name") or "")]
     if len(outputs) <= keep + keep // 2:
         return []
     reason = f"task {task_id} goes on; the newest {keep} of its outputs stay"
@@ -57,6 +60,7 @@ def roll_old_tombstones(
     first_unseen: int,
     limit_tokens: int,
     *,
+    decided_here: Collection[str] = (),
     keep_tool_results: int,
     ref_of: Callable[[str], str],
 ) -> list[Decision]:
@@ -66,6 +70,7 @@ def roll_old_tombstones(
         entries: The window, in order; a tombstone has ``task`` in its metadata.
         first_unseen: Index of the first entry that the model has not seen.
         limit_tokens: What tombstones may take together.
+        decided_here: Ids of entries about which something was decided at the newest item: they wait for a later turn.
         keep_tool_results: N of the last N.
         ref_of: Entry id to recall reference.
 
@@ -84,7 +89,8 @@ def roll_old_tombstones(
         if tokens <= limit_tokens // 2:
             break
         unit = units[key_of(entry)]
-        if key_of(entry) in protected or not all(_is_tombstone(e) or _meta(e, "kind") == "call" for e in unit):
+        may_leave = all((_is_tombstone(e) or _meta(e, "kind") == "call") and e.id not in decided_here for e in unit)
+        if key_of(entry) in protected or not may_leave:
             continue
         gone |= {e.id for e in unit}
         tokens -= entry.token_count

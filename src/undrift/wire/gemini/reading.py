@@ -96,14 +96,16 @@ def _block(part: Any, path: str) -> Block:
         return Block("text", string_at(part, name, path), extra_tokens=extra, is_signed=is_signed)
     if kind and not isinstance(data, Mapping):
         raise WireError(f"must be an object, not {type(data).__name__}", path=f"{path}.{name}")
+    called = data.get("name") if kind in ("functionCall", "functionResponse") else None
+    tool = called if isinstance(called, str) else None
     if kind == "functionCall":
-        called, given = data.get("name"), data.get("args")
+        given = data.get("args")
         text = _json({} if given is None else given, f"{path}.{name}.args")
-        tool_name = called if isinstance(called, str) else None
-        return Block("call", text, tool_name=tool_name, extra_tokens=extra, is_signed=is_signed)
+        return Block("call", text, tool_name=tool, extra_tokens=extra, is_signed=is_signed)
     if kind == "functionResponse":
         text, counted, media = _result(data, f"{path}.{name}")
-        return Block("result", text, answers=True, extra_tokens=extra + media, counted=counted, is_signed=is_signed)
+        tokens = extra + media
+        return Block("result", text, None, True, tool, tokens, counted, is_signed=is_signed)
     text = _json(part, path)
     if kind in ("inlineData", "fileData"):
         tokens = extra + media_tokens(data, part)
