@@ -6,6 +6,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 BENCH_PY := $(VENV)/bench/bin/python
 EXACT_PY := $(VENV)/exact/bin/python
+LANCE_PY := $(VENV)/lance/bin/python
 DEMO_BUDGET ?= 60000
 CLAUDE_CODE ?= 2.1.330
 CODEX ?= 0.169.0
@@ -29,6 +30,7 @@ SELF := $(VENV)/.self-$(BASE_KEY)-$(call key,pyproject.toml)
 DEV := $(VENV)/.dev-$(BASE_KEY)-$(call key,requirements/dev.txt)
 BENCH := $(VENV)/.bench-$(BASE_KEY)-$(call key,requirements/bench.txt pyproject.toml)
 EXACT := $(VENV)/.exact-$(BASE_KEY)-$(call key,requirements/exact.txt pyproject.toml)
+LANCE := $(VENV)/.lance-$(BASE_KEY)-$(call key,requirements/lance.txt pyproject.toml)
 LOCK := $(VENV)/.lock-$(BASE_KEY)-$(call key,requirements/lock.txt)
 
 # What is set around us must not leak in: the tests and the demo run on what is installed here.
@@ -36,7 +38,7 @@ unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all demo setup fmt check test build fuzz wires exact bench clients proof powercut faults kills contention flips lock clean help
+.PHONY: all demo setup fmt check test build fuzz wires exact lance bench clients proof powercut faults kills contention flips lock clean help
 
 all: check test  ## check and test (what `make` alone does)
 
@@ -81,6 +83,9 @@ wires: $(SELF) $(DEV)  ## conversations played at random against simulated provi
 exact: $(EXACT)  ## the exact counter, and the estimate beside it, with tiktoken and a vocabulary from a package, not the network
 	@ls "$(VOCABULARY)"/fb374d419588a4632f3f557e76b4b70aebbca790 > /dev/null   # without this file the tests would be skipped
 	TIKTOKEN_CACHE_DIR="$(VOCABULARY)" $(EXACT_PY) -m pytest tests/core/test_exact_counts.py
+
+lance: $(LANCE)  ## the tests of every index of vectors, LanceDB's among them
+	$(LANCE_PY) -m pytest tests/stores/test_vectors.py tests/stores/test_lance.py tests/test_recollection.py tests/test_session_purge.py
 
 bench: $(BENCH) $(EXACT)  ## measure the engine, beside langchain_core's trim_messages, and the estimate of tokens beside tiktoken and rs-bpe
 	TIKTOKEN_CACHE_DIR="$(VOCABULARY)" $(BENCH_PY) -m bench.run
@@ -151,6 +156,13 @@ $(EXACT): | $(BASE)
 	@$(PYTHON) -m venv --clear $(VENV)/exact
 	@$(EXACT_PY) $(LOCKED) --no-deps -r requirements/exact.txt
 	@$(EXACT_PY) $(EDITABLE)
+	@touch $@
+
+$(LANCE): | $(BASE)
+	@echo "installing what lance needs ..."
+	@$(PYTHON) -m venv --clear $(VENV)/lance
+	@$(LANCE_PY) $(LOCKED) -r requirements/lance.txt
+	@$(LANCE_PY) $(EDITABLE)
 	@touch $@
 
 $(LOCK): | $(BASE)

@@ -13,8 +13,9 @@ from undrift.settings import PRUNE_THRESHOLD, SETTINGS, TERMINAL_OBSERVATION_WIN
 
 ROOT = Path(__file__).parents[1]
 NAMES = {setting.name: setting for setting in SETTINGS}
-COUNTS = ("budget_tokens", "prune_threshold_tokens", "keep_tool_results")
-SHARES = ("prune_target_ratio", "window_share")
+COUNTS = ("budget_tokens", "prune_threshold_tokens", "keep_tool_results", "phase_weight", "retrieval_monitor_window")
+SHARES = ("prune_target_ratio", "window_share", "contradiction_penalty")
+PORTIONS = ("min_decay_floor", "contradiction_similarity")
 TEXTS = ("models_file", "home")
 
 
@@ -96,6 +97,15 @@ def test_a_name_that_is_no_setting_is_refused() -> None:
         ("UNDRIFT_MASK_SECRETS", "1", "mask_secrets", True),
         ("UNDRIFT_MODELS_FILE", "my models.json", "models_file", "my models.json"),
         ("UNDRIFT_HOME", ".sigma", "home", ".sigma"),
+        ("DEVS_PHASE_WEIGHT", "80", "phase_weight", 80),
+        ("DEVS_CONTRADICTION_PENALTY", "0.5", "contradiction_penalty", 0.5),
+        ("DEVS_MIN_DECAY_FLOOR", "0.0", "min_decay_floor", 0.0),
+        ("UNDRIFT_DECAY_RATE", "0.1", "decay_rate", 0.1),
+        ("UNDRIFT_CONTRADICTION_SIMILARITY", "0.9", "contradiction_similarity", 0.9),
+        ("DEVS_STALE_EVICTION_THRESHOLD", "0.5", "stale_eviction_threshold", 0.5),
+        ("DEVS_RETRIEVAL_MONITOR_WINDOW", "5", "retrieval_monitor_window", 5),
+        ("UNDRIFT_REMEMBER_TASKS", "0", "remember_tasks", False),
+        ("UNDRIFT_MEMORY_TOKENS", "500", "memory_tokens", 500),
     ],
 )
 def test_a_variable_sets_its_field_and_nothing_else(variable: str, text: str, field: str, value: object) -> None:
@@ -178,7 +188,9 @@ TWICE_NAMED = [setting for setting in SETTINGS if len(setting.environment) > 1]
 
 def written(setting: Setting) -> tuple[str, str, str]:
     """A value that the setting takes, the same in another notation, and another value."""
-    return ("true", "1", "false") if setting.rule.startswith("true or false") else ("7", "07", "8")
+    if setting.rule.startswith("true or false"):
+        return "true", "1", "false"
+    return ("0.3", "0.30", "0.4") if setting.rule.startswith("a decimal number") else ("7", "07", "8")
 
 
 @pytest.mark.parametrize("setting", TWICE_NAMED, ids=lambda setting: setting.name)
@@ -205,6 +217,11 @@ def test_the_seeds_names_are_the_only_second_names() -> None:
         "prune_threshold_tokens": ("DEVS_PRUNE_THRESHOLD",),
         "keep_tool_results": ("DEVS_TERMINAL_WINDOW_SIZE",),
         "debug_archive": ("DEBUG_ARCHIVE",),
+        "phase_weight": ("DEVS_PHASE_WEIGHT",),
+        "contradiction_penalty": ("DEVS_CONTRADICTION_PENALTY",),
+        "min_decay_floor": ("DEVS_MIN_DECAY_FLOOR",),
+        "stale_eviction_threshold": ("DEVS_STALE_EVICTION_THRESHOLD",),
+        "retrieval_monitor_window": ("DEVS_RETRIEVAL_MONITOR_WINDOW",),
     }
 
 
@@ -241,6 +258,27 @@ def test_a_share_is_above_0_and_at_most_1(field: str) -> None:
         assert getattr(made(**{field: value}), field) == value
     for wrong in (0, 0.0, -0.1, 1.0000000000000002, 2, True, float("nan"), float("inf"), "0.5", None):
         assert refusal(**{field: wrong}) == f"{field}={wrong!r}: must be a decimal number above 0 and at most 1"
+
+
+@pytest.mark.parametrize("field", PORTIONS)
+def test_a_portion_goes_from_0_to_1(field: str) -> None:
+    for value in (0, 0.0, 0.5, 1.0, 1):
+        assert getattr(made(**{field: value}), field) == value
+    for wrong in (-5e-324, 1.0000000000000002, True, float("nan"), "0.5", None):
+        assert refusal(**{field: wrong}) == f"{field}={wrong!r}: must be a decimal number from 0 to 1"
+
+
+def test_a_threshold_of_staleness_is_at_most_a_half() -> None:
+    for value in (0, 0.05, 0.5):
+        assert made(stale_eviction_threshold=value).stale_eviction_threshold == value
+    for wrong in (-0.01, 0.5000000000000001, 1, True, float("nan"), "0.1", None):
+        assert "must be a decimal number from 0 to 0.5" in refusal(stale_eviction_threshold=wrong)
+
+
+def test_a_decay_rate_is_at_least_0_and_finite() -> None:
+    assert [made(decay_rate=value).decay_rate for value in (0, 0.05, 7.5)] == [0, 0.05, 7.5]
+    for wrong in (-0.01, float("inf"), float("nan"), False, "0.05"):
+        assert refusal(decay_rate=wrong) == f"decay_rate={wrong!r}: must be a decimal number of at least 0"
 
 
 @pytest.mark.parametrize("value", [1, 0, "true", None], ids=repr)

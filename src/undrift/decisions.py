@@ -67,11 +67,18 @@ class Decisions:
     @property
     def tasks(self) -> tuple[str, ...]:
         """Ids of the tasks that let something go."""
-        return tuple(task_id for task_id, refs in self._by_task.items() if refs)
+        return tuple(task_id for task_id, refs in self._by_task.items() if any(refs))
 
     def let_go_by(self, task_id: str) -> tuple[str, ...]:
-        """Return the references of what a task let go, oldest first."""
-        return tuple(self._by_task.get(task_id, ()))
+        """Return the references of what a task let go, oldest first; what was purged has none."""
+        return tuple(filter(None, self._by_task.get(task_id, ())))
+
+    def reset(self, decisions: Iterable[Decision], pins: Iterable[Original]) -> None:
+        """Forget everything and take in these; the conversations keep this object."""
+        for kept in (self._about, self._placed, self._by_task, self.places):
+            kept.clear()
+        self.pins = {pin.ref: pin.entry for pin in pins}
+        self.add(decisions)
 
     def add(self, decisions: Iterable[Decision]) -> None:
         """Take in decisions; every conversation applies them at its next turn."""

@@ -15,6 +15,7 @@
         ├── StoreBusy        another process holds the lock beyond the time-out
         ├── StoreVersionError  the file was written by a newer undrift
         ├── StoreCorrupt     what was read does not match its SHA-256
+        ├── DimensionError   a vector of another length than its index holds
         └── RecallError      no original with that reference
 
 Law: the core raises only `InputError` and its kind; a message says whose fault it is and what to do.
@@ -25,6 +26,7 @@ from typing import Any, ClassVar
 
 __all__ = [
     "Declined",
+    "DimensionError",
     "InputError",
     "RecallError",
     "SettingsError",
@@ -108,6 +110,10 @@ class StoreVersionError(StoreError):
 
 class StoreCorrupt(StoreError):
     """What was read from disk does not match its SHA-256, or is not a database."""
+
+
+class DimensionError(StoreError):
+    """A vector has another length than those of its index: it is of another embedder, and the two never mix."""
 
 
 class RecallError(StoreError):

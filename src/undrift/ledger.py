@@ -32,7 +32,7 @@ class Ledger:
         self._store = store
         self._session_id = session_id
         self._mask_secrets = mask_secrets
-        self._seq = store.last_seq(session_id)
+        self._seq = self._reset_at = store.last_seq(session_id)
         self.was_empty = self._seq == 0
         self.decisions = Decisions(session_id, store.decided(session_id), store.pins(session_id))
         self._reports = self._stored_reports()
@@ -117,13 +117,42 @@ class Ledger:
             self._commit("calibrate", at_ms=at_ms, payload={"model": model, **asdict(report)})
             self._reports[model] = (*kept, report)[-REPORTS:]
 
+    def note(self, kind: str, snapshot: ContextEntry | None, payload: Mapping[str, Any], *, at_ms: int) -> int:
+        """Write an operation that changes nothing, with the notes as they are; return its number.
+
+        Raises:
+            StoreError: Nothing was written.
+        """
+        kept = self.saved(snapshot)
+        notes = {"scratchpad": kept[-1].ref} if kept else {}
+        self._commit(kind, at_ms=at_ms, originals=kept, payload={**payload, **notes})
+        return self._store.last_seq(self._session_id)
+
+    def saved(self, snapshot: ContextEntry | None) -> list[Original]:
+        """Return the notes as they are stored; they are masked already."""
+        if snapshot is None:
+            return []
+        return [Original(ref_of(self._session_id, snapshot.id), self._session_id, "window", snapshot)]
+
+    def reset(self) -> None:
+        """Read everything anew: the session was taken back in time.
+
+        Raises:
+            StoreError: The store cannot be read.
+        """
+        seq = self._store.last_seq(self._session_id)
+        self.decisions.reset(self._store.decided(self._session_id), self._store.pins(self._session_id))
+        self._reports = self._stored_reports()
+        self.tasks = self._store.tasks(self._session_id)
+        self._seq = self._reset_at = seq
+
     def _commit(self, kind: str, **what: Any) -> None:
         """Write, and note how far this object knows the session, so that its own writes are not read back.
 
         What another process writes in the moment between is found at its next operation, or by the conflict.
         """
         known = self._store.last_seq(self._session_id) == self._seq
-        seq = self._store.commit(self._session_id, kind, **what)
+        seq = self._store.commit(self._session_id, kind, based_on=self._seq, **what)
         if known:
             self._seq = seq
 
@@ -159,6 +188,10 @@ class Ledger:
             StoreError: The store cannot be read.
         """
         seq = self._store.last_seq(self._session_id)
+        moves = [one.seq for one in self._store.operations(self._session_id) if one.kind in ("rewind", "undo", "purge")]
+        if moves and moves[-1] > self._reset_at:
+            self.reset()
+            return True
         news = [d for d in self._store.decided(self._session_id) if not self.decisions.has(d)]
         pins = {pin.ref: pin.entry for pin in self._store.pins(self._session_id)}
         self.decisions.pins.update(pins)

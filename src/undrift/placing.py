@@ -15,6 +15,7 @@ __all__ = ["note_decision", "note_entry", "pin_decision", "pin_text", "stale"]
 _REASONS = {
     "scratchpad": "the agent's notes, as they were when they last changed",
     "finished": "the finished tasks whose tombstones have left",
+    "memory": "what is remembered about the user's newest words",
 }
 
 

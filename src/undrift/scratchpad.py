@@ -38,6 +38,11 @@ class ScratchpadFile:
         self._mask = mask_secrets
 
     @property
+    def is_on(self) -> bool:
+        """Whether the session has notes at all."""
+        return self._exports is not None
+
+    @property
     def path(self) -> Path:
         """Where the notes are: ``<home>/archives/<session>/active_context.md``.
 

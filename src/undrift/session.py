@@ -20,12 +20,19 @@ from undrift.desk import Desk
 from undrift.errors import InputError, TaskError, UndriftError
 from undrift.identity import Recognised, recognise
 from undrift.ledger import Ledger
+from undrift.purging import Purging
+from undrift.records import UNKNOWN_TASK, RunContext
+from undrift.remembering import Memories
 from undrift.request import Request
+from undrift.rewinding import Rewinding
 from undrift.scratchpad import ScratchpadFile
+from undrift.session_memory import SessionMemory
 from undrift.settings import Settings
+from undrift.shelf import Shelf, default_embedder
 from undrift.stores.base import Found
 from undrift.stores.exports import Exports
 from undrift.stores.sqlite import SqliteStore
+from undrift.tending import Tending
 from undrift.turns import Turns
 from undrift.types import PINNED_TYPES, ContextEntry, Decision, EntryType, Original, Prepared, Task
 from undrift.wire import raw
@@ -35,7 +42,7 @@ from undrift.wire.forms import form_of
 __all__ = ["Session"]
 
 
-class Session:
+class Session(SessionMemory):
     """One agent session: `prepare` each request, `record` each answer, `recall` what left.
 
     Open it with `Session.open`; it is a context manager. One thread at a time.
@@ -65,8 +72,24 @@ class Session:
         """The agent's notes, active_context.md: read(), write(), append(), drop(), path."""
         self._desk = Desk(self._ledger, settings, self.scratchpad)
         self._turns = Turns(
-            session_id, store, self._ledger, self._desk, self.scratchpad, exports, settings, self._tick, recognised
+            session_id,
+            store,
+            self._ledger,
+            self._desk,
+            self.scratchpad,
+            exports,
+            settings,
+            self._tick,
+            recognised,
+            self._remembered,
         )
+        self._shelf = Shelf(store, default_embedder(settings.embedder))
+        self._memories = Memories(store, self._shelf, session_id, settings, self._context)
+        self._tending = Tending(
+            store, self._shelf, self._memories, session_id, settings, self._context, self._turns.count
+        )
+        self._rewinding = Rewinding(store, self._ledger, self.scratchpad, session_id)
+        self._purging = Purging(store, self._ledger, self._shelf, exports, session_id)
         self.scratchpad.start()
 
     @classmethod
@@ -284,7 +307,11 @@ class Session:
         Source: R3-20, A3-1, A3-22.
         """
         self._ledger.follow()
-        return self._desk.update(updates, agent=agent, stack=stack, at_ms=self._tick())
+        before, at_ms = self._ledger.tasks.by_id, self._tick()
+        notes = self._desk.update(updates, agent=agent, stack=stack, at_ms=at_ms)
+        if self.settings.remember_tasks:
+            self._tending.admit_tasks(before, self.tasks(), at_ms)
+        return notes
 
     def mark(self, tool_result: str) -> str:
         """Return a tool's result with the hidden marker of the task in progress as its last line.
@@ -353,6 +380,22 @@ class Session:
     def find(self, query: str, *, limit: int = 10) -> tuple[Found, ...]:
         """Search the originals of this session by words, best first."""
         return self._store.find(query, session_id=self.id, limit=limit)
+
+    def _context(self) -> RunContext:
+        """Where the run stands: the task in progress, or the place of the last one."""
+        tasks = self._ledger.tasks
+        task = current(tasks)
+        if task is not None:
+            return RunContext(self.id, task.id, task.phase_index, task.ordinal)
+        last = max(tasks.by_id.values(), key=lambda one: one.ordinal, default=None)
+        return (
+            RunContext(self.id) if last is None else RunContext(self.id, UNKNOWN_TASK, last.phase_index, last.ordinal)
+        )
+
+    def _remembered(self, query: str) -> str:
+        """What stands in the window of what is remembered about the user's newest words."""
+        tokens = self.settings.memory_tokens
+        return self._tending.brief(query, tokens, now_ms=self._now_ms, shows_scores=False).text
 
     def _told(self, call: ToolCall) -> ToolResult:
         """Carry out a call of the task tool, and say what came of it."""

@@ -36,6 +36,7 @@ class Turn:
     count: Callable[[str], int]
     now_ms: int
     scratchpad: str = ""
+    remembered: str = ""
 
     def render(self) -> list[Any]:
         """The items to send, in the notation in which they came."""
@@ -165,7 +166,8 @@ class Settler:
 
     def _notes(self, turn: Turn) -> dict[str, str]:
         """What is said to the agent besides, as it is now."""
-        return {"finished": self._clearing.finished_note(turn.conversation), "scratchpad": turn.scratchpad}
+        finished = self._clearing.finished_note(turn.conversation)
+        return {"finished": finished, "scratchpad": turn.scratchpad, "memory": turn.remembered}
 
     def _strip(self, turn: Turn, fresh: Tentative, *, rewrites: bool) -> None:
         """Let thinking go that is bound to what is sent otherwise by now, or is about to be."""

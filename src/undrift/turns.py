@@ -37,6 +37,7 @@ __all__ = ["Turns"]
 
 _log = logging.getLogger("undrift.session")
 
+_QUERY_CHARACTERS = 2_000
 _CONVERSATIONS = 8  # of one session kept in memory at once: the main one, sub-agents, title requests
 
 
@@ -53,6 +54,7 @@ class Turns:
         settings: In force.
         tick: The session's clock.
         recognised: How the session was found, where it was not opened by its id.
+        remembered: Words of the user to what is remembered about them, as it is to stand in the window.
     """
 
     def __init__(
@@ -66,6 +68,7 @@ class Turns:
         settings: Settings,
         tick: Callable[[], int],
         recognised: Recognised | None,
+        remembered: Callable[[str], str],
     ) -> None:
         self.id = session_id
         self.settings = settings
@@ -87,6 +90,8 @@ class Turns:
         self._counters: dict[float, Callable[[str], int]] = {}
         self._last: tuple[str, int] | None = None
         self._is_over = False
+        self._remembered = remembered
+        self._recalled = ("", "")
 
     def prepare(self, body: Any, *, wire: str = "anthropic", model: str | None = None) -> Prepared:
         """Return the body to send; see `Session.prepare`."""
@@ -108,7 +113,8 @@ class Turns:
         self._note(form, conversation, warnings)
         self._follow_tasks(conversation, warnings)
         notes = self._scratchpad.note(warnings)
-        turn = Turn(conversation, request, binding, fixed, calibration.counted(budget), count, now_ms, notes)
+        about = self._about_newest_words(conversation, warnings)
+        turn = Turn(conversation, request, binding, fixed, calibration.counted(budget), count, now_ms, notes, about)
         items, plan = self._settler.settle(turn, warnings)
         self._export(warnings)
         after = fixed + (conversation.tokens_before if items is None else conversation.tokens_after)
@@ -127,6 +133,20 @@ class Turns:
             headers=headers_for(changed),
             warnings=tuple(warnings),
         )
+
+    def _about_newest_words(self, conversation: Conversation, warnings: list[str]) -> str:
+        """What is remembered about the user's newest words; looked for once for the same words."""
+        if not self.settings.memory_tokens:
+            return ""
+        said = [e.content for e in conversation.all_entries if e.metadata and _is_said(e.metadata)]
+        query = said[-1][:_QUERY_CHARACTERS] if said else ""
+        if query != self._recalled[0]:
+            try:
+                self._recalled = (query, self._remembered(query))
+            except StoreError as error:
+                warnings.append(f"what is remembered could not be looked up: {error}")
+                return ""
+        return self._recalled[1]
 
     def _passed(self, body: Any, held: str, fixed: int, budget: int) -> Prepared:
         """A request that carries only what is new: the provider holds the rest, so there is nothing to decide."""
@@ -247,3 +267,8 @@ class Turns:
                 _log.critical("session %s: %s", self.id, found[-1])
         self._is_over = plan is not None and after > budget
         return found
+
+
+def _is_said(metadata: Mapping[str, Any]) -> bool:
+    """Whether it is a text of the user."""
+    return metadata.get("role") == "user" and metadata.get("kind") == "text"

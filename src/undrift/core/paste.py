@@ -26,7 +26,8 @@ class Cut:
 def cut_text(text: str, keep_head: int, keep_tail: int, ref: str) -> str:
     """Return the beginning and end of `text` with a line between them that says what left and how to get it back."""
     left = len(text) - keep_head - keep_tail
-    marker = f"\n[{left:,} characters of this message left the window; the whole of it: undrift recall {ref}]\n"
+    where = f"the whole of it: undrift recall {ref}" if ref else "the original was purged"
+    marker = f"\n[{left:,} characters of this message left the window; {where}]\n"
     return text[:keep_head] + marker + text[len(text) - keep_tail :]
 
 

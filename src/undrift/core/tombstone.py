@@ -20,6 +20,7 @@ __all__ = [
     "assistant_tombstone",
     "clean_summary",
     "is_tombstone",
+    "purged_tombstone",
     "roll_up",
     "rolling_tombstone",
     "tool_tombstone",
@@ -31,6 +32,7 @@ MOST_SUMMARY_CHARACTERS = 16_000
 _TOOL = "Task {} completed. Raw logs evicted to archive."
 _ASSISTANT = "Assistant thinking/text for task {} evicted to save tokens."
 _ROLLING = "Task {} in progress. Tool output evicted (Rolling Prune)."
+_PURGED = "Task {} completed. Raw logs purged."
 _ROLLED = "Finished tasks, rolled up. Raw logs evicted to archive."
 _GREP = "Use 'grep' on {} if previous logs are needed."
 _RECALL = "Original: undrift recall {}"
@@ -41,7 +43,9 @@ _CUT = "\n... {:,} characters of this summary left out ...\n"
 _ID_PATTERN = r"[A-Za-z0-9_](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9_])?"
 _LINE_PATTERN = r"\n(?:Use 'grep' on [^\n\[\]]+ if previous logs are needed\. )?Original: undrift recall [0-9a-f]{16}"
 
-_OPENINGS = ("task", "assistantthinking", "finishedtasks")
+_OPENINGS = (
+    "task", "assistantthinking", "finishedtasks", "remembered", "pinned", "activecontext", "sessioncontext"
+)  # fmt: skip
 _BRACKETS = "[\u2045\u27e6\u2772\u2997\u3010\u3014\u3016\u301a\ufe5d\ufe47\uff3b"
 _CLOSING = "\\]\u2046\u27e7\u2773\u2998\u3011\u3015\u3017\u301b\ufe5e\ufe48\uff3d"
 _CLOSING_LINE = re.compile(rf"([{_CLOSING}][^\S\n]*+)(?=\n)")
@@ -111,6 +115,14 @@ def rolling_tombstone(task_id: str, *, ref: str = "", log_path: str = "") -> str
     Source: A3-19.
     """
     return _tombstone(_ROLLING, task_id, None, ref, log_path)
+
+
+def purged_tombstone(task_id: str) -> str:
+    """Return what stands in place of a block of a task whose original was destroyed for good.
+
+    Source: issue "Memory" part 8.
+    """
+    return _tombstone(_PURGED, task_id, None, "", "")
 
 
 def roll_up(tasks: Sequence[RolledTask], *, summary_characters: int = 160) -> str:
@@ -241,4 +253,5 @@ def _form() -> re.Pattern[str]:
     said = "|".join(re.escape(words).replace(r"\{\}", _ID_PATTERN) for words in (_TOOL, _ASSISTANT))
     open_task = re.escape(_ROLLING).replace(r"\{\}", _ID_PATTERN)
     one = rf"\[(?:(?:{said})(?: \nSUMMARY: [\s\S]*)?|{open_task})\](?:{_LINE_PATTERN})?"
-    return re.compile(rf"{one}|\[{re.escape(_ROLLED)}(?:\n- [^\n]+)+\n\]")
+    purged = re.escape(_PURGED).replace(r"\{\}", _ID_PATTERN)
+    return re.compile(rf"{one}|\[{purged}\]|\[{re.escape(_ROLLED)}(?:\n- [^\n]+)+\n\]")

@@ -101,6 +101,7 @@ class Store(Protocol):
         tasks: Sequence[TaskUpdate] = (),
         tags: Sequence[Tag] = (),
         payload: Mapping[str, Any] | None = None,
+        based_on: int | None = None,
     ) -> int:
         """Write one operation and all that belongs to it in one transaction; return once it is durable.
 
@@ -116,6 +117,8 @@ class Store(Protocol):
                 ordinal: `Store.tasks` gives it.
             tags: One for a tool call, for good; the same again is a no-op. Its task must be in the store or in `tasks`.
             payload: JSON values for the log.
+            based_on: The newest operation of the session that was known when this was decided; nothing is written where
+                the session was taken back in time since.
 
         Returns:
             The operation's sequence number, greater than every earlier one of this home.

@@ -11,7 +11,7 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -135,6 +135,25 @@ class Exports:
         with self._opened(session_id, path, make=True) as folder:
             _replace(folder, path.name, "".join(map(_as_text, logs)).encode("utf-8"))
         return path
+
+    def delete(self, session_id: str, task_ids: Collection[str] | None = None) -> int:
+        """Delete the logs of tasks, or all that there is of a session, the scratchpad included; return how many files.
+
+        Raises:
+            StoreError: Something else than a file stands there, or the system refuses.
+        """
+        deleted = 0
+        with (
+            suppress(FileNotFoundError),
+            self._opened(session_id, self.scratchpad_path(session_id), make=False) as folder,
+        ):
+            every = os.listdir(folder) if task_ids is None else []  # noqa: PTH208 - of the folder that is open
+            for name in sorted(every) or map(_log_name, task_ids or ()):
+                if _status(folder, name) is not None:
+                    os.unlink(name, dir_fd=folder)
+                    deleted += 1
+            os.fsync(folder)
+        return deleted
 
     def start_scratchpad(self, session_id: str) -> bool:
         """Create an empty scratchpad; False where there is one.

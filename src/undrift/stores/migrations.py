@@ -11,7 +11,7 @@ from typing import Any
 import apsw
 
 from undrift.errors import StoreError, StoreVersionError
-from undrift.stores import marks, search, tasks
+from undrift.stores import marks, memories, memory_search, search, tasks, timeline, vectors
 
 __all__ = ["APPLICATION_ID", "MIGRATIONS", "Migration", "identify", "migrate", "transaction"]
 
@@ -104,7 +104,27 @@ def create_tasks(connection: apsw.Connection) -> None:
     tasks.create(connection)
 
 
-MIGRATIONS: Sequence[Migration] = (create_tables, create_search, decide_by_history, create_marks, create_tasks)
+def create_memory_search(connection: apsw.Connection) -> None:
+    """Step 6: memories as they are searched, by words and by vectors."""
+    memory_search.create(connection)
+    vectors.create(connection)
+
+
+def create_memories(connection: apsw.Connection) -> None:
+    """Step 7: memories themselves, and what going back in time needs."""
+    memories.create(connection)
+    timeline.create(connection)
+
+
+MIGRATIONS: Sequence[Migration] = (
+    create_tables,
+    create_search,
+    decide_by_history,
+    create_marks,
+    create_tasks,
+    create_memory_search,
+    create_memories,
+)
 """Step n takes a file from version n - 1 to n."""
 
 

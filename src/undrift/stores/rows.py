@@ -11,6 +11,7 @@ from dataclasses import asdict
 from typing import Any, NamedTuple
 
 from undrift.errors import InputError, StoreCorrupt
+from undrift.records import MemoryEntry, Slot
 from undrift.stores.base import Mark, Operation
 from undrift.types import ContextEntry, Decision, MaskedSpan, Moment, Original, Segment, Tag, Task
 
@@ -18,6 +19,7 @@ __all__ = [
     "DECISION_COLUMNS",
     "DECISION_SESSION",
     "MARK_COLUMNS",
+    "MEMORY_COLUMNS",
     "OPERATION_COLUMNS",
     "OPERATION_SESSION",
     "ORIGINAL_COLUMNS",
@@ -34,6 +36,8 @@ __all__ = [
     "key",
     "mark_from",
     "mark_row",
+    "memory_from",
+    "memory_row",
     "operation_from",
     "operation_row",
     "original_from",
@@ -67,6 +71,8 @@ ORIGINAL_COLUMNS = """number, record_sha256, CAST(ref AS BLOB), CAST(session_id 
     CAST(masked AS BLOB), content"""
 TASK_COLUMNS = """number, record_sha256, CAST(session_id AS BLOB), CAST(task_id AS BLOB), CAST(agent AS BLOB), ordinal,
     is_worked_on, CAST(record AS BLOB)"""
+MEMORY_COLUMNS = """number, record_sha256, CAST(session_id AS BLOB), CAST(memory_id AS BLOB), CAST(scope AS BLOB),
+    CAST(owner AS BLOB), CAST(record AS BLOB)"""
 TAG_COLUMNS = """number, record_sha256, CAST(session_id AS BLOB), CAST(call_id AS BLOB), CAST(task_id AS BLOB),
     segment"""
 """What `operation_from` and the others take: everything that is hashed, text as bytes."""
@@ -186,6 +192,31 @@ def _segment(fields: dict[str, Any]) -> Segment:
     end = fields["end"]
     moments = {"start": Moment(**fields["start"]), "end": None if end is None else Moment(**end)}
     return Segment(**{**fields, **moments})
+
+
+def memory_row(session_id: str, entry: MemoryEntry) -> Row:
+    """Return the values of a version of a memory: session_id, memory_id, scope, owner, record_sha256, record."""
+    fields = asdict(entry)
+    for name in ("id", "scope"):  # these have columns of their own
+        del fields[name]
+    record = _dump(fields, "memory %r", entry.id, encode=_ENCODE_SORTED)
+    owner = {"agent": entry.agent, "session": entry.session_id}.get(entry.scope, "")
+    texts = (session_id, entry.id, entry.scope, owner)
+    return *map(key, texts), _digest(*map(raw, texts), record), record
+
+
+def memory_from(row: Row) -> MemoryEntry:
+    """Return a version of a memory, or raise StoreCorrupt."""
+    number, digest, _, memory_id, scope, _, record = row
+    if digest != _digest(*row[2:]):
+        raise StoreCorrupt(f"memory {number} does not match its SHA-256; {REMEDY}")
+    try:
+        fields = _load(record)
+        fields["slots"] = tuple(Slot(**slot) for slot in fields["slots"])
+        scope_: Any = _text(scope)
+        return MemoryEntry(_text(memory_id), scope=scope_, **fields)
+    except (*_FORGED, KeyError) as error:
+        raise StoreCorrupt(f"memory {number} was not written by undrift: {error}; {REMEDY}") from error
 
 
 def tag_row(session_id: str, tag: Tag) -> Row:

@@ -6,7 +6,7 @@ serves all threads. Fork is not supported: a process opens its own store after t
 
 import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -16,12 +16,14 @@ from typing import Any, Self
 import apsw
 
 from undrift.errors import InputError, RecallError, StoreCorrupt, StoreError
-from undrift.stores import faults, files, holders, rows, search
+from undrift.stores import faults, files, holders, rows, search, timeline
 from undrift.stores import marks as marks_table
+from undrift.stores import memories as memories_table
 from undrift.stores import tasks as tasks_table
 from undrift.stores.base import Found, KnownMark, Mark, Operation, SessionRow
 from undrift.stores.connection import connect, connect_to_read, is_without_room, prepare_file
 from undrift.stores.integrity import problems
+from undrift.stores.memories import MemoryUpdate
 from undrift.stores.migrations import transaction
 from undrift.stores.write import write
 from undrift.types import ContextEntry, Decision, Original, Tag, Tasks, TaskUpdate
@@ -55,6 +57,7 @@ _NAMES = """SELECT CAST(ref AS BLOB), CAST(session_id AS BLOB), CAST(entry_id AS
     FROM originals WHERE number = ?"""
 _DECIDED = "SELECT 1 FROM decisions WHERE session_id = ? AND entry_id = ? AND to_seq IS NULL AND ref IS NOT NULL"
 _WRONG_WAY = f"an index of the file is damaged; {rows.REMEDY}"
+_REWOUND = "SELECT 1 FROM operations WHERE session_id = ? AND seq > ? AND kind IN ('rewind', 'undo', 'purge') LIMIT 1"
 _DAMAGED = "(damaged on disk: what is there does not match its SHA-256)"
 
 
@@ -112,9 +115,18 @@ class SqliteStore:
         decisions: Sequence[Decision] = (),
         tasks: Sequence[TaskUpdate] = (),
         tags: Sequence[Tag] = (),
+        memories: Sequence[MemoryUpdate] = (),
         payload: Mapping[str, Any] | None = None,
+        also: Callable[[apsw.Connection], None] | None = None,
+        based_on: int | None = None,
     ) -> int:
-        """Write one operation and all that belongs to it in one transaction; see `Store.commit`."""
+        """Write one operation and all that belongs to it in one transaction; see `Store.commit`.
+
+        Args:
+            also: Writes more in the same transaction, of what is derived.
+            based_on: The newest operation of the session that was known when this was decided; nothing is written where
+                the session was taken back in time since.
+        """
         if not session_id:
             raise InputError("a session id must not be empty")
         for original in originals:
@@ -124,16 +136,78 @@ class SqliteStore:
         new_originals = [rows.original_row(original) for original in originals]
         new_decisions = [rows.decision_row(session_id, decision) for decision in decisions]
         changed = tasks_table.prepared(session_id, tasks, tags) if tasks or tags else None
+        stated = memories_table.prepared(session_id, memories) if memories else None
+
+        def written(connection: apsw.Connection) -> int:
+            if based_on is not None and connection.execute(_REWOUND, (rows.key(session_id), based_on)).fetchall():
+                raise StoreError(
+                    f"session {session_id[:64]!r} was taken back in time, or purged, meanwhile; nothing was written"
+                )
+            seq = write(connection, operation, new_originals, new_decisions, changed, stated)
+            if also is not None:
+                also(connection)
+            return seq
+
         with self._lock, _Use(self) as connection:
             try:
                 with transaction(connection):
-                    return write(connection, operation, new_originals, new_decisions, changed)
+                    return written(connection)
             except apsw.Error as error:
                 if not search.damaged(error):
                     raise
             with transaction(connection):  # what is derived must not stand in the way of the truth
                 search.rebuild(connection)
-                return write(connection, operation, new_originals, new_decisions, changed)
+                return written(connection)
+
+    def rewind(
+        self,
+        session_id: str,
+        then: int,
+        *,
+        kind: str,
+        at_ms: int,
+        originals: Sequence[Original] = (),
+        payload: Mapping[str, Any],
+    ) -> tuple[int, timeline.Change]:
+        """Put in force what was in force in a session right after an operation; nothing is deleted.
+
+        Args:
+            session_id: The session; what others have changed stays.
+            then: The operation; 0 for before the first.
+            kind: Of this operation, for the log: ``rewind`` or ``undo``.
+            at_ms: When, in Unix milliseconds.
+            originals: Written with it.
+            payload: JSON values for the log.
+
+        Returns:
+            This operation's number, and what was closed and opened.
+
+        Raises:
+            StoreError: Nothing has changed.
+        """
+        operation = rows.operation_row(session_id, kind, at_ms, payload)
+        new_originals = [rows.original_row(original) for original in originals]
+        with self._lock, _Use(self) as connection, transaction(connection):
+            seq = write(connection, operation, new_originals, ())
+            change = timeline.change(connection, rows.key(session_id), then, seq)
+            if change.touches_buffer(connection):
+                search.rebuild(connection)
+            return seq, change
+
+    def state(self, session_id: str, seq: int | None) -> dict[str, dict[str, bytes]]:
+        """Return what is in force in a session: kind of record to key to digest, now or right after an operation."""
+        with self._lock, _Use(self) as connection:
+            return timeline.state(connection, rows.key(session_id), seq)
+
+    def last_operation(self) -> int:
+        """Return the sequence number of the newest operation of the home; 0 when there is none."""
+        return self._read("SELECT max(seq) FROM operations")[0][0] or 0
+
+    @contextmanager
+    def using(self) -> Iterator[apsw.Connection]:
+        """Hold the lock and give the connection; faults of the disk come out as `StoreError`."""
+        with self._lock, _Use(self) as connection:
+            yield connection
 
     def decided(self, session_id: str) -> tuple[Decision, ...]:
         """Return every decision of a session; see `Store.decided`."""

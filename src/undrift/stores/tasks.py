@@ -48,14 +48,14 @@ CREATE UNIQUE INDEX tags_by_call ON tags(session_id, call_id);
 _TASKS = f"SELECT {rows.TASK_COLUMNS} FROM tasks t WHERE session_id = ? AND to_seq IS NULL"  # noqa: S608
 _IN_ORDER = """ ORDER BY (
     SELECT min(number) FROM tasks f WHERE f.session_id = t.session_id AND f.task_id = t.task_id)"""
-_TAGS = f"SELECT {rows.TAG_COLUMNS} FROM tags WHERE session_id = ? ORDER BY number"  # noqa: S608
+_TAGS = f"SELECT {rows.TAG_COLUMNS} FROM tags WHERE session_id = ? AND to_seq IS NULL ORDER BY number"  # noqa: S608
 _CLOSE = "UPDATE tasks SET to_seq = ? WHERE number = ?"
 _LAST_ORDINAL = "SELECT coalesce(max(ordinal), 0) FROM tasks WHERE session_id = ?"  # of all versions: some are closed
 _ADD_TASK = """INSERT INTO tasks(session_id, task_id, agent, ordinal, is_worked_on, record_sha256, record, from_seq)
     VALUES(?, ?, ?, ?, ?, ?, ?, ?)"""
 _ADD_TAG = """INSERT INTO tags(session_id, call_id, task_id, segment, record_sha256, from_seq) VALUES(?, ?, ?, ?, ?, ?)
-    ON CONFLICT(session_id, call_id) DO NOTHING RETURNING number"""
-_SAME_TAG = "SELECT 1 FROM tags WHERE session_id = ? AND call_id = ? AND record_sha256 = ?"
+    ON CONFLICT(session_id, call_id) WHERE to_seq IS NULL DO NOTHING RETURNING number"""
+_SAME_TAG = "SELECT 1 FROM tags WHERE session_id = ? AND call_id = ? AND record_sha256 = ? AND to_seq IS NULL"
 _HAS_TASK = "SELECT 1 FROM tasks WHERE session_id = ? AND task_id = ? AND to_seq IS NULL"
 _AGAIN = "nothing was written. Read the session's tasks again and repeat the change"
 

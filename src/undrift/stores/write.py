@@ -10,7 +10,7 @@ from typing import Any
 import apsw
 
 from undrift.errors import StoreError
-from undrift.stores import search, tasks
+from undrift.stores import memories, search, tasks, timeline
 from undrift.stores.rows import Row
 
 __all__ = ["write"]
@@ -23,6 +23,7 @@ _ADD_ORIGINAL = """INSERT INTO originals(ref, session_id, source, entry_id, type
 _SAME_ORIGINAL = (
     "SELECT 1 FROM originals WHERE ref = ? AND session_id = ? AND source = ? AND entry_id = ? AND sha256 = ?"
 )
+_CLOSED_ORIGINAL = "SELECT number FROM originals WHERE ref = ? AND to_seq IS NOT NULL"
 _ADD_DECISION = """INSERT INTO decisions(session_id, entry_id, kind, reason, tokens_saved, ref, record_sha256, detail,
     from_seq) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT(session_id, entry_id, coalesce(json_extract(detail, '$.at'), '')) WHERE to_seq IS NULL
@@ -42,6 +43,7 @@ def write(
     originals: Sequence[Row],
     decisions: Sequence[Row],
     changed: tasks.Prepared | None = None,
+    remembered: memories.Prepared | None = None,
 ) -> int:
     """Insert one operation and what belongs to it; return its sequence number.
 
@@ -60,6 +62,8 @@ def write(
         search.add(connection, numbers)
     if changed is not None:
         tasks.add(connection, changed, seq)
+    if remembered is not None:
+        memories.add(connection, remembered, seq)
     return int(seq)
 
 
@@ -69,6 +73,8 @@ def _add_originals(connection: apsw.Connection, originals: Sequence[Row], seq: i
     if len(added) < len(originals):
         for row in originals:
             ref, session_id, source, entry_id, sha256 = *row[:4], row[8]
+            closed: list[Any] = connection.execute(_CLOSED_ORIGINAL, (ref,)).fetchall()
+            timeline.reopen(connection, "originals", [number for (number,) in closed], seq)  # rewound, and made again
             if not connection.execute(_SAME_ORIGINAL, (ref, session_id, source, entry_id, sha256)).fetchall():
                 raise StoreError(
                     f"reference {ref!r}: another original is stored under it; nothing was written. "

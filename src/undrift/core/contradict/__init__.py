@@ -1,0 +1,20 @@
+"""Contradiction without a model: keyed slots, correction cues, value classes, numbers with units, polarity. Pure.
+
+Law: every verdict names its rule and the words that it rests on; how similar two texts are decides nothing.
+"""
+
+from undrift.core.contradict.lexicon import CLASSES, Relation, relation_of
+from undrift.core.contradict.rules import Finding, compare
+from undrift.core.contradict.verdicts import SUPERSEDE_CONFIDENCE, Verdict, judge, slots_of
+
+__all__ = [
+    "CLASSES",
+    "Finding",
+    "Relation",
+    "SUPERSEDE_CONFIDENCE",
+    "Verdict",
+    "compare",
+    "judge",
+    "relation_of",
+    "slots_of",
+]

@@ -1,0 +1,133 @@
+"""What becomes of two remembered statements that concern one thing: who wins, or that nobody does. Pure.
+
+Law: low confidence, a lower tier of trust, another scope and a pin never supersede: then both stand.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from undrift.core.contradict.reading import Clause, read_statement
+from undrift.core.contradict.rules import compare
+from undrift.core.contradict.words import stems_of
+from undrift.records import TRUST_TIERS, MemoryEntry, Slot
+
+__all__ = ["SUPERSEDE_CONFIDENCE", "Verdict", "judge", "slots_of"]
+
+SUPERSEDE_CONFIDENCE = 0.8
+"""Below this a contradiction is an open conflict."""
+
+_ENVIRONMENTS = frozenset({
+    "production", "prod", "staging", "development", "dev", "local", "tests", "test", "ci", "demo", "preview",
+    "sandbox", "legacy", "canary", "qa", "uat",
+})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What two entries are to each other.
+
+    Args:
+        kind: ``supersede``: the winner holds instead of the loser. ``open_conflict``: they exclude each other, and
+            nothing here decides. ``reinforce``: they say the same.
+        winner_id: Of the entry that holds later in time; of a reinforcement the newer one.
+        loser_id: Of the other.
+        rule: Which rule found it, as ``value:database``.
+        evidence: The words of the loser and of the winner that it rests on.
+        confidence: 0 to 1.
+        reason: Why a contradiction did not supersede: ``confidence``, ``trust``, ``pinned``, ``scope`` or ``time``;
+            else empty.
+
+    Source: issue "Memory", PEERS part 2 section 4; A1-5, A1-7.
+    """
+
+    kind: Literal["supersede", "open_conflict", "reinforce"]
+    winner_id: str
+    loser_id: str
+    rule: str
+    evidence: tuple[str, str]
+    confidence: float
+    reason: str = ""
+
+
+def judge(new: MemoryEntry, candidates: Iterable[MemoryEntry]) -> tuple[Verdict, ...]:
+    """Compare a new entry with those that were nominated, as they were before it is stored.
+
+    Which statement is the later one is a matter of valid time, not of arrival. Only entries that can see each other are
+    compared, and the new entry is never compared with itself.
+
+    Args:
+        new: The entry that is about to be stored.
+        candidates: Entries that share a slot's relation, words, or enough of a vector with it; the rules decide.
+
+    Returns:
+        A verdict for each candidate with which there is anything, in the order of the candidates.
+    """
+    found = (_judge(new, one) for one in candidates if one.id != new.id and _meet(new, one))
+    return tuple(verdict for verdict in found if verdict is not None)
+
+
+def slots_of(text: str) -> tuple[Slot, ...]:
+    """Return what a statement states about keyed things: for each value its place, relation and environment.
+
+    What it denies, considers, asks, or tells of the past is not stated.
+    """
+    found = [slot for clause in read_statement(text) for slot in _slots(clause)]
+    return tuple(dict.fromkeys(found))
+
+
+def _slots(clause: Clause) -> list[Slot]:
+    if clause.denies or clause.cues & {"tentative", "past"}:
+        return []
+    environments = stems_of(_ENVIRONMENTS)
+    entity = " ".join(sorted(clause.frame - environments))
+    scope = " ".join(sorted(clause.frame & environments))
+    return [Slot(entity, one.relation, scope, one.value) for one in clause.values if not one.qualifies]
+
+
+def _judge(new: MemoryEntry, old: MemoryEntry) -> Verdict | None:
+    winner, loser = (new, old) if _position(old) <= _position(new) else (old, new)
+    finding = compare(loser.content, winner.content)
+    if finding.kind == "none":
+        return None
+    evidence = (finding.older, finding.newer)
+    if finding.kind == "reinforce":
+        return Verdict("reinforce", winner.id, loser.id, finding.rule, evidence, finding.confidence)
+    reason = _obstacle(winner, loser, finding.confidence)
+    kind: Literal["supersede", "open_conflict"] = "open_conflict" if reason else "supersede"
+    return Verdict(kind, winner.id, loser.id, finding.rule, evidence, finding.confidence, reason)
+
+
+def _obstacle(winner: MemoryEntry, loser: MemoryEntry, confidence: float) -> str:
+    """Return what keeps the winner from superseding the loser; empty where nothing does."""
+    if loser.pinned:
+        return "pinned"
+    if TRUST_TIERS[winner.trust] < TRUST_TIERS[loser.trust]:
+        return "trust"
+    if _owner(winner) != _owner(loser):
+        return "scope"
+    if winner.valid_from_ms == loser.valid_from_ms and not (_is_undated(winner) and _is_undated(loser)):
+        return "time"  # two sources say different things of one moment
+    return "confidence" if confidence < SUPERSEDE_CONFIDENCE else ""
+
+
+def _position(entry: MemoryEntry) -> tuple[int, tuple[int, int], int]:
+    return entry.valid_from_ms, entry.task_position, entry.seq
+
+
+def _is_undated(entry: MemoryEntry) -> bool:
+    """Whether it holds since it was said, as nobody said since when: then the order of arrival tells which is later."""
+    return entry.valid_from_ms == entry.created_at_ms
+
+
+def _owner(entry: MemoryEntry) -> tuple[str, str]:
+    return entry.scope, {"agent": entry.agent, "session": entry.session_id}.get(entry.scope, "")
+
+
+def _meet(one: MemoryEntry, other: MemoryEntry) -> bool:
+    """Tell whether some reader sees both entries: what is private to two owners never meets."""
+    if one.scope == other.scope:
+        return _owner(one) == _owner(other)
+    if "project" in (one.scope, other.scope):
+        return True
+    return one.agent == other.agent

@@ -1,0 +1,109 @@
+"""Words of a statement: how they are cut, what is left of their endings, which say nothing. Pure.
+
+Law: linear in the text.
+"""
+
+import re
+from functools import cache
+
+__all__ = ["MANY", "NEUTRAL", "STOP", "clauses_of", "cut", "stem", "stems_of", "tokens_of"]
+
+_TOKEN = re.compile(r"[$€£]?[\w.+#/@:'\u2019%`*-]+|=")
+_EDGE = "`'\"\u2019*.,:;!?()"
+_CLAUSE_END = re.compile(r"(?<=[.!?;])\s+|;|\n+|,\s+(?=(?:and|but|so)\s+(?:we|i|it|they|the)\b)", re.IGNORECASE)
+_KEYED = re.compile(r"^\s*[`\"']?([A-Za-z][\w .`/-]{0,60}?)[`\"']?\s*(?::\s+|=\s*|:=\s*)(?=\S)")
+_CONTRACTION = re.compile(r"\b(can)(?:not|['\u2019]t)\b|\b(wo)n['\u2019]t\b|(\w)n['\u2019]t\b", re.IGNORECASE)
+_DOUBLED = re.compile(r"([bdgmnprt])\1$")
+_IRREGULAR = {
+    "written": "write", "wrote": "write", "built": "build",
+    "ran": "run", "kept": "keep", "made": "make", "chosen": "choose",
+    "chose": "choose", "went": "go", "gone": "go", "goes": "go",
+    "done": "do", "sent": "send", "using": "use", "used": "use",
+    "uses": "use", "indices": "index", "took": "take", "taken": "take", "led": "lead", "configuration": "config",
+    "docs": "doc", "documentation": "doc", "development": "dev", "production": "prod", "repository": "repo",
+    "authentication": "authenticate", "expiry": "expire",
+}  # fmt: skip
+
+
+def clauses_of(text: str) -> list[str]:
+    """Split a text into clauses that can each be true or false."""
+    parts = (" ".join(part.split()) for part in _CLAUSE_END.split(text) if part)
+    return [part for part in parts if part.strip(" .;,")]
+
+
+def cut(clause: str) -> str:
+    """Return a clause with contractions opened (``can not``) and ``key: value`` as ``key is value``."""
+    opened = _CONTRACTION.sub(lambda m: "can not" if m[1] else "will not" if m[2] else f"{m[3]} not", clause)
+    keyed = _KEYED.match(opened)
+    if keyed and len(keyed[1].split()) <= 5:
+        return f"{keyed[1]} is {opened[keyed.end() :]}"
+    return opened
+
+
+def tokens_of(clause: str) -> list[str]:
+    """Return the words of a clause as written, without the punctuation around them."""
+    found = []
+    for match in _TOKEN.finditer(clause):
+        word = match[0].strip(_EDGE) if match[0] not in ("C#", "F#", "C++") else match[0]
+        if word and word != "=" and not set(word) <= set("-/.:"):
+            found.append(word)
+    return found
+
+
+def stem(word: str) -> str:
+    """Return what forms of one English word have in common."""
+    word = word.replace("\u2019", "'")
+    word = word.removesuffix("'s")
+    word = _IRREGULAR.get(word, word)
+    if not word.isalpha() or len(word) < 4:
+        return word
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    for ending in ("ing", "ed", "es", "s", "e", "ly"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
+            word = word[: -len(ending)]
+            if ending in ("ing", "ed") and len(word) > 3:
+                word = _DOUBLED.sub(r"\1", word)
+            return word[:-1] if word.endswith("e") and len(word) > 3 else word
+    return word
+
+
+@cache
+def stems_of(words: frozenset[str]) -> frozenset[str]:
+    """Return the stems of a fixed set of words."""
+    return frozenset(stem(word) for word in words)
+
+
+STOP: frozenset[str] = frozenset({
+    "a", "an", "the", "this", "that", "these", "those", "our", "my", "your", "their", "its", "his", "her", "we",
+    "i", "you", "they", "he", "she", "it", "us", "me", "them", "there", "here", "is", "are", "was", "were", "be",
+    "been", "being", "am", "do", "does", "did", "done", "as", "and", "or", "but", "so", "then", "than", "also",
+    "too", "very", "just", "only", "s", "t", "re", "ve", "ll", "d", "let", "lets", "please", "always", "still",
+    "has", "had", "will", "would", "shall", "should", "must", "can", "could", "of", "in", "on", "at", "to", "for",
+    "from", "by", "with", "into", "onto", "currently", "already", "again", "one", "ones", "some", "any", "all",
+    "each", "every", "such", "which", "who", "whom", "what", "when", "where", "how", "if", "up", "out", "off",
+    "over", "under", "about", "per", "via", "now", "today", "actually", "instead", "correction", "update", "no",
+    "not", "never", "none", "nor", "neither", "without", "longer", "more", "anymore", "rather", "presently",
+    "henceforth", "onwards", "turned", "switched", "may", "might", "nobody", "nothing", "someone", "somebody",
+    "everyone", "everybody", "something",
+})  # fmt: skip
+"""Words that carry no meaning of their own when two statements are compared."""
+
+NEUTRAL: frozenset[str] = frozenset({
+    "use", "store", "run", "live", "persist", "back", "keep", "go", "manage", "build", "write", "rewrite",
+    "implement", "host", "install", "make", "set", "move", "migrate", "switch", "replace", "change", "rename", "drop",
+    "agree", "decide", "choose", "pick", "adopt", "prefer", "want", "need", "work", "handle", "do", "get", "put",
+    "come", "serve", "power", "configure", "target", "pin", "bump", "upgrade", "downgrade", "stay", "depend",
+    "require", "latest", "current", "project", "repo", "repository", "codebase", "follow", "publish", "license",
+    "contain", "call", "name", "locate", "place", "listen", "connect", "deploy", "ship", "send", "level", "type",
+    "kind", "thing", "turn", "mark", "carry", "escalate", "raise", "increase", "decrease", "reduce", "extend", "shorten",
+    "postpone", "reschedule", "push", "convert", "assign", "user-facing", "bought", "based",
+})  # fmt: skip
+"""Words that relate a value to its place; the place itself is in the other words."""
+
+MANY: frozenset[str] = frozenset({
+    "support", "include", "contain", "list", "allow", "expose", "offer", "accept", "cover", "mention", "add",
+    "import", "review", "modify", "fix", "touch", "read", "edit", "delete", "depend", "speak", "permit", "provide",
+    "recommend", "like", "know", "visit", "have",
+})  # fmt: skip
+"""Verbs whose objects stand side by side: that the SDK supports Python does not end its support of Go."""

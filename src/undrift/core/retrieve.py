@@ -1,0 +1,261 @@
+"""What a query asks for, and how hits by words and by vectors become one ranking. Pure.
+
+Law: a score is explained in full by its parts; the same hits give the same order, of equals the newest first. Both kinds of
+hits are divided by their best and added up: adding up ranks instead was measured to hurt (PEERS part 2, headline 3).
+"""
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from heapq import nsmallest
+from typing import Protocol
+
+__all__ = [
+    "Line",
+    "Query",
+    "Ranked",
+    "STOP_WORDS",
+    "WEIGHTS",
+    "Weights",
+    "is_question",
+    "parse",
+    "rank",
+    "speaker_key",
+    "speaker_keys",
+    "words_of",
+]
+
+_STOP_WORDS = """
+    a an the this that these those it its am is are was were be been being do does did doing done have has had
+    having can could may might must shall should will would i me my mine you your yours he him his she her hers we
+    us our ours they them their theirs about after also and any as at because before between but by during each
+    either else even ever every few for from get gets getting go goes going got here if in into just many more most
+    much neither no nor not now of off on onto only or other out over own same so some such than then there through
+    to too under until up very via while with without how what whatever when where whether which whichever who
+    whoever whom whose why d ll m re s t ve aren couldn didn doesn don hadn hasn haven isn shouldn wasn weren won
+    wouldn
+"""
+STOP_WORDS = frozenset(_STOP_WORDS.split())
+"""Words that say how is asked, or hold a sentence together; what is left of an apostrophe among them."""
+
+_WORD = re.compile(r"[^\W_]+")
+_MOST_CHARACTERS = 10_000
+_MOST_WORDS = 32
+_LONGEST_WORD = 64
+_MOST_WORDS_OF_A_NAME = 3
+_LAST_OF_A_QUESTION = ("?", "\uff1f", "\u061f")
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What is looked for.
+
+    Args:
+        words: Those that carry the meaning, lower case, each once; all words where none does.
+        speakers: Keys of those whom it names.
+        text: The same words in the order and case of the query, repetitions included: for an embedder that adds words up.
+    """
+
+    words: tuple[str, ...]
+    speakers: frozenset[str]
+    text: str
+
+
+class Line(Protocol):
+    """A memory among its neighbours, those of the same source."""
+
+    @property
+    def speaker(self) -> str:
+        """Key of who said it, empty when nobody did."""
+        ...
+
+    @property
+    def asks(self) -> bool:
+        """Whether it ends as a question."""
+        ...
+
+    @property
+    def before(self) -> tuple[int | None, int | None]:
+        """Numbers of the two memories before it, nearest first; None where there is none."""
+        ...
+
+    @property
+    def after(self) -> tuple[int | None, int | None]:
+        """Likewise of the two after it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What each ingredient counts; chosen on two conversations, judged on three others (docs/memory-retrieval.md).
+
+    Args:
+        dense: Share of the vectors in a memory's own score, 0 to 1; the words have the rest.
+        after: Share of a memory's own score that the next one of its source gets as well.
+        after_question: The same when the memory is a question: what comes next answers it.
+        before: Share that the one before gets.
+        second_after, second_before: Shares of the next but one, and of the last but one.
+        speaker: Factor for what was said by somebody whom the query names, at least 1.
+        question: Factor for a question, 0 to 1: it seldom holds an answer.
+    """
+
+    dense: float = 0.4
+    after: float = 0.35
+    after_question: float = 0.7
+    before: float = 0.25
+    second_after: float = 0.2
+    second_before: float = 0.12
+    speaker: float = 1.5
+    question: float = 0.7
+
+    @property
+    def most(self) -> float:
+        """The highest score that there can be, before it is divided by this."""
+        after = max(self.after, self.after_question)
+        return (1.0 + after + self.before + self.second_after + self.second_before) * self.speaker
+
+
+WEIGHTS = Weights()
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """One memory in the ranking.
+
+    Args:
+        number: Of the memory.
+        score: 0 to 1, comparable within one ranking only.
+        why: What it is made of: (`lexical` x (1 - share) + `dense` x share + `neighbours`) x `speaker` x `statement`,
+            over the highest sum that there can be. A part that does nothing is left out.
+    """
+
+    number: int
+    score: float
+    why: Mapping[str, float]
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a query, lower case, in their order, as the full-text index cuts them."""
+    return [word.casefold() for word in _written(text)]
+
+
+def speaker_key(name: str) -> str:
+    """Return what stands for a speaker: the words of the name, lower case; empty where there is no word in it."""
+    return " ".join(words_of(name)[:_MOST_WORDS])
+
+
+def speaker_keys(text: str) -> list[str]:
+    """Return what in a query could be a speaker: its words and runs of up to three of them, stop words alone left out."""
+    words = words_of(text)[: 2 * _MOST_WORDS]
+    runs = (
+        words[start : start + length]
+        for length in range(1, _MOST_WORDS_OF_A_NAME + 1)
+        for start in range(len(words) - length + 1)
+    )
+    return list(dict.fromkeys(" ".join(run) for run in runs if not STOP_WORDS.issuperset(run)))
+
+
+def parse(text: str, speakers: Collection[str] = ()) -> Query:
+    """Take a query apart: whom it names, and the words that carry its meaning.
+
+    A speaker's name is no word to look for: those who speak to somebody say the name, the speaker seldom does.
+
+    Args:
+        text: Anything; its first 10,000 characters and 32 different words count.
+        speakers: Those of `speaker_keys(text)` that stand for a speaker: the whole name, or its first word.
+    """
+    written = _written(text)
+    named = {word for key in speakers for word in key.split(" ")}
+    kept = [word for word in written if word.casefold() not in STOP_WORDS and word.casefold() not in named]
+    kept = kept or [word for word in written if word.casefold() not in STOP_WORDS] or written
+    words = tuple(dict.fromkeys(word.casefold() for word in kept))[:_MOST_WORDS]
+    return Query(words, frozenset(speakers), " ".join(word for word in kept if word.casefold() in words))
+
+
+def is_question(text: str) -> bool:
+    """Tell whether a statement ends as a question."""
+    return text[-100:].rstrip().rstrip("\"')]}*_ ").endswith(_LAST_OF_A_QUESTION)
+
+
+def rank(
+    lexical: Mapping[int, float],
+    dense: Mapping[int, float] | None,
+    lines: Mapping[int, Line],
+    speakers: Collection[str] = (),
+    *,
+    k: int,
+    weights: Weights = WEIGHTS,
+) -> list[Ranked]:
+    """Rank the hits and their neighbours, and return the k best, best first.
+
+    own = (1 - dense share) x lexical / best lexical + dense share x similarity / best similarity, of which neighbours get
+    shares; score = (own + what neighbours gave) x factors of speaker and statement / `Weights.most`.
+
+    Args:
+        lexical: Score by words for each number, above 0; a later memory has a greater number.
+        dense: Cosine for each number, those up to 0 not counted; None when there are no vectors: then words have it all.
+        lines: Of all these numbers and of their neighbours; a number that is missing is passed over.
+        speakers: Keys of those whom the query names.
+        k: Most results.
+        weights: What each ingredient counts.
+
+    Source: issue 7 part 2; PEERS part 2 section 3.
+    """
+    by_words, by_vectors = _over_best(lexical, lines), _over_best(dense or {}, lines)
+    share = weights.dense if dense is not None else 0.0
+    own = {
+        number: (1.0 - share) * by_words.get(number, 0.0) + share * by_vectors.get(number, 0.0)
+        for number in sorted(by_words.keys() | by_vectors.keys())
+    }
+    given = _given(own, lines, weights)
+    scored = []
+    for number in own.keys() | given.keys():
+        line, score = lines[number], own.get(number, 0.0) + given.get(number, 0.0)
+        if line.speaker in speakers:
+            score *= weights.speaker
+        if line.asks:
+            score *= weights.question
+        if score > 0.0:
+            scored.append((-score, -number))
+    most = weights.most
+    ranked = []
+    for score, number in nsmallest(k, scored):
+        parts = {
+            "lexical": by_words.get(-number),
+            "dense": by_vectors.get(-number),
+            "similarity": (dense or {}).get(-number),
+            "neighbours": given.get(-number),
+            "speaker": weights.speaker if lines[-number].speaker in speakers else None,
+            "statement": weights.question if lines[-number].asks else None,
+        }
+        why = {name: part for name, part in parts.items() if part is not None}
+        ranked.append(Ranked(-number, -score / most, why))
+    return ranked
+
+
+def _written(text: str) -> list[str]:
+    """Cut out the words as they are written."""
+    return [word[:_LONGEST_WORD] for word in _WORD.findall(text[:_MOST_CHARACTERS])]
+
+
+def _over_best(scores: Mapping[int, float], lines: Mapping[int, Line]) -> dict[int, float]:
+    found = {number: score for number, score in scores.items() if score > 0.0 and number in lines}
+    best = max(found.values(), default=1.0)
+    return {number: score / best for number, score in found.items()}
+
+
+def _given(own: Mapping[int, float], lines: Mapping[int, Line], weights: Weights) -> dict[int, float]:
+    """Add up what each line is given by the hits around it, hits in the order of their numbers: sums come out the same."""
+    given: dict[int, float] = {}
+    for number, score in own.items():
+        line = lines[number]
+        shares = (
+            (line.after[0], weights.after_question if line.asks else weights.after),
+            (line.before[0], weights.before),
+            (line.after[1], weights.second_after),
+            (line.before[1], weights.second_before),
+        )
+        for neighbour, share in shares:
+            if neighbour is not None and share and neighbour in lines:
+                given[neighbour] = given.get(neighbour, 0.0) + share * score
+    return given

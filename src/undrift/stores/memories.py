@@ -1,0 +1,271 @@
+"""Long-term memories, each version of them, and the keyed statements that they make.
+
+Law: knows its own tables alone; runs inside a transaction that the caller opened. A version is never changed: a change
+closes it and adds another. What was changed by somebody else meanwhile is refused with StoreError, and the caller rolls back.
+"""
+
+import hashlib
+import json
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import apsw
+
+from undrift.errors import InputError, StoreError
+from undrift.records import MemoryEntry
+from undrift.stores import rows, timeline
+
+__all__ = [
+    "MemoryUpdate",
+    "Viewer",
+    "add",
+    "by_digest",
+    "by_id",
+    "by_slot",
+    "content_digest",
+    "create",
+    "ever",
+    "every",
+    "history",
+    "ids_since",
+    "not_settled",
+    "prepared",
+    "seen",
+    "visible",
+]
+
+_CREATE = """
+CREATE TABLE memories(
+    number INTEGER PRIMARY KEY,
+    session_id TEXT NOT NULL,  -- whose operation wrote this version
+    memory_id TEXT NOT NULL,
+    scope TEXT NOT NULL,  -- who sees it: project, agent or session
+    owner TEXT NOT NULL,  -- which agent or session; empty for the project
+    digest TEXT NOT NULL,  -- of its words, whatever their case and the space between them
+    from_seq INTEGER NOT NULL REFERENCES operations(seq),
+    to_seq INTEGER REFERENCES operations(seq),
+    record_sha256 BLOB NOT NULL,
+    record TEXT NOT NULL
+);
+CREATE UNIQUE INDEX memories_now ON memories(memory_id) WHERE to_seq IS NULL;
+CREATE INDEX memories_by_id ON memories(memory_id);
+CREATE INDEX memories_by_digest ON memories(digest) WHERE to_seq IS NULL;
+CREATE INDEX memories_since ON memories(session_id, from_seq);
+CREATE TABLE memory_slots(
+    entity TEXT NOT NULL, relation TEXT NOT NULL, memory_id TEXT NOT NULL,
+    PRIMARY KEY (relation, entity, memory_id)
+) WITHOUT ROWID;
+"""
+_SELECT = f"SELECT {rows.MEMORY_COLUMNS} FROM memories t "  # noqa: S608 - constants of ours
+_NOW = "t.to_seq IS NULL"
+_SEEN = (
+    "(t.scope = 'project' OR (t.scope = 'agent' AND t.owner = :agent) OR (t.scope = 'session' AND t.owner = :session))"
+)
+_IDS = "t.memory_id IN (SELECT value FROM json_each(:ids))"
+_ADD = """INSERT INTO memories(session_id, memory_id, scope, owner, record_sha256, record, digest, from_seq)
+    VALUES(?, ?, ?, ?, ?, ?, ?, ?)"""
+_CLOSE = "UPDATE memories SET to_seq = ? WHERE number = ?"
+_ADD_SLOT = "INSERT INTO memory_slots VALUES(?, ?, ?) ON CONFLICT DO NOTHING"
+_BY_SLOT = "SELECT memory_id FROM memory_slots WHERE relation = ? AND entity = ?"
+_LATEST = "t.number = (SELECT max(n.number) FROM memories n WHERE n.memory_id = t.memory_id)"
+_IN_FORCE = "EXISTS (SELECT 1 FROM memories t WHERE t.memory_id = l.id AND t.to_seq IS NULL)"
+_NOT_THERE = f"SELECT l.number, CAST(l.id AS BLOB) FROM memory_lines l WHERE l.is_there = 1 AND NOT {_IN_FORCE}"  # noqa: S608
+_THERE_AGAIN = f"SELECT l.number, CAST(l.id AS BLOB) FROM memory_lines l WHERE l.is_there = 0 AND {_IN_FORCE}"  # noqa: S608
+_AGAIN = "nothing was written. Read the memories again and repeat the change"
+
+
+class MemoryUpdate(NamedTuple):
+    """A memory before (None: there was none) and after a change; it is written only where the store still holds `before`."""
+
+    before: MemoryEntry | None
+    after: MemoryEntry | None
+    """None: it is taken out of sight, as by pruning; every version stays on disk."""
+
+
+class Viewer(NamedTuple):
+    """Who asks, and as of when.
+
+    Args:
+        agent: Sees what belongs to this agent.
+        session_id: Sees what belongs to this session.
+        seq: Right after this operation; None for now.
+    """
+
+    agent: str
+    session_id: str
+    seq: int | None = None
+
+
+class Prepared(NamedTuple):
+    """What is to be written of memories: checked and hashed."""
+
+    session: str | bytes
+    updates: Sequence[MemoryUpdate]
+    new: Sequence[rows.Row | None]
+
+
+def create(connection: apsw.Connection) -> None:
+    """Make the tables."""
+    connection.execute(_CREATE)
+
+
+def prepared(session_id: str, updates: Sequence[MemoryUpdate]) -> Prepared:
+    """Check what is to be written.
+
+    Raises:
+        InputError: Two updates of one memory, one without any, or values that JSON cannot hold.
+    """
+    ids: set[str] = set()
+    for update in updates:
+        one = update.after or update.before
+        if one is None or one.id in ids or (update.before is not None and update.before.id != one.id):
+            name = "" if one is None else f" {one.id[:64]!r}"
+            raise InputError(f"memory{name}: a commit takes one update for each memory, of one and the same id")
+        ids.add(one.id)
+    new = [None if update.after is None else rows.memory_row(session_id, update.after) for update in updates]
+    return Prepared(rows.key(session_id), updates, new)
+
+
+def add(connection: apsw.Connection, new: Prepared, seq: int) -> None:
+    """Write the updates; one that is written already is a no-op.
+
+    Raises:
+        StoreError: A memory is neither what it was before the change nor what it is after it.
+    """
+    for update, row in zip(new.updates, new.new, strict=True):
+        one = update.after or update.before
+        assert one is not None  # `prepared` has refused it
+        found: list[Any] = connection.execute(
+            _SELECT + f"WHERE t.memory_id = ? AND {_NOW}", (rows.key(one.id),)
+        ).fetchall()
+        now = rows.memory_from(found[0]) if found else None
+        if now == update.after:
+            continue
+        if now != update.before:
+            raise StoreError(f"memory {one.id[:64]!r}: it was changed meanwhile, by another process; {_AGAIN}")
+        if found:
+            connection.execute(_CLOSE, (seq, found[0][0]))
+        if row is not None and update.after is not None:
+            connection.execute(_ADD, (*row, content_digest(update.after.content), seq))
+            _add_slots(connection, update.after)
+
+
+def by_id(connection: apsw.Connection, ids: Collection[str], viewer: Viewer | None = None) -> dict[str, MemoryEntry]:
+    """Return those of the memories that a viewer may see, by id; None may see all of them, as they are now.
+
+    Raises:
+        StoreCorrupt: A record does not match its SHA-256.
+    """
+    values: dict[str, Any] = {"ids": json.dumps([_listed(one) for one in ids])}
+    where = _IDS
+    if viewer is not None:
+        values |= {"agent": rows.key(viewer.agent), "session": rows.key(viewer.session_id)}
+        where += f" AND {_SEEN}"
+    where += f" AND {_moment(viewer, values)}"
+    entries = _read(connection, where, values)
+    wanted = set(ids)
+    return {entry.id: entry for entry in entries if entry.id in wanted}
+
+
+def by_digest(connection: apsw.Connection, digest: str, viewer: Viewer) -> list[MemoryEntry]:
+    """Return the memories whose content has a digest, of those that a viewer may see now."""
+    values: dict[str, Any] = {"agent": rows.key(viewer.agent), "session": rows.key(viewer.session_id), "digest": digest}
+    return _read(connection, f"t.digest = :digest AND {_SEEN} AND {_NOW} ORDER BY t.number", values)
+
+
+def content_digest(content: str) -> str:
+    """Return what two contents share that have the same words."""
+    words = " ".join(content.casefold().split())
+    return hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def seen(connection: apsw.Connection, viewer: Viewer) -> list[MemoryEntry]:
+    """Return every memory that a viewer may see, oldest first."""
+    values: dict[str, Any] = {"agent": rows.key(viewer.agent), "session": rows.key(viewer.session_id)}
+    found = _read(connection, f"{_SEEN} AND {_moment(viewer, values)} ORDER BY t.number", values)
+    return sorted(found, key=lambda entry: entry.seq)  # a version that came later is not a younger memory
+
+
+def visible(connection: apsw.Connection, ids: Collection[str], viewer: Viewer) -> set[str]:
+    """Return those ids whose memories a viewer may see; nothing is decoded."""
+    values: dict[str, Any] = {"agent": rows.key(viewer.agent), "session": rows.key(viewer.session_id)}
+    values["ids"] = json.dumps([_listed(one) for one in ids])
+    found: Iterable[Any] = connection.execute(
+        f"SELECT CAST(t.memory_id AS BLOB) FROM memories t WHERE {_IDS} AND {_SEEN} AND {_moment(viewer, values)}",  # noqa: S608
+        values,
+    )
+    return {bytes(one).decode("utf-8", "surrogatepass") for (one,) in found}
+
+
+def by_slot(connection: apsw.Connection, keys: Iterable[tuple[str, str]], viewer: Viewer) -> list[MemoryEntry]:
+    """Return the memories that state something about one of these pairs of relation and entity."""
+    ids = {
+        one if isinstance(one, str) else bytes(one).decode("utf-8", "surrogatepass")
+        for relation, entity in keys
+        for (one,) in connection.execute(_BY_SLOT, (rows.key(relation), rows.key(entity)))
+    }
+    return sorted(by_id(connection, ids, viewer).values(), key=lambda entry: entry.seq) if ids else []
+
+
+def every(connection: apsw.Connection) -> list[MemoryEntry]:
+    """Return every memory of the home as it is now, oldest first."""
+    return _read(connection, f"{_NOW} ORDER BY t.number", {})
+
+
+def ever(connection: apsw.Connection, ids: Collection[str] | None = None) -> list[MemoryEntry]:
+    """Return the newest version of each memory, in force or not, oldest memory first: what derived indexes are made of.
+
+    Args:
+        connection: Of the store.
+        ids: Of these alone.
+    """
+    some = "" if ids is None else f" AND {_IDS}"
+    values = {} if ids is None else {"ids": json.dumps([_listed(one) for one in ids])}
+    found = _read(connection, _LATEST + some, values)
+    return sorted(found, key=lambda entry: entry.seq)
+
+
+def not_settled(connection: apsw.Connection) -> tuple[dict[str, int], dict[str, int]]:
+    """Return which memories the search takes for being in force and are not, and the other way round, by id."""
+    taken, back = (
+        {bytes(one).decode("utf-8", "surrogatepass"): number for number, one in connection.execute(sql)}
+        for sql in (_NOT_THERE, _THERE_AGAIN)
+    )
+    return taken, back
+
+
+def history(connection: apsw.Connection, memory_id: str) -> list[MemoryEntry]:
+    """Return every version of a memory, oldest first."""
+    found = connection.execute(_SELECT + "WHERE t.memory_id = ? ORDER BY t.number", (rows.key(memory_id),)).fetchall()
+    return [rows.memory_from(row) for row in found]
+
+
+def ids_since(connection: apsw.Connection, session_id: str, seq: int) -> set[str]:
+    """Return the ids of memories of which a session has written a version after an operation."""
+    found: Iterable[Any] = connection.execute(
+        "SELECT DISTINCT CAST(memory_id AS BLOB) FROM memories WHERE session_id = ? AND from_seq > ?",
+        (rows.key(session_id), seq),
+    )
+    return {bytes(one).decode("utf-8", "surrogatepass") for (one,) in found}
+
+
+def _read(connection: apsw.Connection, where: str, values: dict[str, Any]) -> list[MemoryEntry]:
+    found: list[Any] = connection.execute(f"{_SELECT} WHERE {where}", values).fetchall()
+    return [rows.memory_from(row) for row in found]
+
+
+def _moment(viewer: Viewer | None, values: dict[str, Any]) -> str:
+    if viewer is None or viewer.seq is None:
+        return _NOW
+    values["then"] = viewer.seq
+    return timeline.there("memories", "t", ":then")
+
+
+def _listed(one: str) -> str:
+    """An id as JSON can carry it to SQLite; one with lone surrogates is found by nobody this way, and by nothing else."""
+    return one.encode("utf-8", "replace").decode()
+
+
+def _add_slots(connection: apsw.Connection, entry: MemoryEntry) -> None:
+    keys = {(rows.key(slot.relation), rows.key(slot.entity), rows.key(entry.id)) for slot in entry.slots}
+    connection.executemany(_ADD_SLOT, sorted(keys, key=str))

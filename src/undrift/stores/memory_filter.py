@@ -1,0 +1,96 @@
+"""Which memories a search may look at, as one value; and the only two places that make SQL, or LanceDB's SQL, of it. Pure.
+
+Law: names of columns are written here, never taken from a caller; SQLite gets values as bindings, LanceDB, which has none,
+as quoted text that holds nothing but printable ASCII.
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from undrift.errors import InputError
+from undrift.stores.rows import key, raw
+
+__all__ = ["ALL", "Filter", "in_lance", "in_sqlite", "plain"]
+
+_SETS = ("scopes", "sources", "types")
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """What a memory has to be, all of it; None asks for nothing, an empty set lets nothing through.
+
+    Args:
+        scopes: To whom it belongs: one of these sessions, agents or projects.
+        sources: Where it comes from: one of these.
+        types: One of these.
+        until_seq: Recorded by this operation or before it, at least 0.
+
+    Raises:
+        InputError: A value is of another kind. A text alone would be taken for the set of its characters.
+    """
+
+    scopes: Collection[str] | None = None
+    sources: Collection[str] | None = None
+    types: Collection[str] | None = None
+    until_seq: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in _SETS:
+            value = getattr(self, name)
+            if value is None:
+                continue
+            if not isinstance(value, Collection) or isinstance(value, str | bytes) or not _all_texts(value):
+                raise InputError(f"filter: {name} must be a set of texts or None, not {value!r:.80}")
+            object.__setattr__(self, name, tuple(sorted(set(value))))
+        seq = self.until_seq
+        if seq is not None and (not isinstance(seq, int) or isinstance(seq, bool) or seq < 0):
+            raise InputError(f"filter: until_seq must be a whole number of at least 0 or None, not {seq!r:.80}")
+
+    @property
+    def parts(self) -> Iterable[tuple[str, Collection[str]]]:
+        """Column and values of each set that was asked for."""
+        return [(name[:-1], value) for name in _SETS if (value := getattr(self, name)) is not None]
+
+
+ALL = Filter()
+
+
+def in_sqlite(only: Filter, table: str) -> tuple[str, list[str | bytes | int]]:
+    """Return the condition on the columns of a table of memories, empty where there is none, and its bindings."""
+    conditions: list[str] = []
+    bindings: list[str | bytes | int] = []
+    for column, values in only.parts:
+        conditions.append(f"{table}.{column} IN ({', '.join('?' * len(values))})")
+        bindings += map(key, values)
+    if only.until_seq is not None:
+        conditions.append(f"{table}.seq <= ?")
+        bindings.append(min(only.until_seq, 2**63 - 1))
+    return " AND ".join(conditions), bindings
+
+
+def in_lance(only: Filter) -> str:
+    """Return the condition as LanceDB's SQL, empty where there is none.
+
+    Source: REQUIREMENTS A1-13; RELIABILITY S5.
+    """
+    conditions = []
+    for column, values in only.parts:
+        quoted = ", ".join("'" + plain(value).replace("'", "''") + "'" for value in values)
+        conditions.append(f"{column} IN ({quoted})" if values else "false")
+    if only.until_seq is not None:
+        conditions.append(f"seq <= {min(only.until_seq, 2**63 - 1)}")
+    return " AND ".join(conditions)
+
+
+def plain(text: str) -> str:
+    """Return what stands for a text in LanceDB: printable ASCII, other texts for other texts.
+
+    Arrow takes no lone surrogates, and what cannot end a quoted text cannot be misread either.
+    """
+    if text.isascii() and text.isprintable() and "%" not in text:
+        return text
+    return "".join(chr(byte) if 32 <= byte < 127 and byte != 37 else f"%{byte:02x}" for byte in raw(text))
+
+
+def _all_texts(values: Collection[object]) -> bool:
+    return all(isinstance(value, str) for value in values)

@@ -1,0 +1,318 @@
+"""The full-text index over memories, and where each memory stands among its neighbours: derived, made anew at any time.
+
+Law: knows its own tables alone; what writes runs inside a transaction that the caller opened; raises `apsw.Error` only. The
+index keeps no text: a memory's words are in it, its content is with the truth. What a rewinding took back is kept apart: how
+rare a word is depends on what is in force alone.
+"""
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import apsw
+
+from undrift.stores.memory_filter import ALL, Filter, in_sqlite
+from undrift.stores.rows import key
+
+__all__ = [
+    "MemoryLine",
+    "Place",
+    "add",
+    "bring_back",
+    "clear",
+    "create",
+    "ids_of",
+    "known_speakers",
+    "match",
+    "numbers_of",
+    "places",
+    "remove",
+    "scour",
+    "set_settled",
+    "settled",
+    "take_back",
+]
+
+_MOST_MATCHES = 5_000
+"""Rows that are ranked for one query at most, the rarest words first. Ranking reads every row that matches: two words that
+are in half of a million rows take 171 ms (PERFORMANCE section 4). The rarest word is always ranked, over its newest rows."""
+_MOST_WORDS = 32
+_LONGEST_WORD = 64
+
+_CREATE = """
+CREATE TABLE memory_lines(
+    number INTEGER PRIMARY KEY AUTOINCREMENT,  -- never given out twice: vectors are cached by it
+    id TEXT NOT NULL UNIQUE,
+    scope TEXT NOT NULL,
+    source TEXT NOT NULL,
+    type TEXT NOT NULL,
+    speaker TEXT NOT NULL,
+    seq INTEGER NOT NULL,
+    asks INTEGER NOT NULL,
+    is_there INTEGER NOT NULL DEFAULT 1  -- 0: a rewinding took it back
+);
+CREATE INDEX memory_lines_in_source ON memory_lines(scope, source, seq) WHERE source <> '';
+CREATE INDEX memory_lines_of_speaker ON memory_lines(speaker) WHERE speaker <> '';
+CREATE TABLE memory_speakers(speaker TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE VIRTUAL TABLE memory_text USING fts5(
+    text, content = '', contentless_delete = 1, tokenize = 'porter unicode61');
+CREATE VIRTUAL TABLE memory_text_taken_back USING fts5(
+    text, content = '', contentless_delete = 1, tokenize = 'porter unicode61');
+CREATE TABLE memory_settled(seq INTEGER NOT NULL);  -- the newest rewinding that is taken into account here
+INSERT INTO memory_settled VALUES(0);
+"""
+_CLEAR = """
+DELETE FROM memory_lines;
+DELETE FROM memory_speakers;
+INSERT INTO memory_text(memory_text) VALUES('delete-all');
+INSERT INTO memory_text_taken_back(memory_text_taken_back) VALUES('delete-all');
+UPDATE memory_settled SET seq = 0;
+"""
+_ADD = """INSERT INTO memory_lines(id, scope, source, type, speaker, seq, asks) VALUES(?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT(id) DO NOTHING RETURNING number"""
+_ADD_TEXT = "INSERT INTO {}(rowid, text) VALUES(?, ?)"
+_ADD_SPEAKER = "INSERT INTO memory_speakers VALUES(?) ON CONFLICT DO NOTHING"
+_NUMBER = "SELECT number FROM memory_lines WHERE id = ?"
+_IDS = "SELECT number, CAST(id AS BLOB) FROM memory_lines WHERE number IN (SELECT value FROM json_each(?))"
+_REMOVE_TEXT = "DELETE FROM {} WHERE rowid IN (SELECT value FROM json_each(?))"
+_REMOVE = (
+    _REMOVE_TEXT.format("memory_text"),
+    _REMOVE_TEXT.format("memory_text_taken_back"),
+    "DELETE FROM memory_lines WHERE number IN (SELECT value FROM json_each(?))",
+)
+_DROP_SPEAKERS = """DELETE FROM memory_speakers WHERE NOT EXISTS (
+    SELECT 1 FROM memory_lines l WHERE l.speaker = memory_speakers.speaker AND l.speaker <> '')"""
+_THERE = "UPDATE memory_lines SET is_there = ? WHERE number IN (SELECT value FROM json_each(?))"
+_NEWEST = "SELECT coalesce(max(number), 0) FROM memory_lines"
+_COUNT = "SELECT count(*) FROM (SELECT 1 FROM {0} WHERE {0} MATCH ? LIMIT ?)"
+_NTH_NEWEST = "SELECT rowid FROM {0} WHERE {0} MATCH ? ORDER BY rowid DESC LIMIT 1 OFFSET ?"
+_RANKED = "SELECT rowid, -rank FROM {0} WHERE {0} MATCH ? AND rowid >= ? ORDER BY rank LIMIT ?"
+_RANKED_SOME = """SELECT t.rowid, -t.rank FROM {0} t CROSS JOIN memory_lines l ON l.number = t.rowid
+    WHERE t.{0} MATCH ? AND t.rowid >= ? AND {1} ORDER BY t.rank LIMIT ?"""
+_SPEAKERS = """SELECT CAST(k.value AS BLOB), CAST(s.speaker AS BLOB) FROM json_each(?1) k
+    CROSS JOIN memory_speakers s WHERE s.speaker = k.value
+UNION SELECT CAST(k.value AS BLOB), CAST(s.speaker AS BLOB) FROM json_each(?1) k
+    CROSS JOIN memory_speakers s WHERE s.speaker >= k.value || ' ' AND s.speaker < k.value || '!'"""
+_NEIGHBOUR = """(SELECT n.number FROM memory_lines n INDEXED BY memory_lines_in_source
+    WHERE n.source <> '' AND n.scope = l.scope AND n.source = l.source AND n.is_there = l.is_there
+    AND n.seq {sign}= l.seq AND (n.seq, n.number) {sign} (l.seq, l.number)
+    ORDER BY n.seq {order}, n.number {order} LIMIT 1 OFFSET {offset})"""
+_NEIGHBOURS = ", ".join(
+    [
+        _NEIGHBOUR.format(sign="<", order="DESC", offset=0),
+        _NEIGHBOUR.format(sign="<", order="DESC", offset=1),
+        _NEIGHBOUR.format(sign=">", order="ASC", offset=0),
+        _NEIGHBOUR.format(sign=">", order="ASC", offset=1),
+    ]
+)
+_PLACES = f"""SELECT l.number, l.speaker, l.asks, {_NEIGHBOURS} FROM memory_lines l
+    WHERE l.number IN (SELECT value FROM json_each(?))"""  # noqa: S608 - constants of ours
+_ALONE = """SELECT l.number, l.speaker, l.asks, NULL, NULL, NULL, NULL FROM memory_lines l
+    WHERE l.number IN (SELECT value FROM json_each(?))"""
+
+
+class MemoryLine(NamedTuple):
+    """What is indexed of a memory.
+
+    Args:
+        id: Of the memory.
+        text: Its content.
+        source: Where it comes from; memories of one source are neighbours, those of an empty one have none.
+        speaker: Words that stand for who said it, none when nobody did; found by all of them or by the first.
+        seq: Its place in the order of all memories; memories of one place are in the order in which they were added.
+        scope: To whom it belongs; neighbours are of one scope.
+        type: As filters name it.
+        asks: Whether it ends as a question.
+    """
+
+    id: str
+    text: str
+    source: str = ""
+    speaker: str = ""
+    seq: int = 0
+    scope: str = ""
+    type: str = ""
+    asks: bool = False
+
+
+class Place(NamedTuple):
+    """Where a memory stands: its neighbours' numbers, nearest first, None where there is none or none was asked for."""
+
+    number: int
+    speaker: str
+    asks: bool
+    before: tuple[int | None, int | None]
+    after: tuple[int | None, int | None]
+
+
+def create(connection: apsw.Connection) -> None:
+    """Make the tables."""
+    connection.execute(_CREATE)
+
+
+def clear(connection: apsw.Connection) -> None:
+    """Take everything out, to fill the index anew."""
+    connection.execute(_CLEAR)
+
+
+def add(connection: apsw.Connection, lines: Iterable[MemoryLine]) -> dict[str, int]:
+    """Index memories; one whose id is there already is passed over: the content of a memory does not change.
+
+    Returns:
+        The number of each that was added, by id.
+    """
+    added: dict[str, int] = {}
+    for line in lines:
+        texts = map(key, (line.id, line.scope, line.source, line.type, line.speaker))
+        found: list[Any] = connection.execute(_ADD, (*texts, line.seq, line.asks)).fetchall()
+        if found:
+            added[line.id] = number = found[0][0]
+            connection.execute(_ADD_TEXT.format("memory_text"), (number, _indexable(line.text)))
+            if line.speaker:
+                connection.execute(_ADD_SPEAKER, (key(line.speaker),))
+    return added
+
+
+def remove(connection: apsw.Connection, numbers: Collection[int]) -> None:
+    """Take memories out; `scour` takes the last traces of their words out of the index as well."""
+    if numbers:
+        listed = json.dumps(sorted(numbers))
+        for statement in _REMOVE:
+            connection.execute(statement, (listed,))
+
+
+def take_back(connection: apsw.Connection, texts: Mapping[int, str]) -> None:
+    """Keep memories apart that are no longer in force; a search of the past finds them.
+
+    Args:
+        texts: Number to content.
+    """
+    _move(connection, "memory_text", "memory_text_taken_back", texts)
+    connection.execute(_THERE, (0, json.dumps(sorted(texts))))
+
+
+def bring_back(connection: apsw.Connection, texts: Mapping[int, str]) -> None:
+    """Take memories in again that are in force again; see `take_back`."""
+    _move(connection, "memory_text_taken_back", "memory_text", texts)
+    connection.execute(_THERE, (1, json.dumps(sorted(texts))))
+
+
+def settled(connection: apsw.Connection) -> int:
+    """Return the newest rewinding that is taken into account."""
+    return _one(connection, "SELECT seq FROM memory_settled")
+
+
+def set_settled(connection: apsw.Connection, seq: int) -> None:
+    """Say which rewinding is taken into account now."""
+    connection.execute("UPDATE memory_settled SET seq = ?", (seq,))
+
+
+def scour(connection: apsw.Connection) -> None:
+    """Drop what the index still holds of removed memories: words of theirs alone, and names of speakers."""
+    connection.execute(_DROP_SPEAKERS)
+    for table in ("memory_text", "memory_text_taken_back"):
+        connection.execute(f"INSERT INTO {table}({table}) VALUES('optimize')")
+
+
+def numbers_of(connection: apsw.Connection, ids: Iterable[str]) -> dict[str, int]:
+    """Return the number of each memory that is indexed, by id."""
+    found: dict[str, int] = {}
+    for one in ids:
+        rows: list[Any] = connection.execute(_NUMBER, (key(one),)).fetchall()
+        if rows:
+            found[one] = rows[0][0]
+    return found
+
+
+def ids_of(connection: apsw.Connection, numbers: Collection[int]) -> dict[int, str]:
+    """Return the id of each memory that is indexed, by number."""
+    rows: Iterable[Any] = connection.execute(_IDS, (json.dumps(sorted(numbers)),))
+    return {number: _text(one) for number, one in rows}
+
+
+def known_speakers(connection: apsw.Connection, keys: Sequence[str]) -> dict[str, set[str]]:
+    """Return the speakers that these keys stand for, wholly or as their first word; a key of nobody is left out."""
+    found: dict[str, set[str]] = {}
+    rows: Iterable[Any] = connection.execute(_SPEAKERS, (json.dumps([_indexable(one) for one in keys]),))
+    for one, speaker in rows:
+        found.setdefault(_text(one), set()).add(_text(speaker))
+    return found
+
+
+def match(
+    connection: apsw.Connection, words: Sequence[str], limit: int, only: Filter = ALL, *, taken_back: bool = False
+) -> list[tuple[int, float]]:
+    """Return number and score of the best memories in which any of the words stands, in any of its forms; best first.
+
+    Args:
+        connection: Of the store.
+        words: Up to 32, of each its first 64 characters: a phrase of many words is searched in quadratic time.
+        limit: Most results.
+        only: Which memories count.
+        taken_back: Search those that rewindings took back, not those in force.
+    """
+    table = "memory_text_taken_back" if taken_back else "memory_text"
+    texts = (_indexable(word[:_LONGEST_WORD]) for word in words[:_MOST_WORDS])
+    phrases = ['"' + text.replace('"', '""') + '"' for text in texts if any(map(str.isalnum, text))]
+    kept, first = _affordable(connection, table, phrases)
+    if not kept:
+        return []
+    condition, bindings = in_sqlite(only, "l")
+    sql = _RANKED_SOME.format(table, condition) if condition else _RANKED.format(table)
+    rows: Iterable[Any] = connection.execute(sql, (" OR ".join(kept), first, *bindings, limit))
+    return [(number, score) for number, score in rows]
+
+
+def places(connection: apsw.Connection, numbers: Collection[int], only: Filter = ALL) -> dict[int, Place]:
+    """Return where memories stand, and who said their neighbours; of all of them those that a filter lets through."""
+    found = {place.number: place for place in _read(connection, _PLACES, numbers, only)}
+    around = {one for place in found.values() for one in (*place.before, *place.after) if one is not None}
+    return found | {place.number: place for place in _read(connection, _ALONE, around - found.keys(), only)}
+
+
+def _affordable(connection: apsw.Connection, table: str, phrases: Sequence[str]) -> tuple[list[str], int]:
+    """Choose the rarest words that match few enough rows together, and the first row to look at."""
+    if _one(connection, _NEWEST) <= _MOST_MATCHES:
+        return list(phrases), 0
+    counted = sorted(
+        (_one(connection, _COUNT.format(table), phrase, _MOST_MATCHES + 1), place)
+        for place, phrase in enumerate(phrases)
+    )
+    kept: list[str] = []
+    total = first = 0
+    for count, place in counted:
+        total += count
+        if count and (total <= _MOST_MATCHES or not kept):
+            kept.append(phrases[place])
+            if count > _MOST_MATCHES:
+                first = _one(connection, _NTH_NEWEST.format(table), phrases[place], _MOST_MATCHES - 1)
+    return kept, first
+
+
+def _move(connection: apsw.Connection, source: str, target: str, texts: Mapping[int, str]) -> None:
+    listed = json.dumps(sorted(texts))
+    for table in (source, target):
+        connection.execute(_REMOVE_TEXT.format(table), (listed,))
+    rows = ((number, _indexable(text)) for number, text in sorted(texts.items()))
+    connection.executemany(_ADD_TEXT.format(target), rows)
+
+
+def _read(connection: apsw.Connection, sql: str, numbers: Collection[int], only: Filter) -> list[Place]:
+    condition, bindings = in_sqlite(only, "l")
+    sql += f" AND {condition}" if condition else ""
+    rows: Iterable[Any] = connection.execute(sql, (json.dumps(sorted(numbers)), *bindings))
+    return [Place(number, speaker, asks == 1, (b1, b2), (a1, a2)) for number, speaker, asks, b1, b2, a1, a2 in rows]
+
+
+def _one(connection: apsw.Connection, sql: str, *bindings: str | int) -> int:
+    found: list[Any] = connection.execute(sql, bindings).fetchall()
+    return int(found[0][0])
+
+
+def _indexable(text: str) -> str:
+    """Make a text what FTS5 reads to its end: NUL would end a query, lone surrogates are no UTF-8 (S5)."""
+    return text.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
+
+
+def _text(value: bytes) -> str:
+    return value.decode("utf-8", "surrogatepass")

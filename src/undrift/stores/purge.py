@@ -1,0 +1,273 @@
+"""The only destruction: originals, memories and records taken out of the file, and the file cleaned of what they were.
+
+Law: knows what to delete, not why; deletes inside a transaction that the caller opened, and cleans outside of one. What
+stays is whole: every record matches its SHA-256, and a decision about what is gone still holds, without a word of it.
+"""
+
+import json
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, NamedTuple
+
+import apsw
+
+from undrift.stores import rows, search, timeline, traces
+from undrift.types import Decision
+
+__all__ = ["Aim", "Doomed", "Kind", "destroy", "doomed", "is_nothing", "vacuum"]
+
+Kind = Literal["original", "task", "memory", "session"]
+
+_REFS = "(SELECT value FROM json_each(:refs))"
+_OF_TASK = """SELECT CAST(o.ref AS BLOB) FROM originals o WHERE o.session_id = :session AND o.source <> 'pin' AND (
+    o.ref IN (SELECT d.ref FROM decisions d WHERE d.session_id = :session AND d.kind = 'evicted'
+        AND json_extract(d.detail, '$.task') = :name)
+    OR json_extract(o.metadata, '$.pair_id') IN (
+        SELECT g.call_id FROM tags g WHERE g.session_id = :session AND g.task_id = :name))"""
+_OF_SESSION = "SELECT CAST(ref AS BLOB) FROM originals WHERE session_id = :session"
+_ORIGINAL = "SELECT CAST(ref AS BLOB) FROM originals WHERE session_id = :session AND (ref = :name OR entry_id = :name)"
+_MEMORY = """SELECT DISTINCT CAST(memory_id AS BLOB) FROM memories WHERE memory_id = :name AND (scope = 'project'
+    OR (scope = 'agent' AND owner = :agent) OR (scope = 'session' AND owner = :session))"""
+_MEMORIES_OF_TASK = """SELECT DISTINCT CAST(memory_id AS BLOB) FROM memories
+    WHERE json_extract(record, '$.session_id') = :session AND json_extract(record, '$.source') = 'task:' || :name"""
+_MEMORIES_OF_SESSION = """SELECT DISTINCT CAST(memory_id AS BLOB) FROM memories
+    WHERE json_extract(record, '$.session_id') = :session"""
+_NOTES = """SELECT CAST(ref AS BLOB), detail FROM decisions WHERE kind = 'noted' AND ref IS NOT NULL
+    AND json_extract(detail, '$.name') = ? AND (? IS NULL OR session_id = ?)"""
+_DECISIONS = f"SELECT {rows.DECISION_COLUMNS} FROM decisions WHERE ref IN {_REFS}"  # noqa: S608 - constants of ours
+_REPLACE = "UPDATE decisions SET reason = ?, tokens_saved = ?, ref = ?, record_sha256 = ?, detail = ? WHERE number = ?"
+_HINDERED = f"""SELECT {rows.MEMORY_COLUMNS} FROM memories
+    WHERE json_type(record, '$.metadata.conflicts') = 'array'"""  # noqa: S608
+_OPERATIONS = f"SELECT {rows.OPERATION_COLUMNS} FROM operations WHERE payload IS NOT NULL"  # noqa: S608
+_TEXTS = {
+    "originals": f"SELECT content FROM originals WHERE ref IN {_REFS}",  # noqa: S608
+    "memories": """SELECT DISTINCT json_extract(record, '$.content') FROM memories
+        WHERE memory_id IN (SELECT value FROM json_each(:memories))""",
+    "tasks": """SELECT DISTINCT value FROM tasks, json_each(json_array(json_extract(record, '$.content'),
+        json_extract(record, '$.result_summary'))) WHERE session_id = :session AND (:whole OR task_id = :task)""",
+}
+_MOVES = ("to", "of")
+"""What is kept of an operation's payload where its session is purged: the numbers by which going back finds its way."""
+
+
+class Aim(NamedTuple):
+    """What is to be destroyed.
+
+    Args:
+        kind: What it is.
+        session_id: The session that asks; nothing of another one is touched, but for memories that it sees.
+        name: A reference or an entry's id, a task's id, a memory's id; empty for the session.
+        agent: Who asks: memories of this agent are seen.
+    """
+
+    kind: Kind
+    session_id: str
+    name: str = ""
+    agent: str = "main"
+
+
+@dataclass(frozen=True, slots=True)
+class Doomed:
+    """What is to go.
+
+    Args:
+        aim: Why.
+        refs: Of originals.
+        memories: Ids.
+        tasks: Ids of tasks whose exported logs go: those whose blocks do.
+        pieces: Parts of the texts, to be looked for afterwards.
+        records: How many other records go, by table.
+    """
+
+    aim: Aim
+    refs: frozenset[str] = frozenset()
+    memories: frozenset[str] = frozenset()
+    tasks: frozenset[str] = frozenset()
+    pieces: tuple[traces.Piece, ...] = ()
+    records: Mapping[str, int] = field(default_factory=dict)
+
+
+def is_nothing(found: Doomed) -> bool:
+    """Tell whether the store holds nothing of it."""
+    return not (found.refs or found.memories or any(found.records.values()))
+
+
+def doomed(connection: apsw.Connection, aim: Aim) -> Doomed:
+    """Find what belongs to it; nothing is changed."""
+    values = {"session": rows.key(aim.session_id), "name": rows.key(aim.name), "agent": rows.key(aim.agent)}
+    refs = {"original": _ORIGINAL, "task": _OF_TASK, "session": _OF_SESSION, "memory": ""}[aim.kind]
+    ids = {"original": "", "task": _MEMORIES_OF_TASK, "session": _MEMORIES_OF_SESSION, "memory": _MEMORY}[aim.kind]
+    found = _texts(connection, refs, values) if refs else set()
+    memories = _texts(connection, ids, values) if ids else set()
+    found |= _notes_about(connection, aim, memories)
+    whole: dict[str, Any] = {"refs": _listed(found), "memories": _listed(memories), "session": values["session"]}
+    whole |= {"whole": aim.kind == "session", "task": values["name"] if aim.kind == "task" else None}
+    texts = (bytes(one) if isinstance(one, bytes) else str(one).encode() for one in _contents(connection, whole))
+    pieces = traces.pieces(texts)
+    return Doomed(
+        aim, frozenset(found), frozenset(memories), _logs(connection, aim, whole), pieces, _counts(connection, aim)
+    )
+
+
+def destroy(connection: apsw.Connection, found: Doomed, blank: Callable[[Decision], Decision]) -> dict[str, int]:
+    """Delete it in the caller's transaction; return how many records of each kind are gone.
+
+    Args:
+        connection: With ``secure_delete`` on.
+        found: Of `doomed`, in the same transaction.
+        blank: Gives what is left of a decision about an original that goes: no reference, and no text of it.
+    """
+    aim, session = found.aim, rows.key(found.aim.session_id)
+    if aim.kind == "session":
+        for table in timeline.present(connection):
+            if table not in ("originals", "memories"):
+                _delete(connection, table, "session_id = ?", session)
+        connection.execute("DELETE FROM marks WHERE session_id = ?", (session,))
+    elif aim.kind == "task":
+        for table in ("tags", "tasks"):
+            _delete(connection, table, "session_id = ? AND task_id = ?", session, rows.key(aim.name))
+    _blank_decisions(connection, found, blank)
+    _delete(connection, "originals", "ref IN (SELECT value FROM json_each(?))", _listed(found.refs))
+    _delete(connection, "memories", "memory_id IN (SELECT value FROM json_each(?))", _listed(found.memories))
+    connection.execute(
+        "DELETE FROM memory_slots WHERE memory_id IN (SELECT value FROM json_each(?))", (_listed(found.memories),)
+    )
+    _forget_evidence(connection, found.memories)
+    _thin_log(connection, found)
+    search.rebuild(connection)  # FTS5 keeps the words of deleted rows in its segments; a new index has none
+    counts = {"originals": len(found.refs), "memories": len(found.memories), **found.records}
+    return {name: number for name, number in counts.items() if number}
+
+
+def vacuum(connection: apsw.Connection) -> None:
+    """Write the file anew without its free pages, and empty its log; outside of a transaction.
+
+    Raises:
+        apsw.BusyError: Another process reads or writes at this moment.
+    """
+    connection.execute("VACUUM")
+    connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+
+
+# ------------------------------------------------------------------------------------------------------------ the parts
+
+
+def _notes_about(connection: apsw.Connection, aim: Aim, memories: Collection[str]) -> set[str]:
+    """References of the notes that were put into windows and repeat what goes: lists of tasks, remembered things."""
+    found: set[str] = set()
+    if aim.kind == "task":
+        session = rows.key(aim.session_id)
+        found |= {_text(ref) for ref, _ in connection.execute(_NOTES, ("finished", session, session))}
+    if memories:
+        notes: Iterable[Any] = connection.execute(_NOTES, ("memory", None, None))
+        found |= {_text(ref) for ref, detail in notes if any(one in str(detail) for one in memories)}
+    return found
+
+
+def _logs(connection: apsw.Connection, aim: Aim, values: Mapping[str, Any]) -> frozenset[str]:
+    sql = f"""SELECT DISTINCT CAST(json_extract(detail, '$.task') AS BLOB) FROM decisions
+        WHERE kind = 'evicted' AND ref IN {_REFS}"""  # noqa: S608
+    own = {aim.name} if aim.kind == "task" else set()
+    return frozenset(_texts(connection, sql, {"refs": values["refs"]}) | own)
+
+
+def _counts(connection: apsw.Connection, aim: Aim) -> dict[str, int]:
+    """How many records besides originals and memories go."""
+    session, name = rows.key(aim.session_id), rows.key(aim.name)
+    if aim.kind == "task":
+        where, values, tables = "session_id = ? AND task_id = ?", [session, name], ["tasks", "tags"]
+    elif aim.kind == "session":
+        tables = [one for one in timeline.present(connection) if one not in ("originals", "memories")]
+        where, values = "session_id = ?", [session]
+    else:
+        return {}
+    return {table: int(_one(connection, f"SELECT count(*) FROM {table} WHERE {where}", *values)) for table in tables}  # noqa: S608
+
+
+def _contents(connection: apsw.Connection, values: Mapping[str, Any]) -> Iterable[Any]:
+    for name, sql in _TEXTS.items():
+        wanted = {one: value for one, value in values.items() if f":{one}" in sql}
+        for (text,) in connection.execute(sql, wanted):
+            if name != "tasks" or text:
+                yield text
+
+
+def _blank_decisions(connection: apsw.Connection, found: Doomed, blank: Callable[[Decision], Decision]) -> None:
+    about: list[Any] = connection.execute(_DECISIONS, {"refs": _listed(found.refs)}).fetchall()
+    for row in about:
+        decision, session_id = rows.decision_from(row), _text(row[rows.DECISION_SESSION])
+        if decision.kind == "pinned":  # the pin itself is gone, so it stands nowhere
+            _delete(connection, "decisions", "number = ?", row[0])
+            continue
+        new = rows.decision_row(session_id, blank(decision))
+        connection.execute(_REPLACE, (*new[3:], row[0]))
+
+
+def _forget_evidence(connection: apsw.Connection, ids: Collection[str]) -> None:
+    """Take out of other memories the words of a contradiction that were those of one that is gone."""
+    if not ids:
+        return
+    found: list[Any] = connection.execute(_HINDERED).fetchall()
+    for row in found:
+        entry = rows.memory_from(row)
+        kept = [one for one in entry.metadata["conflicts"] if one.get("with") not in ids]
+        if len(kept) < len(entry.metadata["conflicts"]):
+            new = replace(entry, metadata={**entry.metadata, "conflicts": kept})
+            *_, digest, record = rows.memory_row(_text(row[2]), new)
+            connection.execute(
+                "UPDATE memories SET record_sha256 = ?, record = ? WHERE number = ?", (digest, record, row[0])
+            )
+
+
+def _thin_log(connection: apsw.Connection, found: Doomed) -> None:
+    """Take out of the log what names it; that something was done, and when, stays."""
+    gone, own = found.refs | found.memories, rows.raw(found.aim.session_id)
+    operations: list[Any] = connection.execute(_OPERATIONS).fetchall()
+    for row in operations:
+        before = rows.operation_from(row)
+        payload: Any = dict(before.payload or {})
+        if found.aim.kind == "session" and bytes(row[2]) == own:
+            payload = {name: payload[name] for name in _MOVES if name in payload} or None
+        else:
+            payload = _without(payload, gone)
+        if payload != before.payload:
+            *_, digest, text = rows.operation_row(_text(row[2]), before.kind, before.at_ms, payload)
+            connection.execute(
+                "UPDATE operations SET record_sha256 = ?, payload = ? WHERE seq = ?", (digest, text, before.seq)
+            )
+
+
+def _without(value: Any, gone: Collection[str]) -> Any:
+    if isinstance(value, Mapping):
+        kept = {name: one for name, one in value.items() if not (isinstance(one, str) and one in gone)}
+        return {name: _without(one, gone) for name, one in kept.items()}
+    if isinstance(value, list):
+        return [_without(one, gone) for one in value if not (isinstance(one, str) and one in gone)]
+    return value
+
+
+def _delete(connection: apsw.Connection, table: str, where: str, *values: Any) -> None:
+    """Delete rows, and what is kept of when they were not there."""
+    connection.execute(
+        f"DELETE FROM gaps WHERE of_table = '{table}' AND of_number IN (SELECT number FROM {table} WHERE {where})",  # noqa: S608
+        values,
+    )
+    connection.execute(f"DELETE FROM {table} WHERE {where}", values)  # noqa: S608 - constants of ours
+
+
+def _texts(connection: apsw.Connection, sql: str, values: Mapping[str, Any]) -> set[str]:
+    wanted = {name: value for name, value in values.items() if f":{name}" in sql}
+    return {_text(one) for (one,) in connection.execute(sql, wanted) if one is not None}
+
+
+def _one(connection: apsw.Connection, sql: str, *values: Any) -> Any:
+    found: list[Any] = connection.execute(sql, values).fetchall()
+    return found[0][0]
+
+
+def _listed(names: Iterable[str]) -> str:
+    return json.dumps(sorted(one.encode("utf-8", "replace").decode() for one in names))
+
+
+def _text(value: Any) -> str:
+    return bytes(value).decode("utf-8", "surrogatepass")

@@ -1,0 +1,134 @@
+"""What is left on disk of a text that was destroyed: pieces of it, looked for in the bytes of every file of a home.
+
+Law: changes nothing. A piece that a record still holds is a copy, which nobody asked to destroy; one that none holds is a
+trace. SQLite opens every file that is read here: closing one's own descriptor would drop the locks of this process.
+"""
+
+import json
+import os
+import re
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import apsw
+
+__all__ = ["Piece", "copies", "files_with", "pieces"]
+
+_MOST_PIECES = 256
+_OF_ONE_TEXT = 8
+_PIECE_CHARACTERS = 32
+_LEAST_CHARACTERS = 6
+"""A shorter text stands in every file by chance."""
+_NAMES_OF_ONE_TEXT = 4
+_NAME = re.compile(r"(?=[^\W\d]{0,20}\d)\w{10,48}")
+"""A word with a digit near its beginning: what is secret looks like that more often than not."""
+_LOOKED_AT_CHARACTERS = 10_000
+_BLOCK_BYTES = 8 << 20
+_OVERLAP_BYTES = 1 << 10
+_MOST_COPIES = 20
+_RECORDS = {
+    "original": ("originals", "CAST(ref AS BLOB)", "content"),
+    "pinned or noted text": ("decisions", "CAST(entry_id AS BLOB)", "CAST(detail AS BLOB)"),
+    "task": ("tasks", "CAST(task_id AS BLOB)", "CAST(record AS BLOB)"),
+    "memory": ("memories", "CAST(memory_id AS BLOB)", "CAST(record AS BLOB)"),
+    "operation": ("operations", "CAST(seq AS BLOB)", "CAST(payload AS BLOB)"),
+}
+
+
+class Piece(NamedTuple):
+    """A part of a text, in the forms in which it can stand on disk: as it is, and as JSON in ASCII writes it."""
+
+    forms: tuple[bytes, ...]
+
+
+def pieces(texts: Iterable[bytes]) -> tuple[Piece, ...]:
+    """Return parts of texts, some of each, spread over it: a long one is cut by the pages of a database.
+
+    Of very many texts some are left out: those in between.
+    """
+    found: list[Piece] = []
+    every = 1
+    for number, text in enumerate(texts):
+        if number % every:
+            continue
+        found += dict.fromkeys(_of(text.decode("utf-8", "replace")))
+        if len(found) > _MOST_PIECES:
+            found, every = found[::2], every * 2
+    return tuple(dict.fromkeys(found))
+
+
+def files_with(home: Path, wanted: Sequence[Piece]) -> dict[Path, set[Piece]]:
+    """Return each file of a home that holds one of the pieces, links apart; one that cannot be read is left out."""
+    found: dict[Path, set[Piece]] = {}
+    for path in _files(home):
+        try:
+            held = _held(path, wanted)
+        except (apsw.Error, OSError):
+            continue
+        if held:
+            found[path] = held
+    return found
+
+
+def copies(connection: apsw.Connection, wanted: Iterable[Piece]) -> dict[Piece, list[str]]:
+    """Return which of the pieces stand in records that are still there, and the names of some of these."""
+    found: dict[Piece, list[str]] = {}
+    for piece in wanted:
+        for kind, (table, name, column) in _RECORDS.items():
+            condition = " OR ".join(f"instr({column}, ?)" for _ in piece.forms)
+            rows: Iterable[Any] = connection.execute(
+                f"SELECT DISTINCT {name} FROM {table} WHERE {condition} LIMIT {_MOST_COPIES}",  # noqa: S608
+                piece.forms,
+            )
+            for (one,) in rows:
+                found.setdefault(piece, []).append(f"{kind} {bytes(one).decode('utf-8', 'replace')[:64]}")
+    return found
+
+
+def _of(text: str) -> Iterator[Piece]:
+    text = text.strip()
+    if len(text) < _LEAST_CHARACTERS:
+        return
+    room = len(text) - _PIECE_CHARACTERS
+    starts = [0] if room <= 0 else sorted({room * one // (_OF_ONE_TEXT - 1) for one in range(_OF_ONE_TEXT)})
+    for start in starts:
+        part = text[start : start + _PIECE_CHARACTERS]
+        if len(set(part.strip())) >= _LEAST_CHARACTERS:  # a row of dashes stands anywhere
+            yield _piece(part)
+    names = (found.group() for found in _NAME.finditer(text[:_LOOKED_AT_CHARACTERS]))
+    yield from map(_piece, list(dict.fromkeys(names))[:_NAMES_OF_ONE_TEXT])
+
+
+def _piece(part: str) -> Piece:
+    plain, quoted = part.encode(), json.dumps(part)[1:-1].encode()
+    return Piece((plain,) if plain == quoted else (plain, quoted))
+
+
+def _files(home: Path) -> Iterator[Path]:
+    for folder, _, names in os.walk(home):
+        for name in sorted(names):
+            path = Path(folder, name)
+            # An index of a log's pages has no content, and its locks would fall with the descriptor.
+            if not name.endswith("-shm") and stat.S_ISREG(path.lstat().st_mode):
+                yield path
+
+
+def _held(path: Path, wanted: Sequence[Piece]) -> set[Piece]:
+    found: set[Piece] = set()
+    for block in _blocks(path):
+        found |= {piece for piece in wanted if piece not in found and any(form in block for form in piece.forms)}
+    return found
+
+
+def _blocks(path: Path) -> Iterator[bytes]:
+    """Read a file in blocks that overlap."""
+    file = apsw.VFSFile("", str(path), [apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_MAIN_DB, 0])
+    try:
+        size_bytes, offset = file.xFileSize(), 0
+        while offset < size_bytes:
+            yield file.xRead(min(_BLOCK_BYTES, size_bytes - offset), offset)
+            offset += _BLOCK_BYTES - _OVERLAP_BYTES
+    finally:
+        file.xClose()

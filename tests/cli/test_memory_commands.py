@@ -1,0 +1,177 @@
+"""`undrift remember`, `search`, `conflicts`, `rebuild` and the commands of going back and of destroying."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.builders import body, opened, rounds, user
+from tests.cli.builders import Record, undrift
+from tests.task_sessions import TaskSession
+
+HOSTILE = "evil\x1b[2J\nid\u202e \x07 text"
+
+
+def told(*arguments: object, code: int = 0) -> Record:
+    result = undrift(*map(str, arguments), "--json")
+    assert result.exit_code == code, result.output
+    assert result.stdout.isascii()
+    value: Record = json.loads(result.stdout)
+    return value
+
+
+def ran(*arguments: object, code: int = 0) -> str:
+    result = undrift(*map(str, arguments))
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+def home_with_two(tmp_path: Path) -> list[str]:
+    """A home in which one statement has superseded another."""
+    facts = ("The main database is PostgreSQL.", "Actually, the main database is SQLite.")
+    return [told("remember", one, "--trust", "user", "--home", tmp_path)["memory"]["id"] for one in facts]
+
+
+def test_what_is_remembered_is_found_current_first(tmp_path: Path):
+    old, new = home_with_two(tmp_path)
+    found = told("search", "main database", "--home", tmp_path)
+    assert found["session_id"] == "notes"
+    assert [one["id"] for one in found["found"]] == [new, old]
+    assert found["found"][1]["contradicted_by_entry_id"] == new
+    assert set(found["found"][0]) >= {"content", "score", "raw_score", "why", "trust", "valid_from_ms", "created_at_ms"}
+    assert found["precision"] == {"samples": 0, "value": None, "window": 20, "alert": False}
+    assert [one["id"] for one in told("search", "main database", "--valid", "--home", tmp_path)["found"]] == [new]
+    shown = ran("search", "main database", "--home", tmp_path).splitlines()
+    assert new in shown[0]
+    assert f"(superseded by {new})" in shown[1]
+    assert len(told("search", "main database", "--limit", "1", "--home", tmp_path)["found"]) == 1
+
+
+def test_remember_says_what_it_means_for_what_is_there(tmp_path: Path):
+    first = told("remember", "We use PostgreSQL for the cache.", "--trust", "user", "--home", tmp_path)["memory"]
+    given = told("remember", "We use SQLite for the cache.", "--home", tmp_path)
+    assert (given["superseded"], given["conflicts"]) == ([], [first["id"]])
+    again = told("remember", "We use SQLite for the cache.", "--home", tmp_path)
+    assert again["memory"] == given["memory"]
+    pairs = told("conflicts", "--home", tmp_path)["conflicts"]
+    assert [(one["older"]["id"], one["newer"]["id"]) for one in pairs] == [(first["id"], given["memory"]["id"])]
+    shown = ran("conflicts", "--home", tmp_path)
+    assert first["id"] in shown
+    assert "open because of trust" in shown
+
+
+def test_text_from_stdin_and_the_session_that_is_named(tmp_path: Path):
+    from click.testing import CliRunner
+
+    from undrift.cli import main
+
+    arguments = ["remember", "-", "--session", "s", "--scope", "session", "--home", str(tmp_path), "--json"]
+    result = CliRunner().invoke(main, arguments, input="The port is 8080.\n")
+    assert json.loads(result.stdout)["session_id"] == "s"
+    assert told("search", "port", "--session", "s", "--home", tmp_path)["found"]
+    told("remember", "The host is a.", "--session", "other", "--home", tmp_path)
+    assert told("search", "port", "--home", tmp_path)["found"] == []  # the newest session is the other one
+
+
+def test_going_back_undoing_and_the_difference(tmp_path: Path):
+    old, new = home_with_two(tmp_path)
+    at = told("checkpoint", "here", "--home", tmp_path)["seq"]
+    third = told("remember", "The port is 8080.", "--home", tmp_path)["memory"]["id"]
+    assert told("diff", "here", "--home", tmp_path)["added"] == {"memories": [third]}
+    assert f"+ memories   {third}" in ran("diff", "0", "--home", tmp_path)
+    assert told("search", "port", "--known-at", "here", "--home", tmp_path)["found"] == []
+    back = told("rewind", "here", "--home", tmp_path)
+    assert (back["to_seq"], back["closed"]) == (at, {"memories": 1})
+    assert told("search", "port", "--home", tmp_path)["found"] == []
+    assert told("undo", "--home", tmp_path)["opened"] == {"memories": 1}
+    assert told("search", "port", "--home", tmp_path)["found"]
+    told("rewind", "1", "--home", tmp_path)
+    assert [one["id"] for one in told("search", "database", "--home", tmp_path)["found"]] == [old]
+    kinds = [one["kind"] for one in told("history", "--home", tmp_path)["operations"]]
+    assert kinds == ["remember", "remember", "checkpoint", "remember", "rewind", "undo", "rewind"]
+    shown = ran("history", "--home", tmp_path)
+    assert "label: here" in shown
+    assert new in shown
+    assert "is as right after operation 1" in ran("rewind", "1", "--home", tmp_path)
+
+
+def test_rebuild_makes_the_same_answers(tmp_path: Path):
+    home_with_two(tmp_path)
+    before = told("search", "main database", "--home", tmp_path)
+    assert told("rebuild", "--home", tmp_path)["memories"] == 2
+    assert told("search", "main database", "--home", tmp_path) == before
+    assert "2 memories in them" in ran("rebuild", "--home", tmp_path)
+
+
+def test_purge_asks_and_then_destroys(tmp_path: Path):
+    old, new = home_with_two(tmp_path)
+    assert "nothing was purged" in ran("purge", new, "--home", tmp_path, code=1)
+    assert len(told("search", "database", "--home", tmp_path)["found"]) == 2
+    done = told("purge", new, "--yes", "--home", tmp_path)
+    assert done == {"session_id": "notes", "kind": "memory", "removed": {"memories": 1}, "traces": [], "copies": []}
+    assert [one["id"] for one in told("search", "database", "--home", tmp_path)["found"]] == [old]
+    assert "cleaned again" in ran("purge", new, "--yes", "--home", tmp_path, code=1)
+    (tmp_path / "copy.txt").write_text("The main database is PostgreSQL.")
+    assert "a trace is left in copy.txt" in ran("purge", old, "--yes", "--home", tmp_path, code=1)
+
+
+def test_a_reference_or_a_task_finds_its_session(tmp_path: Path):
+    session = opened(tmp_path, "first", budget_tokens=900)
+    refs = [one.ref for one in session.prepare(body(user("Go."), *rounds(12))).actions]
+    session.close()
+    tasks = TaskSession(tmp_path, "second")
+    tasks.does("read")
+    tasks.close()
+    told("remember", "The port is 8080.", "--session", "third", "--home", tmp_path)
+    assert told("purge", refs[0], "--yes", "--home", tmp_path)["session_id"] == "first"
+    assert told("purge", "task:read", "--yes", "--home", tmp_path)["session_id"] == "second"
+    assert "--session ID" in ran("purge", "session", "--yes", "--home", tmp_path, code=2)
+    assert told("purge", "session", "--yes", "--session", "first", "--home", tmp_path)["kind"] == "session"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("search", "x"), ("conflicts",), ("history",), ("checkpoint",), ("rewind", "1"), ("undo",), ("diff", "1"), ("rebuild",),
+     ("purge", "x", "--yes")],
+)  # fmt: skip
+def test_where_there_is_no_store_nothing_is_made(tmp_path: Path, arguments: tuple[str, ...]):
+    home = tmp_path / "none"
+    assert "no store in" in ran(*arguments, "--home", home, code=1)
+    assert not home.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("rewind", "nowhere"), "neither a checkpoint nor a task"),
+        (("rewind", "99"), "no operation 99"),
+        (("undo",), "no rewinding to take back"),
+        (("history", "--session", "other"), "no session 'other'"),
+        (("remember", "[Remembered: x"), "undrift's own"),
+        (("remember", " "), "something in it"),
+        (("purge", "0123456789abcdef", "--yes"), "nothing under"),
+    ],
+)
+def test_what_is_not_there_is_one_line_and_exit_code_1(tmp_path: Path, arguments: tuple[str, ...], message: str):
+    home_with_two(tmp_path)
+    shown = ran(*arguments, "--home", tmp_path, code=1)
+    assert shown.startswith("undrift: ")
+    assert message in shown
+    assert shown.count("\n") == 1
+
+
+def test_hostile_texts_never_reach_a_terminal_raw(tmp_path: Path):
+    with opened(tmp_path, HOSTILE) as session:
+        entry = session.remember(f"We use PostgreSQL {HOSTILE}", speaker=HOSTILE, source=HOSTILE, trust="user")
+        session.remember(f"We use SQLite {HOSTILE}", speaker=HOSTILE)
+        session.checkpoint(HOSTILE)
+        session.start_task(HOSTILE)
+    commands = (
+        ("search", "PostgreSQL"), ("conflicts",), ("history",), ("diff", "0"), ("remember", f"We use MySQL {HOSTILE}"),
+        ("rewind", HOSTILE), ("purge", entry.id, "--yes"), ("purge", HOSTILE, "--yes"), ("rewind", HOSTILE + "x"),
+    )  # fmt: skip
+    for arguments in commands:
+        shown = undrift(*arguments, "--home", str(tmp_path))
+        assert shown.output
+        assert isinstance(shown.exception, SystemExit | None)
+        assert all(c.isprintable() or c == "\n" for c in shown.output), arguments
