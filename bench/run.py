@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from bench import body, counting, hook, prepare, start, window
+from bench import body, counting, facts, hook, prepare, start, window
 from bench.figures import Report
 
 __all__ = ["main"]
@@ -18,6 +18,7 @@ PARTS: dict[str, Callable[[], Report]] = {
     "window": window.measure,
     "counting": counting.measure,
     "body": body.measure,
+    "facts": facts.measure,
 }
 
 

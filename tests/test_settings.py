@@ -13,7 +13,16 @@ from undrift.settings import PRUNE_THRESHOLD, SETTINGS, TERMINAL_OBSERVATION_WIN
 
 ROOT = Path(__file__).parents[1]
 NAMES = {setting.name: setting for setting in SETTINGS}
-COUNTS = ("budget_tokens", "prune_threshold_tokens", "keep_tool_results", "phase_weight", "retrieval_monitor_window")
+COUNTS = (
+    "budget_tokens",
+    "prune_threshold_tokens",
+    "keep_tool_results",
+    "phase_weight",
+    "retrieval_monitor_window",
+    "max_facts",
+    "prompt_facts",
+    "prompt_fact_tokens",
+)
 SHARES = ("prune_target_ratio", "window_share", "contradiction_penalty")
 PORTIONS = ("min_decay_floor", "contradiction_similarity")
 TEXTS = ("models_file", "home")

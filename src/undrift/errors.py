@@ -8,6 +8,8 @@
     │   ├── WindowError      an entry or a list of entries
     │   ├── TaskError        a change of a task that is not possible; tells the agent what to do next
     │   │   └── SummaryRejected  a task cannot be completed with that result_summary
+    │   ├── DispatchError    a plan or a run of one; names what is wrong and the remedy
+    │   │   └── ContractError    what an agent printed is no result; `code` is the contract's own name for it
     │   ├── TranscriptError  a recorded session; names file (when known) and remedy
     │   └── WireError        a provider body; carries the path into the JSON
     │       └── Declined     a request that cannot be managed; carries the answer to give
@@ -22,10 +24,12 @@ Law: the core raises only `InputError` and its kind; a message says whose fault 
 """
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 __all__ = [
+    "ContractError",
     "Declined",
+    "DispatchError",
     "DimensionError",
     "InputError",
     "RecallError",
@@ -65,6 +69,21 @@ class TaskError(InputError):
 
 class SummaryRejected(TaskError):
     """A task cannot be completed with that summary; it stays as it is until it is completed with a better one."""
+
+
+class DispatchError(InputError):
+    """A plan cannot be dispatched, or a run of one cannot go on as asked."""
+
+
+class ContractError(DispatchError):
+    """What an agent printed holds no result; `code` is the name that the contract has for what is wrong.
+
+    Source: section 4.
+    """
+
+    def __init__(self, code: Literal["marker_missing", "json_parse_failed", "schema_invalid"], message: str) -> None:
+        super().__init__(f"{code}: {message}")
+        self.code = code
 
 
 class TranscriptError(InputError):

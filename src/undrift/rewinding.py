@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from undrift.errors import InputError, RecallError, StoreError
+from undrift.fact_types import SessionFact
 from undrift.ledger import Ledger
 from undrift.scratchpad import ScratchpadFile
 from undrift.stores import rows, timeline
@@ -79,6 +80,11 @@ class Rewinding:
     def history(self) -> tuple[Operation, ...]:
         """Return all operations of the session, oldest first."""
         return self._store.operations(self._session_id)
+
+    def facts(self, seq: int | None) -> tuple[SessionFact, ...]:
+        """Return the facts that hold now, or held right after an operation."""
+        versions = self._store.facts(self._session_id, as_of=seq)
+        return tuple(one.fact for one in versions if one.fact.valid_to is None)
 
     def seq_of(self, to: int | str) -> int:
         """Return the operation that a name stands for: a number, a checkpoint's label, or a task's id.

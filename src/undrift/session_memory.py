@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from undrift.core.stale import Precision
+from undrift.fact_types import SessionFact
 from undrift.purging import Purged, Purging
 from undrift.records import MemoryEntry, MemoryScope, MemoryStatus, MemoryType, ScoredMemoryEntry, Trust
 from undrift.remembering import Conflict, Memories
@@ -211,6 +212,16 @@ class SessionMemory:
     def search_precision(self) -> Precision:
         """Return how well the newest rated searches of the home did; see `rate_search`."""
         return self._tending.precision()
+
+    def facts(self, *, as_of: int | str | None = None) -> tuple[SessionFact, ...]:
+        """Return the facts that hold in this session's run, oldest first.
+
+        Args:
+            as_of: As right after this operation: a number, a checkpoint's label or a task's id; None: now.
+
+        Source: CONTRACT; R4, A4-6.
+        """
+        return self._rewinding.facts(None if as_of is None else self._rewinding.seq_of(as_of))
 
     def checkpoint(self, label: str = "") -> int:
         """Name this moment and return its number, to which `rewind` goes back.

@@ -117,6 +117,10 @@ def _is_embedder(value: object) -> bool:
     return isinstance(value, str) and value in ("auto", "wordllama", "none")
 
 
+def _is_provider(value: object) -> bool:
+    return isinstance(value, str) and re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}", value) is not None
+
+
 def _is_anchor_rule(value: object) -> bool:
     return isinstance(value, str) and value in ("on_failed_validation", "always", "never")
 
@@ -139,6 +143,7 @@ def _is_text(value: object) -> bool:
 
 COUNT_RULE = "an integer of at least 1 (and under 2^63)"
 _COUNT_OR_NONE_RULE = "an integer of at least 0 (and under 2^63)"
+_PROVIDER_RULE = "a name of 1 to 64 letters, digits, _, . and -, the first one no . or -"
 _SHARE_RULE = "a decimal number above 0 and at most 1"
 _PORTION_RULE = "a decimal number from 0 to 1"
 _TEXT_RULE = "a text that is not empty and has no NUL character"
@@ -298,6 +303,51 @@ SETTINGS: tuple[Setting, ...] = (
         check=_is_embedder,
         help="What makes the vectors by which memories are found besides their words. auto: wordllama where it is installed "
         "(pip install undrift[vectors]), else none. Nothing is ever downloaded.",
+    ),
+    Setting(
+        name="max_facts",
+        environment=("UNDRIFT_MAX_FACTS",),
+        default=500,
+        rule=COUNT_RULE,
+        parse=_integer,
+        check=is_count,
+        help="The most valid facts that a run of dispatches keeps; the oldest leave first.",
+    ),
+    Setting(
+        name="prompt_facts",
+        environment=("UNDRIFT_PROMPT_FACTS",),
+        default=10,
+        rule=COUNT_RULE,
+        parse=_integer,
+        check=is_count,
+        help="The most facts that one prompt of a dispatch is given.",
+    ),
+    Setting(
+        name="prompt_fact_tokens",
+        environment=("UNDRIFT_PROMPT_FACT_TOKENS",),
+        default=500,
+        rule=COUNT_RULE,
+        parse=_integer,
+        check=is_count,
+        help="The most tokens of a prompt that facts take, header and task names included.",
+    ),
+    Setting(
+        name="route_simple",
+        environment=("UNDRIFT_ROUTE_SIMPLE",),
+        default="simple",
+        rule=_PROVIDER_RULE,
+        parse=str,
+        check=_is_provider,
+        help="The provider that undrift dispatch sends tasks to that look simple: the name of one of the plan's commands.",
+    ),
+    Setting(
+        name="route_complex",
+        environment=("UNDRIFT_ROUTE_COMPLEX",),
+        default="complex",
+        rule=_PROVIDER_RULE,
+        parse=str,
+        check=_is_provider,
+        help="The provider that undrift dispatch sends all other tasks to.",
     ),
     Setting(
         name="window_share",

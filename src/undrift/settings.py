@@ -50,6 +50,11 @@ class Settings:
     scratchpad_limit_bytes: int = 8_192
     debug_archive: bool = False
     embedder: str = "auto"
+    max_facts: int = 500
+    prompt_facts: int = 10
+    prompt_fact_tokens: int = 500
+    route_simple: str = "simple"
+    route_complex: str = "complex"
     window_share: float = 0.75
     token_counter: str = "estimate"
     mask_secrets: bool = True

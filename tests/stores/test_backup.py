@@ -210,7 +210,8 @@ def test_a_backup_of_an_older_version_is_restored_and_migrated(home: Path, tmp_p
     filled(home)
     connection = raw(home)
     connection.execute(
-        "DROP VIEW searchable; DROP TABLE search; DROP TABLE marks; DROP TABLE tasks; DROP TABLE tags; PRAGMA user_version = 1"
+        "DROP VIEW searchable; DROP TABLE search; DROP TABLE marks; DROP TABLE tasks; DROP TABLE tags; DROP TABLE facts; "
+        "DROP TABLE run_records; PRAGMA user_version = 1"
     )
     connection.close()
     assert back_up(home, tmp_path / "out.db").operations == 5

@@ -19,6 +19,7 @@ _ROOMS = {
     "replay": ("undrift.cli.replay", "Run recorded agent sessions through the engine; say what left and why."),
     "recall": ("undrift.cli.recall", "Print the original of what left a window, as it was stored."),
     "why": ("undrift.cli.why", "Explain why an entry left the window, by its reference or id."),
+    "facts": ("undrift.cli.facts", "Show what sub-agents have learned, now or as of an earlier operation."),
     "tasks": ("undrift.cli.tasks", "Show the tasks of a session, how they ended, and what they let go."),
     "archive": ("undrift.cli.archive", "Write what tasks let go into files that grep reads."),
     "manage": ("undrift.cli.manage", "Make one request fit: JSON on stdin, the request to send on stdout."),
@@ -32,6 +33,10 @@ _ROOMS = {
     "diff": ("undrift.cli.time_travel", "Show what differs between two moments of a session."),
     "rebuild": ("undrift.cli.memory", "Make all that is searched anew from what is stored."),
     "purge": ("undrift.cli.time_travel", "Destroy something for good, and look for what is left of it."),
+    "dispatch": (
+        "undrift.cli.dispatch",
+        "Run a plan by an implementer and a reviewer; what one learns reaches the next.",
+    ),
     "doctor": ("undrift.cli.doctor", "Say what is wrong with the store, the hooks or the settings, and what to do."),
     "backup": ("undrift.cli.backup", "Copy the store into one file, while it is in use."),
     "restore-backup": ("undrift.cli.backup", "Put a backup in the place of the store; keeps what was there."),

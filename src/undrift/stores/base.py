@@ -1,13 +1,14 @@
 """What a store promises, whichever back end keeps it. Pure: the contract and its records, no I/O."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Literal, Protocol, Self
 
+from undrift.fact_types import FactChange, FactVersion
 from undrift.types import ContextEntry, Decision, Original, Tag, Tasks, TaskUpdate
 
-__all__ = ["Found", "KnownMark", "Mark", "MarkKind", "Operation", "SessionRow", "Store"]
+__all__ = ["Found", "KnownMark", "Mark", "MarkKind", "Operation", "RunChange", "SessionRow", "Store"]
 
 MarkKind = Literal["answer", "birth", "turn"]
 """Of a mark: something that the model has said; the history of a session's first request; that of a later one."""
@@ -65,6 +66,15 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
+class RunChange:
+    """A record of a dispatched run before (None: there was none) and after a change; both are JSON values."""
+
+    name: str
+    before: Mapping[str, Any] | None = field(hash=False)
+    after: Mapping[str, Any] = field(hash=False)
+
+
+@dataclass(frozen=True, slots=True)
 class KnownMark:
     """A mark that a session has left.
 
@@ -100,6 +110,8 @@ class Store(Protocol):
         decisions: Sequence[Decision] = (),
         tasks: Sequence[TaskUpdate] = (),
         tags: Sequence[Tag] = (),
+        facts: Sequence[FactChange] = (),
+        run: Sequence[RunChange] = (),
         payload: Mapping[str, Any] | None = None,
         based_on: int | None = None,
     ) -> int:
@@ -116,6 +128,9 @@ class Store(Protocol):
                 a no-op where it is `after` already. A task that was taken up for the first time gets the session's next
                 ordinal: `Store.tasks` gives it.
             tags: One for a tool call, for good; the same again is a no-op. Its task must be in the store or in `tasks`.
+            facts: One for a version of a fact. It is written where the version is still `before`, and is a no-op where
+                it is `after` already.
+            run: One for a record of a dispatched run, likewise.
             payload: JSON values for the log.
             based_on: The newest operation of the session that was known when this was decided; nothing is written where
                 the session was taken back in time since.
@@ -126,7 +141,7 @@ class Store(Protocol):
         Raises:
             InputError: An original of another session, or values that JSON cannot hold; nothing was written.
             StoreBusy: Another process holds the lock beyond the time-out; nothing was written.
-            StoreError: Another content under the same `ref`, another decision for the same entry, a task that another
+            StoreError: Another content under the same `ref`, another decision for the same entry, a task or a fact that another
                 process has changed meanwhile, a second task that an agent works on at once, another tag for the same
                 call, or the disk refused.
                 What a failing disk holds of it is all or nothing, and doing it again is harmless.
@@ -199,6 +214,37 @@ class Store(Protocol):
 
     def tasks(self, session_id: str) -> Tasks:
         """Return the tasks of a session as they are now, in the order in which they were made, and the tags of its calls."""
+        ...
+
+    def facts(self, session_id: str, *, as_of: int | None = None) -> tuple[FactVersion, ...]:
+        """Return the versions of the facts of a session, ended ones included, in the order in which they were added.
+
+        Args:
+            session_id: The session; a run of dispatches is one.
+            as_of: As right after this operation; None: now.
+        """
+        ...
+
+    def facts_state(self, session_id: str) -> tuple[int, int]:
+        """Return the newest operation that changed a fact of the session (0: none), and the next version's sequence."""
+        ...
+
+    def rewind_facts(self, session_id: str, to: int, *, at_ms: int) -> int:
+        """Make the facts of a session what they were right after an operation; return the operation in which that is done.
+
+        Nothing is deleted: the same with a later number brings back what held before.
+
+        Source: A1-10.
+        """
+        ...
+
+    def run_records(self, session_id: str, names: Sequence[str] | None = None) -> dict[str, Mapping[str, Any]]:
+        """Return what a dispatcher keeps of a run, by name: JSON values as they are now; empty where there is no run.
+
+        Args:
+            session_id: The run.
+            names: Of the records; None for all. One that is not there is left out.
+        """
         ...
 
     def find_marks(self, texts: Sequence[str]) -> tuple[KnownMark, ...]:

@@ -23,6 +23,8 @@ _TABLES: tuple[tuple[str, str, Callable[[rows.Row], object]], ...] = (
     ("marks", rows.MARK_COLUMNS, rows.mark_from),
     ("tasks", rows.TASK_COLUMNS, rows.task_from),
     ("tags", rows.TAG_COLUMNS, rows.tag_from),
+    ("facts", rows.FACT_COLUMNS, rows.fact_from),
+    ("run_records", rows.RUN_COLUMNS, rows.run_from),
     ("memories", rows.MEMORY_COLUMNS, rows.memory_from),
 )
 _ORPHANS = """SELECT CAST(d.session_id AS BLOB), CAST(d.entry_id AS BLOB), CAST(d.ref AS BLOB) FROM decisions d

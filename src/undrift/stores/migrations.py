@@ -11,7 +11,7 @@ from typing import Any
 import apsw
 
 from undrift.errors import StoreError, StoreVersionError
-from undrift.stores import marks, memories, memory_search, search, tasks, timeline, vectors
+from undrift.stores import dispatch, facts, marks, memories, memory_search, search, tasks, timeline, vectors
 
 __all__ = ["APPLICATION_ID", "MIGRATIONS", "Migration", "identify", "migrate", "transaction"]
 
@@ -116,6 +116,16 @@ def create_memories(connection: apsw.Connection) -> None:
     timeline.create(connection)
 
 
+def create_facts(connection: apsw.Connection) -> None:
+    """Step 8: what one sub-agent learned that the next one should know."""
+    facts.create(connection)
+
+
+def create_runs(connection: apsw.Connection) -> None:
+    """Step 9: what a dispatcher knows of its runs."""
+    dispatch.create(connection)
+
+
 MIGRATIONS: Sequence[Migration] = (
     create_tables,
     create_search,
@@ -124,6 +134,8 @@ MIGRATIONS: Sequence[Migration] = (
     create_tasks,
     create_memory_search,
     create_memories,
+    create_facts,
+    create_runs,
 )
 """Step n takes a file from version n - 1 to n."""
 

@@ -11,6 +11,7 @@ from dataclasses import asdict
 from typing import Any, NamedTuple
 
 from undrift.errors import InputError, StoreCorrupt
+from undrift.fact_types import FactVersion, SessionFact
 from undrift.records import MemoryEntry, Slot
 from undrift.stores.base import Mark, Operation
 from undrift.types import ContextEntry, Decision, MaskedSpan, Moment, Original, Segment, Tag, Task
@@ -18,6 +19,8 @@ from undrift.types import ContextEntry, Decision, MaskedSpan, Moment, Original, 
 __all__ = [
     "DECISION_COLUMNS",
     "DECISION_SESSION",
+    "FACT_COLUMNS",
+    "FACT_SESSION",
     "MARK_COLUMNS",
     "MEMORY_COLUMNS",
     "OPERATION_COLUMNS",
@@ -25,6 +28,8 @@ __all__ = [
     "ORIGINAL_COLUMNS",
     "ORIGINAL_SESSION",
     "REMEDY",
+    "RUN_COLUMNS",
+    "RUN_SESSION",
     "Row",
     "StoredOriginal",
     "TAG_COLUMNS",
@@ -33,6 +38,8 @@ __all__ = [
     "TASK_SESSION",
     "decision_from",
     "decision_row",
+    "fact_from",
+    "fact_row",
     "key",
     "mark_from",
     "mark_row",
@@ -43,6 +50,8 @@ __all__ = [
     "original_from",
     "original_row",
     "raw",
+    "run_from",
+    "run_row",
     "tag_from",
     "tag_row",
     "task_from",
@@ -75,9 +84,13 @@ MEMORY_COLUMNS = """number, record_sha256, CAST(session_id AS BLOB), CAST(memory
     CAST(owner AS BLOB), CAST(record AS BLOB)"""
 TAG_COLUMNS = """number, record_sha256, CAST(session_id AS BLOB), CAST(call_id AS BLOB), CAST(task_id AS BLOB),
     segment"""
+FACT_COLUMNS = """number, record_sha256, CAST(session_id AS BLOB), sequence, CAST(fact_id AS BLOB), is_valid,
+    CAST(record AS BLOB)"""
+RUN_COLUMNS = "number, record_sha256, CAST(session_id AS BLOB), CAST(name AS BLOB), CAST(record AS BLOB)"
 """What `operation_from` and the others take: everything that is hashed, text as bytes."""
 
-OPERATION_SESSION, DECISION_SESSION, ORIGINAL_SESSION, TASK_SESSION, TAG_SESSION = 2, 2, 3, 2, 2
+OPERATION_SESSION, DECISION_SESSION, ORIGINAL_SESSION, TASK_SESSION, TAG_SESSION, FACT_SESSION = 2, 2, 3, 2, 2, 2
+RUN_SESSION = 2
 """Where the session stands in them."""
 
 
@@ -235,6 +248,47 @@ def tag_from(row: Row) -> Tag:
         return Tag(_text(call_id), _text(task_id), segment)
     except _FORGED as error:
         raise StoreCorrupt(f"tag {number} was not written by undrift: {error}; {REMEDY}") from error
+
+
+def run_row(session_id: str, name: str, record: Mapping[str, Any]) -> Row:
+    """Return the values of a version of a run's record: session_id, name, record_sha256, record."""
+    text = _dump(record, "run %r", session_id, encode=_ENCODE_SORTED)
+    return key(session_id), key(name), _digest(raw(session_id), raw(name), text), text
+
+
+def run_from(row: Row) -> tuple[str, Mapping[str, Any]]:
+    """Return the name of a run's record and the record, or raise StoreCorrupt."""
+    number, digest, _, name, record = row
+    if digest != _digest(*row[2:]):
+        raise StoreCorrupt(f"run record {number} does not match its SHA-256; {REMEDY}")
+    try:
+        return _text(name), _load(record)
+    except _FORGED as error:
+        raise StoreCorrupt(f"run record {number} was not written by undrift: {error}; {REMEDY}") from error
+
+
+def fact_row(session_id: str, version: FactVersion) -> Row:
+    """Return the values of a version of a fact: session_id, sequence, fact_id, is_valid, record_sha256, record."""
+    fact = version.fact
+    fields = asdict(fact)
+    for name in ("id", "run_id"):  # these have columns of their own
+        del fields[name]
+    record = _dump(fields, "fact %r", fact.id, encode=_ENCODE_SORTED)
+    _check_integers("fact %r: ", fact.id, sequence=version.sequence)
+    is_valid = int(fact.valid_to is None)
+    digest = _digest(raw(session_id), version.sequence, raw(fact.id), is_valid, record)
+    return key(session_id), version.sequence, key(fact.id), is_valid, digest, record
+
+
+def fact_from(row: Row) -> FactVersion:
+    """Return a version of a fact, or raise StoreCorrupt."""
+    number, digest, session_id, sequence, fact_id, _, record = row
+    if digest != _digest(*row[2:]):
+        raise StoreCorrupt(f"fact {number} does not match its SHA-256; {REMEDY}")
+    try:
+        return FactVersion(sequence, SessionFact(_text(fact_id), run_id=_text(session_id), **_load(record)))
+    except _FORGED as error:
+        raise StoreCorrupt(f"fact {number} was not written by undrift: {error}; {REMEDY}") from error
 
 
 def original_row(original: Original) -> Row:

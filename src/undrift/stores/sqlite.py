@@ -16,11 +16,14 @@ from typing import Any, Self
 import apsw
 
 from undrift.errors import InputError, RecallError, StoreCorrupt, StoreError
+from undrift.fact_types import FactChange, FactVersion
+from undrift.stores import dispatch as dispatch_table
+from undrift.stores import facts as facts_table
 from undrift.stores import faults, files, holders, rows, search, timeline
 from undrift.stores import marks as marks_table
 from undrift.stores import memories as memories_table
 from undrift.stores import tasks as tasks_table
-from undrift.stores.base import Found, KnownMark, Mark, Operation, SessionRow
+from undrift.stores.base import Found, KnownMark, Mark, Operation, RunChange, SessionRow
 from undrift.stores.connection import connect, connect_to_read, is_without_room, prepare_file
 from undrift.stores.integrity import problems
 from undrift.stores.memories import MemoryUpdate
@@ -115,6 +118,8 @@ class SqliteStore:
         decisions: Sequence[Decision] = (),
         tasks: Sequence[TaskUpdate] = (),
         tags: Sequence[Tag] = (),
+        facts: Sequence[FactChange] = (),
+        run: Sequence[RunChange] = (),
         memories: Sequence[MemoryUpdate] = (),
         payload: Mapping[str, Any] | None = None,
         also: Callable[[apsw.Connection], None] | None = None,
@@ -136,6 +141,8 @@ class SqliteStore:
         new_originals = [rows.original_row(original) for original in originals]
         new_decisions = [rows.decision_row(session_id, decision) for decision in decisions]
         changed = tasks_table.prepared(session_id, tasks, tags) if tasks or tags else None
+        learned = facts_table.prepared(session_id, facts) if facts else None
+        went_on = dispatch_table.prepared(session_id, run) if run else None
         stated = memories_table.prepared(session_id, memories) if memories else None
 
         def written(connection: apsw.Connection) -> int:
@@ -143,7 +150,7 @@ class SqliteStore:
                 raise StoreError(
                     f"session {session_id[:64]!r} was taken back in time, or purged, meanwhile; nothing was written"
                 )
-            seq = write(connection, operation, new_originals, new_decisions, changed, stated)
+            seq = write(connection, operation, new_originals, new_decisions, changed, stated, learned, went_on)
             if also is not None:
                 also(connection)
             return seq
@@ -190,6 +197,7 @@ class SqliteStore:
         with self._lock, _Use(self) as connection, transaction(connection):
             seq = write(connection, operation, new_originals, ())
             change = timeline.change(connection, rows.key(session_id), then, seq)
+            facts_table.rewind(connection, session_id, then, seq)
             if change.touches_buffer(connection):
                 search.rebuild(connection)
             return seq, change
@@ -284,6 +292,29 @@ class SqliteStore:
         """Return the tasks of a session and the tags of its calls; see `Store.tasks`."""
         with self._lock, _Use(self) as connection:
             return tasks_table.find(connection, session_id)
+
+    def facts(self, session_id: str, *, as_of: int | None = None) -> tuple[FactVersion, ...]:
+        """Return the versions of the facts of a session; see `Store.facts`."""
+        with self._lock, _Use(self) as connection:
+            return facts_table.find(connection, session_id, as_of)
+
+    def facts_state(self, session_id: str) -> tuple[int, int]:
+        """Return how far the facts of a session have come; see `Store.facts_state`."""
+        with self._lock, _Use(self) as connection:
+            return facts_table.last_seq(connection, session_id), facts_table.next_sequence(connection, session_id)
+
+    def rewind_facts(self, session_id: str, to: int, *, at_ms: int) -> int:
+        """Make the facts of a session what they were; see `Store.rewind_facts`."""
+        operation = rows.operation_row(session_id, "rewind-facts", at_ms, {"to": to})
+        with self._lock, _Use(self) as connection, transaction(connection):
+            seq = write(connection, operation, (), ())
+            facts_table.rewind(connection, session_id, to, seq)
+            return seq
+
+    def run_records(self, session_id: str, names: Sequence[str] | None = None) -> dict[str, Mapping[str, Any]]:
+        """Return what a dispatcher keeps of a run; see `Store.run_records`."""
+        with self._lock, _Use(self) as connection:
+            return dispatch_table.find(connection, session_id, names)
 
     def find_marks(self, texts: Sequence[str]) -> tuple[KnownMark, ...]:
         """Return which of these marks sessions have left; see `Store.find_marks`."""

@@ -29,9 +29,9 @@ __all__ = [
     "there",
 ]
 
-VERSIONED = ("originals", "decisions", "tasks", "tags", "memories", "facts")
+VERSIONED = ("originals", "decisions", "tasks", "tags", "memories")
 """Tables whose rows have number, session_id, from_seq and to_seq. What left a window (originals with source ``window``) is
-an archive, no state: it is never closed."""
+an archive, no state: it is never closed. Facts keep their own versions (`stores.facts.rewind`)."""
 
 _CREATE = """
 CREATE TABLE gaps(
@@ -100,10 +100,10 @@ _KEYS = {
     "tasks": "t.task_id",
     "tags": "t.call_id",
     "memories": "t.memory_id",
-    "facts": "t.fact_id",
+    "facts": "t.sequence",
 }
 """What tells the records of a table apart, whatever their version."""
-_SHARED = {"memories": "memory_id", "facts": "fact_id"}
+_SHARED = {"memories": "memory_id"}
 """Tables whose records any session changes, and the column that tells them apart."""
 _THERE = """({alias}.from_seq <= {seq} AND ({alias}.to_seq IS NULL OR {alias}.to_seq > {seq})
     AND NOT EXISTS (SELECT 1 FROM gaps g WHERE g.of_table = '{table}' AND g.of_number = {alias}.number
@@ -184,7 +184,7 @@ def change(connection: apsw.Connection, session: str | bytes, then: int, now: in
 def state(connection: apsw.Connection, session: str | bytes, seq: int | None) -> dict[str, dict[str, bytes]]:
     """Return what is in force in a session: table to key to digest of the record, now or right after an operation."""
     found: dict[str, dict[str, bytes]] = {}
-    for table in present(connection):
+    for table in (*present(connection), "facts"):
         own = _OWN if table == "originals" else ""
         when = "t.to_seq IS NULL" if seq is None else there(table, "t", ":then")
         rows = connection.execute(

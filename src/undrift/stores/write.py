@@ -10,7 +10,7 @@ from typing import Any
 import apsw
 
 from undrift.errors import StoreError
-from undrift.stores import memories, search, tasks, timeline
+from undrift.stores import dispatch, facts, memories, search, tasks, timeline
 from undrift.stores.rows import Row
 
 __all__ = ["write"]
@@ -44,12 +44,14 @@ def write(
     decisions: Sequence[Row],
     changed: tasks.Prepared | None = None,
     remembered: memories.Prepared | None = None,
+    learned: facts.Prepared | None = None,
+    run: dispatch.Prepared | None = None,
 ) -> int:
     """Insert one operation and what belongs to it; return its sequence number.
 
     Raises:
         StoreError: Something else is stored under the same reference or about the same entry, a decision names an
-            original that the session does not have, or a task is not what it was when it was changed.
+            original that the session does not have, or a task, fact or run is not what it was when it was changed.
         apsw.Error: SQLite refuses.
     """
     (row,) = connection.execute(_ADD_OPERATION, operation).fetchall()
@@ -64,6 +66,10 @@ def write(
         tasks.add(connection, changed, seq)
     if remembered is not None:
         memories.add(connection, remembered, seq)
+    if learned is not None:
+        facts.add(connection, learned, seq)
+    if run is not None:
+        dispatch.add(connection, run, seq)
     return int(seq)
 
 

@@ -1,0 +1,156 @@
+"""``undrift facts``: what sub-agents have learned, now or as right after an earlier operation."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from undrift.cli import lookup
+from undrift.cli.show import count, echo_json, safe
+from undrift.errors import RecallError
+from undrift.fact_types import FACT_TAGS, FactVersion
+from undrift.stores.sqlite import SqliteStore
+
+__all__ = ["facts_command"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What the options ask for; `as_of` is an operation's number or a time in Unix milliseconds."""
+
+    as_of: int | None
+    at_ms: int | None
+    subject: str | None
+    tags: frozenset[str]
+    session: str | None
+    ended: bool
+
+    def takes(self, version: FactVersion) -> bool:
+        fact = version.fact
+        return (
+            (self.ended or fact.valid_to is None)
+            and (self.subject is None or fact.subject == self.subject)
+            and (not self.tags or not self.tags.isdisjoint(fact.tags))
+        )
+
+
+@click.command("facts")
+@click.option(
+    "--as-of",
+    metavar="N|TIME",
+    help="As right after operation N, or at a time such as 2026-11-22T05:00 (UTC unless it says otherwise).",
+)
+@click.option("--subject", metavar="TEXT", help="Only facts about this, such as src/app.py or task:5.")
+@click.option(
+    "--tag", "tags", multiple=True, type=click.Choice(FACT_TAGS), help="Only facts with this tag; repeatable."
+)
+@click.option("--session", metavar="ID", help="Only of this run (default: all runs of the home).")
+@click.option("--ended", is_flag=True, help="Also facts that are valid no more.")
+@click.option("--home", metavar="DIR", help="The folder of the store (default: the setting home).")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+def facts_command(
+    as_of: str | None,
+    subject: str | None,
+    tags: tuple[str, ...],
+    session: str | None,
+    ended: bool,
+    home: str | None,
+    as_json: bool,
+) -> None:
+    """Show what sub-agents have learned: the valid facts, one a line.
+
+    A fact is a subject, a relation and an object, with the task whose result said it.
+    """
+    seq, at_ms = _moment(as_of)
+    wanted = _Wanted(seq, at_ms, subject, frozenset(tags), session, ended)
+    homes = lookup.homes_of(home)
+    found = lookup.first(homes, session or "facts", lambda store, folder: _found(store, folder, wanted))
+    if as_json:
+        echo_json({"home": str(found.folder), "facts": [_as_json(run, version) for run, version in found.facts]})
+        return
+    for line in _lines(found.facts):
+        click.echo(line)
+    click.echo(f"{count(len(found.facts), 'fact')} in {safe(str(found.folder))}", err=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The facts of a home, each with its run."""
+
+    folder: Path
+    facts: Sequence[tuple[str, FactVersion]]
+
+
+def _moment(text: str | None) -> tuple[int | None, int | None]:
+    if text is None:
+        return None, None
+    if text.isascii() and text.isdecimal() and len(text) < 19:
+        return int(text), None
+    try:
+        at = datetime.fromisoformat(text)
+        at = at if at.tzinfo is not None else at.replace(tzinfo=UTC)
+        return None, int(at.timestamp() * 1000)
+    except (ValueError, OverflowError, OSError) as error:
+        raise click.BadParameter(
+            f"{text[:40]!r} is neither the number of an operation nor a time such as 2026-11-22T05:00",
+            param_hint="--as-of",
+        ) from error
+
+
+def _found(store: SqliteStore, folder: Path, wanted: _Wanted) -> _Found:
+    runs = [row.session_id for row in reversed(store.sessions())]
+    if wanted.session is not None and wanted.session not in runs:
+        raise RecallError(f"no run {wanted.session[:64]!r}")
+    facts = []
+    for run in runs if wanted.session is None else [wanted.session]:
+        seq = wanted.as_of if wanted.at_ms is None else _operation_at(store, run, wanted.at_ms)
+        facts += [(run, version) for version in store.facts(run, as_of=seq) if wanted.takes(version)]
+    return _Found(folder, facts)
+
+
+def _operation_at(store: SqliteStore, run: str, at_ms: int) -> int:
+    """The run's newest operation at that time; 0 before its first."""
+    return max((one.seq for one in store.operations(run) if one.at_ms <= at_ms), default=0)
+
+
+def _lines(facts: Sequence[tuple[str, FactVersion]]) -> Iterator[str]:
+    last = None
+    for run, version in facts:
+        if run != last:
+            yield f"run {safe(run)}"
+            last = run
+        fact = version.fact
+        until = "" if fact.valid_to is None else f", until {_time(fact.valid_to)}"
+        said = " ".join(map(safe, fact.triple))
+        notes = f"{', '.join(fact.tags)}; " if fact.tags else ""
+        yield f"  {said}  [task:{safe(fact.source_task_id)}]  ({notes}since {_time(fact.valid_from)}{until})"
+
+
+def _time(at_ms: int) -> str:
+    try:
+        return f"{datetime.fromtimestamp(at_ms / 1000, UTC):%Y-%m-%d %H:%M:%S}"
+    except (OverflowError, OSError, ValueError):  # a clock that was wrong
+        return f"{at_ms} ms"
+
+
+def _as_json(run: str, version: FactVersion) -> dict[str, Any]:
+    fact = version.fact
+    return {
+        "run_id": run,
+        "id": fact.id,
+        "sequence": version.sequence,
+        "subject": fact.subject,
+        "relation": fact.relation,
+        "object": fact.object,
+        "tags": list(fact.tags),
+        "valid_from": fact.valid_from,
+        "valid_to": fact.valid_to,
+        "last_seen": fact.last_seen,
+        "source_task_id": fact.source_task_id,
+        "source_role": fact.source_role,
+        "confidence": fact.confidence,
+        "metadata": None if fact.metadata is None else dict(fact.metadata),
+    }

@@ -1,0 +1,321 @@
+"""What is known of a task between its attempts, and what is to be done with it next. Pure.
+
+Law: the ledger is all that a retry is told of the attempt before: facts leave a task's own results out (A4-3). Every
+text in it is an agent's, and went through `plain`.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from undrift.core.dispatch.contracts import Role
+from undrift.core.dispatch.words import plain, plain_list
+from undrift.fact_types import ImplementerResult, RanTest, ReviewerResult, ReviewIssue
+
+__all__ = [
+    "NextAction",
+    "ReviewLoop",
+    "Stalled",
+    "TaskLedger",
+    "after_fault",
+    "after_implementer",
+    "after_reviewer",
+    "reopened",
+    "role_of",
+]
+
+NextAction = Literal[
+    "dispatch_implementer",
+    "dispatch_reviewer",
+    "retry_implementer",
+    "retry_implementer_with_constraints",
+    "dispatch_implementer_fixes",
+    "advance_to_next_task",
+    "halt_and_escalate",
+]
+
+_AFTER_IMPLEMENTER: Mapping[str, NextAction] = {
+    "completed": "dispatch_reviewer",
+    "blocked": "retry_implementer_with_constraints",
+    "failed": "retry_implementer",
+}
+_AFTER_REVIEWER: Mapping[str, NextAction] = {
+    "approved": "advance_to_next_task",
+    "needs_changes": "dispatch_implementer_fixes",
+    "blocked": "halt_and_escalate",
+}
+
+_SUMMARY = 500
+_FIX = 1_000
+_LINE = 500
+_PATH = 300
+_MOST_FIXES = 50
+_MOST_LINES = 20
+_MOST_FILES = 100
+
+_STALLED = (
+    "The last {} attempts made no progress. Do not repeat them: do the smallest part that can be shown to work, "
+    "by another way, and say under blockers what stands against the rest."
+)
+_LOOP = "The same review came {} times in a row"
+_USED_UP = "{} attempts are used up"
+
+
+@dataclass(frozen=True, slots=True)
+class Stalled:
+    """How many attempts in a row made no progress; at the threshold the next one is told to take another way."""
+
+    count: int = 0
+    threshold: int = 2
+
+    @property
+    def flagged(self) -> bool:
+        """Whether the threshold is reached."""
+        return self.count >= self.threshold
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewLoop:
+    """How often in a row a reviewer asked for the very same changes; at the threshold the task halts."""
+
+    count: int = 0
+    threshold: int = 2
+    fingerprint: str = ""
+
+    @property
+    def flagged(self) -> bool:
+        """Whether the threshold is reached."""
+        return self.count >= self.threshold
+
+
+@dataclass(frozen=True, slots=True)
+class TaskLedger:
+    """What is known of one task of a run.
+
+    Args:
+        run_id: The run.
+        task_id: The task.
+        plan_version: Of the plan that the newest attempt worked on.
+        summary: Of the newest implementer.
+        status: Of the newest implementer; empty before.
+        files_changed: By the newest implementer, as it says.
+        tests: How its tests went, one line each.
+        follow_ups: What it says has to be done after it.
+        failures: What went wrong in the newest attempt: failed tests, a program that ended badly, a broken contract.
+        blockers: What the newest implementer or reviewer was kept from going on by.
+        reviewer_assessment: Of the newest review; empty before.
+        reviewer_issues: Of the newest review, one line each.
+        required_fixes: Of the newest review: what the next attempt must do.
+        stalled: Attempts without progress.
+        review_loop: Reviews that repeat themselves.
+        replan_hint: A sentence for the next attempt; empty while it goes well.
+        attempts: Implementers that have answered, or failed to.
+        reviews: Reviewers, likewise.
+        faults: Of these reviewers, how many in a row gave no result.
+        base_attempts: Attempts before the task was taken up again after a halt; they do not count against the limit.
+        next_action: What is to be done.
+        halt_reason: Why it is halted; empty while it is not.
+        fingerprint: Of the newest implementer's result, to see whether anything changed.
+        outputs: For each role the SHA-256 of the newest output, in hexadecimal.
+
+    Source: section 4 (TaskLedger), A4-3.
+    """
+
+    run_id: str
+    task_id: str
+    plan_version: int = 1
+    summary: str = ""
+    status: str = ""
+    files_changed: tuple[str, ...] = ()
+    tests: tuple[str, ...] = ()
+    follow_ups: tuple[str, ...] = ()
+    failures: tuple[str, ...] = ()
+    blockers: tuple[str, ...] = ()
+    reviewer_assessment: str = ""
+    reviewer_issues: tuple[str, ...] = ()
+    required_fixes: tuple[str, ...] = ()
+    stalled: Stalled = Stalled()
+    review_loop: ReviewLoop = ReviewLoop()
+    replan_hint: str = ""
+    attempts: int = 0
+    reviews: int = 0
+    faults: int = 0
+    base_attempts: int = 0
+    next_action: NextAction = "dispatch_implementer"
+    halt_reason: str = ""
+    fingerprint: str = ""
+    outputs: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether a reviewer approved it."""
+        return self.next_action == "advance_to_next_task"
+
+    @property
+    def is_halted(self) -> bool:
+        """Whether somebody has to look at it."""
+        return self.next_action == "halt_and_escalate"
+
+    def answered(self, role: Role) -> int:
+        """Return how many agents of a role have answered: the number of the newest dispatch."""
+        return self.attempts if role == "implementer" else self.reviews
+
+
+def role_of(action: NextAction) -> Role | None:
+    """Return who is to be dispatched; None where nobody is."""
+    if action == "dispatch_reviewer":
+        return "reviewer"
+    return None if action in ("advance_to_next_task", "halt_and_escalate") else "implementer"
+
+
+def after_implementer(ledger: TaskLedger, result: ImplementerResult, *, output: str, max_attempts: int) -> TaskLedger:
+    """Return the ledger after an implementer's result.
+
+    What the review before has asked for stays, until the next one: its reviewer is to see whether it was done.
+
+    Args:
+        ledger: Before.
+        result: As it was read.
+        output: The SHA-256 of what was printed.
+        max_attempts: At least 1.
+
+    Source: section 4 (next action), section 3 (stalled detector).
+    """
+    tests = [one for one in result.tests or () if isinstance(one, RanTest)]
+    files = (*(result.files_changed or ()), *(result.files_modified or ()))
+    fingerprint = _fingerprint(
+        result.status, result.summary, sorted(files), [(one.command, one.passed) for one in tests]
+    )
+    progressed = result.status == "completed" and fingerprint != ledger.fingerprint
+    changed = replace(
+        ledger,
+        summary=plain(result.summary, _SUMMARY),
+        status=result.status,
+        files_changed=plain_list(files, _MOST_FILES, _PATH),
+        tests=plain_list(
+            (f"{'passed' if one.passed else 'FAILED'}: {one.command}" for one in tests), _MOST_LINES, _LINE
+        ),
+        follow_ups=plain_list(result.follow_up_actions, _MOST_LINES, _LINE),
+        failures=plain_list(_failures(tests), _MOST_LINES, _LINE),
+        blockers=plain_list(result.blockers, _MOST_LINES, _LINE),
+        attempts=ledger.attempts + 1,
+        faults=0,
+        fingerprint=fingerprint,
+        outputs={**ledger.outputs, "implementer": output},
+        next_action=_AFTER_IMPLEMENTER[result.status],
+    )
+    return _limited(_stalled(changed, progressed=progressed), max_attempts)
+
+
+def after_reviewer(ledger: TaskLedger, result: ReviewerResult, *, output: str, max_attempts: int) -> TaskLedger:
+    """Return the ledger after a reviewer's result; arguments as of `after_implementer`.
+
+    Source: section 4 (next action; the same changes asked for twice), section 3 (review-loop detector).
+    """
+    issues = [one for one in result.issues or () if isinstance(one, ReviewIssue)]
+    action = _AFTER_REVIEWER[result.assessment]
+    changed = replace(
+        ledger,
+        reviewer_assessment=result.assessment,
+        reviewer_issues=plain_list(map(_issue, issues), _MOST_LINES, _LINE),
+        required_fixes=() if action == "advance_to_next_task" else plain_list(result.required_fixes, _MOST_FIXES, _FIX),
+        reviews=ledger.reviews + 1,
+        faults=0,
+        outputs={**ledger.outputs, "reviewer": output},
+        next_action=action,
+    )
+    if action == "advance_to_next_task":
+        return replace(
+            changed,
+            failures=(),
+            blockers=(),
+            stalled=Stalled(),
+            review_loop=ReviewLoop(),
+            replan_hint="",
+            halt_reason="",
+        )
+    if action == "halt_and_escalate":
+        blockers = changed.reviewer_issues or changed.required_fixes
+        said = f": {blockers[0]}" if blockers else ""
+        return replace(changed, blockers=blockers, halt_reason=f"the reviewer is blocked{said}")
+    asked = sorted(" ".join(fix.casefold().split()) for fix in result.required_fixes or ())
+    found = sorted((one.file or "", " ".join(one.message.casefold().split())) for one in issues)
+    fingerprint = _fingerprint(asked, found)
+    before = ledger.review_loop
+    loop = replace(before, fingerprint=fingerprint, count=before.count + 1 if before.fingerprint == fingerprint else 1)
+    changed = replace(changed, review_loop=loop)
+    if loop.flagged:
+        return _halted(changed, f"{_LOOP.format(loop.count)}: split the task or make its criteria clearer")
+    return _limited(changed, max_attempts)
+
+
+def after_fault(ledger: TaskLedger, role: Role, evidence: str, *, output: str, max_attempts: int) -> TaskLedger:
+    """Return the ledger after a program that gave no result: it broke the contract, ended badly or took too long.
+
+    Args:
+        ledger: Before.
+        role: Who was dispatched; the same role is next.
+        evidence: What went wrong, one sentence: the next attempt is told.
+        output: The SHA-256 of what was printed.
+        max_attempts: At least 1; also how many reviewers in a row may give no result.
+    """
+    changed = replace(ledger, failures=(plain(evidence, _SUMMARY),), outputs={**ledger.outputs, role: output})
+    if role == "reviewer":
+        changed = replace(changed, reviews=ledger.reviews + 1, faults=ledger.faults + 1)
+        if changed.faults >= max_attempts:
+            return _halted(
+                changed, f"{changed.faults} reviewers in a row gave no result, the last: {changed.failures[0]}"
+            )
+        return replace(changed, next_action="dispatch_reviewer")
+    changed = replace(changed, attempts=ledger.attempts + 1, next_action="retry_implementer")
+    return _limited(_stalled(changed, progressed=False), max_attempts)
+
+
+def reopened(ledger: TaskLedger) -> TaskLedger:
+    """Return the ledger of a halted task that is taken up again: what was asked for stays, the counts begin anew."""
+    action: NextAction = "dispatch_implementer_fixes" if ledger.required_fixes else "retry_implementer"
+    return replace(
+        ledger,
+        next_action=action,
+        halt_reason="",
+        replan_hint="",
+        stalled=Stalled(),
+        review_loop=ReviewLoop(),
+        faults=0,
+        base_attempts=ledger.attempts,
+    )
+
+
+def _stalled(ledger: TaskLedger, *, progressed: bool) -> TaskLedger:
+    stalled = replace(ledger.stalled, count=0 if progressed else ledger.stalled.count + 1)
+    return replace(ledger, stalled=stalled, replan_hint=_STALLED.format(stalled.count) if stalled.flagged else "")
+
+
+def _limited(ledger: TaskLedger, max_attempts: int) -> TaskLedger:
+    """Halt a task that would be tried once too often."""
+    used = ledger.attempts - ledger.base_attempts
+    if role_of(ledger.next_action) != "implementer" or used < max_attempts:
+        return ledger
+    last = (*ledger.failures, *ledger.blockers, *ledger.required_fixes, *ledger.reviewer_issues)
+    return _halted(ledger, _USED_UP.format(used) + (f", the last one ended with: {last[0]}" if last else ""))
+
+
+def _halted(ledger: TaskLedger, reason: str) -> TaskLedger:
+    return replace(ledger, next_action="halt_and_escalate", halt_reason=plain(reason, _LINE))
+
+
+def _failures(tests: Iterable[RanTest]) -> Iterable[str]:
+    for one in tests:
+        if not one.passed:
+            yield f"{one.command}: {'; '.join(one.failures[:_MOST_LINES])}" if one.failures else f"{one.command} failed"
+
+
+def _issue(issue: ReviewIssue) -> str:
+    where = f" {issue.file}" if issue.file else ""
+    return f"{issue.severity}{where}: {issue.message}" + (f" (fix: {issue.fix})" if issue.fix else "")
+
+
+def _fingerprint(*values: Any) -> str:
+    return hashlib.sha256(json.dumps(values).encode("ascii")).hexdigest()[:16]

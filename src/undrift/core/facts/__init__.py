@@ -1,0 +1,36 @@
+"""Session facts: what one sub-agent learned reaches the next one's prompt, without a model being asked. Pure.
+
+Law: the values stand on the lowest floor, in `undrift.fact_types`; what is decided about them stands here, as functions
+and plain containers; who reads a clock, logs or writes is `undrift.facts`.
+"""
+
+from undrift.core.facts.book import FactBook
+from undrift.core.facts.check import clip_text, clipped, fault_of
+from undrift.core.facts.extract import IMPLEMENTER_RULES, REVIEWER_RULES, Extraction, FactRule, FactSource
+from undrift.core.facts.format import format_session_facts
+from undrift.core.facts.retrieve import Wanted, retrieve, wanted
+from undrift.core.facts.supersede import CARDINALITY, Ended, FactBatch, supersede
+from undrift.core.facts.words import STOP_WORDS, parts_of, words_of
+
+__all__ = [
+    "CARDINALITY",
+    "Ended",
+    "Extraction",
+    "FactBatch",
+    "FactBook",
+    "FactRule",
+    "FactSource",
+    "IMPLEMENTER_RULES",
+    "REVIEWER_RULES",
+    "STOP_WORDS",
+    "Wanted",
+    "clip_text",
+    "clipped",
+    "fault_of",
+    "format_session_facts",
+    "parts_of",
+    "retrieve",
+    "supersede",
+    "wanted",
+    "words_of",
+]

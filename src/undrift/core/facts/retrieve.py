@@ -1,0 +1,99 @@
+"""Find the facts that a task should know, by the words that they share with its description. Pure.
+
+Law: the plain form, one look at each fact. `undrift.core.facts.index` gives the same answers faster; a test holds the
+two together.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from undrift.core.facts.words import words_of
+from undrift.fact_types import FactQuery, SessionFact
+
+__all__ = ["Wanted", "cost_tokens", "retrieve", "text_of", "wanted", "within_budget"]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A query, its description split into words.
+
+    Args:
+        query: As it came.
+        weights: How often the description says each word.
+        total: Of the weights; 0 where it has no word.
+    """
+
+    query: FactQuery
+    weights: Mapping[str, int]
+    total: int
+
+    def passes(self, weight: int) -> bool:
+        """Say whether a fact that holds words of that weight in all reaches the least score; its score is the share."""
+        return (weight / self.total if self.total else 0.0) >= self.query.min_score
+
+
+def wanted(
+    query: FactQuery, stop_words: frozenset[str] = frozenset(), split: Callable[[str], Iterable[str]] = words_of
+) -> Wanted:
+    """Read a query.
+
+    Args:
+        query: The query.
+        stop_words: More words that do not count, beside the seed's.
+        split: The splitter.
+    """
+    weights = Counter(word for word in split(query.task_description) if word not in stop_words)
+    return Wanted(query, weights, weights.total())
+
+
+def retrieve(
+    facts: Sequence[SessionFact], want: Wanted, split: Callable[[str], Iterable[str]] = words_of
+) -> list[SessionFact]:
+    """Return the facts that match best within the query's limits, the best first; equal ones the newest first.
+
+    score = words of the description that the fact holds / words of the description, repeated ones repeated.
+
+    Args:
+        facts: Valid ones, in the order in which they were added.
+        want: The query.
+        split: The splitter that the query was read with.
+
+    Returns:
+        At most `max_facts`. Without any match and with a `min_score` of 0: the newest.
+
+    Source: R4-20, R4-22, A4-4, A4-12.
+    """
+    query = want.query
+    tags = None if query.tags is None else frozenset(query.tags)
+    ranked = []
+    for number, fact in enumerate(facts):
+        if fact.source_task_id == query.task_id or (tags is not None and tags.isdisjoint(fact.tags)):
+            continue
+        weight = sum(want.weights.get(word, 0) for word in set(split(text_of(fact))))
+        if want.passes(weight):
+            ranked.append((weight, fact.seen, number, fact))
+    ranked.sort(key=lambda one: one[:3], reverse=True)
+    return within_budget([one[3] for one in ranked[: max(0, query.max_facts)]], query)
+
+
+def text_of(fact: SessionFact) -> str:
+    """Return what of a fact is compared with a description."""
+    return " ".join(fact.triple)
+
+
+def cost_tokens(fact: SessionFact, chars_per_token: int) -> int:
+    """Return what a fact counts for the budget: its characters over `chars_per_token`, rounded up (R4-20)."""
+    return -(-sum(map(len, fact.triple)) // chars_per_token)
+
+
+def within_budget(facts: Sequence[SessionFact], query: FactQuery) -> list[SessionFact]:
+    """Return the first facts that fit the query's tokens; the first one that does not ends it (A4-12)."""
+    kept: list[SessionFact] = []
+    left = query.max_tokens
+    for fact in facts:
+        left -= cost_tokens(fact, query.chars_per_token)
+        if left < 0:
+            break
+        kept.append(fact)
+    return kept

@@ -1,0 +1,63 @@
+"""The dispatcher of a process that asks for none of its own: everything in memory, made when it is first used.
+
+Law: no work at import; there is one of it.
+"""
+
+import functools
+
+from undrift.core.dispatch.classify import HeuristicComplexityClassifier
+from undrift.dispatch.manager import DispatchRuntimeManager
+from undrift.dispatch.routing import RoutingTable
+from undrift.dispatch.runs import SqliteRunStore
+from undrift.facts.extractor import RuleBasedFactExtractor
+from undrift.facts.memory import InMemorySessionFactStore
+from undrift.facts.retriever import KeywordFactRetriever
+from undrift.facts.sqlite import SqliteSessionFactStore
+from undrift.settings import Settings
+
+__all__ = ["dispatch_runtime_manager", "stored_manager"]
+
+
+@functools.cache
+def dispatch_runtime_manager() -> DispatchRuntimeManager:
+    """Return the process's own dispatcher: heuristic classifier, routing from the environment, facts in memory.
+
+    Raises:
+        SettingsError: A variable is wrong; the message names it.
+
+    Source: R4-29.
+    """
+    settings = Settings.from_environment()
+    facts = InMemorySessionFactStore()
+    return DispatchRuntimeManager(
+        HeuristicComplexityClassifier(),
+        RoutingTable.from_settings(settings),
+        facts,
+        RuleBasedFactExtractor(),
+        KeywordFactRetriever(facts),
+        max_facts=settings.max_facts,
+        prompt_facts=settings.prompt_facts,
+        prompt_fact_tokens=settings.prompt_fact_tokens,
+        mask_secrets=settings.mask_secrets,
+    )
+
+
+def stored_manager(facts: SqliteSessionFactStore, settings: Settings) -> DispatchRuntimeManager:
+    """Return a dispatcher of one run in the store of a home.
+
+    Args:
+        facts: Of the run; stays the caller's to close.
+        settings: Whose routes and masking count.
+    """
+    return DispatchRuntimeManager(
+        HeuristicComplexityClassifier(),
+        RoutingTable.from_settings(settings),
+        facts,
+        RuleBasedFactExtractor(),
+        KeywordFactRetriever(facts),
+        runs=SqliteRunStore(facts),
+        max_facts=settings.max_facts,
+        prompt_facts=settings.prompt_facts,
+        prompt_fact_tokens=settings.prompt_fact_tokens,
+        mask_secrets=settings.mask_secrets,
+    )

@@ -1,0 +1,48 @@
+"""Which provider a task goes to, by how hard it looks.
+
+Law: decides nothing about a task; the levels are a classifier's, the names the user's.
+"""
+
+from dataclasses import dataclass
+from typing import Self
+
+from undrift.core.dispatch.classify import Level
+from undrift.errors import DispatchError
+from undrift.settings import Settings
+
+__all__ = ["RoutingTable"]
+
+
+@dataclass(frozen=True, slots=True)
+class RoutingTable:
+    """The provider for each level: the name of one of the commands of a plan.
+
+    Source: R4-29, section 4 (routing table).
+    """
+
+    simple: str = "simple"
+    complex: str = "complex"
+
+    @classmethod
+    def from_env_or_default(cls) -> Self:
+        """Read ``UNDRIFT_ROUTE_SIMPLE`` and ``UNDRIFT_ROUTE_COMPLEX``; without them a provider has the name of its level.
+
+        Raises:
+            SettingsError: A variable is wrong; the message names it.
+        """
+        return cls.from_settings(Settings.from_environment())
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> Self:
+        """Take the names from settings that are there already."""
+        return cls(settings.route_simple, settings.route_complex)
+
+    def provider_for(self, level: Level) -> str:
+        """Return the provider for a level.
+
+        Raises:
+            DispatchError: There is no such level.
+        """
+        if level not in ("simple", "complex"):
+            raise DispatchError(f"a level is simple or complex, not {level!r}")
+        return self.simple if level == "simple" else self.complex

@@ -1,0 +1,133 @@
+"""Where a dispatcher keeps its runs: in memory, or in the store of a home.
+
+Law: a save is whole or not at all, the facts of the result among it; what another process has changed meanwhile is refused.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from undrift.errors import DispatchError, StoreError
+from undrift.fact_types import FactChange, SessionFact, SessionFactStore
+from undrift.facts.intake import now_ms
+from undrift.facts.sqlite import SqliteSessionFactStore
+from undrift.stores.base import RunChange
+
+__all__ = ["InMemoryRunStore", "RunStore", "SqliteRunStore"]
+
+
+class RunStore(Protocol):
+    """The records of runs by name, and the way of their results' facts to where facts are kept.
+
+    Source: A4-19, section 5 ("One dispatch").
+    """
+
+    def load(self, run_id: str, names: Sequence[str] | None = None) -> Mapping[str, Mapping[str, Any]]:
+        """Return the records of a run as they are now, by name; empty where there is no such run.
+
+        Args:
+            run_id: The run.
+            names: Of the records; None for all. One that is not there is left out.
+        """
+        ...
+
+    def save(
+        self,
+        run_id: str,
+        kind: str,
+        changes: Sequence[RunChange],
+        *,
+        payload: Mapping[str, Any],
+        facts: Iterable[SessionFact] | None = None,
+        max_facts: int = 0,
+    ) -> None:
+        """Write changes of a run, and the facts of a result, in one transaction.
+
+        Args:
+            run_id: The run.
+            kind: What was done, for the log.
+            changes: One for a name.
+            payload: JSON values for the log.
+            facts: What a result said, as the extractor gave it; None where it is about no result.
+            max_facts: How many valid facts are kept then.
+
+        Raises:
+            StoreError: A record is not what it was before the change, or the disk refuses; nothing was written.
+        """
+        ...
+
+
+class InMemoryRunStore:
+    """Runs that end with the process.
+
+    Args:
+        fact_store: Where the facts of results go.
+    """
+
+    def __init__(self, fact_store: SessionFactStore) -> None:
+        self._facts = fact_store
+        self._runs: dict[str, dict[str, Mapping[str, Any]]] = {}
+
+    def load(self, run_id: str, names: Sequence[str] | None = None) -> Mapping[str, Mapping[str, Any]]:
+        """Return the records of a run; see `RunStore.load`."""
+        records = self._runs.get(run_id, {})
+        return {name: records[name] for name in (records if names is None else names) if name in records}
+
+    def save(
+        self,
+        run_id: str,
+        kind: str,  # noqa: ARG002 - there is no log
+        changes: Sequence[RunChange],
+        *,
+        payload: Mapping[str, Any],  # noqa: ARG002
+        facts: Iterable[SessionFact] | None = None,
+        max_facts: int = 0,
+    ) -> None:
+        """Keep changes of a run; see `RunStore.save`."""
+        records = self._runs.get(run_id, {})
+        if any(records.get(change.name) != change.before for change in changes):
+            raise StoreError(f"run {run_id[:64]!r}: it has gone on meanwhile; nothing was changed. Read it again")
+        if facts is not None:
+            self._facts.add(facts)
+            self._facts.compact(max_facts)
+        self._runs[run_id] = {**records, **{change.name: change.after for change in changes}}
+
+
+class SqliteRunStore:
+    """One run in the store of a home, beside its facts.
+
+    Args:
+        fact_store: Of the same run; its store is used, and stays the caller's to close.
+    """
+
+    def __init__(self, fact_store: SqliteSessionFactStore) -> None:
+        self._facts = fact_store
+
+    def load(self, run_id: str, names: Sequence[str] | None = None) -> Mapping[str, Mapping[str, Any]]:
+        """Return the records of a run; see `RunStore.load`."""
+        return self._facts.store.run_records(run_id, names)
+
+    def save(
+        self,
+        run_id: str,
+        kind: str,
+        changes: Sequence[RunChange],
+        *,
+        payload: Mapping[str, Any],
+        facts: Iterable[SessionFact] | None = None,
+        max_facts: int = 0,
+    ) -> None:
+        """Write changes of a run; see `RunStore.save`."""
+        if run_id != self._facts.run_id:
+            raise DispatchError(
+                f"this store is of run {self._facts.run_id[:64]!r}, not of {run_id[:64]!r}: open its own"
+            )
+
+        def act() -> None:
+            if facts is not None:
+                self._facts.add(facts)
+                self._facts.compact(max_facts)
+
+        def write(learned: Sequence[FactChange]) -> int:
+            return self._facts.store.commit(run_id, kind, at_ms=now_ms(), facts=learned, run=changes, payload=payload)
+
+        self._facts.together(act, write)

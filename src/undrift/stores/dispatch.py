@@ -1,0 +1,106 @@
+"""Runs of plans: what a dispatcher knows of each run and of each of its tasks, by name, in every version.
+
+Law: knows its own table alone, and of a record only that it is JSON; runs inside a transaction that the caller opened.
+A version is never changed: a change closes it and adds another. What another process has changed meanwhile is refused
+with StoreError, and the caller rolls back.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import apsw
+
+from undrift.errors import InputError, StoreCorrupt, StoreError
+from undrift.stores import rows
+from undrift.stores.base import RunChange
+
+__all__ = ["Prepared", "add", "create", "find", "prepared"]
+
+_CREATE = """
+CREATE TABLE run_records(
+    number INTEGER PRIMARY KEY,
+    session_id TEXT NOT NULL,  -- of the run
+    name TEXT NOT NULL,
+    from_seq INTEGER NOT NULL REFERENCES operations(seq),
+    to_seq INTEGER REFERENCES operations(seq),
+    record_sha256 BLOB NOT NULL,
+    record TEXT NOT NULL
+);
+CREATE UNIQUE INDEX run_records_now ON run_records(session_id, name) WHERE to_seq IS NULL;
+"""
+_RECORDS = f"SELECT {rows.RUN_COLUMNS} FROM run_records WHERE session_id = ? AND to_seq IS NULL"  # noqa: S608
+_ONE = _RECORDS + " AND name = ?"
+_CLOSE = "UPDATE run_records SET to_seq = ? WHERE number = ?"
+_ADD = "INSERT INTO run_records(session_id, name, record_sha256, record, from_seq) VALUES(?, ?, ?, ?, ?)"
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What is to be written of one run: the rows before and after each change, hashed."""
+
+    session_id: str
+    changes: Sequence[tuple[rows.Row | None, rows.Row]]
+
+
+def create(connection: apsw.Connection) -> None:
+    """Make the table."""
+    connection.execute(_CREATE)
+
+
+def prepared(session_id: str, changes: Sequence[RunChange]) -> Prepared:
+    """Check what is to be written.
+
+    Raises:
+        InputError: Two changes under one name, or values that JSON cannot hold.
+    """
+    names = [change.name for change in changes]
+    if len(set(names)) < len(names):
+        raise InputError(f"run {session_id[:64]!r}: a commit takes one change for each name")
+    made = []
+    for change in changes:
+        before = None if change.before is None else rows.run_row(session_id, change.name, change.before)
+        made.append((before, rows.run_row(session_id, change.name, change.after)))
+    return Prepared(session_id, made)
+
+
+def find(
+    connection: apsw.Connection, session_id: str, names: Sequence[str] | None = None
+) -> dict[str, Mapping[str, Any]]:
+    """Return the records of a run as they are now, by name, or those of them that are named.
+
+    Raises:
+        StoreCorrupt: A record does not match its SHA-256, or an index leads astray.
+    """
+    session = rows.key(session_id)
+    if names is None:
+        found: list[rows.Row] = connection.execute(_RECORDS + " ORDER BY number", (session,)).fetchall()
+    else:
+        found = [row for name in names for row in connection.execute(_ONE, (session, rows.key(name)))]
+    if any(row[rows.RUN_SESSION] != rows.raw(session_id) for row in found):
+        raise StoreCorrupt(f"run {session_id[:64]!r}: an index of the file is damaged; {rows.REMEDY}")
+    return dict(map(rows.run_from, found))
+
+
+def add(connection: apsw.Connection, new: Prepared, seq: int) -> None:
+    """Write the changes that are not written yet.
+
+    Raises:
+        StoreError: A record is neither what it was before the change nor what it is after it.
+    """
+    for before, after in new.changes:
+        session, name, digest = after[:3]
+        found: list[rows.Row] = connection.execute(_ONE, (session, name)).fetchall()
+        for row in found:
+            rows.run_from(row)  # what was damaged is not written over
+        now = found[0][1] if found else None
+        if now == digest:
+            continue
+        if now != (None if before is None else before[2]):
+            raise StoreError(
+                f"run {new.session_id[:64]!r}: another process has gone on with it meanwhile; nothing was written. "
+                "Let that one finish, or end it, and resume the run"
+            )
+        if found:
+            connection.execute(_CLOSE, (seq, found[0][0]))
+        connection.execute(_ADD, (*after, seq))

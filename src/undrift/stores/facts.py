@@ -1,0 +1,148 @@
+"""Session facts, each version of them.
+
+Law: knows its own table alone; runs inside a transaction that the caller opened. A row is never changed: a change closes
+it and adds another, so that what held after any operation can be asked. What was changed by somebody else meanwhile is
+refused with StoreError, and the caller rolls back.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import apsw
+
+from undrift.errors import InputError, StoreCorrupt, StoreError
+from undrift.fact_types import FactChange, FactVersion
+from undrift.stores import rows
+
+__all__ = ["Prepared", "add", "create", "find", "last_seq", "next_sequence", "prepared", "rewind"]
+
+_CREATE = """
+CREATE TABLE facts(
+    number INTEGER PRIMARY KEY,
+    session_id TEXT NOT NULL,
+    sequence INTEGER NOT NULL,  -- of the version: the same in each row of it
+    fact_id TEXT NOT NULL,
+    is_valid INTEGER NOT NULL,
+    from_seq INTEGER NOT NULL REFERENCES operations(seq),
+    to_seq INTEGER REFERENCES operations(seq),
+    record_sha256 BLOB NOT NULL,
+    record TEXT NOT NULL
+);
+CREATE UNIQUE INDEX facts_now ON facts(session_id, sequence) WHERE to_seq IS NULL;
+CREATE INDEX facts_from ON facts(session_id, from_seq);
+CREATE INDEX facts_to ON facts(session_id, to_seq) WHERE to_seq IS NOT NULL;
+CREATE INDEX facts_sequence ON facts(session_id, sequence);
+"""
+_FIND = f"SELECT {rows.FACT_COLUMNS} FROM facts WHERE session_id = ? AND "  # noqa: S608 - constants of ours
+_NOW = "to_seq IS NULL ORDER BY sequence"
+_THEN = "from_seq <= ? AND (to_seq IS NULL OR to_seq > ?) ORDER BY sequence"
+_ONE = "to_seq IS NULL AND sequence = ?"
+_CLOSE = "UPDATE facts SET to_seq = ? WHERE number = ?"
+_ADD = """INSERT INTO facts(session_id, sequence, fact_id, is_valid, record_sha256, record, from_seq)
+    VALUES(?, ?, ?, ?, ?, ?, ?)"""
+_LAST_SEQ = """SELECT max(coalesce((SELECT max(from_seq) FROM facts WHERE session_id = ?), 0),
+    coalesce((SELECT max(to_seq) FROM facts WHERE session_id = ? AND to_seq IS NOT NULL), 0))"""
+_LAST_SEQUENCE = "SELECT coalesce(max(sequence), 0) FROM facts WHERE session_id = ?"
+_REOPEN = """INSERT INTO facts(session_id, sequence, fact_id, is_valid, record_sha256, record, from_seq)
+    SELECT session_id, sequence, fact_id, is_valid, record_sha256, record, :seq FROM facts
+    WHERE session_id = :session AND from_seq <= :to AND to_seq > :to ORDER BY sequence"""
+_HIDE = "UPDATE facts SET to_seq = :seq WHERE session_id = :session AND from_seq > :to AND to_seq IS NULL"
+_AGAIN = "nothing was written. Read the run's facts again and repeat the change"
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What is to be written of one session's facts, checked and hashed: what each was, and the row that it becomes."""
+
+    session_id: str
+    changes: Sequence[tuple[FactVersion | None, rows.Row | None, int]]
+
+
+def create(connection: apsw.Connection) -> None:
+    """Make the table."""
+    connection.execute(_CREATE)
+
+
+def prepared(session_id: str, changes: Sequence[FactChange]) -> Prepared:
+    """Check what is to be written.
+
+    Raises:
+        InputError: Two changes of one version, a change of nothing, or values that JSON cannot hold.
+    """
+    seen: set[int] = set()
+    ready = []
+    for change in changes:
+        sequences = {one.sequence for one in (change.before, change.after) if one is not None}
+        if len(sequences) != 1 or sequences & seen:
+            raise InputError("facts: a commit takes one change for each version, of one and the same sequence")
+        seen |= sequences
+        row = None if change.after is None else rows.fact_row(session_id, change.after)
+        ready.append((change.before, row, sequences.pop()))
+    return Prepared(session_id, ready)
+
+
+def find(connection: apsw.Connection, session_id: str, as_of: int | None = None) -> tuple[FactVersion, ...]:
+    """Return the versions of a session as they are now, or as they were right after an operation, in their order.
+
+    Raises:
+        StoreCorrupt: A record does not match its SHA-256, or an index leads astray.
+    """
+    key = rows.key(session_id)
+    if as_of is None:
+        found: list[rows.Row] = connection.execute(_FIND + _NOW, (key,)).fetchall()
+    else:
+        found = connection.execute(_FIND + _THEN, (key, as_of, as_of)).fetchall()
+    if any(row[rows.FACT_SESSION] != rows.raw(session_id) for row in found):
+        raise StoreCorrupt(f"facts of session {session_id[:64]!r}: an index of the file is damaged; {rows.REMEDY}")
+    return tuple(map(rows.fact_from, found))
+
+
+def last_seq(connection: apsw.Connection, session_id: str) -> int:
+    """Return the newest operation that changed a fact of the session; 0 when none has."""
+    key = rows.key(session_id)
+    found: Any = connection.execute(_LAST_SEQ, (key, key)).fetchall()
+    return int(found[0][0])
+
+
+def next_sequence(connection: apsw.Connection, session_id: str) -> int:
+    """Return the sequence of the next new version: above all that there ever were, dropped ones included."""
+    found: Any = connection.execute(_LAST_SEQUENCE, (rows.key(session_id),)).fetchall()
+    return int(found[0][0]) + 1
+
+
+def add(connection: apsw.Connection, new: Prepared, seq: int) -> None:
+    """Write the changes that are not written yet.
+
+    Raises:
+        StoreError: A version is neither what it was before the change nor what it is after it.
+    """
+    session = rows.key(new.session_id)
+    for before, row, sequence in new.changes:
+        found: list[Any] = connection.execute(_FIND + _ONE, (session, sequence)).fetchall()
+        now = found[0] if found else None
+        if now is not None and row is not None and now[1] == row[4]:
+            continue
+        if (None if now is None else rows.fact_from(now)) != before:
+            raise StoreError(f"fact {sequence}: it was changed meanwhile, by another process; {_AGAIN}")
+        if now is not None:
+            connection.execute(_CLOSE, (seq, now[0]))
+        if row is not None:
+            connection.execute(_ADD, (*row, seq))
+
+
+def rewind(connection: apsw.Connection, session_id: str, to: int, seq: int) -> None:
+    """Make the facts of a session what they were right after an operation, as part of a later one.
+
+    Args:
+        connection: Within a transaction.
+        session_id: The session.
+        to: The operation.
+        seq: The one in which this happens. Nothing is deleted: going back to what held before is the same act.
+
+    Source: A1-10.
+    """
+    named: dict[str, Any] = {"session": rows.key(session_id), "to": to, "seq": seq}
+    connection.execute(_HIDE, named)
+    closed_now = connection.execute(_REOPEN, named)
+    closed_now.fetchall()
