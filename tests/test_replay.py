@@ -203,7 +203,7 @@ def test_within_the_budget_nothing_changes(tmp_path: Path):
 
 def test_above_the_budget_what_left_is_told_and_can_be_recalled(tmp_path: Path):
     path = written(tmp_path / "session.jsonl", long_session(30))
-    report = run(path, settings=with_budget(6_000))
+    report = run(path, settings=replace(with_budget(6_000), policy="recency"))
     assert report.peak_before > 12_000
     assert report.peak_after <= report.budget_tokens == 6_000
     assert (report.budget_reason, report.over_budget_turns) == ("as set", 0)

@@ -10,10 +10,13 @@ from typing import Any
 
 from undrift.core.paste import cut_text
 from undrift.core.refs import message_id
+from undrift.core.trim import trim_text
+from undrift.core.value import Known
 from undrift.decisions import Decisions, taken_at
+from undrift.pairing import Pairing
 from undrift.placing import note_decision, note_entry, pin_decision, pin_text, stale
 from undrift.types import Action, ContextEntry, Decision
-from undrift.wire.form import Block, Edit, Form, View, entry_of
+from undrift.wire.form import Edit, Form, View, entry_of
 
 __all__ = ["Conversation"]
 
@@ -65,15 +68,14 @@ class Conversation:
         self._decisions = decisions
         self._count = count
         self._messages: list[_Message] = []
-        self._calls: dict[str, str] = {}  # call id -> pair id, of the calls that what follows may answer
-        self._tools: dict[str, str] = {}  # call id -> tool, of the same calls
-        self._server_calls: dict[str, str] = {}
+        self._pairing = Pairing(is_adjacent=form.ADJACENT)
         self._numbers: dict[str, int] = {}  # chain id -> number of an item
         self._version = decisions.version
         self._seq = 0
         self._totals: tuple[int, int, tuple[Action, ...]] = (0, 0, ())
         self._rewritten_at = -1  # number of the newest item when something before it was last rewritten
         self.checked = False  # whether the window as decided was found legal
+        self._mentioned: tuple[Known, int] | None = None  # what the first so many items mention
 
     def starts_with(self, raw: bytes, digest: bytes) -> bool:
         """Tell whether the first item is this one."""
@@ -168,6 +170,16 @@ class Conversation:
         unseen = self._first_unseen()
         entries = [e for m in self._messages for e in m.live]
         return entries, sum(len(m.live) for m in self._messages[:unseen])
+
+    def known(self) -> Known:
+        """Return what the history that came in mentions, for the plan of this turn."""
+        known, learned = self._mentioned or (Known(), 0)
+        for message in self._messages[learned:]:
+            for entry in message.entries:
+                known.learn(entry)
+        known.keep({e.id for m in self._messages for e in m.live})
+        self._mentioned = known, len(self._messages)
+        return known
 
     @property
     def entries(self) -> list[ContextEntry]:
@@ -362,13 +374,12 @@ class Conversation:
         digest = self.form.digest(item)
         id_ = message_id(before.id if before else "", digest)
         run = self._run_of(view, id_, before)
-        self._take_calls(view, id_, run[0], before)
+        self._pairing.take(view, id_, run[0], role_before=before.role if before else "")
         entries = []
         for place, block in enumerate(view.blocks):
             self._seq += 1
-            pair_id = self._pair_of(block, id_) or run[0] or None
-            if block.kind == "result" and block.tool_name is None and (tool := self._tools.get(block.call_id or "")):
-                block = replace(block, tool_name=tool)
+            pair_id = self._pairing.pair_of(block, id_) or run[0] or None
+            block = self._pairing.named(block)
             if block.kind == "result" and pair_id is None:  # its call is held by the provider, so it can never leave
                 block = replace(block, is_pinned=True)
             entry = entry_of(
@@ -393,36 +404,18 @@ class Conversation:
             return (run, False) if run and not has_more else (id_, False)
         return run, bool(run)
 
-    def _take_calls(self, view: View, id_: str, run: str, before: _Message | None) -> None:
-        """Note the calls of an answer. The provider merges neighbours of one role, so their calls add up."""
-        if view.role != "assistant":
-            return
-        if self.form.ADJACENT and (before is None or before.role != "assistant"):
-            self._calls = {}
-        whole = run or (f"{id_}:*" if view.bundle == "item" else "")
-        for block in view.blocks:
-            if block.kind == "call" and block.call_id:
-                self._calls[block.call_id] = whole or f"{id_}:{block.call_id}"
-                tool = block.tool_name or ""
-                self._tools[block.call_id] = tool if self._tools.get(block.call_id, tool) == tool else ""
-
     def _forget(self, known: int) -> None:
         """Drop the items from a number on, and note anew which calls are open before it."""
         for message in self._messages[known:]:
             del self._numbers[message.id]
         del self._messages[known:]
-        self._version, self._calls = -1, {}
+        if self._mentioned is not None and self._mentioned[1] > known:
+            self._mentioned = None
+        self._version = -1
+        self._pairing.clear()
         for number, message in enumerate(self._messages):
-            self._take_calls(message.view, message.id, message.run[0], self._messages[number - 1] if number else None)
-
-    def _pair_of(self, block: Block, message_id: str) -> str | None:
-        if block.call_id is None:
-            return None
-        if block.kind != "other":
-            return self._calls.get(block.call_id)
-        if not block.answers:  # a call that the provider runs itself; its answer may stand in a later message
-            self._server_calls[block.call_id] = f"{message_id}:{block.call_id}"
-        return self._server_calls.get(block.call_id)
+            before = self._messages[number - 1].role if number else ""
+            self._pairing.take(message.view, message.id, message.run[0], role_before=before)
 
     def _apply(self, message: _Message) -> None:
         message.edits, message.shown, message.rewritten_at, live, actions = {}, None, -1, [], []
@@ -442,9 +435,10 @@ class Conversation:
                 if tombstone is not None:
                     live.append(self._tombstone(entry, tombstone, decision.detail["task"]))
                 continue
-            text = cut_text(entry.content, decision.detail["keep_head"], decision.detail["keep_tail"], decision.ref)
+            text, left = _shortened(entry, decision)
             message.edits[place] = Edit(text)
-            live.append(replace(entry, token_count=self._count(text), metadata={**(entry.metadata or {}), "cut": True}))
+            metadata = {**(entry.metadata or {}), **left}
+            live.append(replace(entry, token_count=self._count(text), metadata=metadata))
         appended = []
         for decision in self._decisions.placed_at(message.id, self._numbers):
             entry, text = self._placed(decision, message)
@@ -480,6 +474,15 @@ class Conversation:
             tuple(a for m in self._messages for a in m.actions),
         )
         self._rewritten_at = max((m.rewritten_at for m in self._messages), default=-1)
+
+
+def _shortened(entry: ContextEntry, decision: Decision) -> tuple[str, dict[str, Any]]:
+    """What a decision leaves of a text, and what the window has to know of it."""
+    detail = decision.detail
+    if decision.kind == "trimmed":
+        rows = tuple((start, end) for start, end in detail["rows"])
+        return trim_text(entry.content, rows, decision.ref), {"rows": rows, "whole_tokens": entry.token_count}
+    return cut_text(entry.content, detail["keep_head"], detail["keep_tail"], decision.ref), {"cut": True}
 
 
 def _rewritten_at(decision: Decision) -> str:

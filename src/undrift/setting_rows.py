@@ -121,6 +121,10 @@ def _is_provider(value: object) -> bool:
     return isinstance(value, str) and re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}", value) is not None
 
 
+def _is_policy(value: object) -> bool:
+    return isinstance(value, str) and value in ("worth", "recency")
+
+
 def _is_anchor_rule(value: object) -> bool:
     return isinstance(value, str) and value in ("on_failed_validation", "always", "never")
 
@@ -177,6 +181,16 @@ SETTINGS: tuple[Setting, ...] = (
         check=_is_share,
         help="How far down one pruning goes: for a session a share of the budget, for a TieredMemoryManager the share "
         "of what its pins leave free. 1 prunes just enough, and therefore nearly every turn.",
+    ),
+    Setting(
+        name="policy",
+        environment=("UNDRIFT_POLICY",),
+        default="worth",
+        rule="worth or recency",
+        parse=str,
+        check=_is_policy,
+        help="What leaves a session's window first: `worth`, the lines and blocks that are least likely to be needed "
+        "again; or `recency`, the oldest blocks, whole. A TieredMemoryManager always goes by recency.",
     ),
     Setting(
         name="keep_tool_results",

@@ -37,6 +37,7 @@ class Settings:
     budget_tokens: int | None = None
     prune_threshold_tokens: int = PRUNE_THRESHOLD
     prune_target_ratio: float = 0.75
+    policy: str = "worth"
     keep_tool_results: int = TERMINAL_OBSERVATION_WINDOW
     keep_user_text_tokens: int = 2_000
     bound_thinking: str = "drop_block"

@@ -129,6 +129,7 @@ class Settler:
         self._strip(turn, fresh, rewrites=True)
         keep, plan = self._settings, None
         limits = (keep.prune_target_ratio, keep.keep_tool_results, keep.keep_user_text_tokens)
+        mentions = conversation.known if keep.policy == "worth" else None
         while True:
             entries, first_unseen = conversation.live()
             more = plan_turn(
@@ -139,6 +140,7 @@ class Settler:
                 count=turn.count,
                 ref_of=self._ledger.decisions.ref_of,
                 is_due=plan is None,
+                known=mentions,
             )
             if more is None or (plan is not None and not more.decisions):
                 return plan

@@ -30,7 +30,7 @@ def replayed_with(tmp_path: Path, text: str) -> str:
     """Replay a session whose first tool result is `text`; return the reference under which it left."""
     records = long_session(30)
     records[2]["message"]["content"] = [answered(0, text)]
-    replayed(written(tmp_path / "session.jsonl", records), tmp_path / "home")
+    replayed(written(tmp_path / "session.jsonl", records), tmp_path / "home", 4_500)
     found = undrift("recall", "--find", text.split()[-1], "--home", tmp_path / "home", "--json")
     (ref,) = [one["ref"] for one in json.loads(found.stdout)["found"]]
     return ref

@@ -61,7 +61,7 @@ def test_results_of_calls_made_together_are_told_apart(tmp_path: Path):
     records = long_session(30)
     records[1]["message"]["content"] = [called(0, "Grep"), called(100, "Bash")]
     records[2]["message"]["content"] = [answered(0, "found by grep " * 50), answered(100, "printed by bash " * 50)]
-    replayed(written(tmp_path / "session.jsonl", records), home)
+    replayed(written(tmp_path / "session.jsonl", records), home, budget=4_500)
     for words, tool in (("grep", "Grep"), ("bash", "Bash")):
         (found,) = json.loads(undrift("recall", "--find", words, "--home", home, "--json").stdout)["found"]
         assert json.loads(undrift("why", found["ref"], "--home", home, "--json").stdout)["tool"] == tool

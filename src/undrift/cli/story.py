@@ -86,7 +86,7 @@ def _what_left(console: Console, report: ReplayReport) -> None:
         console,
         f"{count(blocks, 'block')} left on {len(report.prunes):,} of {count(report.turns, 'turn')}, to keep each prompt "
         f"within {report.budget_tokens:,} tokens ({safe(report.budget_reason)}). What has to stay did: {words}, the "
-        "newest results, what the agent had not seen. Of the rest, the oldest left.\n",
+        "newest results, what the agent had not seen. Of the rest, what is worth least left (setting policy).\n",
     )
     columns = (
         Column("what left", words=True),
@@ -122,7 +122,7 @@ def _range(report: ReplayReport) -> str:
 
 def _origin(left: Left) -> str:
     if left.tool is not None:
-        return f"{safe(left.tool)} (tool)"
+        return f"{'lines of ' if left.kind == 'trimmed' else ''}{safe(left.tool)} (tool)"
     who = "the user" if left.what == "user" else "the agent"
     return f"middle of long texts of {who}" if left.kind == "cut" else f"texts of {who}"
 

@@ -80,6 +80,7 @@ class _Told:
             acts = {
                 "pruned": "left the window",
                 "cut": "lost its middle",
+                "trimmed": "lost lines",
                 "evicted": "gave way to a tombstone",
                 "pinned": "was pinned",
                 "noted": "was put in as a note",

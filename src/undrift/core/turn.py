@@ -2,18 +2,23 @@
 
 The passes: (1) what must stay is named: pinned types, every user text, the last N tool results with their calls,
 everything that the model has not seen yet, and a last assistant message whose thinking the provider wants unchanged;
-(2) above the budget, and only then, the rest is fitted newest first, down to the low-water mark, in one batch. The
-middle of a long paste counts to the rest: it leaves in its turn, beginning and end stay.
+(2) above the budget, and only then, the rest is fitted, down to the low-water mark, in one batch: newest first, or by what
+it is worth (`keep`), which also takes lines out of results. The middle of a long paste counts to the rest: it leaves in its
+turn, beginning and end stay.
 """
 
+import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
+from undrift.core.keep import Kept, Ranges, Takeable, keep
 from undrift.core.observation_window import TerminalObservationWindow
 from undrift.core.paste import Cut, plan_cut
 from undrift.core.prune import Unit, leaving
 from undrift.core.thinking import is_thinking, key_of, latest_answer, unsettled
+from undrift.core.trim import trim_text
+from undrift.core.value import Known
 from undrift.types import PINNED_TYPES, ContextEntry, Decision
 
 __all__ = ["Policy", "TurnPlan", "is_user_text", "low_water_tokens", "plan_turn", "protected_keys"]
@@ -27,6 +32,7 @@ class Policy:
     target_ratio: float
     keep_tool_results: int
     keep_user_text_tokens: int
+    keep_recent_share: float = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,18 +68,19 @@ def is_user_text(entry: ContextEntry) -> bool:
     return bool(_meta(entry, "role") == "user" and _meta(entry, "kind") == "text")
 
 
-def low_water_tokens(budget_tokens: int, must_tokens: int, ratio: float) -> int:
+def low_water_tokens(budget_tokens: int, must_tokens: int, ratio: float, *, by_worth: bool = False) -> int:
     """Return what a window is pruned down to: `ratio` of the budget, in tokens.
 
     Where what must stay takes much of the budget, at least half of what it leaves free is used, as otherwise almost
-    nothing else would stay. The seeds' own mark (`core.prune.target_tokens`) stands higher: on recorded sessions it
-    kept no more of what was needed later and cost 4 to 13% more, as each prune rewrites the provider's cache.
+    nothing else would stay; a third by worth, as the best of it takes less room. The seeds' own mark
+    (`core.prune.target_tokens`) stands higher: on recorded sessions it kept no more of what was needed later and cost 4
+    to 13% more, as each prune rewrites the provider's cache.
 
     Source: A2-3; docs/adr/0006-low-water-mark.md.
     """
     if must_tokens >= budget_tokens:
         return budget_tokens
-    return max(int(ratio * budget_tokens), must_tokens + (budget_tokens - must_tokens) // 2)
+    return max(int(ratio * budget_tokens), must_tokens + (budget_tokens - must_tokens) // (3 if by_worth else 2))
 
 
 def plan_turn(
@@ -85,18 +92,21 @@ def plan_turn(
     count: Callable[[str], int],
     ref_of: Callable[[str], str],
     is_due: bool = False,
+    known: Callable[[], Known] | None = None,
 ) -> TurnPlan | None:
     """Plan what has to leave a window; None while it fits.
 
     Args:
         entries: The window as it would be sent, in order. Metadata: ``role``, ``kind``, ``message`` (what the blocks
-            of one message share), ``pair_id``, ``cut`` (a paste that has lost its middle already).
+            of one message share), ``pair_id``, ``cut`` (a paste that has lost its middle already), ``rows`` and
+            ``whole_tokens`` (the ranges of lines that a trimmed result still has, and its tokens before).
         first_unseen: Index of the first entry that the model has not seen.
         fixed_tokens: System, tools and whatever else is sent beside `entries`.
         policy: Budget and limits, in the unit of `count`.
         count: The counter in force.
         ref_of: Entry id to recall reference.
         is_due: Plan even where it fits: it is being rewritten anyway, and a second rewriting would cost the cache again.
+        known: Gives the history, learned up to now; then what is worth most stays, else what is newest.
 
     Source: R2-04 to R2-14, R0-04, A0-6, A2-1 to A2-4, A2-12, AX-1.
     """
@@ -106,30 +116,46 @@ def plan_turn(
     protected = protected_keys(entries, first_unseen, policy.keep_tool_results)
     spare = _first_and_newest(entries)
     must_tokens, units, cuts = _fitted(entries, first_unseen, protected, spare, fixed_tokens, policy, count, ref_of)
-    target = low_water_tokens(policy.budget_tokens, must_tokens, policy.target_ratio)
-    gone, oversize = leaving(units, target - must_tokens)
-    gone_ids = {id_ for unit in gone for id_ in unit.ids}
-    while more := unsettled(entries, gone_ids, lambda e: key_of(e) in protected):
-        gone_ids |= more
+    by_worth = known is not None
+    target = low_water_tokens(policy.budget_tokens, must_tokens, policy.target_ratio, by_worth=by_worth)
     figures = {
         "budget_tokens": policy.budget_tokens,
         "target_tokens": target,
         "protected_tokens": must_tokens,
         "total_tokens": total,
     }
-    alone = {id_ for unit in oversize for id_ in unit.ids if id_ not in cuts}
-    decisions = tuple(_decision(e, cuts.get(e.id), figures, ref_of, e.id in alone) for e in entries if e.id in gone_ids)
+    acts = _Acts(cuts, figures, ref_of, count)
+    alone: set[str] = set()
+    if known is None:
+        gone, oversize = leaving(units, target - must_tokens)
+        gone_ids = _with_answers(entries, {id_ for unit in gone for id_ in unit.ids}, protected)
+        alone = {id_ for unit in oversize for id_ in unit.ids if id_ not in cuts}
+        left = acts.by_age(entries, gone_ids, alone)
+    else:
+        history = known()
+
+        def chosen(room_tokens: int) -> _Left:
+            kept = _kept(entries, units, room_tokens, history, policy.keep_recent_share, count)
+            return acts.by_worth(entries, _with_answers(entries, set(kept.gone), protected), kept)
+
+        left = _within(chosen, target - must_tokens, must_free=total - policy.budget_tokens)
     message_of = {e.id: _meta(e, "message") for e in entries}
+    decisions = tuple(decision for decision, _ in left)
     return TurnPlan(
         decisions=decisions,
         protected_tokens=must_tokens,
         target_tokens=target,
         total_tokens=total,
-        freed_tokens=sum(d.tokens_saved for d in decisions),
+        freed_tokens=sum(freed for _, freed in left),
         oversize=len(alone),
         shortened=sum(d.kind == "cut" and message_of[d.entry_id] in spare for d in decisions),
     )
 
+
+_TRIES = 4
+
+_Left: TypeAlias = list[tuple[Decision, int]]
+"""Decisions, each with the tokens that it frees now."""
 
 _NONE: frozenset[Any] = frozenset()
 
@@ -239,16 +265,105 @@ def _cuts(
     return found
 
 
-def _decision(
-    entry: ContextEntry, cut: Cut | None, figures: dict[str, int], ref_of: Callable[[str], str], alone: bool
-) -> Decision:
-    marks = f"pruned to {figures['target_tokens']:,} of {figures['budget_tokens']:,} tokens"
-    if cut is not None:
-        reason = f"the middle of a long paste, older than the newest that fit ({marks}); beginning and end stay"
-        detail = {**figures, "keep_head": cut.keep_head, "keep_tail": cut.keep_tail}
-        return Decision(entry.id, "cut", reason, entry.token_count - cut.tokens, ref_of(entry.id), detail)
-    if alone:
-        reason = f"could not fit even alone beside what must stay ({marks})"
-    else:
-        reason = f"older than the newest that fit ({marks})"
-    return Decision(entry.id, "pruned", reason, entry.token_count, ref_of(entry.id), dict(figures))
+def _with_answers(entries: Sequence[ContextEntry], gone_ids: set[str], protected: set[Hashable]) -> set[str]:
+    """Add what has to leave as well, so that no answer has thinking in a wrong place."""
+    while more := unsettled(entries, gone_ids, lambda e: key_of(e) in protected):
+        gone_ids |= more
+    return gone_ids
+
+
+def _within(chosen: Callable[[int], _Left], room_tokens: int, *, must_free: int) -> _Left:
+    """Choose until it frees enough: the choice estimates what trimmed results cost, and is held to what they do cost."""
+    left = chosen(room_tokens)
+    for _ in range(_TRIES):
+        missing = must_free - sum(freed for _, freed in left)
+        if missing <= 0 or room_tokens < 0:
+            break
+        room_tokens -= missing + 1
+        left = chosen(room_tokens)
+    return left
+
+
+def _kept(
+    entries: Sequence[ContextEntry],
+    units: Sequence[Unit],
+    room_tokens: int,
+    known: Known,
+    recent_share: float,
+    count: Callable[[str], int],
+) -> Kept:
+    """Choose by worth."""
+    by_id = {e.id: e for e in entries}
+    may_leave = {id_ for unit in units for id_ in unit.ids}
+    ordered = sorted(units, key=lambda unit: unit.order)
+    return keep(
+        [e for e in entries if e.id not in may_leave],
+        [Takeable(tuple(by_id[id_] for id_ in unit.ids), unit.tokens) for unit in ordered],
+        room_tokens,
+        known=known,
+        recent_share=recent_share,
+        count=count,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Acts:
+    """Puts into decisions what was chosen, each with what it frees now."""
+
+    cuts: Mapping[str, Cut]
+    figures: Mapping[str, int]
+    ref_of: Callable[[str], str]
+    count: Callable[[str], int]
+
+    @property
+    def _marks(self) -> str:
+        return f"pruned to {self.figures['target_tokens']:,} of {self.figures['budget_tokens']:,} tokens"
+
+    def by_age(self, entries: Sequence[ContextEntry], gone_ids: set[str], alone: set[str]) -> _Left:
+        """The oldest leave."""
+        older = f"older than the newest that fit ({self._marks})"
+        misfit = f"could not fit even alone beside what must stay ({self._marks})"
+        return [self._without(e, misfit if e.id in alone else older, self.figures) for e in entries if e.id in gone_ids]
+
+    def by_worth(self, entries: Sequence[ContextEntry], gone_ids: set[str], kept: Kept) -> _Left:
+        """What is worth least leaves, and lines of results do."""
+        found: _Left = []
+        for entry in entries:
+            worth, tokens = kept.worth.get(entry.id, (0.0, entry.token_count))
+            price = kept.price if math.isfinite(kept.price) else 0.0
+            scores = {"worth": round(worth, 2), "unit_tokens": tokens, "price": round(price, 4)}
+            figures = {**self.figures, **scores}
+            if entry.id in gone_ids:
+                found.append(self._without(entry, self._too_dear(worth, tokens, price), figures))
+            elif (ranges := kept.trimmed.get(entry.id)) is not None and ranges != _meta(entry, "rows"):
+                found += self._trimmed(entry, ranges, figures)
+        return found
+
+    def _too_dear(self, worth: float, tokens: int, price: float) -> str:
+        if not price:
+            return f"nothing had room beside what must stay ({self._marks})"
+        each = f"{worth / max(1, tokens):.3f} a token, to stay took {price:.3f}"
+        return f"mentions {worth:,.0f} names and lines that nothing newer does, {each} ({self._marks})"
+
+    def _without(self, entry: ContextEntry, reason: str, figures: Mapping[str, Any]) -> tuple[Decision, int]:
+        cut = self.cuts.get(entry.id)
+        if cut is not None:
+            words = f"the middle of a long paste, {reason}; beginning and end stay"
+            detail = {**figures, "keep_head": cut.keep_head, "keep_tail": cut.keep_tail}
+            freed = entry.token_count - cut.tokens
+            return Decision(entry.id, "cut", words, freed, self.ref_of(entry.id), detail), freed
+        saved = _meta(entry, "whole_tokens") or entry.token_count
+        return Decision(entry.id, "pruned", reason, saved, self.ref_of(entry.id), dict(figures)), entry.token_count
+
+    def _trimmed(self, entry: ContextEntry, ranges: Ranges, figures: Mapping[str, Any]) -> _Left:
+        """Lines leave, if that frees anything."""
+        ref = self.ref_of(entry.id)
+        tokens = self.count(trim_text(entry.content, ranges, ref))
+        freed = entry.token_count - tokens
+        if freed <= 0:
+            return []
+        lines, stay = entry.content.count("\n") + 1, sum(end - start for start, end in ranges)
+        reason = f"{stay:,} of {lines:,} lines stay, those that mention most of what nothing newer does ({self._marks})"
+        detail = {**figures, "rows": [list(one) for one in ranges]}
+        saved = (_meta(entry, "whole_tokens") or entry.token_count) - tokens
+        return [(Decision(entry.id, "trimmed", reason, saved, ref, detail), freed)]

@@ -188,10 +188,11 @@ class _Run:
                 raise StoreError(warning.removeprefix(_NOT_STORED))
             kind = re.sub(r"[\d,]+", "#", warning)  # the same sentence with other figures
             self._warnings[kind] = (warning, self._warnings.get(kind, ("", 0))[1] + 1)
-        if len(prepared.actions) > len(self._actions):
-            known = {action.entry_id for action in self._actions}
-            fresh = [action for action in prepared.actions if action.entry_id not in known]
-            saved = sum(action.tokens_saved for action in fresh)
+        if prepared.actions != self._actions:
+            known = {action.entry_id: action for action in self._actions}
+            fresh = [action for action in prepared.actions if known.get(action.entry_id) != action]
+            before = (known[action.entry_id].tokens_saved for action in fresh if action.entry_id in known)
+            saved = sum(action.tokens_saved for action in fresh) - sum(before)
             self._prunes.append(Prune(turn, len(fresh), saved, prepared.tokens_after))
             self._actions = prepared.actions
         self._over_budget_turns += prepared.tokens_after > prepared.budget_tokens

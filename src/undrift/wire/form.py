@@ -262,5 +262,7 @@ def entry_of(
         metadata["pair_id"] = pair_id
     if block.tool_name is not None:
         metadata["tool_name"] = block.tool_name
+    if block.kind == "result" and (block.extra_tokens or block.counted not in (None, block.text)):
+        metadata["mixed"] = "parts"  # not one plain text: it stays or leaves as a whole
     tokens = count(block.text if block.counted is None else block.counted) + block.extra_tokens
     return ContextEntry(f"{message_id}.{place}", type_, block.text, tokens, at[0], metadata, seq=at[1])

@@ -9,12 +9,12 @@ from undrift.core.calls import EDITS, PATCHED, SHOWS_FILE
 from undrift.core.mask import mask
 from undrift.types import ContextEntry
 
-__all__ = ["KINDS", "NameTable", "Trace", "file_key", "normal", "trace_of"]
+__all__ = ["KINDS", "NameTable", "TOKEN", "Trace", "edit_of", "file_key", "normal", "trace_of"]
 
 KINDS = ("read", "search", "shell", "edit", "other", "user", "said", "call", "summary")
 """What an entry is to the agent; `read` to `other` are the results of tools."""
 
-_TOKEN = re.compile(r"[A-Za-z0-9_./\-]{6,120}")
+TOKEN = re.compile(r"[A-Za-z0-9_./\-]{6,120}")
 _NAME_SHAPE = re.compile(r"[_/.\d]|[a-z][A-Z]")
 _GUTTER = re.compile(r"\s*(\d{1,9})\s*[→|:\t]")
 _SEARCHES = frozenset({"glob", "grep", "ls", "lsp"})
@@ -103,14 +103,14 @@ def trace_of(entry: ContextEntry, call: Mapping[str, Any], table: NameTable) -> 
     text = entry.content
     if "PRIVATE KEY" in text:  # the lines of a key give nothing away one by one, and would pass unmasked
         text = mask(text).text
-    removed, touched, written = _edit(tool, call) if kind == "call" else (frozenset(), frozenset(), ())
+    removed, touched, written = edit_of(tool, call) if kind == "call" else (frozenset(), frozenset(), ())
     if kind == "call":
         lines = text.replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"').split("\n")
         line_names: list[list[str]] = []
-        names = frozenset(name for token in _TOKEN.findall(text) if (name := table[token]))
+        names = frozenset(name for token in TOKEN.findall(text) if (name := table[token]))
     else:
         lines = text.split("\n")
-        find = _TOKEN.findall
+        find = TOKEN.findall
         line_names = [[name for token in find(line) if (name := table[token])] for line in lines]
         names = frozenset().union(*line_names)
     return Trace(
@@ -178,8 +178,8 @@ def _numbers(lines: Sequence[str], command: str) -> Sequence[int]:
     return [0] * head + [int(asked[1]) + index for index in range(len(lines) - head)]
 
 
-def _edit(tool: str, call: Mapping[str, Any]) -> tuple[frozenset[str], frozenset[str], Sequence[str]]:
-    """Give what an edit took out, what it touched, and the lines that it wrote."""
+def edit_of(tool: str, call: Mapping[str, Any]) -> tuple[frozenset[str], frozenset[str], Sequence[str]]:
+    """Give what an edit took out, what it touched, and the lines that it wrote; nothing of a call that edits nothing."""
     old: list[str] = []
     new: list[str] = []
     if tool.lower() == "apply_patch":

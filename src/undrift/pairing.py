@@ -1,0 +1,64 @@
+"""Which call a result answers: what is open at a place in a history. No I/O.
+
+Law: a provider's id of a call can repeat; a pair id is unique in its history, as it holds the id of the call's item.
+"""
+
+from dataclasses import replace
+
+from undrift.wire.form import Block, View
+
+__all__ = ["Pairing"]
+
+
+class Pairing:
+    """The calls that what follows may answer.
+
+    Args:
+        is_adjacent: Whether a result must follow its call directly; else it is found wherever it stands.
+    """
+
+    def __init__(self, *, is_adjacent: bool) -> None:
+        self._is_adjacent = is_adjacent
+        self._pairs: dict[str, str] = {}  # call id -> pair id
+        self._tools: dict[str, str] = {}  # call id -> tool; empty where calls of several share the id
+        self._server_pairs: dict[str, str] = {}
+
+    def clear(self) -> None:
+        """Forget the open calls; those that the provider runs itself stay known."""
+        self._pairs = {}
+
+    def take(self, view: View, item_id: str, run: str, *, role_before: str) -> None:
+        """Note the calls of an answer. The provider merges neighbours of one role, so their calls add up.
+
+        Args:
+            view: The item.
+            item_id: Its chain id.
+            run: Id of the run that it belongs to, if any.
+            role_before: Of the item before it; empty for the first.
+        """
+        if view.role != "assistant":
+            return
+        if self._is_adjacent and role_before != "assistant":
+            self._pairs = {}
+        whole = run or (f"{item_id}:*" if view.bundle == "item" else "")
+        for block in view.blocks:
+            if block.kind == "call" and block.call_id:
+                self._pairs[block.call_id] = whole or f"{item_id}:{block.call_id}"
+                tool = block.tool_name or ""
+                self._tools[block.call_id] = tool if self._tools.get(block.call_id, tool) == tool else ""
+
+    def named(self, block: Block) -> Block:
+        """Return a result with the tool that was called, where it does not say so itself."""
+        if block.kind == "result" and block.tool_name is None and (tool := self._tools.get(block.call_id or "")):
+            return replace(block, tool_name=tool)
+        return block
+
+    def pair_of(self, block: Block, item_id: str) -> str | None:
+        """Return the pair id of a call or of what answers it; None where there is none."""
+        if block.call_id is None:
+            return None
+        if block.kind != "other":
+            return self._pairs.get(block.call_id)
+        if not block.answers:  # a call that the provider runs itself; its answer may stand in a later message
+            self._server_pairs[block.call_id] = f"{item_id}:{block.call_id}"
+        return self._server_pairs.get(block.call_id)
