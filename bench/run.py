@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from bench import body, counting, facts, hook, prepare, start, window
+from bench import body, counting, facts, hook, lance, memory_scale, prepare, proxy, rewind, start, window
 from bench.figures import Report
 
 __all__ = ["main"]
@@ -19,6 +19,10 @@ PARTS: dict[str, Callable[[], Report]] = {
     "counting": counting.measure,
     "body": body.measure,
     "facts": facts.measure,
+    "proxy": proxy.measure,
+    "rewind": rewind.measure,
+    "memory_scale": memory_scale.measure,
+    "lance": lance.measure,
 }
 
 

@@ -33,7 +33,7 @@ def is_sound(home: Path) -> bool:
 
 def paste(home: Path) -> tuple[Session, str, list]:
     """A session that has let a tool's result go which holds the canary."""
-    session = opened(home, budget_tokens=900, debug_archive=True)
+    session = opened(home, budget_tokens=900, debug_archive=True, policy="recency")
     history = [user("Go."), *rounds(1), *rounds(12, first=1)]
     history[2]["content"][0]["content"] = f"{SECRET} " * 20
     prepared = session.prepare(body(*history))

@@ -29,8 +29,8 @@ from typing import Any, ClassVar, Literal
 __all__ = [
     "ContractError",
     "Declined",
-    "DispatchError",
     "DimensionError",
+    "DispatchError",
     "InputError",
     "RecallError",
     "SettingsError",

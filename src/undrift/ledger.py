@@ -165,9 +165,9 @@ class Ledger:
 
     def _stored_reports(self) -> dict[str, tuple[Report, ...]]:
         found: dict[str, tuple[Report, ...]] = {}
-        for operation in self._store.operations(self._session_id):
+        for operation in self._store.operations(self._session_id, ("calibrate",)):
             given = operation.payload
-            if operation.kind == "calibrate" and given and "reported_tokens" in given:
+            if given and "reported_tokens" in given:
                 report = Report(given["counted_tokens"], given["reported_tokens"])
                 found[given["model"]] = (*found.get(given["model"], ()), report)[-REPORTS:]
         return found
@@ -188,8 +188,8 @@ class Ledger:
             StoreError: The store cannot be read.
         """
         seq = self._store.last_seq(self._session_id)
-        moves = [one.seq for one in self._store.operations(self._session_id) if one.kind in ("rewind", "undo", "purge")]
-        if moves and moves[-1] > self._reset_at:
+        moves = self._store.operations(self._session_id, ("rewind", "undo", "purge"))
+        if moves and moves[-1].seq > self._reset_at:
             self.reset()
             return True
         news = [d for d in self._store.decided(self._session_id) if not self.decisions.has(d)]

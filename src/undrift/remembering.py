@@ -7,12 +7,14 @@ score is computed when asked and never stored. Every change is on disk before it
 import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 from undrift.core.brief import is_brief
-from undrift.core.contradict import judge, slots_of
+from undrift.core.contradict import CLASSES, judge, slots_of
 from undrift.core.decay import apply_decay_by_type, ranked
 from undrift.core.mask import mask
+from undrift.core.recency import later_first
 from undrift.core.supersede import holds, supersede
 from undrift.core.tombstone import is_tombstone
 from undrift.errors import InputError, StoreBusy, StoreError
@@ -26,6 +28,8 @@ from undrift.stores.sqlite import SqliteStore
 
 __all__ = ["Conflict", "Memories"]
 
+_QUERY_CHARACTERS = 1_000
+_STATED_SCORE = 0.3  # of what states a value of the kind that is asked for, and has no word of the question
 _NOMINATED = 10  # memories like a new one that are compared with it, besides those that state something about the same
 _MORE = 10  # hits beyond those asked for are ranked too: decay and validity choose among them
 _OURS = ("[Pinned ", "[active_context.md", "[Finished tasks, rolled up.", "[Remembered", "[Session Context]")
@@ -110,11 +114,13 @@ class Memories:
         found = self._shelf.find(query, viewer, k=k + _MORE, only=Filter(types=types))
         entries = self._shelf.by_id([hit.id for hit in found], viewer)
         scored = [ScoredMemoryEntry(entries[hit.id], hit.score, 0.0, hit.why) for hit in found if hit.id in entries]
+        scored += self._stated(query, {one.entry.id for one in scored}, types, viewer)
         if as_of_ms is not None or known_at_ms is not None or only_valid:
             scored = [one for one in scored if holds(one.entry, as_of_ms, known_at_ms)]
         else:
             scored = self._with_winners(scored, viewer)
-        return tuple(_current_first(ranked(self._decayed(scored)))[:k])
+        best = ranked(self._decayed(scored))
+        return tuple(_current_first(best if as_of_ms is not None else later_first(query, best))[:k])
 
     def conflicts(self, seq: int | None = None) -> tuple[Conflict, ...]:
         """Return what stays open: both memories are there, hold, and are seen."""
@@ -135,11 +141,9 @@ class Memories:
 
     def _store_entry(self, entry: MemoryEntry, at_ms: int) -> MemoryEntry:
         shelf, viewer = self._shelf, self._viewer(None)
-        known = [
-            one
-            for one in shelf.same(content_digest(entry.content), viewer)
-            if _is_same(one, entry) and not one.is_contradicted
-        ]
+        digest = content_digest(entry.content)
+        same = shelf.same(digest, viewer)
+        known = [one for one in same if _is_same(one, entry) and not one.is_contradicted]
         if known:
             return known[-1]
         keys = {(slot.relation, slot.entity) for slot in entry.slots}
@@ -166,7 +170,9 @@ class Memories:
         updates = [MemoryUpdate(None, new)]
         updates += [MemoryUpdate(candidates[one.id], one) for one in done.changed]
         payload = {"memory": new.id, "superseded": [one.id for one in done.changed]}
-        shelf.write(self._session_id, "remember", updates, at_ms=at_ms, payload=payload)
+        alike = {*candidates, *(one.id for one in same), new.id}
+        still = shelf.unchanged(digest, {*(one.id for one in same), new.id}, keys, alike, viewer)
+        shelf.write(self._session_id, "remember", updates, at_ms=at_ms, payload=payload, still=still)
         return new
 
     def _entry(self, content: str, at_ms: int, fields: Mapping[str, Any]) -> MemoryEntry:
@@ -188,6 +194,17 @@ class Memories:
         name = f"{self._session_id}\0{made['seq']}\0{at_ms}\0{content}"
         digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
         return MemoryEntry(f"m{digest[:16]}", content, **made)
+
+    def _stated(
+        self, query: str, found: Collection[str], types: Collection[str] | None, viewer: Viewer
+    ) -> list[ScoredMemoryEntry]:
+        """What a question asks for by the name of its kind: "which database" means "use SQLite", which says no such word."""
+        words = [word.strip("?!.,:;").casefold() for word in query[:_QUERY_CHARACTERS].split()]
+        names = {*words, *(word.removesuffix("s") for word in words), *map("_".join, pairwise(words))}
+        relations = sorted(names & CLASSES.keys())
+        entries = self._shelf.by_relation(relations, viewer) if relations else []
+        wanted = [one for one in entries if one.id not in found and (types is None or one.type in types)]
+        return [ScoredMemoryEntry(one, _STATED_SCORE, 0.0, {"stated": _STATED_SCORE}) for one in wanted]
 
     def _with_winners(self, scored: list[ScoredMemoryEntry], viewer: Viewer) -> list[ScoredMemoryEntry]:
         """Add what superseded a hit and was not found itself: its score is that of what it stands for."""

@@ -167,9 +167,7 @@ class Rewinding:
             return timeline.last(connection, rows.key(self._session_id), seq)
 
     def _newest_first(self, *kinds: str) -> Iterator[Operation]:
-        with self._store.using() as connection:
-            found = timeline.operations(connection, rows.key(self._session_id), kinds)
-        return map(rows.operation_from, reversed(found))
+        return reversed(self._store.operations(self._session_id, kinds))
 
     def _has_no_notes(self) -> bool:
         """Whether there are none, which is another thing than that they cannot be read."""

@@ -87,13 +87,16 @@ class ScratchpadFile:
         """
         return self._open().drop_section(self._session_id, title).warning
 
-    def start(self) -> None:
-        """Create the notes where there are none; what stands in the way is logged, a session goes on without."""
-        if self._exports is not None:
-            try:
-                self._exports.start_scratchpad(self._session_id)
-            except StoreError as error:
-                _log.warning("session %s: no scratchpad: %s", self._session_id, error)
+    def start(self) -> bool:
+        """Create the notes where there are none; return whether it did, and the session thus is a new one.
+
+        What stands in the way is logged, a session goes on without.
+        """
+        try:
+            return self._exports is not None and self._exports.start_scratchpad(self._session_id)
+        except StoreError as error:
+            _log.warning("session %s: no scratchpad: %s", self._session_id, error)
+            return False
 
     def note(self, warnings: list[str]) -> str:
         """Return the notes as they stand in a window: their end where they are too long, secrets masked."""

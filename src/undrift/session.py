@@ -90,7 +90,7 @@ class Session(SessionMemory):
         )
         self._rewinding = Rewinding(store, self._ledger, self.scratchpad, session_id)
         self._purging = Purging(store, self._ledger, self._shelf, exports, session_id)
-        self.scratchpad.start()
+        self._ledger.was_empty &= self.scratchpad.start()  # a session that let nothing go so far has left its notes
 
     @classmethod
     def open(

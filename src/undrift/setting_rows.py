@@ -85,6 +85,10 @@ def is_count(value: object) -> bool:
     return type(value) is int and 1 <= value < INTEGER_LIMIT  # type(), because a bool is an int too
 
 
+def _one_of(*values: str) -> Callable[[object], bool]:
+    return lambda value: isinstance(value, str) and value in values
+
+
 def _is_kept_text(value: object) -> bool:
     return type(value) is int and 2 <= value < INTEGER_LIMIT
 
@@ -109,28 +113,8 @@ def _is_counter(value: object) -> bool:
     return isinstance(value, str) and re.fullmatch(r"estimate|characters/4|tiktoken:[a-z0-9_]+", value) is not None
 
 
-def _is_bound_thinking(value: object) -> bool:
-    return isinstance(value, str) and value in ("drop_block", "strip", "server", "keep")
-
-
-def _is_embedder(value: object) -> bool:
-    return isinstance(value, str) and value in ("auto", "wordllama", "none")
-
-
 def _is_provider(value: object) -> bool:
     return isinstance(value, str) and re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}", value) is not None
-
-
-def _is_policy(value: object) -> bool:
-    return isinstance(value, str) and value in ("worth", "recency")
-
-
-def _is_anchor_rule(value: object) -> bool:
-    return isinstance(value, str) and value in ("on_failed_validation", "always", "never")
-
-
-def _is_plan_rule(value: object) -> bool:
-    return isinstance(value, str) and value in ("at_once", "under_pressure", "off")
 
 
 def _is_count_or_none(value: object) -> bool:
@@ -188,7 +172,7 @@ SETTINGS: tuple[Setting, ...] = (
         default="worth",
         rule="worth or recency",
         parse=str,
-        check=_is_policy,
+        check=_one_of("worth", "recency"),
         help="What leaves a session's window first: `worth`, the lines and blocks that are least likely to be needed "
         "again; or `recency`, the oldest blocks, whole. A TieredMemoryManager always goes by recency.",
     ),
@@ -216,7 +200,7 @@ SETTINGS: tuple[Setting, ...] = (
         default="drop_block",
         rule="drop_block, strip, server or keep",
         parse=str,
-        check=_is_bound_thinking,
+        check=_one_of("drop_block", "strip", "server", "keep"),
         help="What becomes of thinking that a model binds to the history as it was sent, when that is rewritten. "
         "drop_block: it leaves, and the provider is told to drop what no longer fits (a beta header). strip: it leaves, "
         "but never while calls are being answered. server: nothing is rewritten, the provider clears old tool results. "
@@ -237,7 +221,7 @@ SETTINGS: tuple[Setting, ...] = (
         default="on_failed_validation",
         rule="on_failed_validation, always or never",
         parse=str,
-        check=_is_anchor_rule,
+        check=_one_of("on_failed_validation", "always", "never"),
         help="When a completed task's newest tool results stay raw until newer ones displace them: only where nothing "
         "confirmed its summary, always, or never.",
     ),
@@ -247,7 +231,7 @@ SETTINGS: tuple[Setting, ...] = (
         default="off",
         rule="at_once, under_pressure or off",
         parse=str,
-        check=_is_plan_rule,
+        check=_one_of("at_once", "under_pressure", "off"),
         help="When the steps of a client's own plan or todo tool give way to a summary distilled by rule, once ticked off: "
         "at once, only in a turn that exceeds the budget, or never.",
     ),
@@ -314,7 +298,7 @@ SETTINGS: tuple[Setting, ...] = (
         default="auto",
         rule="auto, wordllama or none",
         parse=str,
-        check=_is_embedder,
+        check=_one_of("auto", "wordllama", "none"),
         help="What makes the vectors by which memories are found besides their words. auto: wordllama where it is installed "
         "(pip install undrift[vectors]), else none. Nothing is ever downloaded.",
     ),
@@ -408,6 +392,15 @@ SETTINGS: tuple[Setting, ...] = (
         parse=str,
         check=_is_text,
         help="The folder in which sessions are stored, made when first needed.",
+    ),
+    Setting(
+        name="session",
+        environment=("UNDRIFT_SESSION",),
+        default=None,
+        rule=_TEXT_RULE,
+        parse=str,
+        check=_is_text,
+        help="The session that undrift mcp serves. Not set: the newest of the home when a tool is first called.",
     ),
     Setting(
         name="phase_weight",

@@ -61,6 +61,7 @@ class Settings:
     mask_secrets: bool = True
     models_file: str | None = None
     home: str = ".undrift"
+    session: str | None = None
     phase_weight: int = PHASE_WEIGHT
     contradiction_penalty: float = CONTRADICTION_PENALTY
     min_decay_floor: float = MIN_DECAY_FLOOR

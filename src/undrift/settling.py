@@ -130,6 +130,7 @@ class Settler:
         keep, plan = self._settings, None
         limits = (keep.prune_target_ratio, keep.keep_tool_results, keep.keep_user_text_tokens)
         mentions = conversation.known if keep.policy == "worth" else None
+        settled = conversation.decided_here - {d.entry_id for d in fresh.decisions}
         while True:
             entries, first_unseen = conversation.live()
             more = plan_turn(
@@ -139,6 +140,7 @@ class Settler:
                 policy=Policy(turn.budget_tokens, *limits),
                 count=turn.count,
                 ref_of=self._ledger.decisions.ref_of,
+                settled=settled,
                 is_due=plan is None,
                 known=mentions,
             )

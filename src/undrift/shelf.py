@@ -10,6 +10,7 @@ from typing import Any
 
 import apsw
 
+from undrift.errors import StoreError
 from undrift.recollection import Hit, Recollection, Remembered
 from undrift.records import MemoryEntry
 from undrift.stores import memories, memory_search, timeline
@@ -44,17 +45,36 @@ class Shelf:
         self._made: tuple[apsw.Connection, Recollection] | None = None
 
     def write(
-        self, session_id: str, kind: str, updates: Sequence[MemoryUpdate], *, at_ms: int, payload: Mapping[str, Any]
+        self,
+        session_id: str,
+        kind: str,
+        updates: Sequence[MemoryUpdate],
+        *,
+        at_ms: int,
+        payload: Mapping[str, Any],
+        still: Callable[[apsw.Connection], bool] | None = None,
     ) -> int:
         """Write changes of memories in one transaction, and make new ones searchable in it.
 
+        Args:
+            session_id: Of the operation.
+            kind: Likewise.
+            updates: The changes.
+            at_ms: Of the operation.
+            payload: Likewise.
+            still: Tells in the transaction whether what the changes rest on is still so; see `unchanged`.
+
         Raises:
-            StoreError: Nothing was written: a memory was changed meanwhile, or the disk refused.
+            StoreError: Nothing was written: a memory was changed or added meanwhile, or the disk refused.
         """
         new = remembered([one.after for one in updates if one.before is None and one.after is not None])
         gone = {one.before.id: one.before.content for one in updates if one.after is None and one.before is not None}
 
         def also(connection: apsw.Connection) -> None:
+            if still is not None and not still(connection):
+                raise StoreError(
+                    "another process has remembered something about the same meanwhile; nothing was written"
+                )
             self._recollection(connection).add(new)
             numbers = memory_search.numbers_of(connection, gone)
             memory_search.take_back(connection, {number: gone[one] for one, number in numbers.items()})
@@ -80,10 +100,40 @@ class Shelf:
         with self._store.using() as connection:
             return memories.by_slot(connection, keys, viewer)
 
+    def by_relation(self, relations: Iterable[str], viewer: Viewer) -> list[MemoryEntry]:
+        """Return the memories that state a value for one of these relations."""
+        with self._store.using() as connection:
+            return memories.by_relation(connection, relations, viewer)
+
     def seen(self, viewer: Viewer) -> list[MemoryEntry]:
         """Return every memory that a viewer may see, oldest first."""
         with self._store.using() as connection:
             return memories.seen(connection, viewer)
+
+    @staticmethod
+    def unchanged(
+        digest: str,
+        same: Collection[str],
+        keys: Collection[tuple[str, str]],
+        alike: Collection[str],
+        viewer: Viewer,
+    ) -> Callable[[apsw.Connection], bool]:
+        """Return what tells in a transaction that no process has added a memory which a new one had to be compared with.
+
+        Args:
+            digest: Of the new one's content.
+            same: Ids of those with this content, the new one's included.
+            keys: Pairs of relation and entity that the new one states something about.
+            alike: Ids of those about one of them, the new one's included.
+            viewer: Who remembers.
+        """
+
+        def still(connection: apsw.Connection) -> bool:
+            found = {one.id for one in memories.by_digest(connection, digest, viewer)}
+            stated = {one.id for one in memories.by_slot(connection, keys, viewer)}
+            return found.issubset(same) and stated.issubset(alike)
+
+        return still
 
     def same(self, digest: str, viewer: Viewer) -> list[MemoryEntry]:
         """Return the memories whose content has this digest."""

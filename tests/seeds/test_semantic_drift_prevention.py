@@ -170,7 +170,7 @@ def test_the_number_of_observations_is_no_number_in_the_logic():
     """R0-14: only the settings hold it."""
     names = ("core/prune", "core/observation_window", "core/window", "core/turn", "pruner", "memory", "session")
     assert [name for name in names if TERMINAL_OBSERVATION_WINDOW in numbers_in(f"src/undrift/{name}.py")] == []
-    assert TERMINAL_OBSERVATION_WINDOW in numbers_in("src/undrift/settings.py")
+    assert TERMINAL_OBSERVATION_WINDOW in numbers_in("src/undrift/setting_rows.py")
 
 
 def test_the_readme_explains_why_observations_stay_raw():

@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -206,13 +207,36 @@ def test_what_is_no_backup_or_a_damaged_one_changes_nothing(home: Path, tmp_path
         assert names(home) == NO_SIDE_FILES
 
 
+OF_THE_FIRST_VERSION = (
+    "decisions",
+    "decisions_in_force",
+    "decisions_of_ref",
+    "operations",
+    "operations_of_session",
+    "originals",
+    "originals_in_buffer",
+    "originals_of_entry",
+    "originals_pinned",
+)
+
+
 def test_a_backup_of_an_older_version_is_restored_and_migrated(home: Path, tmp_path: Path):
     filled(home)
     connection = raw(home)
-    connection.execute(
-        "DROP VIEW searchable; DROP TABLE search; DROP TABLE marks; DROP TABLE tasks; DROP TABLE tags; DROP TABLE facts; "
-        "DROP TABLE run_records; PRAGMA user_version = 1"
-    )
+    connection.execute("PRAGMA foreign_keys = OFF; DROP VIEW searchable")
+    for kind in ("virtual", ""):  # with a virtual table go those that it is made of
+        found: list[Any] = connection.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'table'").fetchall()
+        for name, sql in found:
+            is_virtual = str(sql).startswith("CREATE VIRTUAL")
+            if is_virtual == bool(kind) and name not in OF_THE_FIRST_VERSION and not name.startswith("sqlite_"):
+                connection.execute(f'DROP TABLE "{name}"')
+    found = connection.execute(
+        "SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL"
+    ).fetchall()
+    for name, _ in found:
+        if name not in OF_THE_FIRST_VERSION:
+            connection.execute(f'DROP INDEX "{name}"')
+    connection.execute("PRAGMA user_version = 1")
     connection.close()
     assert back_up(home, tmp_path / "out.db").operations == 5
     restore(tmp_path / "out.db", home)

@@ -118,7 +118,7 @@ hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
 resource.setrlimit(resource.RLIMIT_FSIZE, (wal + int(sys.argv[2]), hard))
 for _ in range(3):
     try:
-        add(store, original("b", "new " * 50_000), prune_them=True)
+        add(store, original("b", "new " * 500_000), prune_them=True)
     except StoreError as error:
         assert "choose another --home" in str(error), error
     else:
@@ -127,8 +127,8 @@ for _ in range(3):
     assert store.decisions("s") == {} and len(store.operations("s")) == 1 and store.find("new") == ()
 assert len(opened) > 1, "the connection was not opened anew"
 resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
-add(store, original("b", "new " * 50_000), prune_them=True)
-assert store.original(original("b").ref) == original("b", "new " * 50_000)
+add(store, original("b", "new " * 500_000), prune_them=True)
+assert store.original(original("b").ref) == original("b", "new " * 500_000)
 assert store.integrity() == ()
 print("DONE")
 """
@@ -370,7 +370,7 @@ def test_no_flipped_bit_gives_a_wrong_content(home: Path, tmp_path: Path):
         add(store, *truth.values(), prune_them=True)
     whole = database(home).read_bytes()
     random, refused = Random(7), 0
-    for trial in range(120):
+    for trial in range(240):
         damaged = bytearray(whole)
         damaged[random.randrange(len(whole))] ^= 1 << random.randrange(8)
         copy = tmp_path / str(trial)

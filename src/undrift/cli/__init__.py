@@ -22,6 +22,7 @@ _ROOMS = {
     "facts": ("undrift.cli.facts", "Show what sub-agents have learned, now or as of an earlier operation."),
     "tasks": ("undrift.cli.tasks", "Show the tasks of a session, how they ended, and what they let go."),
     "archive": ("undrift.cli.archive", "Write what tasks let go into files that grep reads."),
+    "mcp": ("undrift.cli.mcp", "Serve tasks, recall, search and memory to an agent over MCP."),
     "manage": ("undrift.cli.manage", "Make one request fit: JSON on stdin, the request to send on stdout."),
     "remember": ("undrift.cli.memory", "Store a statement, and settle what it means for what is there."),
     "search": ("undrift.cli.memory", "Find what is remembered: what holds now before what it superseded."),
@@ -33,6 +34,7 @@ _ROOMS = {
     "diff": ("undrift.cli.time_travel", "Show what differs between two moments of a session."),
     "rebuild": ("undrift.cli.memory", "Make all that is searched anew from what is stored."),
     "purge": ("undrift.cli.time_travel", "Destroy something for good, and look for what is left of it."),
+    "proxy": ("undrift.cli.proxy", "Run the gateway: agents that talk to it have their windows managed."),
     "dispatch": (
         "undrift.cli.dispatch",
         "Run a plan by an implementer and a reviewer; what one learns reaches the next.",
@@ -40,7 +42,7 @@ _ROOMS = {
     "doctor": ("undrift.cli.doctor", "Say what is wrong with the store, the hooks or the settings, and what to do."),
     "backup": ("undrift.cli.backup", "Copy the store into one file, while it is in use."),
     "restore-backup": ("undrift.cli.backup", "Put a backup in the place of the store; keeps what was there."),
-    "bench": ("undrift.cli.bench", "Measure what undrift costs on this machine, in ratios."),
+    "bench": ("undrift.cli.bench", "Measure what undrift costs, and what it keeps of recorded sessions."),
     "hook": ("undrift.cli.hook", "Answer a client's hook: JSON on stdin, JSON on stdout."),
 }
 

@@ -1,16 +1,17 @@
-"""``undrift install`` and ``undrift uninstall``: our hooks into a client's settings, and out again to the byte."""
+"""``undrift install`` and ``undrift uninstall``: our hooks, or our MCP server, into a client's settings, and out to the byte."""
 
 import difflib
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import click
 
 from undrift.cli.show import at_terminal, echo_json, safe
-from undrift.clients import CLIENTS, HookedClient, place
+from undrift.clients import CLIENTS, SERVED, HookedClient, ServedClient, place
 from undrift.clients.base import Scope, command
 from undrift.clients.place import Memory
 from undrift.errors import InputError
@@ -33,6 +34,7 @@ def settings_options(command: Callable[..., Any]) -> Callable[..., Any]:
                 metavar="DIR",
                 help="Of the record (default: ~/.undrift).",
             ),
+            click.option("--mcp", is_flag=True, help="The MCP server, not the hooks."),
             click.option("--user", is_flag=True, help="Your own settings (the default)."),
             click.option("--project", is_flag=True, help="The settings of the current folder."),
             click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout."),
@@ -47,16 +49,16 @@ def settings_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.command("install")
 @settings_options
 def install_command(client: str, **given: Any) -> None:
-    """Put undrift's hooks into a client's settings.
+    """Put undrift's hooks into a client's settings, or with --mcp its MCP server.
 
-    Shows the difference first and asks. Only hook entries are written; everything else stays byte for byte, and
+    Shows the difference first and asks. Only entries of ours are written; everything else stays byte for byte, and
     undrift uninstall takes them out again.
     """
-    change = _Change.of(CLIENTS[client], **given)
+    change = _Change.of(client, **given)
     text = change.before or ""
     if change.client.lacking:
         raise InputError(f"{change.client.title}: there is nothing to install: {change.client.lacking}")
-    make = command(_program(), client, change.home, change.client_home)
+    make = change.wanted(_program())
     if change.read(change.client.has, text, make):
         change.nothing("is installed already")
         return
@@ -78,11 +80,11 @@ def install_command(client: str, **given: Any) -> None:
 @click.command("uninstall")
 @settings_options
 def uninstall_command(client: str, **given: Any) -> None:
-    """Take undrift's hooks out of a client's settings.
+    """Take undrift's hooks out of a client's settings, or with --mcp its MCP server.
 
     The settings are byte for byte what they were before the installation. What was recorded stays in the home.
     """
-    change = _Change.of(CLIENTS[client], **given)
+    change = _Change.of(client, **given)
     text = change.before or ""
     home = change.read(change.client.home, text) or change.home  # what was put in is remembered in the entries' home
     memory = place.recall(home, change.path)
@@ -105,7 +107,7 @@ def uninstall_command(client: str, **given: Any) -> None:
 class _Change:
     """One settings file that is to change, and how the user is asked."""
 
-    client: HookedClient
+    client: HookedClient | ServedClient
     path: Path
     before: str | None
     home: Path
@@ -116,8 +118,9 @@ class _Change:
     @classmethod
     def of(
         cls,
-        client: HookedClient,
+        name: str,
         *,
+        mcp: bool,
         yes: bool,
         home: Path | None,
         user: bool,
@@ -130,15 +133,26 @@ class _Change:
             raise click.UsageError(
                 "--user and --project name two settings; give one of them", click.get_current_context()
             )
-        own = {"claude": claude_home, "codex": codex_home}.get(client.name)
+        client: HookedClient | ServedClient = SERVED[name] if mcp else CLIENTS[name]
+        own = {"claude": claude_home, "codex": codex_home}.get(name)
         try:
             home_folder = Path.home()
         except RuntimeError as error:
             raise InputError("your home folder is not known; set HOME") from error
         client_home = (own or home_folder / client.folder).absolute()
-        path = client.settings(Scope(client_home, Path.cwd() if project else None))
+        path = client.settings(Scope(client_home, Path.cwd() if project else None, is_own=own is not None))
         where = (home or home_folder / ".undrift").absolute()
         return cls(client, path, place.read(path), where, client_home, yes, as_json)
+
+    def wanted(self, program: list[str]) -> Any:
+        """What is put in: the words that start the server, or what makes a hook's command."""
+        if isinstance(self.client, ServedClient):
+            if find_spec("mcp") is None:
+                raise InputError(
+                    "the MCP server needs the package mcp: pip install undrift[mcp], then install it again"
+                )
+            return [*program, "mcp", f"--home={self.home}"]
+        return command(program, self.client.name, self.home, self.client_home)
 
     def read(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call what reads the settings; its complaint is about this file."""

@@ -1,4 +1,4 @@
-"""The clients that undrift can hook into: where each keeps its settings, and what an entry of ours looks like there.
+"""The clients that undrift can hook into or serve: where each keeps its settings, what an entry of ours looks like there.
 
 Law: text in, text out; only `undrift.clients.place` touches the disk. What is not ours stays byte for byte as it is.
 """
@@ -7,8 +7,9 @@ from collections.abc import Mapping
 
 from undrift.clients import claude, codex, gemini, opencode
 from undrift.clients.base import HookedClient
+from undrift.clients.served import SERVED, ServedClient
 
-__all__ = ["CLIENTS", "HookedClient"]
+__all__ = ["CLIENTS", "HookedClient", "SERVED", "ServedClient"]
 
 CLIENTS: Mapping[str, HookedClient] = {
     "claude": claude.CLIENT,

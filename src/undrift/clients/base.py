@@ -21,10 +21,12 @@ class Scope:
     Args:
         client_home: The client's own folder of the user, absolute.
         project: The project's folder for settings of one project; None for those of the user.
+        is_own: Whether the user has put the client's folder elsewhere.
     """
 
     client_home: Path
     project: Path | None = None
+    is_own: bool = False
 
 
 @dataclass(frozen=True, slots=True)

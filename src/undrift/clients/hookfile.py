@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from undrift.clients.jsontext import Node, indent_of, line_end_of, parse
+from undrift.clients.jsonedit import inserted, item_span, member_span, shown
+from undrift.clients.jsontext import Node, parse
 from undrift.errors import InputError
 
 __all__ = ["Edited", "Groups", "has_hooks", "our_commands", "with_hooks", "without_hooks"]
@@ -77,15 +78,15 @@ def with_hooks(text: str, wanted: Groups, *, comments: bool = False) -> Edited:
     if fresh:
         into, members = (root, {_HOOKS: fresh}) if hooks is None else (hooks, fresh)
         depth = 1 if hooks is None else 2
-        shown = [f"{json.dumps(name)}: {_shown(value, text, depth)}" for name, value in members.items()]
-        text, piece = _inserted(text, into, shown, depth)
+        parts = [f"{json.dumps(name)}: {shown(value, text, depth)}" for name, value in members.items()]
+        text, piece = inserted(text, into, parts, depth)
         pieces.append(piece)
     for event, groups in wanted.items():
         if event not in fresh:
             hooks = _hooks(parse(text, comments=comments))
             if hooks is None or hooks.members[event].kind != "array":
                 raise InputError(f"{event!r} in {_HOOKS!r} is not a list")
-            text, piece = _inserted(text, hooks.members[event], [_shown(group, text, 3) for group in groups], 3)
+            text, piece = inserted(text, hooks.members[event], [shown(group, text, 3) for group in groups], 3)
             pieces.append(piece)
     return Edited(text, tuple(pieces), tuple(made))
 
@@ -124,12 +125,12 @@ def without_hooks(
         text = text[:start] + text[end:]
         hooks = _hooks(parse(text, comments=comments))
         if hooks and event in hooks.members and not hooks.members[event].items and (made is None or event in made):
-            start, end = _member_span(hooks, event)
+            start, end = member_span(hooks, event)
             text = text[:start] + text[end:]
     root = parse(text, comments=comments)
     hooks = _hooks(root)
     if text != before and hooks is not None and not hooks.members and (made is None or _HOOKS in made):
-        start, end = _member_span(root, _HOOKS)
+        start, end = member_span(root, _HOOKS)
         text = text[:start] + text[end:]
     return text
 
@@ -159,41 +160,4 @@ def _all_ours(text: str, is_ours: Callable[[str], bool], comments: bool) -> Iter
         for place, group in enumerate(listed.items):
             for inner, index in _ours(group, is_ours):
                 whole = len(inner.items) == 1
-                yield event, _item_span(listed, place) if whole else _item_span(inner, index)
-
-
-def _item_span(array: Node, index: int) -> tuple[int, int]:
-    items = array.items
-    if index:
-        return items[index - 1].end, items[index].end
-    return (items[0].start, items[1].start) if len(items) > 1 else (array.start + 1, array.end - 1)
-
-
-def _member_span(container: Node, name: str) -> tuple[int, int]:
-    names = list(container.members)
-    index = names.index(name)
-    if index:
-        return container.members[names[index - 1]].end, container.members[name].end
-    if len(names) > 1:
-        return container.keys[name], container.keys[names[1]]
-    return container.start + 1, container.end - 1
-
-
-def _shown(value: Any, text: str, depth: int) -> str:
-    """A value as it stands at a depth, in the style of the text."""
-    unit, line_end = indent_of(text), line_end_of(text)
-    lines = json.dumps(value, indent=unit, ensure_ascii=False).split("\n")
-    return (line_end + unit * depth).join(lines)
-
-
-def _inserted(text: str, container: Node, shown: Sequence[str], depth: int) -> tuple[str, str]:
-    """Put members or items at the end of a container; return the text and the one piece that was put in."""
-    unit, line_end = indent_of(text), line_end_of(text)
-    start = line_end + unit * depth
-    body = ("," + start).join(shown)
-    last = [*container.members.values(), *container.items]
-    if last:
-        at, piece = last[-1].end, "," + start + body
-    else:
-        at, piece = container.start + 1, start + body + line_end + unit * (depth - 1)
-    return text[:at] + piece + text[at:], piece
+                yield event, item_span(listed, place) if whole else item_span(inner, index)

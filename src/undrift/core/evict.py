@@ -1,7 +1,7 @@
 """What a finished task lets go: its tool outputs by tag, the agent's thinking and words by range; tombstones stand in. Pure.
 
 Law: calls stay, the user's words are never touched, nothing leaves that the model has not seen, and of each kind only the
-last tombstone carries the summary.
+last tombstone carries the summary; where results leave in several turns, that of the first.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -85,10 +85,11 @@ def prune_task_logs(
 
     for one in ended:
         mine = [e for e in outputs if e.pair_id in one.pair_ids and not spares_tool(_meta(e, "tool_name") or "")]
+        gone = [e for e in mine if one.is_valid or e.id not in anchored]
+        has_summary = bool(gone) and any(_tells(e, one) for e in seen)
         decisions += [
-            evicted(entry, one.task_id, one.tool_text(ref_of(entry.id), entry is mine[-1]))
-            for entry in mine
-            if one.is_valid or entry.id not in anchored
+            evicted(entry, one.task_id, one.tool_text(ref_of(entry.id), entry is gone[-1] and not has_summary))
+            for entry in gone
         ]
         spoken: dict[Any, list[ContextEntry]] = {}
         for entry, number in open_words:
@@ -100,6 +101,13 @@ def prune_task_logs(
             decisions.append(evicted(message[0], one.task_id, text))
             decisions += [evicted(entry, one.task_id, None) for entry in message[1:]]
     return decisions
+
+
+def _tells(entry: ContextEntry, ended: Ended) -> bool:
+    """Whether it is the tombstone of an output of that completion and has the summary."""
+    if entry.type != "summary" or _meta(entry, "task") != ended.task_id or _meta(entry, "kind") != "result":
+        return False
+    return entry.content.startswith(ended.tool_text("", True).rpartition("]")[0])
 
 
 def _is_words(entry: ContextEntry) -> bool:

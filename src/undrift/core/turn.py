@@ -8,7 +8,7 @@ turn, beginning and end stay.
 """
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -91,6 +91,7 @@ def plan_turn(
     policy: Policy,
     count: Callable[[str], int],
     ref_of: Callable[[str], str],
+    settled: Collection[str] = (),
     is_due: bool = False,
     known: Callable[[], Known] | None = None,
 ) -> TurnPlan | None:
@@ -105,6 +106,7 @@ def plan_turn(
         policy: Budget and limits, in the unit of `count`.
         count: The counter in force.
         ref_of: Entry id to recall reference.
+        settled: Ids of entries that were decided about, in writing, at the newest item: they wait for a later turn.
         is_due: Plan even where it fits: it is being rewritten anyway, and a second rewriting would cost the cache again.
         known: Gives the history, learned up to now; then what is worth most stays, else what is newest.
 
@@ -114,6 +116,7 @@ def plan_turn(
     if total <= policy.budget_tokens and not is_due:
         return None
     protected = protected_keys(entries, first_unseen, policy.keep_tool_results)
+    protected.update(key_of(e) for e in entries if e.id in settled)
     spare = _first_and_newest(entries)
     must_tokens, units, cuts = _fitted(entries, first_unseen, protected, spare, fixed_tokens, policy, count, ref_of)
     by_worth = known is not None

@@ -1,6 +1,6 @@
 """What a store promises, whichever back end keeps it. Pure: the contract and its records, no I/O."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Literal, Protocol, Self
@@ -204,8 +204,8 @@ class Store(Protocol):
         """Return every session of the home, the one written last first."""
         ...
 
-    def operations(self, session_id: str) -> tuple[Operation, ...]:
-        """Return the log of a session, oldest first."""
+    def operations(self, session_id: str, kinds: Collection[str] | None = None) -> tuple[Operation, ...]:
+        """Return the log of a session, or its operations of some kinds, oldest first."""
         ...
 
     def last_seq(self, session_id: str) -> int:

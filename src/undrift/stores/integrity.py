@@ -16,6 +16,12 @@ OF_THE_INDEX = "the search index"
 """How each sentence begins that is about what can be made anew; no other one begins so, whatever ids are in it."""
 
 _MOST_FINDINGS = 100
+
+
+def _document(row: rows.Row) -> object:
+    return rows.document_from(row), rows.document_content(row)
+
+
 _TABLES: tuple[tuple[str, str, Callable[[rows.Row], object]], ...] = (
     ("originals", rows.ORIGINAL_COLUMNS, rows.original_from),
     ("decisions", rows.DECISION_COLUMNS, rows.decision_from),
@@ -26,6 +32,7 @@ _TABLES: tuple[tuple[str, str, Callable[[rows.Row], object]], ...] = (
     ("facts", rows.FACT_COLUMNS, rows.fact_from),
     ("run_records", rows.RUN_COLUMNS, rows.run_from),
     ("memories", rows.MEMORY_COLUMNS, rows.memory_from),
+    ("documents", f"{rows.DOCUMENT_COLUMNS}, content", _document),
 )
 _ORPHANS = """SELECT CAST(d.session_id AS BLOB), CAST(d.entry_id AS BLOB), CAST(d.ref AS BLOB) FROM decisions d
     WHERE d.ref IS NOT NULL AND NOT EXISTS (

@@ -21,6 +21,7 @@ __all__ = [
     "add",
     "by_digest",
     "by_id",
+    "by_relation",
     "by_slot",
     "content_digest",
     "create",
@@ -49,7 +50,7 @@ CREATE TABLE memories(
 );
 CREATE UNIQUE INDEX memories_now ON memories(memory_id) WHERE to_seq IS NULL;
 CREATE INDEX memories_by_id ON memories(memory_id);
-CREATE INDEX memories_by_digest ON memories(digest) WHERE to_seq IS NULL;
+CREATE INDEX memories_by_digest ON memories(digest);  -- of all versions: a rewinding closes thousands
 CREATE INDEX memories_since ON memories(session_id, from_seq);
 CREATE TABLE memory_slots(
     entity TEXT NOT NULL, relation TEXT NOT NULL, memory_id TEXT NOT NULL,
@@ -65,8 +66,10 @@ _IDS = "t.memory_id IN (SELECT value FROM json_each(:ids))"
 _ADD = """INSERT INTO memories(session_id, memory_id, scope, owner, record_sha256, record, digest, from_seq)
     VALUES(?, ?, ?, ?, ?, ?, ?, ?)"""
 _CLOSE = "UPDATE memories SET to_seq = ? WHERE number = ?"
-_ADD_SLOT = "INSERT INTO memory_slots VALUES(?, ?, ?) ON CONFLICT DO NOTHING"
-_BY_SLOT = "SELECT memory_id FROM memory_slots WHERE relation = ? AND entity = ?"
+_ADD_SLOT = "INSERT INTO memory_slots(relation, entity, memory_id) VALUES(?, ?, ?) ON CONFLICT DO NOTHING"
+_BY_RELATION = "SELECT memory_id FROM memory_slots WHERE relation = ? LIMIT 100"
+_BY_SLOT = f"""SELECT s.memory_id FROM memory_slots s JOIN memories t ON t.memory_id = s.memory_id
+    WHERE s.relation = ? AND s.entity = ? AND {_NOW} ORDER BY t.number DESC LIMIT 100"""  # noqa: S608
 _LATEST = "t.number = (SELECT max(n.number) FROM memories n WHERE n.memory_id = t.memory_id)"
 _IN_FORCE = "EXISTS (SELECT 1 FROM memories t WHERE t.memory_id = l.id AND t.to_seq IS NULL)"
 _NOT_THERE = f"SELECT l.number, CAST(l.id AS BLOB) FROM memory_lines l WHERE l.is_there = 1 AND NOT {_IN_FORCE}"  # noqa: S608
@@ -198,11 +201,21 @@ def visible(connection: apsw.Connection, ids: Collection[str], viewer: Viewer) -
 
 
 def by_slot(connection: apsw.Connection, keys: Iterable[tuple[str, str]], viewer: Viewer) -> list[MemoryEntry]:
-    """Return the memories that state something about one of these pairs of relation and entity."""
+    """Return the memories that state something about one of these pairs of relation and entity, the newest 100 of each."""
     ids = {
         one if isinstance(one, str) else bytes(one).decode("utf-8", "surrogatepass")
         for relation, entity in keys
         for (one,) in connection.execute(_BY_SLOT, (rows.key(relation), rows.key(entity)))
+    }
+    return sorted(by_id(connection, ids, viewer).values(), key=lambda entry: entry.seq) if ids else []
+
+
+def by_relation(connection: apsw.Connection, relations: Iterable[str], viewer: Viewer) -> list[MemoryEntry]:
+    """Return the memories that state a value for one of these relations, whatever of: at most 100 of each."""
+    ids = {
+        one if isinstance(one, str) else bytes(one).decode("utf-8", "surrogatepass")
+        for relation in relations
+        for (one,) in connection.execute(_BY_RELATION, (rows.key(relation),))
     }
     return sorted(by_id(connection, ids, viewer).values(), key=lambda entry: entry.seq) if ids else []
 

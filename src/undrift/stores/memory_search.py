@@ -89,10 +89,11 @@ _NTH_NEWEST = "SELECT rowid FROM {0} WHERE {0} MATCH ? ORDER BY rowid DESC LIMIT
 _RANKED = "SELECT rowid, -rank FROM {0} WHERE {0} MATCH ? AND rowid >= ? ORDER BY rank LIMIT ?"
 _RANKED_SOME = """SELECT t.rowid, -t.rank FROM {0} t CROSS JOIN memory_lines l ON l.number = t.rowid
     WHERE t.{0} MATCH ? AND t.rowid >= ? AND {1} ORDER BY t.rank LIMIT ?"""
-_SPEAKERS = """SELECT CAST(k.value AS BLOB), CAST(s.speaker AS BLOB) FROM json_each(?1) k
-    CROSS JOIN memory_speakers s WHERE s.speaker = k.value
+_SPEAKS = "EXISTS (SELECT 1 FROM memory_lines l WHERE l.speaker = s.speaker AND l.speaker <> '' AND l.is_there = 1)"
+_SPEAKERS = f"""SELECT CAST(k.value AS BLOB), CAST(s.speaker AS BLOB) FROM json_each(?1) k
+    CROSS JOIN memory_speakers s WHERE s.speaker = k.value AND {_SPEAKS}
 UNION SELECT CAST(k.value AS BLOB), CAST(s.speaker AS BLOB) FROM json_each(?1) k
-    CROSS JOIN memory_speakers s WHERE s.speaker >= k.value || ' ' AND s.speaker < k.value || '!'"""
+    CROSS JOIN memory_speakers s WHERE s.speaker >= k.value || ' ' AND s.speaker < k.value || '!' AND {_SPEAKS}"""  # noqa: S608
 _NEIGHBOUR = """(SELECT n.number FROM memory_lines n INDEXED BY memory_lines_in_source
     WHERE n.source <> '' AND n.scope = l.scope AND n.source = l.source AND n.is_there = l.is_there
     AND n.seq {sign}= l.seq AND (n.seq, n.number) {sign} (l.seq, l.number)
@@ -231,7 +232,10 @@ def ids_of(connection: apsw.Connection, numbers: Collection[int]) -> dict[int, s
 
 
 def known_speakers(connection: apsw.Connection, keys: Sequence[str]) -> dict[str, set[str]]:
-    """Return the speakers that these keys stand for, wholly or as their first word; a key of nobody is left out."""
+    """Return the speakers that these keys stand for, wholly or as their first word; a key of nobody is left out.
+
+    Who said only what a rewinding took back is not known.
+    """
     found: dict[str, set[str]] = {}
     rows: Iterable[Any] = connection.execute(_SPEAKERS, (json.dumps([_indexable(one) for one in keys]),))
     for one, speaker in rows:

@@ -11,7 +11,7 @@ from typing import Any
 import apsw
 
 from undrift.errors import StoreError, StoreVersionError
-from undrift.stores import dispatch, facts, marks, memories, memory_search, search, tasks, timeline, vectors
+from undrift.stores import dispatch, documents, facts, marks, memories, memory_search, search, tasks, timeline, vectors
 
 __all__ = ["APPLICATION_ID", "MIGRATIONS", "Migration", "identify", "migrate", "transaction"]
 
@@ -126,6 +126,11 @@ def create_runs(connection: apsw.Connection) -> None:
     dispatch.create(connection)
 
 
+def create_documents(connection: apsw.Connection) -> None:
+    """Step 10: what agent frameworks keep here."""
+    documents.create(connection)
+
+
 MIGRATIONS: Sequence[Migration] = (
     create_tables,
     create_search,
@@ -136,6 +141,7 @@ MIGRATIONS: Sequence[Migration] = (
     create_memories,
     create_facts,
     create_runs,
+    create_documents,
 )
 """Step n takes a file from version n - 1 to n."""
 

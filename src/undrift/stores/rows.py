@@ -19,6 +19,8 @@ from undrift.types import ContextEntry, Decision, MaskedSpan, Moment, Original, 
 __all__ = [
     "DECISION_COLUMNS",
     "DECISION_SESSION",
+    "DOCUMENT_COLUMNS",
+    "DOCUMENT_SESSION",
     "FACT_COLUMNS",
     "FACT_SESSION",
     "MARK_COLUMNS",
@@ -38,6 +40,9 @@ __all__ = [
     "TASK_SESSION",
     "decision_from",
     "decision_row",
+    "document_content",
+    "document_from",
+    "document_row",
     "fact_from",
     "fact_row",
     "key",
@@ -87,11 +92,20 @@ TAG_COLUMNS = """number, record_sha256, CAST(session_id AS BLOB), CAST(call_id A
 FACT_COLUMNS = """number, record_sha256, CAST(session_id AS BLOB), sequence, CAST(fact_id AS BLOB), is_valid,
     CAST(record AS BLOB)"""
 RUN_COLUMNS = "number, record_sha256, CAST(session_id AS BLOB), CAST(name AS BLOB), CAST(record AS BLOB)"
+DOCUMENT_COLUMNS = """number, record_sha256, CAST(session_id AS BLOB), CAST(kind AS BLOB), CAST(name AS BLOB), sha256,
+    CAST(record AS BLOB)"""
 """What `operation_from` and the others take: everything that is hashed, text as bytes."""
 
 OPERATION_SESSION, DECISION_SESSION, ORIGINAL_SESSION, TASK_SESSION, TAG_SESSION, FACT_SESSION = 2, 2, 3, 2, 2, 2
-RUN_SESSION = 2
+RUN_SESSION = DOCUMENT_SESSION = 2
 """Where the session stands in them."""
+
+
+_IN_COLUMNS = frozenset({"id", "scope"})
+_OFTEN_EMPTY = frozenset(
+    {"contradiction_rule", "pinned", "source", "speaker", "agent", "session_id", "slots", "metadata"}
+)
+"""Of a memory's record: left out where nothing is in them, like all that is None, which halves it: the defaults say the same."""
 
 
 class StoredOriginal(NamedTuple):
@@ -209,9 +223,11 @@ def _segment(fields: dict[str, Any]) -> Segment:
 
 def memory_row(session_id: str, entry: MemoryEntry) -> Row:
     """Return the values of a version of a memory: session_id, memory_id, scope, owner, record_sha256, record."""
-    fields = asdict(entry)
-    for name in ("id", "scope"):  # these have columns of their own
-        del fields[name]
+    fields: dict[str, Any] = {}
+    for name in entry.__slots__:
+        value = getattr(entry, name)
+        if name not in _IN_COLUMNS and value is not None and (value or name not in _OFTEN_EMPTY):
+            fields[name] = [asdict(slot) for slot in value] if name == "slots" else value
     record = _dump(fields, "memory %r", entry.id, encode=_ENCODE_SORTED)
     owner = {"agent": entry.agent, "session": entry.session_id}.get(entry.scope, "")
     texts = (session_id, entry.id, entry.scope, owner)
@@ -225,7 +241,7 @@ def memory_from(row: Row) -> MemoryEntry:
         raise StoreCorrupt(f"memory {number} does not match its SHA-256; {REMEDY}")
     try:
         fields = _load(record)
-        fields["slots"] = tuple(Slot(**slot) for slot in fields["slots"])
+        fields["slots"] = tuple(Slot(**slot) for slot in fields.get("slots", ()))
         scope_: Any = _text(scope)
         return MemoryEntry(_text(memory_id), scope=scope_, **fields)
     except (*_FORGED, KeyError) as error:
@@ -265,6 +281,33 @@ def run_from(row: Row) -> tuple[str, Mapping[str, Any]]:
         return _text(name), _load(record)
     except _FORGED as error:
         raise StoreCorrupt(f"run record {number} was not written by undrift: {error}; {REMEDY}") from error
+
+
+def document_row(session_id: str, kind: str, name: str, record: Mapping[str, Any], content: bytes) -> Row:
+    """Return the values of a version of a document: session_id, kind, name, sha256, record_sha256, record, content."""
+    text = _dump(record, "document %r", name, encode=_ENCODE_SORTED)
+    sha256 = hashlib.sha256(content).digest()
+    texts = (session_id, kind, name)
+    return *map(key, texts), sha256, _digest(*map(raw, texts), sha256, text), text, content
+
+
+def document_from(row: Row) -> tuple[int, str, Mapping[str, Any]]:
+    """Return the number, the name and the record of a document, or raise StoreCorrupt; see `document_content`."""
+    number, digest, _, _, name, _, record = row[:7]
+    if digest != _digest(*row[2:7]):
+        raise StoreCorrupt(f"document {number} does not match its SHA-256; {REMEDY}")
+    try:
+        return number, _text(name), _load(record)
+    except _FORGED as error:
+        raise StoreCorrupt(f"document {number} was not written by undrift: {error}; {REMEDY}") from error
+
+
+def document_content(row: Row) -> bytes:
+    """Return the content of a document, which stands behind `DOCUMENT_COLUMNS`, or raise StoreCorrupt."""
+    content = row[7]
+    if not isinstance(content, bytes) or hashlib.sha256(content).digest() != row[5]:
+        raise StoreCorrupt(f"the content of document {row[0]} does not match its SHA-256; {REMEDY}")
+    return content
 
 
 def fact_row(session_id: str, version: FactVersion) -> Row:

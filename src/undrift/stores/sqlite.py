@@ -6,7 +6,7 @@ serves all threads. Fork is not supported: a process opens its own store after t
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -51,7 +51,7 @@ _DECISIONS = f"""SELECT {rows.DECISION_COLUMNS} FROM decisions
     WHERE session_id = ? AND to_seq IS NULL ORDER BY number"""  # noqa: S608
 _DECISION = f"""SELECT {rows.DECISION_COLUMNS} FROM decisions
     WHERE ref = ? AND to_seq IS NULL ORDER BY number DESC LIMIT 1"""  # noqa: S608
-_OPERATIONS = f"SELECT {rows.OPERATION_COLUMNS} FROM operations WHERE session_id = ? ORDER BY seq"  # noqa: S608
+_OPERATIONS = f"SELECT {rows.OPERATION_COLUMNS} FROM operations WHERE session_id = ? {{}} ORDER BY seq"  # noqa: S608
 _SESSIONS = """SELECT CAST(session_id AS BLOB), count(*),
     (SELECT count(*) FROM originals o WHERE o.session_id = p.session_id AND o.to_seq IS NULL),
     (SELECT count(*) FROM decisions d WHERE d.session_id = p.session_id AND d.to_seq IS NULL),
@@ -280,9 +280,11 @@ class SqliteStore:
         """Return every session of the home, the one written last first."""
         return tuple(SessionRow(_text(row[0]), *row[1:]) for row in self._read(_SESSIONS))
 
-    def operations(self, session_id: str) -> tuple[Operation, ...]:
-        """Return the log of a session, oldest first."""
-        return tuple(map(rows.operation_from, self._of(session_id, _OPERATIONS, rows.OPERATION_SESSION)))
+    def operations(self, session_id: str, kinds: Collection[str] | None = None) -> tuple[Operation, ...]:
+        """Return the log of a session, or its operations of some kinds, oldest first."""
+        which = "" if kinds is None else f"AND kind IN ({', '.join('?' * len(kinds))})"
+        found = self._of(session_id, _OPERATIONS.format(which), rows.OPERATION_SESSION, *(kinds or ()))
+        return tuple(map(rows.operation_from, found))
 
     def last_seq(self, session_id: str) -> int:
         """Return the sequence number of the session's newest operation; 0 when there is none."""
@@ -364,9 +366,9 @@ class SqliteStore:
         with self._lock, _Use(self, ref) as connection:
             return connection.execute(sql, bindings).fetchall()
 
-    def _of(self, session_id: str, sql: str, column: int) -> list[rows.Row]:
+    def _of(self, session_id: str, sql: str, column: int, *more: str) -> list[rows.Row]:
         """Read rows of one session; a damaged index may lead to those of another one, each of them whole."""
-        found = self._read(sql, rows.key(session_id))
+        found = self._read(sql, rows.key(session_id), *more)
         if any(row[column] != rows.raw(session_id) for row in found):
             raise StoreCorrupt(f"session {session_id[:64]!r}: {_WRONG_WAY}")
         return found

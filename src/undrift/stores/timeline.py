@@ -21,7 +21,6 @@ __all__ = [
     "last",
     "newest",
     "note",
-    "operations",
     "present",
     "reopen",
     "state",
@@ -29,7 +28,7 @@ __all__ = [
     "there",
 ]
 
-VERSIONED = ("originals", "decisions", "tasks", "tags", "memories")
+VERSIONED = ("originals", "decisions", "tasks", "tags", "memories", "documents")
 """Tables whose rows have number, session_id, from_seq and to_seq. What left a window (originals with source ``window``) is
 an archive, no state: it is never closed. Facts keep their own versions (`stores.facts.rewind`)."""
 
@@ -84,8 +83,6 @@ _REMOVALS = """SELECT o.seq, o.session_id FROM operations o WHERE o.kind NOT IN 
 _MOVES = """SELECT seq, json_extract(payload, '$.to') FROM operations
     WHERE kind IN ('rewind', 'undo') AND session_id = ? AND seq <= ? ORDER BY seq"""
 _LAST = "SELECT coalesce(max(seq), 0) FROM operations WHERE session_id = ? AND seq <= ?"
-_OPERATIONS = f"""SELECT {OPERATION_COLUMNS} FROM operations
-    WHERE session_id = ? AND kind IN (SELECT value FROM json_each(?)) ORDER BY seq"""  # noqa: S608
 _NOTED = f"""SELECT {OPERATION_COLUMNS} FROM operations WHERE session_id = ? AND seq BETWEEN ? AND ?
     AND json_type(payload, '$.scratchpad') = 'text' ORDER BY seq DESC LIMIT 1"""  # noqa: S608
 _NEWEST = "SELECT coalesce(max(seq), 0) FROM operations WHERE kind IN ('rewind', 'undo')"
@@ -101,6 +98,7 @@ _KEYS = {
     "tags": "t.call_id",
     "memories": "t.memory_id",
     "facts": "t.sequence",
+    "documents": "t.kind || ' ' || t.name",
 }
 """What tells the records of a table apart, whatever their version."""
 _SHARED = {"memories": "memory_id"}
@@ -198,11 +196,6 @@ def state(connection: apsw.Connection, session: str | bytes, seq: int | None) ->
 def last(connection: apsw.Connection, session: str | bytes, seq: int) -> int:
     """Return the newest operation of a session up to a number; 0 when there is none."""
     return _numbers(connection, _LAST, (session, min(max(seq, 0), 2**63 - 1)))[0]
-
-
-def operations(connection: apsw.Connection, session: str | bytes, kinds: Sequence[str]) -> list[Row]:
-    """Return the operations of some kinds, oldest first, as `rows.operation_from` takes them."""
-    return connection.execute(_OPERATIONS, (session, json.dumps(list(kinds)))).fetchall()
 
 
 def note(connection: apsw.Connection, session: str | bytes, seq: int) -> Row | None:

@@ -30,6 +30,7 @@ from undrift.testing.simulators import (
     Simulator,
     simulator_for,
 )
+from undrift.testing.upstream import Close, Hold, RawRequest, RawUpstream, Reset, Send, Step, Wait, response
 
 __all__ = [
     "Answered",
@@ -37,20 +38,29 @@ __all__ = [
     "Bill",
     "Call",
     "ClientHistory",
+    "Close",
     "GeminiSimulator",
+    "Hold",
     "ModelTurn",
     "OpenAIChatSimulator",
     "OpenAIResponsesSimulator",
+    "RawRequest",
+    "RawUpstream",
     "Read",
     "Refused",
+    "Reset",
     "Result",
     "Say",
     "ScriptedProvider",
     "Seen",
+    "Send",
     "Shell",
     "Simulator",
+    "Step",
     "Turn",
     "Use",
+    "Wait",
     "history_for",
+    "response",
     "simulator_for",
 ]

@@ -1,0 +1,202 @@
+"""Needed-reference survival and total cost on recorded sessions: undrift, plain recency, and what else is installed.
+
+Law: every system gets the same history, is counted by the same counter and judged by the same rules
+(docs/MEASURES.md); none is told what comes later. The sessions are only read.
+"""
+
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+from undrift import __version__
+from undrift.bench.drift_report import READ_PRICES, WRITE_PRICE, DriftReport, Outcome, Row
+from undrift.bench.peers import Managed, Peer, installed
+from undrift.bench.sessions import COUNTER, Case, sessions_in
+from undrift.core.cost import Prices, PromptCost
+from undrift.core.survival import Survival
+from undrift.errors import InputError
+from undrift.recordings import open_recording
+from undrift.replay.texts import Text
+from undrift.session import Session
+from undrift.settings import Settings
+
+__all__ = ["FRACTIONS", "measure"]
+
+FRACTIONS = (0.5, 0.25, 0.125)
+
+_REACHED = 1.2
+"""A session counts at an absolute budget when it is larger than that by this factor: else there is nothing to choose."""
+
+_STRUCTURE_SHARE, _STRUCTURE_TOKENS = 1.1, 50
+"""What must stay may need this much around it (a first message, a mark) before a turn over budget counts as a fault."""
+
+Progress = Callable[[str], None]
+
+
+def measure(
+    root: Path,
+    *,
+    fractions: Sequence[float] = FRACTIONS,
+    budgets: Sequence[int] = (),
+    min_calls: int = 60,
+    every: int = 1,
+    progress: Progress | None = None,
+) -> DriftReport:
+    """Measure every system at every budget.
+
+    Args:
+        root: The folder of recorded sessions, or one session's file.
+        fractions: Budgets as shares of each session's tokens, each above 0 and at most 1.
+        budgets: Budgets in tokens, each at least 1; a session that hardly reaches one has no part in its rows.
+        min_calls: Sessions with fewer answered calls of tools are left out.
+        every: Take every n-th session.
+        progress: Called with a line for a human before each session.
+
+    Raises:
+        InputError: The folder cannot be read or holds no such session, or a budget is out of range.
+
+    Source: issue item "bench drift"; CONTRACT (replay), measures.
+    """
+    if not all(0 < fraction <= 1 for fraction in fractions) or not all(budget >= 1 for budget in budgets):
+        raise InputError("a fraction must be above 0 and at most 1, a budget at least 1 token")
+    found = sessions_in(root, min_calls=min_calls, every=every)
+    if not found.paths:
+        reasons = ", ".join(f"{count} {reason}" for reason, count in sorted(found.left_out.items())) or "it is empty"
+        raise InputError(f"{root}: holds no session to measure ({reasons}); name another folder, or lower --min-calls")
+    table = _Table(installed(), (*fractions, *budgets))
+    names = []
+    for turn, path in enumerate(found.paths, 1):
+        names.append(path.relative_to(root).as_posix() if path != root else path.name)
+        if progress is not None:
+            progress(f"{turn} of {len(found.paths)}: {names[-1]}")
+        table.add(Case(names[-1], open_recording(path)))
+    return DriftReport(
+        rows=table.rows(),
+        sessions=names,
+        left_out=dict(found.left_out),
+        versions={"undrift": __version__, **{peer.package: peer.version for peer in table.peers}},
+        skipped=table.skipped,
+    )
+
+
+class _Table:
+    """Outcomes by budget and system, session after session."""
+
+    def __init__(self, found: tuple[list[Peer], list[str]], budgets: Sequence[float | int]) -> None:
+        self.peers, self.skipped = found
+        self._budgets = budgets
+        self._outcomes: dict[float | int, dict[str, list[Outcome]]] = {budget: {} for budget in budgets}
+
+    def add(self, case: Case) -> None:
+        """Let every system manage one session within each budget that it reaches."""
+        whole = _run(case, _Unmanaged(case))
+        for budget in self._budgets:
+            if isinstance(budget, int) and case.tokens <= budget * _REACHED:
+                continue
+            tokens = budget if isinstance(budget, int) else max(1, int(budget * case.tokens))
+            for system, outcome in self._managed(case, tokens, whole):
+                judged = replace(outcome, over_budget=_over_budget(case, outcome.sizes, tokens))
+                self._outcomes[budget].setdefault(system, []).append(judged)
+
+    def rows(self) -> list[Row]:
+        """Give the rows of every budget that a session reached; a peer that broke has none."""
+        rows = []
+        for budget, systems in self._outcomes.items():
+            for system, outcomes in systems.items():
+                rows.append(Row(budget, system, tuple(outcomes), tuple(systems["unmanaged"])))
+        return rows
+
+    def _managed(self, case: Case, budget: int, whole: Outcome) -> Iterator[tuple[str, Outcome]]:
+        yield "unmanaged", whole
+        for system, policy in (("recency", "recency"), ("undrift", "worth")):
+            with _Engine(case, budget, policy) as engine:
+                yield system, _run(case, engine)
+        for peer in tuple(self.peers):
+            try:
+                with peer.start(case, budget) as managed:
+                    outcome = _run(case, managed)
+            except Exception as error:  # noqa: BLE001 - it is another's program, and may raise anything
+                self._drop(peer, f"{case.name}: {error!r}")
+            else:
+                yield peer.name, outcome
+
+    def _drop(self, peer: Peer, reason: str) -> None:
+        """Go on without a peer that broke: its figures would be of other sessions than everybody else's."""
+        self.peers = [other for other in self.peers if other is not peer]
+        self.skipped.append(f"{peer.name} {peer.version} failed in {reason}")
+        for systems in self._outcomes.values():
+            systems.pop(peer.name, None)
+
+
+def _run(case: Case, system: Managed) -> Outcome:
+    """Send a session turn by turn and sum up."""
+    costs = [PromptCost(Prices(read, WRITE_PRICE)) for read in READ_PRICES]
+    refetch = [0.0] * len(READ_PRICES)
+    survival, sizes = Survival(case.needs), []
+    for number in case.history.turns:
+        window = system.window(number)
+        size = sum(tokens for _, tokens in window)
+        sizes.append(size)
+        at_ms = case.history.entries[number][0].timestamp if case.is_timed else None
+        for cost in costs:
+            cost.add(window, at_ms=at_ms)
+        lost = {need.holder for need in survival.observe(number, [text for text, _ in window])}
+        held = sum(case.count(case.needs.entries[holder].content) for holder in lost)
+        for place, read in enumerate(READ_PRICES):
+            refetch[place] += read * size * len(lost) + WRITE_PRICE * held
+    prompts = tuple(cost.cost_tokens for cost in costs)
+    return Outcome(survival.result, tuple(sizes), prompts, tuple(refetch))
+
+
+def _over_budget(case: Case, sizes: Sequence[int], budget: int) -> int:
+    """Count the turns over the budget although what must stay would have fitted."""
+    return sum(
+        size > budget and size > case.must_stay(number) * _STRUCTURE_SHARE + _STRUCTURE_TOKENS
+        for number, size in zip(case.history.turns, sizes, strict=True)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Unmanaged:
+    """Everything, every time."""
+
+    case: Case
+
+    def window(self, number: int) -> Sequence[Text]:
+        return self.case.everything(number)
+
+
+class _Engine:
+    """Our own engine, driven as any client drives it: the whole history on every turn."""
+
+    def __init__(self, case: Case, budget: int, policy: str) -> None:
+        self._case = case
+        self._now_ms = 0
+        self._settings = Settings(
+            budget_tokens=budget, token_counter=COUNTER, policy=policy, scratchpad_limit_bytes=0, debug_archive=False
+        )
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        home = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="undrift-drift-"))
+        session = Session.open("drift", home=home, settings=self._settings, clock=lambda: self._now_ms)
+        self._session = self._stack.enter_context(session)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def window(self, number: int) -> Sequence[Text]:
+        history = self._case.history
+        self._now_ms = history.entries[number][0].timestamp
+        body: dict[str, Any] = {"model": self._case.model} if self._case.model else {}
+        if history.system:
+            body["system"] = [{"type": "text", "text": entry.content} for entry in history.system]
+        body["messages"] = history.messages[:number]
+        prepared = self._session.prepare(body, wire="anthropic")
+        if prepared.body is body:
+            return self._case.everything(number)
+        return self._case.texts.of_body(prepared.body)

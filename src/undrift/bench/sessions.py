@@ -1,0 +1,160 @@
+"""The recorded sessions of a folder, each as a history with what its agent needed later.
+
+Law: only reads. What is no session is counted with its reason; of sessions that begin alike, as copies and
+continuations do, the longest alone counts.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from undrift.core.survival import Needs
+from undrift.core.tokens import counter
+from undrift.errors import InputError, TranscriptError
+from undrift.recordings import open_recording
+from undrift.replay.history import History, history_of, metadata_of
+from undrift.replay.texts import Text, Texts
+from undrift.settings import Settings
+from undrift.transcripts import Recording
+
+__all__ = ["COUNTER", "Case", "Sessions", "sessions_in"]
+
+COUNTER = "characters/4"
+"""Every system's tokens are counted alike, whatever it counts by itself."""
+
+_STATE = "base_state.json"  # of a conversation that is kept as one file an event: it stands for all of them
+_SAME_MESSAGES = 8
+_SAME_CHARACTERS = 300
+
+
+class Case:
+    """One session, ready to be sent turn by turn.
+
+    Args:
+        name: Its file, for the reader.
+        recording: The session.
+    """
+
+    def __init__(self, name: str, recording: Recording) -> None:
+        self.name = name
+        self.model = recording.model
+        self.history: History = history_of(recording)
+        self.count = counter(COUNTER)
+        self.texts = Texts(self.history, self.count)
+        self._defaults = Settings()
+        self.is_timed = any(entry.timestamp for entry in recording.entries)
+        self._everything: list[Text] = list(self.texts.system)
+        self._ends: list[int] = []
+        for message in self.history.messages:
+            self._ends.append(len(self._everything))
+            self._everything += self.texts.of_message(message)
+
+    @property
+    def tokens(self) -> int:
+        """All that the session's last prompt could hold."""
+        return sum(tokens for _, tokens in self._everything)
+
+    @property
+    def calls(self) -> int:
+        """The calls of tools that were answered."""
+        return sum(metadata_of(entry, "kind") == "call" for entries in self.history.entries for entry in entries)
+
+    @property
+    def beginning(self) -> tuple[str, ...]:
+        """What two recordings of one session have in common."""
+        entries = [entry for entries in self.history.entries[:_SAME_MESSAGES] for entry in entries]
+        return tuple(entry.content[:_SAME_CHARACTERS] for entry in entries)
+
+    @cached_property
+    def needs(self) -> Needs:
+        """What each message of the agent needs of what stands before it."""
+        return Needs(tuple(self.history.numbered))
+
+    def everything(self, number: int) -> list[Text]:
+        """Give all texts before a message."""
+        return self._everything[: self._ends[number]]
+
+    def must_stay(self, number: int) -> int:
+        """Count what no system may let go before a message, in tokens.
+
+        That is the system's text, the user's (of a long one the part that stays), the newest tool results, those that
+        the agent has not seen yet, and the calls which they answer.
+        """
+        defaults = self._defaults
+        entries = self.history.entries[:number]
+        results = [e.pair_id for message in entries for e in message if metadata_of(e, "kind") == "result"]
+        stay = {*results[-defaults.keep_tool_results :], *(e.pair_id for e in entries[-1])} - {None}
+        total = sum(tokens for _, tokens in self.texts.system)
+        for message, sources in zip(self.history.messages[:number], entries, strict=True):
+            for entry, (_, tokens) in zip(sources, self.texts.of_message(message), strict=True):
+                if metadata_of(entry, "kind") in ("call", "result"):
+                    total += tokens if entry.pair_id in stay else 0
+                elif message["role"] == "user":
+                    total += min(tokens, defaults.keep_user_text_tokens)
+        return total
+
+
+@dataclass(slots=True)
+class Sessions:
+    """The sessions of a folder that are large enough, in the order of their paths, and why the others are not there."""
+
+    paths: list[Path] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+
+
+def sessions_in(root: Path, *, min_calls: int, every: int = 1) -> Sessions:
+    """Find the sessions of a folder and of the folders in it.
+
+    Each file is read and let go again: a folder of a thousand sessions takes the memory of one.
+
+    Args:
+        root: The folder, or one file.
+        min_calls: Sessions with fewer answered calls of tools are left out; at least 0.
+        every: Of what is found, take every n-th; at least 1.
+
+    Raises:
+        InputError: The folder cannot be read.
+    """
+    found = Sessions()
+    longest: dict[tuple[str, ...], tuple[int, Path]] = {}
+    for path in _files(root):
+        try:
+            case = Case(path.name, open_recording(path))
+        except TranscriptError:
+            found.left_out["no recorded session"] += 1
+            continue
+        if case.calls < min_calls or not case.history.turns:
+            found.left_out[f"fewer than {min_calls} answered calls"] += 1
+            continue
+        key, size = case.beginning, len(case.history.messages)
+        if key in longest:
+            found.left_out["begins as a longer one does"] += 1
+        if key not in longest or longest[key][0] < size:
+            longest[key] = (size, path)
+    paths = sorted(path for _, path in longest.values())
+    found.paths = paths[::every]
+    if left := len(paths) - len(found.paths):
+        found.left_out[f"passed over by --every {every}"] += left
+    return found
+
+
+def _files(root: Path) -> Iterator[Path]:
+    """Yield every file below a folder in the order of names; a conversation of many files once."""
+    if root.is_file():
+        yield root
+        return
+
+    def refuse(error: OSError) -> None:
+        raise InputError(f"{error.filename}: cannot be read ({error.strerror}); check the folder") from error
+
+    for folder, folders, names in os.walk(root, onerror=refuse):
+        if _STATE in names:
+            folders.clear()
+            names = [_STATE]
+        folders.sort()
+        events = sorted(name for name in names if name.startswith("event-") and name.endswith(".json"))
+        for name in sorted(set(names) - set(events[1:])):
+            yield Path(folder, name)

@@ -1,0 +1,115 @@
+"""``undrift proxy``: the gateway in the foreground; says how to point each client at it, then a line a request."""
+
+import json
+import logging
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from undrift.cli.show import safe
+from undrift.proxy import GatewayConfig, Server
+from undrift.proxy.config import DEFAULT_UPSTREAMS, Upstream, upstream_of
+from undrift.proxy.guard import TOKEN_FILE
+from undrift.settings import Settings
+
+__all__ = ["CLIENTS", "proxy_command"]
+
+CLIENTS = {
+    "Claude Code": "ANTHROPIC_BASE_URL={url} claude",
+    "Codex": (
+        "codex -c model_provider=undrift -c 'model_providers.undrift="
+        '{{name="undrift", base_url="{url}/v1", env_key="OPENAI_API_KEY", wire_api="responses"}}\''
+    ),
+    "Gemini CLI": "GOOGLE_GEMINI_BASE_URL={url} gemini",
+    "opencode": 'in opencode.json, provider.anthropic.options.baseURL (or that of another provider): "{url}/v1"',
+    "aider": "OPENAI_API_BASE={url}/v1 aider --model openai/NAME",
+    "mini-swe-agent": "OPENAI_API_BASE={url}/v1 mini -m openai/NAME",
+    "SDK of Anthropic": 'base_url="{url}", or ANTHROPIC_BASE_URL={url}',
+    "SDK of OpenAI": 'base_url="{url}/v1", or OPENAI_BASE_URL={url}/v1',
+    "SDK of Google": 'http_options={{"base_url": "{url}"}}, or GOOGLE_GEMINI_BASE_URL={url}',
+}
+"""Client -> how it is pointed at the gateway."""
+
+
+@click.command("proxy")
+@click.option("--port", type=click.IntRange(0, 65535), default=8787, show_default=True, help="0 takes a free one.")
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, help="Where to listen; the default is this machine alone."
+)
+@click.option(
+    "--upstream-anthropic",
+    metavar="URL",
+    default=DEFAULT_UPSTREAMS["anthropic"],
+    show_default=True,
+    help="Of Anthropic.",
+)
+@click.option(
+    "--upstream-openai", metavar="URL", default=DEFAULT_UPSTREAMS["openai"], show_default=True, help="Of OpenAI."
+)
+@click.option(
+    "--upstream-gemini", metavar="URL", default=DEFAULT_UPSTREAMS["gemini"], show_default=True, help="Of Gemini."
+)
+@click.option("--budget", type=click.IntRange(min=1), metavar="N", help="The most tokens of a request.")
+@click.option("--home", metavar="DIR", help="The folder of the store (default: the setting home).")
+@click.option("--json", "as_json", is_flag=True, help="Say where it listens as one JSON object on stdout.")
+def proxy_command(
+    port: int,
+    host: str,
+    upstream_anthropic: str,
+    upstream_openai: str,
+    upstream_gemini: str,
+    budget: int | None,
+    home: str | None,
+    as_json: bool,
+) -> None:
+    """Run the gateway until Ctrl-C: what agents send through it is made to fit, as undrift manage does.
+
+    Agents need their provider's address changed and nothing else; keys and logins pass through untouched. stderr gets one
+    line of JSON for each request, without its content. The gateway is there for this machine alone unless --host says
+    otherwise.
+    """
+    given: dict[str, Any] = {"budget_tokens": budget, "home": home}
+    settings = Settings.from_environment(**{name: value for name, value in given.items() if value is not None})
+    upstreams: dict[Any, Upstream] = {
+        "anthropic": upstream_of(upstream_anthropic),
+        "openai": upstream_of(upstream_openai),
+        "gemini": upstream_of(upstream_gemini),
+    }
+    server = Server(GatewayConfig(settings=settings, upstreams=upstreams, host=host, port=port))
+    _log_to_stderr()
+    _say(server, settings, as_json=as_json)
+    if host not in ("127.0.0.1", "localhost", "::1"):
+        click.echo(f"undrift: {safe(host)} can be reached by other machines, which can use this gateway too", err=True)
+    server.run()
+
+
+def _say(server: Server, settings: Settings, *, as_json: bool) -> None:
+    ways = {client: way.format(url=server.url) for client, way in CLIENTS.items()}
+    token = str(Path(settings.home) / TOKEN_FILE)
+    if as_json:
+        click.echo(
+            json.dumps(
+                {"url": server.url, "port": server.port, "home": settings.home, "token_file": token, "clients": ways}
+            )
+        )
+    else:
+        click.echo(f"undrift listens on {server.url} and keeps what leaves a window in {safe(settings.home)}\n")
+        width = max(map(len, ways))
+        for client, way in ways.items():
+            click.echo(f"  {client:{width}}  {way}")
+        click.echo(
+            f"\n  health   {server.url}/undrift/health\n  metrics  {server.url}/undrift/metrics, with the token in {safe(token)}"
+        )
+        click.echo("\nCtrl-C stops it; streams are finished first.")
+    sys.stdout.flush()
+
+
+def _log_to_stderr() -> None:
+    log = logging.getLogger("undrift.proxy")
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    log.propagate = False

@@ -1,0 +1,48 @@
+"""Members and items put into a JSON text and taken out, in the text's own style; nothing else of it is touched. Pure."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from undrift.clients.jsontext import Node, indent_of, line_end_of
+
+__all__ = ["inserted", "item_span", "member_span", "shown"]
+
+
+def item_span(array: Node, index: int) -> tuple[int, int]:
+    """Return what to cut so that one item goes, its comma with it."""
+    items = array.items
+    if index:
+        return items[index - 1].end, items[index].end
+    return (items[0].start, items[1].start) if len(items) > 1 else (array.start + 1, array.end - 1)
+
+
+def member_span(container: Node, name: str) -> tuple[int, int]:
+    """Return what to cut so that one member of an object goes, its comma with it."""
+    names = list(container.members)
+    index = names.index(name)
+    if index:
+        return container.members[names[index - 1]].end, container.members[name].end
+    if len(names) > 1:
+        return container.keys[name], container.keys[names[1]]
+    return container.start + 1, container.end - 1
+
+
+def shown(value: Any, text: str, depth: int) -> str:
+    """Return a value as it stands at a depth, in the style of the text."""
+    unit, line_end = indent_of(text), line_end_of(text)
+    lines = json.dumps(value, indent=unit, ensure_ascii=False).split("\n")
+    return (line_end + unit * depth).join(lines)
+
+
+def inserted(text: str, container: Node, parts: Sequence[str], depth: int) -> tuple[str, str]:
+    """Put members or items at the end of a container; return the text and the one piece that was put in."""
+    unit, line_end = indent_of(text), line_end_of(text)
+    start = line_end + unit * depth
+    body = ("," + start).join(parts)
+    last = [*container.members.values(), *container.items]
+    if last:
+        at, piece = last[-1].end, "," + start + body
+    else:
+        at, piece = container.start + 1, start + body + line_end + unit * (depth - 1)
+    return text[:at] + piece + text[at:], piece

@@ -1,0 +1,87 @@
+"""LangChain's plain store of keys and bytes over undrift's.
+
+Law: several keys that are set or deleted at once are one transaction.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Self
+
+from langchain_core.stores import ByteStore
+
+from undrift.documents import Change, Documents
+from undrift.settings import Settings
+from undrift.stores.documents import Document
+
+__all__ = ["UndriftByteStore"]
+
+_KIND = "langchain-bytes"  # path: the key
+
+
+class UndriftByteStore(ByteStore):
+    """A store of bytes under any texts, as LangChain's caches and retrievers use it; a context manager.
+
+    Bytes are kept as they are: nothing in them is masked.
+
+    Args:
+        home: Folder of the store; default is the setting `home`.
+        name: Of this store among those of the home.
+        settings: Default: from the environment.
+
+    Raises:
+        StoreError: The store cannot be opened.
+
+    Source: issue 11 part 3.
+    """
+
+    def __init__(
+        self,
+        home: str | os.PathLike[str] | None = None,
+        *,
+        name: str = "langchain-bytes",
+        settings: Settings | None = None,
+    ) -> None:
+        self._documents = Documents.open(home, settings=settings)
+        self._name = name
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the store."""
+        self._documents.close()
+
+    def mget(self, keys: Sequence[str]) -> list[bytes | None]:
+        """Return what stands under each key, None where there is nothing."""
+        with self._documents.reading(self._name) as kept:
+            found = [kept.find(_KIND, (key,)) for key in keys]
+        return [None if one is None else one.content for one in found]
+
+    def mset(self, key_value_pairs: Sequence[tuple[str, bytes]]) -> None:
+        """Write all of these."""
+        new = [Document((key,), {}, bytes(value)) for key, value in key_value_pairs]
+
+        def act(kept: Change) -> None:
+            for document in new:
+                kept.put(_KIND, document)
+
+        if new:
+            self._documents.change(self._name, act, about="bytes: set")
+
+    def mdelete(self, keys: Sequence[str]) -> None:
+        """Take these away; earlier versions stay on disk."""
+
+        def act(kept: Change) -> None:
+            kept.close(one for key in dict.fromkeys(keys) if (one := kept.find(_KIND, (key,))) is not None)
+
+        if keys:
+            self._documents.change(self._name, act, about="bytes: delete")
+
+    def yield_keys(self, *, prefix: str | None = None) -> Iterator[str]:
+        """Yield the keys, those with a prefix where one is given, in their order."""
+        with self._documents.reading(self._name) as kept:
+            heads = kept.under(_KIND, with_content=False)
+        yield from sorted(head.path[0] for head in heads if head.path[0].startswith(prefix or ""))

@@ -1,0 +1,63 @@
+"""A session's window for a framework: prepared by any thread, and left as it was where undrift fails.
+
+Law: an agent goes on whatever happens here. What fails is logged with its session, and the request goes out unchanged.
+"""
+
+import asyncio
+import logging
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+from undrift.errors import UndriftError
+from undrift.session import Session
+from undrift.types import Prepared
+
+__all__ = ["Window"]
+
+_log = logging.getLogger("undrift.integrations")
+
+
+class Window:
+    """The window of one session.
+
+    Args:
+        session: Open; not closed here.
+        wire: The form in which requests are put to it; see `Session.prepare`.
+    """
+
+    def __init__(self, session: Session, wire: str) -> None:
+        self.session = session
+        self._wire = wire
+        self._lock = threading.Lock()
+        self._warned: tuple[str, ...] = ()
+
+    def prepare(self, body: Mapping[str, Any]) -> Prepared | None:
+        """Return what to send, or None where undrift failed; warnings are logged when they change."""
+        try:
+            with self._lock:
+                prepared = self.session.prepare(dict(body), wire=self._wire)
+        except UndriftError as error:
+            _log.error("session %s: the window goes out as it is: %s", self.session.id, error)
+            return None
+        if prepared.warnings != self._warned:
+            self._warned = prepared.warnings
+            for warning in prepared.warnings:
+                _log.warning("session %s: %s", self.session.id, warning)
+        return prepared
+
+    def record(self, reply: Mapping[str, Any]) -> None:
+        """Take in a provider's usage; a fault is logged."""
+        try:
+            with self._lock:
+                self.session.record(dict(reply), wire=self._wire)
+        except UndriftError as error:
+            _log.error("session %s: the usage was not taken in: %s", self.session.id, error)
+
+    async def aprepare(self, body: Mapping[str, Any]) -> Prepared | None:
+        """See `prepare`; the event loop goes on meanwhile."""
+        return await asyncio.to_thread(self.prepare, body)
+
+    async def arecord(self, reply: Mapping[str, Any]) -> None:
+        """See `record`."""
+        await asyncio.to_thread(self.record, reply)

@@ -1,0 +1,176 @@
+"""The tools of ``--tools all``: facts, conflicts, scratchpad_read, _write and _append, checkpoint, rewind, status."""
+
+from typing import Any
+
+from undrift.errors import InputError
+from undrift.mcp.framing import as_data, clipped, one_line
+from undrift.mcp.place import Place
+from undrift.mcp.tools import READ, WRITE, described_object, made
+from undrift.mcp.values import Answer, Call, Json, Tool
+from undrift.session import Session
+
+__all__ = ["more_tools"]
+
+_OVERWRITE: Json = {"destructiveHint": True, "openWorldHint": False}
+_TEXT: Json = {"type": "string"}
+_NUMBER: Json = {"type": "integer"}
+_MOST_ROWS = 50
+_LONGEST_STATEMENT = 300
+_LONGEST_NAME = 80
+_LONGEST_NUMBER = 19  # digits
+
+
+def _facts(place: Place, call: Call) -> Answer:
+    subject, named = call.arguments.get("subject"), place.is_bound(call.session)
+    rows: list[str] = []
+    if place.has_store():
+        with place.store() as store:
+            runs = [row.session_id for row in reversed(store.sessions())]
+            for done, run in enumerate([place.session_id(call.session)] if named else runs):
+                call.step(done, len(runs), "runs read")
+                facts = [one.fact for one in store.facts(run) if one.fact.valid_to is None]
+                rows += [
+                    clipped(f"{' '.join(one.triple)}  [task:{one.source_task_id}]", _LONGEST_STATEMENT)
+                    for one in facts
+                    if subject in (None, one.subject)
+                ]
+    if not rows:
+        return Answer.of("No valid fact is known" + (" of that subject." if subject else "."), _counted("", 0))
+    shown = rows[-_MOST_ROWS:]
+    data = as_data("\n".join(shown), f"{len(shown)} of {len(rows)} valid facts that sub-agents stated, newest last")
+    return Answer.of(data, _counted(data, len(rows)))
+
+
+def _conflicts(place: Place, call: Call) -> Answer:
+    with place.session(call.session) as session:
+        found = session.conflicts()
+    if not found:
+        return Answer.of("No two memories contradict each other.", _counted("", 0))
+    rows = [
+        f"{one.newer.id} ({clipped(one.newer.content, _LONGEST_STATEMENT)}) against "
+        f"{one.older.id} ({clipped(one.older.content, _LONGEST_STATEMENT)}): open because of {one.reason}"
+        for one in found[:_MOST_ROWS]
+    ]
+    data = as_data("\n".join(rows), f"{len(rows)} of {len(found)} contradictions")
+    said = f"{data}\nSettle one by asking the user, then remember what holds."
+    return Answer.of(said, _counted(data, len(found)))
+
+
+def _counted(data: str, count: int) -> dict[str, Any]:
+    return {"data": data, "count": count}
+
+
+def _scratchpad_read(place: Place, call: Call) -> Answer:
+    with place.session(call.session) as session:
+        text = session.scratchpad.read()
+    data = as_data(text, "active_context.md, the notes of this session") if text else ""
+    return Answer.of(data or "The notes are empty.", {"data": data})
+
+
+def _scratchpad_write(place: Place, call: Call) -> Answer:
+    with place.session(call.session) as session:
+        warning = session.scratchpad.write(call.arguments["text"])
+    return Answer.of(f"Written. {warning}".strip(), {"warning": warning})
+
+
+def _scratchpad_append(place: Place, call: Call) -> Answer:
+    with place.session(call.session) as session:
+        warning = session.scratchpad.append(call.arguments["text"])
+    return Answer.of(f"Appended. {warning}".strip(), {"warning": warning})
+
+
+def _checkpoint(place: Place, call: Call) -> Answer:
+    label = call.arguments.get("label", "")
+    seq = place.change(call.session, lambda session: session.checkpoint(label))
+    return Answer.of(f"This moment is {seq}; rewind takes it.", {"seq": seq})
+
+
+def _rewind(place: Place, call: Call) -> Answer:
+    to, undo = call.arguments.get("to"), call.arguments.get("undo", False)
+    if (to is None) != undo:
+        raise InputError("rewind takes either to (a checkpoint's number or label, or a task's id) or undo=true")
+    target: Any = to
+    if isinstance(to, str) and to.isascii() and to.isdecimal() and len(to) < _LONGEST_NUMBER:
+        target = int(to)
+
+    def work(session: Session) -> int:
+        return (session.undo_rewind() if undo else session.rewind(target)).to_seq
+
+    seq = place.change(call.session, work)
+    return Answer.of(
+        f"Everything is as right after operation {seq}; rewind with undo=true takes that back.", {"seq": seq}
+    )
+
+
+def _status(place: Place, call: Call) -> Answer:
+    with place.session(call.session) as session:
+        tasks = session.tasks()
+        working = [task.id for task in tasks if task.status == "in_progress"]
+        memories, open_conflicts, history = len(session.memories()), len(session.conflicts()), session.history()
+    value = {
+        "session": session.id,
+        "home": str(place.home),
+        "working_on": working,
+        "tasks": {status: sum(task.status == status for task in tasks) for status in {task.status for task in tasks}},
+        "memories": memories,
+        "conflicts": open_conflicts,
+        "operations": len(history),
+        "seq": history[-1].seq if history else 0,
+    }
+    named = ", ".join(one_line(task_id, _LONGEST_NAME) for task_id in working) or "no task"
+    text = (
+        f"Session {one_line(session.id, _LONGEST_NAME)}, working on {named}; {len(tasks)} tasks, {memories} memories, "
+        f"{open_conflicts} open contradictions, newest operation {value['seq']}."
+    )
+    return Answer.of(text, value)
+
+
+def more_tools(place: Place) -> tuple[Tool, ...]:
+    """Return the tools beyond the default four."""
+    rows = described_object({"data": _TEXT, "count": _NUMBER}, "data", "count")
+    notes, seq = described_object({"warning": _TEXT}, "warning"), described_object({"seq": _NUMBER}, "seq")
+    text = described_object({"text": _TEXT}, "text")
+    moment = {"type": ["integer", "string"], "description": "A checkpoint's number or label, or a task's id."}
+    status = described_object({"session": _TEXT, "home": _TEXT, "seq": _NUMBER}, "session", "home", "seq")
+    return (
+        made(
+            place,
+            "facts",
+            "What sub-agents have learned and still holds.",
+            _facts,
+            described_object({"subject": {**_TEXT, "description": "Only about this, as src/app.py."}}),
+            rows,
+            READ,
+        ),
+        made(place, "conflicts", "Memories that contradict each other.", _conflicts, described_object({}), rows, READ),
+        made(
+            place,
+            "scratchpad_read",
+            "Read active_context.md, the notes of this session.",
+            _scratchpad_read,
+            described_object({}),
+            described_object({"data": _TEXT}, "data"),
+            READ,
+        ),
+        made(place, "scratchpad_write", "Replace all notes.", _scratchpad_write, text, notes, _OVERWRITE),
+        made(place, "scratchpad_append", "Add to the notes.", _scratchpad_append, text, notes, WRITE),
+        made(
+            place,
+            "checkpoint",
+            "Name this moment, to rewind to it.",
+            _checkpoint,
+            described_object({"label": _TEXT}),
+            seq,
+            WRITE,
+        ),
+        made(
+            place,
+            "rewind",
+            "Take tasks, memories, facts and notes back to a moment; files stay. Nothing is lost: undo takes it back.",
+            _rewind,
+            described_object({"to": moment, "undo": {"type": "boolean"}}),
+            seq,
+            _OVERWRITE,
+        ),
+        made(place, "status", "Which session, task and moment this is.", _status, described_object({}), status, READ),
+    )

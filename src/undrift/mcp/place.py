@@ -1,0 +1,107 @@
+"""Where the calls of a server go: the home, and the session in it.
+
+Law: every call opens the store anew and closes it: nothing is kept that another process can change, calls of several
+clients run side by side, and SQLite puts their writings in order.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from undrift.errors import StoreBusy, StoreError
+from undrift.session import Session
+from undrift.settings import Settings
+from undrift.stores.connection import NAME
+from undrift.stores.sqlite import SqliteStore
+
+__all__ = ["DEFAULT_SESSION", "Place"]
+
+T = TypeVar("T")
+
+DEFAULT_SESSION = "mcp"
+"""The session in a home where there is none yet."""
+
+_ATTEMPTS = 8
+"""So often a change is made on top of what another process wrote meanwhile: one of 12 writers is the last of them to win."""
+
+
+class Place:
+    """One home as a server sees it.
+
+    Args:
+        home: The folder of the store.
+        settings: In force; `session` of it names the session.
+    """
+
+    def __init__(self, home: Path, settings: Settings) -> None:
+        self.home = home.absolute()
+        self.settings = settings
+        self._chosen = settings.session
+        self._lock = threading.Lock()
+
+    def is_bound(self, named: str = "") -> bool:
+        """Whether a session was named, by the client or at the start: then nothing of another one is given out.
+
+        Source: RELIABILITY S10.
+        """
+        return bool(named or self.settings.session)
+
+    def session_id(self, named: str = "") -> str:
+        """Return the session: the one that is named, else the newest of the home when this is first asked."""
+        if named:
+            return named
+        with self._lock:
+            if self._chosen is None:
+                self._chosen = self._newest()
+            return self._chosen
+
+    @contextmanager
+    def session(self, named: str = "") -> Iterator[Session]:
+        """Open the session for one call.
+
+        Raises:
+            StoreError: The store cannot be opened.
+        """
+        with Session.open(self.session_id(named), home=self.home, settings=self.settings) as session:
+            yield session
+
+    def has_store(self) -> bool:
+        """Whether anything was recorded in the home yet."""
+        return (self.home / NAME).exists()
+
+    @contextmanager
+    def store(self) -> Iterator[SqliteStore]:
+        """Open the store for one look.
+
+        Raises:
+            StoreError: There is none yet, or it cannot be opened.
+        """
+        with SqliteStore.open(self.home, create=False) as store:
+            yield store
+
+    def change(self, named: str, work: Callable[[Session], T]) -> T:
+        """Do something that writes; again where another process was in the way, on top of what that one wrote.
+
+        Raises:
+            StoreError: It could not be written; nothing has changed.
+        """
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                with self.session(named) as session:
+                    return work(session)
+            except StoreError as error:
+                if attempt == _ATTEMPTS or type(error) not in (StoreError, StoreBusy):
+                    raise
+        raise AssertionError  # the last attempt returns or raises
+
+    def _newest(self) -> str:
+        try:
+            with self.store() as store:
+                rows = store.sessions()
+        except StoreError:
+            if self.has_store():
+                raise
+            return DEFAULT_SESSION
+        return rows[0].session_id if rows else DEFAULT_SESSION

@@ -1,0 +1,195 @@
+"""The tool `recall`: an original, a task's originals or a memory again, a part of it at a time.
+
+Law: what comes back stands in a frame that says it is data; nothing is cut without saying where it goes on.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from undrift.archive import Archive
+from undrift.errors import InputError, RecallError
+from undrift.mcp.arguments import lines_of
+from undrift.mcp.framing import as_data, clipped, one_line
+from undrift.mcp.place import Place
+from undrift.mcp.values import Answer, Call
+from undrift.stores.sqlite import SqliteStore
+from undrift.types import Original
+
+__all__ = ["Found", "described", "find", "recall"]
+
+_MOST_LINES = 200
+_MOST_CHARACTERS = 12_000
+_LONGEST_LINE = 2_000
+_MOST_ORIGINALS = 100
+_FIRST_LINE = 80
+_MEMORY = re.compile(r"m[0-9a-f]{16}")
+_REF = re.compile(r"[0-9a-f]{16}")
+_TASK = "task:"
+_HOW = "`search` gives the references of what left; a task's id lists what it let go"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What stands under a reference.
+
+    Args:
+        name: What it is, for the frame.
+        text: All of it; None for a task.
+        task_id: The task; empty for a text.
+        originals: What the task let go.
+    """
+
+    name: str
+    text: str | None
+    task_id: str = ""
+    originals: tuple[Original, ...] = ()
+
+
+def recall(place: Place, call: Call) -> Answer:
+    """Answer a call of the tool."""
+    found = find(place, call.arguments["ref"], call.session)
+    grep = call.arguments.get("grep") or ""
+    lines = call.arguments.get("lines")
+    if found.text is not None:
+        return _part(found.name, found.text, grep, lines)
+    if lines is not None:
+        raise InputError("lines goes with the reference of one original: leave it out, or recall one of the list")
+    return _grepped(found, grep, call) if grep else _listed(found)
+
+
+def find(place: Place, ref: str, named: str = "") -> Found:
+    """Return what stands under a reference, an entry's id, a task's id or a memory's id.
+
+    Args:
+        place: The home. Only a session that was named binds: without one, originals of all its sessions are found.
+        ref: As the model gave it.
+        named: The session that the client names.
+
+    Raises:
+        RecallError: Nothing does.
+        StoreCorrupt: It is damaged on disk.
+
+    Source: RELIABILITY S10.
+    """
+    session_id = place.session_id(named)
+    if not place.has_store():
+        raise _unknown(ref)
+    with place.store() as store:
+        ways = (_task, _original) if ref.startswith(_TASK) else (_original, _task)
+        for way in ways:
+            found = way(store, session_id, ref, is_bound=place.is_bound(named))
+            if found is not None:
+                return found
+    if _MEMORY.fullmatch(ref):
+        with place.session(named) as session:
+            for memory in session.memories():
+                if memory.id == ref:
+                    return Found(f"memory {ref}, a {memory.type} by {memory.trust}", memory.content)
+    raise _unknown(ref)
+
+
+def described(original: Original) -> str:
+    """Return what an original is, in a few safe words."""
+    metadata = original.entry.metadata or {}
+    kind, tool = (str(metadata.get(name) or "") for name in ("kind", "tool_name"))
+    what = kind or original.entry.type
+    return one_line(f"{what} of {tool}" if tool else what, _FIRST_LINE)
+
+
+def _unknown(ref: str) -> RecallError:
+    return RecallError(f"nothing is known under {one_line(ref, _FIRST_LINE)}: {_HOW}")
+
+
+def _original(store: SqliteStore, session_id: str, ref: str, *, is_bound: bool) -> Found | None:
+    found = None
+    if _REF.fullmatch(ref):
+        with suppress(RecallError):
+            found = store.original(ref)
+    if found is None:
+        with suppress(RecallError):
+            found = store.by_entry(session_id, ref)
+    if found is None or (is_bound and found.session_id != session_id):
+        return None
+    return Found(f"original {found.ref}, {described(found)}", found.entry.content)
+
+
+def _task(store: SqliteStore, session_id: str, ref: str, *, is_bound: bool) -> Found | None:
+    others = [] if is_bound else [row.session_id for row in store.sessions() if row.session_id != session_id]
+    for task_id in dict.fromkeys((ref.removeprefix(_TASK), ref)):
+        for one in (session_id, *others):
+            archive = Archive(store, one)
+            if task_id in archive.tasks.by_id:
+                name = f"task {one_line(task_id, _FIRST_LINE)}, {archive.task(task_id).status}"
+                return Found(name, None, task_id, archive.originals(task_id))
+    return None
+
+
+def _part(name: str, text: str, grep: str, lines: str | None) -> Answer:
+    """Lines of one text, as many as fit."""
+    every = text.split("\n")
+    first, last = (1, None) if lines is None else lines_of(lines)
+    if first < 0:
+        first = max(1, len(every) + first + 1)
+    if first > len(every):
+        raise InputError(f"it has {len(every):,} lines only: give lines up to that")
+    chosen = list(enumerate(every[first - 1 : last], first))
+    if grep:
+        wanted = grep.casefold()
+        chosen = [(number, line) for number, line in chosen if wanted in line.casefold()]
+    shown, following = _bounded(chosen, numbered=bool(grep))
+    if not shown:
+        return Answer.of(
+            f"No line of it holds that text; it has {len(every):,} lines.", {"data": "", "lines": len(every)}
+        )
+    span = f"{len(shown)} of {len(chosen):,} lines with it" if grep else f"lines {first}-{first + len(shown) - 1}"
+    data = as_data("\n".join(shown), f"{name}, {span} of {len(every):,}")
+    structured = {"data": data, "lines": len(every)}
+    if following is None:
+        return Answer.of(data, structured)
+    return Answer.of(f"{data}\nMore: lines={following}-", {**structured, "next": following})
+
+
+def _bounded(lines: Sequence[tuple[int, str]], *, numbered: bool) -> tuple[list[str], int | None]:
+    """The lines that fit into one answer, and the number of the first one that does not."""
+    shown: list[str] = []
+    size = 0
+    for number, line in lines:
+        cut = line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]} ... ({len(line):,} characters)"
+        size += len(cut) + 1
+        if shown and (len(shown) == _MOST_LINES or size > _MOST_CHARACTERS):
+            return shown, number
+        shown.append(f"{number}: {cut}" if numbered else cut)
+    return shown, None
+
+
+def _listed(found: Found) -> Answer:
+    """What a task let go, a line for each."""
+    if not found.originals:
+        return Answer.of(f"{found.name}: it has let nothing go; what it produced is still in the window.", {"data": ""})
+    rows = [
+        f"{one.ref}  {described(one)}, {one.entry.token_count} tokens: {clipped(one.entry.content, _FIRST_LINE)}"
+        for one in found.originals[:_MOST_ORIGINALS]
+    ]
+    count = len(found.originals)
+    data = as_data("\n".join(rows), f"{found.name}, {min(count, _MOST_ORIGINALS)} of {count} originals")
+    return Answer.of(f"{data}\nRecall one by its reference, or give grep.", {"data": data})
+
+
+def _grepped(found: Found, grep: str, call: Call) -> Answer:
+    """The lines with a text in all that a task let go."""
+    shown, following = _bounded(list(_matches(found, grep.casefold(), call)), numbered=False)
+    if not shown:
+        return Answer.of("No line of what the task let go holds that text.", {"data": ""})
+    data = as_data("\n".join(shown), f"{found.name}, lines with it, behind reference and number")
+    more = "" if following is None else "\nThere are more: give grep a longer text, or recall one original."
+    return Answer.of(data + more, {"data": data})
+
+
+def _matches(found: Found, wanted: str, call: Call) -> Iterator[tuple[int, str]]:
+    for done, one in enumerate(found.originals):
+        call.step(done, len(found.originals), "originals searched")
+        for number, line in enumerate(one.entry.content.split("\n"), 1):
+            if wanted in line.casefold():
+                yield 0, f"{one.ref}:{number}: {line}"

@@ -1,0 +1,170 @@
+"""The four tools that every model is given: task_update, recall, search, remember.
+
+Law: all that a client lists of them costs its user tokens on every turn, so it stays under 800 (a test counts it).
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from undrift.core.agent_rules import TASK_TOOL_NAME, TASK_TOOL_SCHEMA
+from undrift.core.marker import safe_id
+from undrift.errors import InputError, StoreBusy, UndriftError
+from undrift.mcp.arguments import checked
+from undrift.mcp.framing import as_data, clipped
+from undrift.mcp.place import Place
+from undrift.mcp.recalling import recall
+from undrift.mcp.values import Answer, Call, Json, Tool
+from undrift.records import ScoredMemoryEntry
+from undrift.session import Session
+
+__all__ = ["READ", "WRITE", "Work", "default_tools", "described_object", "made"]
+
+Work = Callable[[Place, Call], Answer]
+
+READ: Json = {"readOnlyHint": True, "openWorldHint": False}
+WRITE: Json = {"destructiveHint": False, "openWorldHint": False}
+"""What is written adds to what is there; every earlier state can be read and brought back."""
+
+_KINDS = ["note", "architectural_decision", "user_preference", "req_context", "lesson_learned", "research"]
+_TEXT: Json = {"type": "string"}
+_HITS = 5
+_MOST_HITS = 20
+_LONGEST_HIT = 300
+
+
+def described_object(properties: Json, *required: str) -> dict[str, Any]:
+    """Return the JSON schema of a flat object."""
+    schema: dict[str, Any] = {"type": "object", "properties": properties}
+    return {**schema, "required": list(required)} if required else schema
+
+
+def made(place: Place, name: str, description: str, work: Work, schema: Json, output: Json, hints: Json) -> Tool:
+    """Return a tool whose arguments are checked before it works, and whose errors are answers."""
+
+    def run(call: Call) -> Answer:
+        try:
+            arguments = checked(name, schema, call.arguments)
+            return work(place, Call(arguments, call.session, call.told, call.stopped))
+        except StoreBusy as error:
+            return Answer.refused(f"{error}. Nothing was changed; call {name} again with the same arguments.")
+        except (UndriftError, OSError) as error:
+            return Answer.refused(str(error))
+
+    return Tool(name, description, schema, run, output, hints)
+
+
+def _task_update(place: Place, call: Call) -> Answer:
+    def work(session: Session) -> tuple[str, tuple[str, ...]]:
+        notes = session.change_tasks([dict(call.arguments)])
+        status = next(task.status for task in session.tasks() if task.id == call.arguments["id"])
+        return status, notes
+
+    status, notes = place.change(call.session, work)
+    text = " ".join((f"Task {safe_id(call.arguments['id'])} is {status}.", *notes))
+    return Answer.of(text, {"status": status, "notes": list(notes)})
+
+
+def _search(place: Place, call: Call) -> Answer:
+    query = call.arguments["query"]
+    limit = call.arguments.get("limit", _HITS)
+    if not 1 <= limit <= _MOST_HITS:
+        raise InputError(f"limit={limit}: must be from 1 to {_MOST_HITS}")
+    with place.session(call.session) as session:
+        call.step(0, 2, "memories")
+        memories = session.search(query, k=limit)
+        call.step(1, 2, "originals")
+        originals = session.find(query, limit=limit)
+    rows = [_hit(one) for one in memories]
+    rows += [f"{one.ref}  left the window, {one.type}: {clipped(one.snippet, _LONGEST_HIT)}" for one in originals]
+    refs = [*(one.entry.id for one in memories), *(one.ref for one in originals)]
+    if not rows:
+        return Answer.of("Nothing remembered or recorded fits; try other words.", {"data": "", "refs": []})
+    data = as_data("\n".join(rows), f"{len(memories)} memories, {len(originals)} originals, best first")
+    return Answer.of(data, {"data": data, "refs": refs})
+
+
+def _hit(one: ScoredMemoryEntry) -> str:
+    entry = one.entry
+    state = "superseded" if entry.is_contradicted else "current"
+    return f"{entry.id}  {entry.type} by {entry.trust}, {state}: {clipped(entry.content, _LONGEST_HIT)}"
+
+
+def _remember(place: Place, call: Call) -> Answer:
+    given = dict(call.arguments)
+    text = given.pop("text")
+    if given.pop("from_tool", False):
+        given["trust"] = "tool"
+
+    def work(session: Session) -> tuple[str, list[str], list[str]]:
+        entry = session.remember(text, **given)
+        operations = [one.payload or {} for one in session.history() if one.kind == "remember"]
+        mine: Json = next((one for one in reversed(operations) if one.get("memory") == entry.id), {})
+        conflicts = [str(one["with"]) for one in entry.metadata.get("conflicts", ())]
+        return entry.id, list(mine.get("superseded", ())), conflicts
+
+    memory_id, superseded, conflicts = place.change(call.session, work)
+    said = [f"Remembered as {memory_id}."]
+    said += [f"It supersedes {', '.join(superseded)}."] if superseded else []
+    said += [f"It contradicts {', '.join(conflicts)}, and nothing says which holds."] if conflicts else []
+    return Answer.of(" ".join(said), {"id": memory_id, "superseded": superseded, "conflicts": conflicts})
+
+
+def default_tools(place: Place) -> tuple[Tool, ...]:
+    """Return the four tools.
+
+    Source: issue "Agents" part 1; R3-19, A3-23.
+    """
+    texts: Json = {"type": "array", "items": _TEXT}
+    return (
+        made(
+            place,
+            TASK_TOOL_NAME,
+            "Start, change or complete one task. Start it before other tools; complete it with a summary.",
+            _task_update,
+            TASK_TOOL_SCHEMA,
+            described_object({"status": _TEXT, "notes": texts}, "status"),
+            WRITE,
+        ),
+        made(
+            place,
+            "recall",
+            "Get back what left the window, or a memory.",
+            recall,
+            described_object(
+                {
+                    "ref": {**_TEXT, "description": "A reference, or a task's id for all it let go."},
+                    "lines": {**_TEXT, "description": "As 10-40 or -40."},
+                    "grep": {**_TEXT, "description": "Only lines with this text."},
+                },
+                "ref",
+            ),
+            described_object({"data": _TEXT, "lines": {"type": "integer"}, "next": {"type": "integer"}}, "data"),
+            READ,
+        ),
+        made(
+            place,
+            "search",
+            "Search memories and what left the window.",
+            _search,
+            described_object({"query": _TEXT, "limit": {"type": "integer"}}, "query"),
+            described_object({"data": _TEXT, "refs": texts}, "data"),
+            READ,
+        ),
+        made(
+            place,
+            "remember",
+            "Keep one statement for later sessions: a decision, preference or lesson.",
+            _remember,
+            described_object(
+                {
+                    "text": _TEXT,
+                    "type": {**_TEXT, "enum": _KINDS},
+                    "source": {**_TEXT, "description": "Document or file."},
+                    "from_tool": {"type": "boolean", "description": "Stated by a tool's output, not by you."},
+                },
+                "text",
+            ),
+            described_object({"id": _TEXT, "superseded": texts, "conflicts": texts}, "id"),
+            {**WRITE, "idempotentHint": True},
+        ),
+    )

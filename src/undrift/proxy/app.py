@@ -1,0 +1,159 @@
+"""The gateway as an ASGI application: provider routes to `Exchange`, its own ones answered here.
+
+Law: deny by default. A request that no rule lets through is refused before anything is read of it.
+
+Source: issue "Gateway", items 1 and 8; CONTRACT "HTTP".
+"""
+
+import asyncio
+import json
+import logging
+import os
+import secrets
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from undrift.errors import UndriftError
+from undrift.proxy import guard
+from undrift.proxy.config import GatewayConfig
+from undrift.proxy.exchange import Asgi, Exchange, Receive, Send, Shared, respond
+from undrift.proxy.routes import OWN, VIA, route_of
+from undrift.proxy.sessions import Sessions
+from undrift.proxy.upstream import Pool
+
+__all__ = ["Gateway"]
+
+_log = logging.getLogger("undrift.proxy")
+
+_WORKERS = 16
+_HEALTH_S = 1.0  # for so long an answer holds, so that whoever asks all the time does not write all the time
+_UNKNOWN = (
+    f"undrift: this path does not tell whose it is; put {VIA}anthropic, {VIA}openai or {VIA}gemini in front of it, "
+    "as in the client's base URL"
+)
+
+
+class Gateway:
+    """The application; the server calls it.
+
+    Args:
+        config: Of the gateway.
+    """
+
+    def __init__(self, config: GatewayConfig) -> None:
+        self._config = config
+        self._shared: Shared | None = None
+        self._token = ""
+        self._health: tuple[float, str] = (-_HEALTH_S, "")
+
+    async def __call__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
+        """Answer one request, or follow the server's start and end."""
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+        elif scope["type"] == "http":
+            await self._serve(scope, receive, send)
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        while True:
+            message = await receive()
+            if message["type"] == "lifespan.startup":
+                try:
+                    await self._start()
+                except (UndriftError, OSError) as error:
+                    await send({"type": "lifespan.startup.failed", "message": str(error)})
+                    return
+                await send({"type": "lifespan.startup.complete"})
+            elif message["type"] == "lifespan.shutdown":
+                await self._stop()
+                await send({"type": "lifespan.shutdown.complete"})
+                return
+
+    async def _start(self) -> None:
+        workers = ThreadPoolExecutor(_WORKERS, thread_name_prefix="undrift")
+        pool = Pool(self._config.upstreams)
+        self._shared = Shared(self._config, Sessions(self._config), pool, workers, _WORKERS)
+        try:
+            self._token = await asyncio.to_thread(guard.token_in, Path(self._config.settings.home))
+        except OSError as error:  # requests go through all the same; only our own routes stay closed
+            self._token = secrets.token_urlsafe(32)
+            _log.error("%s", json.dumps({"event": "fault", "reason": "token", "at": error.strerror or "OSError"}))
+
+    async def _stop(self) -> None:
+        """Close all, the answers that are being taken in first."""
+        if (shared := self._shared) is None:
+            return
+        await shared.pool.close()
+        await asyncio.to_thread(shared.workers.shutdown)
+        await asyncio.to_thread(shared.sessions.close)
+        self._shared = None
+
+    async def _serve(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
+        shared = self._shared
+        assert shared is not None
+        pairs = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
+        given, method = dict(pairs), scope["method"]
+        path = scope.get("raw_path", b"").decode("latin-1")
+        query = scope["query_string"].decode("latin-1")
+        if (reason := guard.foreign(given, self._config.host)) or not path.startswith("/"):
+            await self._refuse(send, 421 if reason == "host" else 403, f"refused: {reason or 'path'}")
+        elif path == OWN or path.startswith(f"{OWN}/"):
+            await self._own(shared, method, path, given, send)
+        elif (route := route_of(method, path, query, given)) is None:
+            await self._refuse(send, 404, _UNKNOWN)
+        else:
+            await Exchange(shared, Asgi(method, query, pairs, receive, send), route).run()
+
+    async def _refuse(self, send: Send, status: int, message: str) -> None:
+        if self._shared is not None:
+            self._shared.figures.add("refused_total", f'status="{status}"')
+        await respond(send, status, json.dumps({"error": {"message": message, "type": "undrift"}}).encode("ascii"))
+
+    async def _own(self, shared: Shared, method: str, path: str, given: Mapping[str, str], send: Send) -> None:
+        if path == f"{OWN}/health" and method in ("GET", "HEAD"):
+            await self._say_health(shared, send)
+        elif not guard.has_token(given, self._token):
+            await self._refuse(
+                send, 401, f"this route wants the token that stands in {guard.TOKEN_FILE} in the home folder"
+            )
+        elif path == f"{OWN}/metrics" and method == "GET":
+            gauges = {
+                "sessions_open": shared.sessions.open_count,
+                "sessions_bypassed": shared.sessions.bypassed_count,
+                "jobs_overdue": shared.overdue,
+                "process_descriptors": _descriptors(),
+            }
+            await respond(send, 200, shared.figures.text(gauges).encode("utf-8"), kind="text/plain; version=0.0.4")
+        else:
+            await self._refuse(send, 404, "no such route")
+
+    async def _say_health(self, shared: Shared, send: Send) -> None:
+        """Write and read the store, and say since when each provider has answered."""
+        now_s = time.monotonic()
+        if now_s - self._health[0] >= _HEALTH_S:
+            future = asyncio.get_running_loop().run_in_executor(shared.workers, shared.sessions.health)
+            done, _ = await asyncio.wait({future}, timeout=self._config.deadline_s)
+            self._health = (time.monotonic(), future.result() if done else "the store does not answer")
+        wrong = self._health[1]
+        body = {
+            "status": "degraded" if wrong else "ok",
+            "store": "failing" if wrong else "ok",
+            "sessions_bypassed": shared.sessions.bypassed_count,
+            "streams": shared.figures.streams,
+            "upstream_seconds_since_answer": {
+                name: round(now_s - then, 1) for name, then in shared.last_success_s.items()
+            },
+        }
+        if wrong:
+            _log.error("%s", json.dumps({"event": "fault", "reason": "health", "at": wrong[:300]}))
+        await respond(send, 503 if wrong else 200, json.dumps(body).encode("ascii"))
+
+
+def _descriptors() -> int:
+    """How many files and sockets this process has open; 0 where the system does not tell."""
+    try:
+        return len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - names are enough
+    except OSError:
+        return 0

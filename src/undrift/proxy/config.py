@@ -1,0 +1,102 @@
+"""What a gateway is started with. Law: fixed at start; no request, header or project file can change any of it.
+
+Source: issue "Gateway", item 1; RELIABILITY S7, S15.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+from urllib.parse import urlsplit
+
+from undrift.errors import SettingsError
+from undrift.settings import Settings
+
+__all__ = ["DEFAULT_UPSTREAMS", "GatewayConfig", "PROVIDERS", "Provider", "Upstream", "upstream_of"]
+
+Provider = Literal["anthropic", "openai", "gemini"]
+
+PROVIDERS: tuple[Provider, ...] = ("anthropic", "openai", "gemini")
+
+DEFAULT_UPSTREAMS: Mapping[Provider, str] = {
+    "anthropic": "https://api.anthropic.com",
+    "openai": "https://api.openai.com",
+    "gemini": "https://generativelanguage.googleapis.com",
+}
+
+_VERSIONS = ("/v1", "/v1beta")
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+@dataclass(frozen=True, slots=True)
+class Upstream:
+    """Where the requests of one provider go.
+
+    Args:
+        scheme: ``http`` or ``https``.
+        host: A name or an address, without brackets.
+        port: Of TCP.
+        path: What stands before the path of each request; empty, or with a slash in front and none behind.
+    """
+
+    scheme: str
+    host: str
+    port: int
+    path: str = ""
+
+
+def upstream_of(url: str) -> Upstream:
+    """Read the address of a provider; a version at its end, which every request brings itself, is left out.
+
+    Raises:
+        SettingsError: It is none that requests could go to; the message says what is wrong, without the address's secrets.
+    """
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise SettingsError(f"an upstream must be a URL as in https://api.example.com: {error}") from error
+    if parts.scheme not in _DEFAULT_PORTS or not parts.hostname:
+        raise SettingsError("an upstream must be a URL as in https://api.example.com, with http or https and a host")
+    if parts.username is not None or parts.password is not None:
+        raise SettingsError("an upstream's URL must hold no name or password: the clients bring their own keys")
+    if parts.query or parts.fragment or any(c in url for c in " \t\r\n\\"):
+        raise SettingsError("an upstream's URL must end with its path: no query, fragment, space or backslash")
+    path = parts.path.rstrip("/")
+    for version in _VERSIONS:
+        path = path.removesuffix(version)
+    return Upstream(parts.scheme, parts.hostname, port or _DEFAULT_PORTS[parts.scheme], path.rstrip("/"))
+
+
+def _defaults() -> dict[Provider, Upstream]:
+    return {provider: upstream_of(url) for provider, url in DEFAULT_UPSTREAMS.items()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatewayConfig:
+    """What a gateway is started with.
+
+    Args:
+        settings: Of every session; their `home` is the gateway's.
+        upstreams: One for each provider.
+        host: Where to listen; the default is reachable from this machine alone.
+        port: 0 takes a free one.
+        deadline_s: How long managing a request may take before its original goes upstream.
+        most_sessions: Sessions kept open at once; the one used longest ago is closed for a new one.
+        most_body_bytes: A request larger than this is not managed, and goes upstream as it comes.
+        most_answer_bytes: An answer larger than this is not taken in; it reaches the client all the same.
+        faults_to_bypass: After so many faults in a row a session is left alone until the store is healthy again.
+        recovery_s: How long a session that is left alone waits before health is asked.
+        shutdown_s: How long streams may go on after the signal to stop.
+    """
+
+    settings: Settings
+    upstreams: Mapping[Provider, Upstream] = field(default_factory=_defaults)
+    host: str = "127.0.0.1"
+    port: int = 8787
+    deadline_s: float = 5.0
+    most_sessions: int = 64
+    most_body_bytes: int = 64 << 20
+    most_answer_bytes: int = 32 << 20
+    faults_to_bypass: int = 3
+    recovery_s: float = 10.0
+    shutdown_s: float = 300.0

@@ -1,0 +1,423 @@
+"""One request through the gateway, from the client's first byte to its last.
+
+Law: the client gets what the provider sent, status and bytes; a failure is never a 200. What of ours fails on the way is
+named in a header and in the log, and the original goes upstream. Nothing is sent twice once a byte has come back, and
+nobody waits for an answer whose client has left.
+
+Source: issue "Gateway", items 1 to 3 and 7; RELIABILITY R15 to R17, R20.
+"""
+
+import asyncio
+import json
+import logging
+import time
+import traceback
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from typing import Any
+
+from undrift.errors import Declined, InputError, StoreError
+from undrift.proxy import coding, headers
+from undrift.proxy.config import GatewayConfig, Provider
+from undrift.proxy.observe import Figures, log_line, safe_id
+from undrift.proxy.routes import Route
+from undrift.proxy.sessions import Ask, Bypass, Managed, Sessions
+from undrift.proxy.upstream import Pool
+from undrift.wire.refusals import REFUSAL_STATUSES, too_long
+
+__all__ = ["Asgi", "Exchange", "Shared", "respond"]
+
+_log = logging.getLogger("undrift.proxy")
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+_KEPT_BYTES = 1 << 20  # of a body that is not managed; what is longer goes upstream while it still comes in
+_REFUSAL_BYTES = 64 << 10
+_LONGEST_ID = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Asgi:
+    """A request as the server hands it on."""
+
+    method: str
+    query: str
+    pairs: headers.Pairs
+    receive: Receive
+    send: Send
+
+
+@dataclass(slots=True)
+class Shared:
+    """What all requests of a gateway share."""
+
+    config: GatewayConfig
+    sessions: Sessions
+    pool: Pool
+    workers: Executor
+    most_overdue: int
+    figures: Figures = field(default_factory=Figures)
+    overdue: int = 0  # jobs that nobody waits for any more
+    last_success_s: dict[Provider, float] = field(default_factory=dict)
+
+
+class Exchange:
+    """One request; `run` carries it out.
+
+    Args:
+        shared: Of the gateway.
+        asgi: The request.
+        route: Where it goes.
+    """
+
+    def __init__(self, shared: Shared, asgi: Asgi, route: Route) -> None:
+        self._shared = shared
+        self._asgi = asgi
+        self._route = route
+        self._given = dict(asgi.pairs)
+        self._began_s = time.perf_counter()
+        self._bypass = ""
+        self._managed: Managed | None = None
+        self._retried = False
+        self._plan_s = self._first_s = 0.0
+        self._status = 0
+        self._bytes_in = self._bytes_out = 0
+        self._parts: list[bytes] | None = None  # of the answer, for the session
+        self._coding = ""
+        self._is_over = self._is_gone = False
+        self._end = "ok"
+
+    async def run(self) -> None:
+        """Carry the request out; returns without an end of the response where the provider sent none."""
+        me = asyncio.current_task()
+        assert me is not None
+        self._shared.figures.streams += 1
+        watcher: asyncio.Task[None] | None = None
+        try:
+            body, has_more = await self._read(self._limit())
+            if self._is_gone:
+                self._end = "client-gone"
+                return
+            all_in = asyncio.Event()
+            if not has_more:
+                all_in.set()
+            watcher = asyncio.create_task(self._watch(me, all_in))
+            await self._carry(body, self._rest(body, all_in) if has_more else None)
+        except asyncio.CancelledError:
+            if not self._is_gone:
+                raise
+            me.uncancel()
+            self._end = "client-gone"
+            self._take_in()
+        finally:
+            if watcher is not None:
+                watcher.cancel()
+            self._shared.figures.streams -= 1
+            self._report()
+
+    def _limit(self) -> int:
+        return self._shared.config.most_body_bytes if self._route.wire else _KEPT_BYTES
+
+    async def _read(self, limit: int) -> tuple[bytes, bool]:
+        """The body, or its first bytes where it is longer than that."""
+        parts: list[bytes] = []
+        while True:
+            message = await self._asgi.receive()
+            if message["type"] == "http.disconnect":
+                self._is_gone = True
+                return b"", False
+            parts.append(message.get("body", b""))
+            self._bytes_in += len(parts[-1])
+            if not message.get("more_body", False):
+                return parts[0] if len(parts) == 1 else b"".join(parts), False
+            if self._bytes_in > limit:
+                return b"".join(parts), True
+
+    async def _rest(self, first: bytes, all_in: asyncio.Event) -> AsyncIterator[bytes]:
+        """A long body, as it comes in."""
+        yield first
+        while True:
+            message = await self._asgi.receive()
+            if message["type"] == "http.disconnect":
+                self._is_gone = True
+                raise ConnectionResetError
+            self._bytes_in += len(message.get("body", b""))
+            yield message.get("body", b"")
+            if not message.get("more_body", False):
+                all_in.set()
+                return
+
+    async def _watch(self, me: "asyncio.Task[Any]", all_in: asyncio.Event) -> None:
+        """End the request when its client leaves."""
+        await all_in.wait()
+        while (await self._asgi.receive())["type"] != "http.disconnect":
+            pass
+        if not self._is_over:
+            self._is_gone = True
+            me.cancel()
+
+    async def _carry(self, body: bytes, rest: AsyncIterator[bytes] | None) -> None:
+        if self._route.wire:
+            if rest is not None:
+                self._bypass = "too-large"
+            elif "content-encoding" in self._given:
+                self._bypass = "content-encoding"
+            else:
+                declined = await self._manage(body)
+                if declined is not None:
+                    await self._own(declined.status, json.dumps(declined.body).encode("ascii"))
+                    return
+        try:
+            await self._ask(body, rest)
+        except self._shared.pool.failures as error:
+            if self._is_gone:
+                self._end = "client-gone"
+            elif self._status:  # the client sees that the answer ends where the provider's ended
+                self._end = "cut"
+            else:
+                self._end = "unreachable"
+                await self._own(502, _failure(self._route.provider, type(error).__name__))
+
+    async def _ask(self, body: bytes, rest: AsyncIterator[bytes] | None) -> None:
+        """Ask the provider; a prompt that it refuses as too long, once more with a smaller one."""
+        while True:
+            managed = self._managed
+            pairs = headers.upstream(
+                self._route.provider,
+                self._asgi.pairs,
+                is_read=managed is not None,
+                added=managed.headers if managed else None,
+            )
+            if rest is not None and "content-length" in self._given:
+                pairs.append(("content-length", self._given["content-length"]))
+            data = rest if rest is not None else managed.body if managed else body
+            asgi, route = self._asgi, self._route
+            async with self._shared.pool.request(
+                route.provider, asgi.method, route.path, asgi.query, pairs, data
+            ) as response:
+                try:
+                    held, is_whole = b"", False
+                    if managed is not None and not self._retried and response.status in REFUSAL_STATUSES:
+                        held, is_whole = await _held(response)
+                        if is_whole and await self._is_smaller(response, held, body):
+                            continue
+                    await self._relay(response, held)
+                    return
+                except BaseException:
+                    response.close()
+                    raise
+
+    async def _is_smaller(self, response: Any, held: bytes, body: bytes) -> bool:
+        """Whether the answer was a refusal of the length, and there is something shorter to send now."""
+        said = coding.plain(held, response.headers.get("content-encoding", ""), _REFUSAL_BYTES)
+        refusal = too_long(response.status, said) if said is not None else None
+        if refusal is None or self._managed is None:
+            return False
+        self._retried = True
+        ask = self._asked(body)
+        smaller = await self._work("again", self._shared.sessions.again, ask, self._managed, refusal)
+        if not isinstance(smaller, Managed):
+            return False
+        self._managed = smaller
+        return True
+
+    async def _manage(self, body: bytes) -> Declined | None:
+        """Find out what to send in place of the body."""
+        began_s = time.perf_counter()
+        found = await self._work("prepare", self._shared.sessions.prepare, self._asked(body))
+        self._plan_s = time.perf_counter() - began_s
+        self._shared.figures.planned(self._plan_s)
+        if isinstance(found, Declined):
+            return found
+        if isinstance(found, Managed):
+            self._managed = found
+            self._parts = []
+            self._bypass = found.bypass
+            labels = f'wire="{self._route.wire}"'
+            self._shared.figures.add("tokens_before_total", labels, found.tokens_before)
+            self._shared.figures.add("tokens_after_total", labels, found.tokens_after)
+        return None
+
+    def _asked(self, body: bytes) -> Ask:
+        session, task = self._given.get("x-undrift-session", ""), self._given.get("x-undrift-task", "")
+        deadline_s = time.monotonic() + self._shared.config.deadline_s
+        return Ask(self._route.wire, body, self._route.model, session[:_LONGEST_ID], task[:_LONGEST_ID], deadline_s)
+
+    async def _work(self, what: str, job: Callable[..., Any], ask: Ask, *more: Any) -> Any:
+        """Let a worker do a job for this request; None where it fails or takes too long, and why is noted."""
+        shared = self._shared
+        if shared.overdue >= shared.most_overdue:
+            self._bypass = "overloaded"
+            return None
+        future = asyncio.get_running_loop().run_in_executor(shared.workers, job, ask, *more)
+        done, _ = await asyncio.wait({future}, timeout=shared.config.deadline_s)
+        if not done:
+            shared.overdue += 1
+            future.add_done_callback(self._is_done_at_last)
+            self._fault(ask, "deadline", "")
+            return None
+        try:
+            return future.result()
+        except Declined as declined:
+            return declined
+        except Bypass as bypass:
+            if bypass.is_fault:
+                self._fault(ask, bypass.reason, "")
+            self._bypass = bypass.reason
+        except InputError:  # the provider says what is wrong with it
+            self._bypass = "not-understood"
+        except StoreError:
+            self._fault(ask, "store", what)
+        except Exception as error:  # noqa: BLE001 - whatever fails here, the client's request goes on
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            self._fault(ask, "fault", f"{what}: {type(error).__name__} at {place.name}:{place.lineno}")
+        return None
+
+    def _is_done_at_last(self, future: "asyncio.Future[Any]") -> None:
+        self._shared.overdue -= 1
+        if not future.cancelled():
+            future.exception()  # nobody else asks
+
+    def _fault(self, ask: Ask, reason: str, where: str) -> None:
+        self._bypass = reason
+        self._shared.sessions.fault(ask.session_id)
+        _log.error(
+            "%s", json.dumps({"event": "fault", "reason": reason, "session": safe_id(ask.session_id), "at": where})
+        )
+
+    async def _relay(self, response: Any, held: bytes) -> None:
+        """Pass the response on as it comes; `held` is what of its body was read before."""
+        self._status = response.status
+        self._first_s = time.perf_counter() - self._began_s
+        self._coding = response.headers.get("content-encoding", "")
+        pairs = [*headers.downstream(response.raw_headers), *self._own_headers()]
+        send = self._asgi.send
+        await send({"type": "http.response.start", "status": response.status, "headers": pairs})
+        if response.status < 500:
+            self._shared.last_success_s[self._route.provider] = time.monotonic()
+        if held:
+            self._bytes_out += len(held)
+            await send({"type": "http.response.body", "body": held, "more_body": True})
+        parts, most = self._parts if response.status == 200 else None, self._shared.config.most_answer_bytes
+        self._parts = parts
+        async for chunk in response.content.iter_any():
+            self._bytes_out += len(chunk)
+            if parts is not None and self._bytes_out <= most:
+                parts.append(chunk)
+            await send({"type": "http.response.body", "body": chunk, "more_body": True})
+        self._take_in()
+        self._is_over = True
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    def _take_in(self) -> None:
+        """Give the answer to its session, before the client can send what follows it."""
+        parts, self._parts = self._parts, None
+        if not parts or self._managed is None or self._bytes_out > self._shared.config.most_answer_bytes:
+            return
+        self._shared.workers.submit(_recorded, self._shared, self._managed, self._route.wire, parts, self._coding)
+
+    def _own_headers(self) -> list[tuple[bytes, bytes]]:
+        found: list[tuple[str, str]] = []
+        if (managed := self._managed) is not None:
+            found = [
+                ("x-undrift-session", safe_id(managed.session_id)),
+                ("x-undrift-tokens-before", str(managed.tokens_before)),
+                ("x-undrift-tokens-after", str(managed.tokens_after)),
+            ]
+        if self._bypass:
+            found.append(("x-undrift-bypass", self._bypass))
+        return [(name.encode("ascii"), value.encode("ascii", "replace")) for name, value in found]
+
+    async def _own(self, status: int, body: bytes) -> None:
+        """Answer in the gateway's own name."""
+        self._status, self._is_over = status, True
+        self._bytes_out = len(body)
+        await respond(self._asgi.send, status, body, more=self._own_headers())
+
+    def _report(self) -> None:
+        managed, route = self._managed, self._route
+        figures = self._shared.figures
+        kind = f'provider="{route.provider}",managed="{"yes" if managed else "no"}"'
+        figures.add(
+            "requests_total", f'{kind},status="{self._status // 100}xx"' if self._status else f'{kind},status="none"'
+        )
+        if self._bypass:
+            figures.add("bypass_total", f'reason="{self._bypass}"')
+        if self._end != "ok":
+            figures.add("ended_early_total", f'how="{self._end}"')
+        line = {
+            "event": "request",
+            "provider": route.provider,
+            "wire": route.wire,
+            "status": self._status,
+            "session": safe_id(managed.session_id) if managed else "",
+            "tokens_before": managed.tokens_before if managed else None,
+            "tokens_after": managed.tokens_after if managed else None,
+            "actions": managed.actions if managed else None,
+            "restored": (managed.restored or None) if managed else None,
+            "retried": self._retried or None,
+            "bypass": self._bypass,
+            "end": self._end,
+            "bytes_in": self._bytes_in,
+            "bytes_out": self._bytes_out,
+            "manage_ms": self._plan_s * 1000,
+            "first_byte_ms": self._first_s * 1000,
+            "total_ms": (time.perf_counter() - self._began_s) * 1000,
+        }
+        log_line(line)
+
+
+async def respond(
+    send: Send,
+    status: int,
+    body: bytes,
+    *,
+    kind: str = "application/json",
+    more: list[tuple[bytes, bytes]] | None = None,
+) -> None:
+    """Send a whole response of our own."""
+    pairs = [
+        (b"content-type", kind.encode("ascii")),
+        (b"content-length", str(len(body)).encode("ascii")),
+        (b"cache-control", b"no-store"),
+        (b"x-content-type-options", b"nosniff"),
+        *(more or []),
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": pairs})
+    await send({"type": "http.response.body", "body": body, "more_body": False})
+
+
+async def _held(response: Any) -> tuple[bytes, bool]:
+    """The first bytes of a refusal, and whether they are all of it."""
+    held = b""
+    while len(held) <= _REFUSAL_BYTES:
+        chunk = await response.content.readany()
+        if not chunk:
+            return held, True
+        held += chunk
+    return held, False
+
+
+def _recorded(shared: Shared, managed: Managed, wire: str, parts: list[bytes], coded: str) -> None:
+    """In a worker: take an answer in; what cannot be read is left."""
+    try:
+        body = coding.plain(b"".join(parts), coded, shared.config.most_answer_bytes)
+        if body is not None:
+            shared.sessions.record(managed, wire, body)
+    except Exception as error:  # noqa: BLE001 - the client has its answer; what it says of tokens is lost
+        _log.error("%s", json.dumps({"event": "fault", "reason": "record", "at": type(error).__name__}))
+
+
+def _failure(provider: Provider, why: str) -> bytes:
+    """An error in the provider's own shape, so that its client takes it for one."""
+    message = f"undrift: the provider could not be reached, or gave no answer ({why})"
+    if provider == "anthropic":
+        body: dict[str, Any] = {"type": "error", "error": {"type": "api_error", "message": message}}
+    elif provider == "openai":
+        body = {"error": {"message": message, "type": "api_error", "param": None, "code": None}}
+    else:
+        body = {"error": {"code": 502, "message": message, "status": "UNAVAILABLE"}}
+    return json.dumps(body).encode("ascii")

@@ -1,0 +1,90 @@
+"""Which headers cross the gateway. Pure.
+
+Law: a request's header goes upstream only if that provider's list has it; so no provider is ever shown another one's key. A
+response's headers reach the client, those apart that speak of the connection.
+
+Source: issue "Gateway", item 1; RELIABILITY S7, S12.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from undrift.proxy.config import Provider
+
+__all__ = ["Pairs", "downstream", "upstream"]
+
+Pairs = list[tuple[str, str]]
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_ALL = _names(
+    """
+    accept accept-charset accept-encoding accept-language authorization baggage cache-control content-encoding content-type
+    helicone-auth idempotency-key pragma priority prefer range if-match if-none-match if-modified-since
+    if-unmodified-since sec-fetch-mode traceparent tracestate user-agent x-app x-client-request-id x-request-id
+    """
+)
+_ALL_BEGINNINGS = ("x-stainless-", "x-session-", "x-b3-")
+_OF: Mapping[Provider, tuple[frozenset[str], tuple[str, ...]]] = {
+    "anthropic": (frozenset({"x-api-key"}), ("anthropic-", "x-claude-", "x-anthropic-")),
+    "openai": (
+        frozenset({
+            "api-key", "chatgpt-account-id", "conversation_id", "http-referer", "originator", "session-id", "session_id",
+            "thread-id", "version", "x-initiator", "x-title",
+        }),
+        ("openai-", "x-openai-", "x-codex-", "x-ms-"),
+    ),
+    "gemini": (frozenset({"x-server-timeout"}), ("x-goog-", "x-gemini-", "x-vertex-ai-")),
+}  # fmt: skip
+_OF_THE_CONNECTION = _names(
+    """
+    connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer transfer-encoding upgrade
+    alt-svc
+    """
+)
+_READABLE = frozenset({"gzip", "deflate", "identity"})
+_LIST_HEADERS = frozenset({"anthropic-beta"})
+
+
+def upstream(
+    provider: Provider, given: Iterable[tuple[str, str]], *, is_read: bool, added: Mapping[str, str] | None = None
+) -> Pairs:
+    """Return the headers of a request as they go upstream, in their order, repeated ones included.
+
+    Args:
+        provider: To whom.
+        given: As they came, by lower-case name.
+        is_read: Whether the answer is taken in: then only codings are asked for that can be undone here.
+        added: What an edited body needs; joined to a list that the client sends itself.
+    """
+    names, beginnings = _OF[provider]
+    beginnings += _ALL_BEGINNINGS
+    kept = [(name, value) for name, value in given if name in _ALL or name in names or name.startswith(beginnings)]
+    if is_read:
+        kept = [(name, _codings(value) if name == "accept-encoding" else value) for name, value in kept]
+    for name, value in (added or {}).items():
+        kept = _joined(kept, name.lower(), value)
+    return kept
+
+
+def downstream(given: Sequence[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """Return the headers of a response as they reach the client."""
+    pairs = ((name.lower(), value) for name, value in given)
+    return [(name, value) for name, value in pairs if name.decode("latin-1") not in _OF_THE_CONNECTION]
+
+
+def _codings(value: str) -> str:
+    wanted = [one.strip() for one in value.split(",")]
+    kept = [one for one in wanted if one.partition(";")[0].strip().lower() in _READABLE]
+    return ", ".join(kept) or "identity"
+
+
+def _joined(pairs: Pairs, name: str, value: str) -> Pairs:
+    for number, (known, given) in enumerate(pairs):
+        if known == name and name in _LIST_HEADERS:
+            present = {one.strip() for one in given.split(",")}
+            missing = [one.strip() for one in value.split(",") if one.strip() not in present]
+            return [*pairs[:number], (name, ",".join([given, *missing])), *pairs[number + 1 :]]
+    return [*((known, given) for known, given in pairs if known != name), (name, value)]

@@ -1,0 +1,97 @@
+"""What a gateway tells of itself: one line a request, and figures for Prometheus.
+
+Law: no content, no key, no header of a client; a name that a client chose is shortened and escaped. Used on the event loop
+alone.
+
+Source: issue "Gateway", item 8; RELIABILITY S12.
+"""
+
+import json
+import logging
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+__all__ = ["Figures", "log_line", "safe_id"]
+
+_log = logging.getLogger("undrift.proxy")
+
+_PLAIN = re.compile(r"[\x21-\x7e]{1,128}")
+_LONGEST_NAME = 100
+_BUCKETS_S = (0.001, 0.005, 0.015, 0.05, 0.15, 0.5, 1.5, 5.0)
+
+
+def safe_id(name: str) -> str:
+    """Return an id as a header and a log may show it: itself where it is short and plain, else escaped and cut."""
+    if _PLAIN.fullmatch(name):
+        return name
+    return json.dumps(name[:_LONGEST_NAME])[1:-1].replace(" ", "_")
+
+
+def log_line(fields: Mapping[str, Any]) -> None:
+    """Write one line; what is empty is left out."""
+    if not _log.isEnabledFor(logging.INFO):
+        return
+    kept = {name: _shown(value) for name, value in fields.items() if value not in ("", None)}
+    _log.info("%s", json.dumps(kept))
+
+
+def _shown(value: Any) -> Any:
+    if isinstance(value, str):
+        return value[:_LONGEST_NAME]
+    return round(value, 2) if isinstance(value, float) else value
+
+
+class Figures:
+    """Counters since the start."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[tuple[str, str]] = Counter()
+        self._plan_s: Counter[float] = Counter()
+        self._plan_sum_s = 0.0
+        self.streams = 0
+        """Requests that are being answered right now."""
+
+    def add(self, name: str, labels: str = "", by: int = 1) -> None:
+        """Count.
+
+        Args:
+            name: Without the prefix.
+            labels: As Prometheus writes them, without the braces; of values that we chose.
+            by: At least 0.
+        """
+        self._counts[name, labels] += by
+
+    def planned(self, seconds: float) -> None:
+        """Take in how long a request took to manage."""
+        self._plan_sum_s += seconds
+        self._plan_s[next((limit for limit in _BUCKETS_S if seconds <= limit), float("inf"))] += 1
+
+    def text(self, gauges: Mapping[str, int]) -> str:
+        """Return all figures in Prometheus' text form.
+
+        Args:
+            gauges: Name without the prefix to a value of now.
+        """
+        lines: list[str] = []
+        for name in sorted({name for name, _ in self._counts}):
+            lines.append(f"# TYPE undrift_{name} counter")
+            found = sorted((labels, count) for (known, labels), count in self._counts.items() if known == name)
+            lines += [
+                f"undrift_{name}{{{labels}}} {count}" if labels else f"undrift_{name} {count}"
+                for labels, count in found
+            ]
+        lines += self._histogram()
+        for name, value in {**gauges, "streams": self.streams}.items():
+            lines += [f"# TYPE undrift_{name} gauge", f"undrift_{name} {value}"]
+        return "\n".join(lines) + "\n"
+
+    def _histogram(self) -> Iterable[str]:
+        yield "# TYPE undrift_manage_seconds histogram"
+        total = 0
+        for limit in (*_BUCKETS_S, float("inf")):
+            total += self._plan_s[limit]
+            yield f'undrift_manage_seconds_bucket{{le="{"+Inf" if limit == float("inf") else limit}"}} {total}'
+        yield f"undrift_manage_seconds_sum {self._plan_sum_s:.6f}"
+        yield f"undrift_manage_seconds_count {total}"

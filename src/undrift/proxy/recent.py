@@ -1,0 +1,90 @@
+"""Which open session a request goes on with, told from the bytes of its history alone. No I/O.
+
+Law: a shortcut with the same answer as `undrift.identity`, and no answer where it is not sure. A session is known again when
+the whole history of one of its later requests stands at the beginning of this one.
+
+Why: to look a history of 1 MB up in the store means a hash of every message of it, at every request.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from undrift.errors import WireError
+from undrift.request import Request
+from undrift.wire import raw
+from undrift.wire.form import Form
+
+__all__ = ["History", "Recent", "history_of", "longest"]
+
+_KEPT = 4  # histories of a session: the main one, sub-agents, title requests
+_REWRITTEN = 4  # messages at the end that a client writes anew without another meaning, as it moves its cache marker
+_LOOKED_AT = 8
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """One history as it came: its form, and each message as bytes."""
+
+    wire: str
+    raws: Sequence[bytes]
+
+
+class Recent:
+    """The histories that a session had last. One thread adds, others may look meanwhile."""
+
+    def __init__(self) -> None:
+        self._kept: list[History] = []
+
+    def add(self, history: History) -> None:
+        """Take in a later request; an older state of the same conversation makes room for it."""
+        others = [one for one in self._kept if not _begins(one, history)]
+        self._kept = [*others[1 - _KEPT :], history]
+
+    def length(self, form: Form, request: Request) -> int:
+        """Return how many messages of a request stand in the longest history that it goes on with; 0 for none."""
+        return max((len(one.raws) for one in self._kept if _continues(one, form, request)), default=0)
+
+
+def history_of(form: Form, request: Request) -> History | None:
+    """Return the history of an opened request, where the model has said something in it; else it may be any session's.
+
+    Raises:
+        WireError: A message has the wrong shape.
+    """
+    for number in range(len(request.raws) - 1, max(-1, len(request.raws) - 1 - _LOOKED_AT), -1):
+        if form.read(request.load(number), f"{form.HISTORY}[{number}]").role == "assistant":
+            return History(form.NAME, request.raws)
+    return None
+
+
+def longest(found: Iterable[tuple[str, int]]) -> str | None:
+    """Return the session with the greatest length above 0; None where there is none, or more than one."""
+    ranked = sorted(found, key=lambda one: one[1], reverse=True)
+    if not ranked or ranked[0][1] == 0 or (len(ranked) > 1 and ranked[1][1] == ranked[0][1]):
+        return None
+    return ranked[0][0]
+
+
+def _begins(old: History, new: History) -> bool:
+    return old.wire == new.wire and old.raws[0] == new.raws[0] and len(old.raws) <= len(new.raws)
+
+
+def _continues(old: History, form: Form, request: Request) -> bool:
+    count = len(old.raws)
+    if old.wire != form.NAME or count > len(request.raws) or old.raws[0] != request.raws[0]:
+        return False
+    same = count
+    for number, (known, given) in enumerate(zip(old.raws, request.raws, strict=False)):
+        if known != given:
+            same = number
+            break
+    if count - same > _REWRITTEN:
+        return False
+    return all(_means_the_same(form, old.raws[number], request, number) for number in range(same, count))
+
+
+def _means_the_same(form: Form, known: bytes, request: Request, number: int) -> bool:
+    try:
+        return form.digest(raw.decode(known)) == form.digest(request.load(number))
+    except WireError:
+        return False

@@ -1,0 +1,141 @@
+"""The gateway as a running server: it listens before it says so, and lets streams end before it goes.
+
+Source: issue "Gateway", items 1 and 8; PERFORMANCE section 6; RELIABILITY R18.
+"""
+
+import contextlib
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Self
+
+from undrift.errors import SettingsError
+from undrift.proxy.app import Gateway
+from undrift.proxy.config import GatewayConfig
+
+__all__ = ["Server"]
+
+_BACKLOG = 2_048
+_KEPT_FREE = 64  # descriptors for the store, the log and what is being opened
+_DESCRIPTORS_PER_REQUEST = 2
+_WANTED_DESCRIPTORS = 65_536
+_NAP_S = 0.005
+
+
+class Server:
+    """A gateway on a port; `run` serves until it is stopped, `with` does so in a thread.
+
+    Args:
+        config: Of the gateway.
+
+    Raises:
+        SettingsError: The port cannot be had, an upstream is the gateway itself, or a package is missing.
+    """
+
+    def __init__(self, config: GatewayConfig) -> None:
+        try:
+            import aiohttp  # noqa: F401 - before anybody is told that we listen
+            import uvicorn
+        except ImportError as error:
+            raise SettingsError(
+                f"the gateway needs aiohttp and uvicorn ({error}): pip install undrift[proxy]"
+            ) from error
+        self._socket = _listening(config.host, config.port)
+        self.port: int = self._socket.getsockname()[1]
+        for upstream in config.upstreams.values():
+            if upstream.port == self.port and upstream.host in (config.host, "localhost", "127.0.0.1", "::1"):
+                self._socket.close()
+                raise SettingsError(f"the upstream is this gateway itself (port {self.port}): choose another --port")
+        self.url = f"http://{f'[{config.host}]' if ':' in config.host else config.host}:{self.port}"
+        self._thread: threading.Thread | None = None
+        self._server: Any = uvicorn.Server(
+            uvicorn.Config(
+                Gateway(config),
+                lifespan="on",
+                log_config=None,
+                log_level="critical",
+                access_log=False,
+                server_header=False,
+                date_header=False,
+                proxy_headers=False,
+                ws="none",
+                backlog=_BACKLOG,
+                limit_concurrency=_most_requests(),
+                timeout_keep_alive=75,
+                timeout_graceful_shutdown=int(config.shutdown_s),
+            )
+        )
+
+    def run(self) -> None:
+        """Serve until a signal comes, or `stop` is called; a second signal does not wait for streams.
+
+        Raises:
+            SettingsError: It could not start.
+        """
+        self._server.capture_signals = contextlib.nullcontext  # its own raises the signal again once all is closed
+        former = _on_signals(self._server.handle_exit)
+        try:
+            self._server.run(sockets=[self._socket])
+        finally:
+            for number, handler in former.items():
+                signal.signal(number, handler)
+            self._socket.close()
+        if not self._server.started:
+            raise SettingsError("the gateway could not start: is undrift[proxy] installed?")
+
+    def stop(self) -> None:
+        """Let the streams end, then return from `run`."""
+        self._server.should_exit = True
+
+    def __enter__(self) -> Self:
+        self._thread = threading.Thread(target=self.run, daemon=True)
+        self._thread.start()
+        while not self._server.started and self._thread.is_alive():
+            time.sleep(_NAP_S)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+        if self._thread is not None:
+            self._thread.join()
+
+
+def _on_signals(handler: Callable[[int, Any], None]) -> dict[int, Any]:
+    """Let the signals to stop call a handler, where this is the main thread; return what they called before."""
+    if threading.current_thread() is not threading.main_thread():
+        return {}
+    return {number: signal.signal(number, handler) for number in (signal.SIGINT, signal.SIGTERM)}
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """A socket that takes connections already, so that whoever is told of it can connect."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    found = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.bind((host, port))
+        found.listen(_BACKLOG)
+    except OSError as error:
+        found.close()
+        raise SettingsError(f"{host}:{port} cannot be listened on ({error.strerror}): choose another --port") from error
+    return found
+
+
+def _most_requests() -> int | None:
+    """How many connections fit into the descriptors that a process may have; beyond, a client is told to come back."""
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return None
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _WANTED_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, _WANTED_DESCRIPTORS)
+    if soft < wanted:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+            soft = wanted
+    return max(1, (soft - _KEPT_FREE) // _DESCRIPTORS_PER_REQUEST)

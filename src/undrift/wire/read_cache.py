@@ -1,0 +1,122 @@
+"""A client's note that a file has not changed, where the reading that it refers to has left: the file is put in its place.
+
+Law: pure; a function of what came in and what is about to be sent, so that the same history gives the same bytes on each
+later request and after a restart. Only the note's own result is edited.
+
+A client that keeps what it read answers a second reading of an unchanged file by a sentence that points to the first one.
+It does not know that the first one has left the window, so the agent's natural way back would be closed.
+
+Source: WIRE section 12; issue "Gateway", item 6.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from undrift.errors import WireError
+from undrift.wire import raw
+from undrift.wire.form import Edit, Form, View
+
+__all__ = ["HINT", "restored"]
+
+HINT = b"nchanged since"
+"""Bytes that stand in every body that has such a note; without them nothing needs to be looked at."""
+
+_STUB = re.compile(r"file (?:is )?unchanged since (?:your |the )?last read", re.IGNORECASE)
+_LONGEST_STUB = 400
+_FILE = ("file_path", "path", "absolute_path", "filePath")
+_RANGE = ("offset", "limit", "pages")
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    item: int
+    block: int
+    call_id: str
+    text: str
+    is_plain: bool  # one text, nothing else
+
+
+def restored(form: Form, came: Sequence[Any], sent: Sequence[Any]) -> dict[int, Any]:
+    """Return the items to send in place of some of `sent`, by their number; empty where nothing is to be done.
+
+    A note is answered with the newest reading of the same place before it, unless that is still in the window as it came.
+
+    Args:
+        form: Of the provider.
+        came: The items of the history as the client sent it, as JSON values.
+        sent: Those of the edited one.
+    """
+    given = list(_results(form, came))
+    stubs = {one.call_id: one for one in given if _is_stub(one.text)}
+    if not stubs:
+        return {}
+    places = _places(form, came)
+    shown = list(_results(form, sent))
+    standing = {(one.call_id, one.text) for one in shown}
+    edits: dict[int, dict[int, Edit]] = {}
+    for one in shown:
+        if one.call_id not in stubs or not _is_stub(one.text):
+            continue
+        earlier = _earlier(stubs[one.call_id], given, places)
+        if earlier is not None and (earlier.call_id, earlier.text) not in standing:
+            edits.setdefault(one.item, {})[one.block] = Edit(earlier.text)
+    edited = {number: form.edit(sent[number], changes, ()) for number, changes in edits.items()}
+    return {number: item for number, item in edited.items() if item is not None}
+
+
+def _earlier(stub: _Result, given: Sequence[_Result], places: dict[str, tuple[str | None, ...]]) -> _Result | None:
+    """The newest reading of the stub's place before it that has the content itself."""
+    place = places.get(stub.call_id)
+    if place is None:
+        return None
+    before = (one for one in reversed(given) if (one.item, one.block) < (stub.item, stub.block))
+    same = (one for one in before if places.get(one.call_id) == place and not _is_note(one.text))
+    return next((one for one in same if one.is_plain), None)
+
+
+def _is_stub(text: str) -> bool:
+    return len(text) <= _LONGEST_STUB and _STUB.search(text) is not None
+
+
+def _is_note(text: str) -> bool:
+    """Whether it is no content of a file: a stub, or what a client puts in the place of what it cleared itself."""
+    return _is_stub(text) or text.startswith("[Old tool result content cleared") or not text.strip()
+
+
+def _results(form: Form, items: Sequence[Any]) -> Iterator[_Result]:
+    for number, view in _views(form, items):
+        for place, block in enumerate(view.blocks):
+            if block.kind == "result" and block.call_id:
+                is_plain = block.counted in (None, block.text) and not block.extra_tokens
+                yield _Result(number, place, block.call_id, block.text, is_plain)
+
+
+def _places(form: Form, items: Sequence[Any]) -> dict[str, tuple[str | None, ...]]:
+    """Call id -> the tool and which part of which file it reads."""
+    found: dict[str, tuple[str | None, ...]] = {}
+    for _, view in _views(form, items):
+        for block in view.blocks:
+            if block.kind == "call" and block.call_id and (where := _where(block.text)):
+                found[block.call_id] = (block.tool_name, *where)
+    return found
+
+
+def _where(call: str) -> tuple[str, ...] | None:
+    """What a call's arguments say of the place that it reads; None where they name no file."""
+    try:
+        given = raw.decode(call.encode("utf-8", "surrogatepass"))
+    except WireError:
+        return None
+    if not isinstance(given, dict) or not any(isinstance(given.get(name), str) for name in _FILE):
+        return None
+    return tuple(repr(given.get(name)) for name in (*_FILE, *_RANGE))
+
+
+def _views(form: Form, items: Sequence[Any]) -> Iterator[tuple[int, View]]:
+    for number, item in enumerate(items):
+        try:
+            yield number, form.read(item, f"{form.HISTORY}[{number}]")
+        except WireError:
+            continue

@@ -1,0 +1,66 @@
+"""``undrift proxy`` as users start it: says where it listens, serves, and ends in order."""
+
+import json
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.proxy.builders import ask
+from undrift.testing import RawUpstream, Send, response
+
+BODY = {"model": "claude-opus-4-5", "messages": [{"role": "user", "content": "canary"}]}
+
+
+@contextmanager
+def started(home: Path, *words: str):
+    command = [sys.executable, "-m", "undrift", "proxy", "--port", "0", "--home", str(home), *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_serves_until_a_signal_comes(number: signal.Signals, tmp_path):
+    with RawUpstream(lambda _: [Send(response(b'{"id": "m"}'))]) as upstream:
+        upstreams = [f"--upstream-{name}={upstream.url}" for name in ("anthropic", "openai", "gemini")]
+        with started(tmp_path / "home", "--json", "--budget", "5000", *upstreams) as process:
+            assert process.stdout is not None
+            said = json.loads(process.stdout.readline())
+            heard = ask(said["url"], body=BODY)
+            process.send_signal(number)
+            _, errors = process.communicate(timeout=30)
+    assert (heard.status, "x-undrift-bypass" in heard.headers) == (200, False)
+    assert process.returncode == 0
+    (line,) = errors.splitlines()
+    assert json.loads(line)["status"] == 200
+    assert "canary" not in line
+    assert set(said) == {"url", "port", "home", "token_file", "clients"}
+    assert Path(said["token_file"]).stat().st_mode & 0o777 == 0o600
+
+
+def test_it_says_how_to_point_each_client_at_it(tmp_path):
+    with started(tmp_path) as process:
+        assert process.stdout is not None
+        lines = []
+        while "Ctrl-C" not in (line := process.stdout.readline()):
+            lines.append(line)
+    text = "".join(lines)
+    url = lines[0].split()[3]
+    assert f"ANTHROPIC_BASE_URL={url} claude" in text
+    assert f'base_url="{url}/v1"' in text
+    assert f"GOOGLE_GEMINI_BASE_URL={url} gemini" in text
+
+
+@pytest.mark.parametrize("words", [("--upstream-openai", "no url"), ("--host", "256.0.0.1")])
+def test_what_cannot_work_is_one_line(words: tuple[str, str], tmp_path):
+    with started(tmp_path, *words) as process:
+        _, errors = process.communicate(timeout=30)
+    assert process.returncode == 1
+    assert errors.startswith("undrift: ")
+    assert len(errors.splitlines()) == 1

@@ -1,0 +1,10 @@
+"""Where the frameworks' tests keep things."""
+
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"

@@ -1,0 +1,126 @@
+"""Any surface over the protocol: progress is told, a call that is taken back stops, faults are answers."""
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("mcp", reason="the extra mcp is not installed: pip install undrift[mcp]")
+
+import anyio
+from mcp.client import Client
+from mcp.shared.exceptions import MCPError
+
+from tests.mcp.builders import evicted, near, reached, run, said, served, stdio
+from undrift import Session
+from undrift.mcp.serving import build
+from undrift.mcp.values import Answer, Call, Json, Page, Stopped, Surface, Tool, Unknown
+
+EMPTY: Json = {"type": "object", "properties": {}}
+
+
+class NoResources:
+    def page(self, cursor: str, call: Call) -> Page:
+        return Page(())
+
+    def templates(self) -> Sequence[Json]:
+        return ()
+
+    def read(self, uri: str, call: Call) -> Sequence[Json]:
+        raise Unknown("there is none")
+
+
+def surface(*tools: Tool) -> Surface:
+    return Surface("fixture", "1", "", tools, (), NoResources())
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_a_call_that_is_taken_back_stops_at_its_next_step(mode: str):
+    began, ended = threading.Event(), threading.Event()
+
+    def slow(call: Call) -> Answer:
+        began.set()
+        try:
+            while True:
+                call.step(1, None, "still at it")
+                threading.Event().wait(0.005)
+        except Stopped:
+            ended.set()
+            raise
+
+    async def work() -> None:
+        async with Client(build(surface(Tool("slow", "Slow.", EMPTY, slow))), mode=mode) as client:
+            async with anyio.create_task_group() as group:
+                group.start_soon(client.call_tool, "slow", {})
+                await anyio.to_thread.run_sync(began.wait)
+                group.cancel_scope.cancel()
+            assert await anyio.to_thread.run_sync(ended.wait, 20)
+
+    run(work)
+
+
+def test_progress_is_told_over_both_transports(tmp_path: Path):
+    evicted(tmp_path)
+
+    async def told(client: Any) -> None:
+        steps: list[tuple[float, float | None]] = []
+
+        async def take(done: float, whole: float | None, _what: str | None) -> None:
+            steps.append((done, whole))
+
+        await client.call_tool("recall", {"ref": "read-files", "grep": "holds"}, progress_callback=take)
+        assert steps
+        assert steps[0][0] == 0
+        assert [done for done, _ in steps] == sorted(done for done, _ in steps)
+
+    async def over_stdio() -> None:
+        async with stdio(tmp_path) as client:
+            await told(client)
+
+    async def over_http() -> None:
+        async with reached(server) as client:
+            await told(client)
+
+    run(over_stdio)
+    with served(tmp_path) as server:
+        run(over_http)
+
+
+def test_what_is_not_there_is_refused_by_name(tmp_path: Path):
+    async def work() -> None:
+        async with near(tmp_path) as client:
+            with pytest.raises(MCPError, match="there is no tool nonsense: it has task_update, recall"):
+                await client.call_tool("nonsense", {})
+            with pytest.raises(MCPError, match="there is no prompt nonsense: it has agent_rules"):
+                await client.get_prompt("nonsense")
+
+    run(work)
+
+
+def test_a_store_that_cannot_be_opened_is_an_answer_with_the_remedy(tmp_path: Path):
+    (tmp_path / "undrift.db").write_bytes(b"no database at all" * 100)
+
+    async def work() -> None:
+        async with near(tmp_path, session="s") as client:
+            result = await client.call_tool("search", {"query": "anything"})
+            assert result.is_error
+            assert "undrift.db" in said(result)
+
+    run(work)
+
+
+def test_the_newest_session_is_served_and_kept(tmp_path: Path):
+    for name in ("older", "newer"):
+        with Session.open(name, home=tmp_path) as session:
+            session.checkpoint("here")
+
+    async def work() -> None:
+        async with near(tmp_path, tools="all") as client:
+            assert (await client.call_tool("status", {})).structured_content["session"] == "newer"
+            with Session.open("newest", home=tmp_path) as session:
+                session.checkpoint("here")
+            assert (await client.call_tool("status", {})).structured_content["session"] == "newer"
+
+    run(work)

@@ -1,0 +1,1 @@
+"""The gateway, driven over real loopback HTTP."""

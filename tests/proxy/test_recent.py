@@ -1,0 +1,62 @@
+"""The shortcut by which an open session is known again: sure, or silent."""
+
+import json
+from typing import Any
+
+from undrift.proxy.recent import Recent, history_of, longest
+from undrift.request import Request
+from undrift.testing import history_for
+from undrift.wire.forms import form_of
+
+FORM = form_of("anthropic")
+
+
+def request(history: Any) -> Request:
+    found = Request(json.dumps(history.body()).encode(), FORM)
+    found.open()
+    return found
+
+
+def conversation(words: str = "Go.", *said: str) -> Any:
+    history = history_for("anthropic", model="m")
+    history.say(words)
+    for one in said:
+        history.take({"content": [{"type": "text", "text": one}]})
+        history.say("And now?")
+    return history
+
+
+def test_a_history_is_known_again_when_it_goes_on_although_its_cache_marker_has_moved():
+    recent, before = Recent(), request(conversation("Go.", "One."))
+    kept = history_of(FORM, before)
+    assert kept is not None
+    recent.add(kept)
+    after = request(conversation("Go.", "One.", "Two."))
+    assert before.raws[-1] != after.raws[2]  # the marker stood on it
+    assert recent.length(FORM, after) == 3
+    assert recent.length(FORM, before) == 3  # the same request again
+
+
+def test_another_history_with_the_same_beginning_is_not_known():
+    recent = Recent()
+    kept = history_of(FORM, request(conversation("Go.", "One.", "Two.")))
+    assert kept is not None
+    recent.add(kept)
+    for other in (
+        conversation("Go.", "One.", "Three.", "x"),
+        conversation("Go.", "One."),
+        conversation("Stop.", "One.", "Two."),
+    ):
+        assert recent.length(FORM, request(other)) == 0
+    assert recent.length(form_of("openai-chat"), request(conversation("Go.", "One.", "Two."))) == 0
+
+
+def test_a_history_in_which_the_model_has_said_nothing_may_be_any_sessions():
+    assert history_of(FORM, request(conversation())) is None
+
+
+def test_the_longest_wins_and_two_alike_are_no_answer():
+    assert longest([("a", 3), ("b", 5), ("c", 0)]) == "b"
+    assert longest([("a", 5), ("b", 5)]) is None
+    assert longest([("a", 0)]) is None
+    assert longest([]) is None
