@@ -19,6 +19,8 @@ MCP_INSPECTOR ?= 2.12.0
 NODE ?= 22
 FUZZ_SECONDS ?= 600
 WIRE_REQUESTS ?= 100000
+# `make test` runs these beside all others, as a machine has two cores.
+ONE_HALF := $(addprefix tests/,bench clients core dispatch facts house integrations mcp proxy seeds stores testing transcripts wire)
 SOAK_MINUTES ?= 20
 
 PIP_INSTALL := -m pip install --quiet --no-input --disable-pip-version-check
@@ -66,10 +68,16 @@ check: $(SELF) $(DEV)  ## style, types and the direction of the imports
 	$(PY) -m mypy
 	$(VENV)/bin/lint-imports
 
-test: $(SELF) $(DEV)  ## all tests; reports in build/test-report.json, build/coverage.json and build/coverage.xml
-	@rm -rf build/test-report.json build/coverage.json build/coverage.xml && mkdir -p build
-	COVERAGE_FILE=build/.coverage $(PY) -m pytest --json-report --json-report-file=build/test-report.json \
-		--cov --cov-report=term --cov-report=json:build/coverage.json --cov-report=xml:build/coverage.xml
+test: $(SELF) $(DEV)  ## all tests, in two processes; reports in build/test-report*.json, build/coverage.json and build/coverage.xml
+	@rm -rf build/test-report*.json build/coverage.json build/coverage.xml build/.coverage* && mkdir -p build
+	@COVERAGE_FILE=build/.coverage.2 $(PY) -m pytest $(addprefix --ignore=,$(ONE_HALF)) --cov --cov-report= \
+		--json-report --json-report-file=build/test-report-2.json > build/test-2.log 2>&1 & other=$$!; \
+	COVERAGE_FILE=build/.coverage.1 $(PY) -m pytest $(ONE_HALF) --cov --cov-report= \
+		--json-report --json-report-file=build/test-report.json; one=$$?; \
+	wait $$other; other=$$?; cat build/test-2.log; test $$one -eq 0 && test $$other -eq 0
+	$(PY) -m coverage combine --quiet --data-file=build/.coverage build/.coverage.1 build/.coverage.2
+	@for kind in report "json -o build/coverage.json" "xml -o build/coverage.xml"; do \
+		$(PY) -m coverage $$kind --data-file=build/.coverage || exit 1; done
 	$(PY) -m tests.house.coverage_floors build/coverage.json
 
 build: $(SELF) $(DEV)  ## wheel and source archive into dist/, then try the wheel in an empty environment
@@ -93,7 +101,8 @@ exact: $(EXACT)  ## the exact counter, and the estimate beside it, with tiktoken
 	TIKTOKEN_CACHE_DIR="$(VOCABULARY)" $(EXACT_PY) -m pytest tests/core/test_exact_counts.py
 
 lance: $(LANCE)  ## the tests of every index of vectors, LanceDB's among them
-	$(LANCE_PY) -m pytest tests/stores/test_vectors.py tests/stores/test_lance.py tests/test_recollection.py tests/test_session_purge.py
+	$(LANCE_PY) -m pytest tests/stores/test_vectors.py tests/stores/test_lance.py tests/test_recollection.py \
+		tests/test_memory_machine.py tests/test_session_purge.py
 
 bench: $(BENCH) $(EXACT)  ## measure the engine, beside langchain_core's trim_messages, and the estimate of tokens beside tiktoken and rs-bpe
 	TIKTOKEN_CACHE_DIR="$(VOCABULARY)" $(BENCH_PY) -m bench.run

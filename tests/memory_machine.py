@@ -144,8 +144,8 @@ class MemoryMachine(RuleBasedStateMachine):
             actor.counted_after[seq] = actor.counted
         if to is None and new:
             now = self.all_known()
-            changed: dict[str, MemoryEntry | None] = {one: e for one, e in now.items() if self.known.get(one) != e}
-            changed |= {one: None for one in self.known if one not in now}
+            changed: dict[str, MemoryEntry | None] = dict.fromkeys(one for one in self.known if one not in now)
+            changed |= {one: entry for one, entry in now.items() if self.known.get(one) != entry}
             assert not (changed and len(new) > 1)
             self.log[new[-1]] = changed
             self.known = now
@@ -326,11 +326,12 @@ class MemoryMachine(RuleBasedStateMachine):
         assert actor.session.purge(gone).kind == "memory"
         for changed in self.log.values():
             changed.pop(gone, None)
-            changed |= {one: None if entry is None else without(entry, gone) for one, entry in changed.items()}
+            for one, entry in changed.items():
+                changed[one] = None if entry is None else without(entry, gone)
         self.known = {one: without(entry, gone) for one, entry in self.known.items() if one != gone}
-        for one in self.actors:
-            one.after = {seq: purged(reading, gone) for seq, reading in one.after.items()}
-            one.session.prepare(FIXED)
+        for each in self.actors:
+            each.after = {seq: purged(reading, gone) for seq, reading in each.after.items()}
+            each.session.prepare(FIXED)
         self.log_news(actor)
         assert self.known == self.replayed() == self.all_known()
         self.keep(actor)

@@ -17,7 +17,7 @@ def test_a_session_that_went_back_answers_as_it_did_then(name: str):
     if find_spec(NEEDS[name]) is None:
         pytest.skip(f"needs {NEEDS[name]}: make lance")
     command = [sys.executable, "-m", "tests.memory_machine", str(EXAMPLES[name]), name, "--seed=2"]
-    played = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    played = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=600)
     assert played.returncode == 0, played.stdout + played.stderr
     assert "0 differences" in played.stdout
     assert not played.stdout.startswith(f"{name}: 0 times")

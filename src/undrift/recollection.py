@@ -215,6 +215,9 @@ class Recollection:
         """Make the vectors of memories that were added without this embedder; another search does it, if not this one."""
         if self._table is None or self._texts is None:
             return
+        newest = memory_search.newest(self._connection)
+        if newest == self._complete_until:
+            return
         with suppress(apsw.BusyError):
             while numbers := self._table.missing(self._complete_until, _EMBEDDED_AT_ONCE):
                 ids = memory_search.ids_of(self._connection, numbers)
@@ -224,6 +227,8 @@ class Recollection:
                 with self._writing():
                     self._table.add(zip(found, made, strict=True))
                 self._complete_until = numbers[-1]
+            if not self._connection.in_transaction:  # else the numbers may be given out again
+                self._complete_until = newest
 
     def _embed(self, texts: Sequence[str]) -> Iterable[Any]:
         return self._embedder.embed(texts) if self._embedder is not None and texts else ()

@@ -24,6 +24,7 @@ __all__ = [
     "ids_of",
     "known_speakers",
     "match",
+    "newest",
     "numbers_of",
     "places",
     "remove",
@@ -231,6 +232,11 @@ def ids_of(connection: apsw.Connection, numbers: Collection[int]) -> dict[int, s
     return {number: _text(one) for number, one in rows}
 
 
+def newest(connection: apsw.Connection) -> int:
+    """Return the number of the memory that was added last; 0 when there is none."""
+    return _one(connection, _NEWEST)
+
+
 def known_speakers(connection: apsw.Connection, keys: Sequence[str]) -> dict[str, set[str]]:
     """Return the speakers that these keys stand for, wholly or as their first word; a key of nobody is left out.
 
@@ -276,7 +282,7 @@ def places(connection: apsw.Connection, numbers: Collection[int], only: Filter =
 
 def _affordable(connection: apsw.Connection, table: str, phrases: Sequence[str]) -> tuple[list[str], int]:
     """Choose the rarest words that match few enough rows together, and the first row to look at."""
-    if _one(connection, _NEWEST) <= _MOST_MATCHES:
+    if newest(connection) <= _MOST_MATCHES:
         return list(phrases), 0
     counted = sorted(
         (_one(connection, _COUNT.format(table), phrase, _MOST_MATCHES + 1), place)
