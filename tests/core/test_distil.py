@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from undrift import transcripts
@@ -220,6 +220,7 @@ def test_it_is_never_too_long_or_too_short_and_always_the_same(calls: list[ToolC
 
 
 @given(st.lists(st.builds(bash, TEXTS, TEXTS), max_size=6), TEXTS)
+@example([bash("1\x1b0", "1 FAILED:0 PASSED")], "")
 def test_it_names_only_what_the_log_holds(calls: list[ToolCall], words: str):
     assert [one for one in judged(calls, words).unsupported if one not in ("failed", "passed")] == []
 

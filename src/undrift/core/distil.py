@@ -132,6 +132,8 @@ def _failures(calls: Sequence[ToolCall], failed: Sequence[bool], log: Log) -> It
     characters = _FAILURES - 30
     for number, (name, line) in enumerate(said):
         full, short = f"{name} failed: {label(line, _LINE)}", f"{name} failed"
+        if not _is_held(short, log):  # what cannot be shown was taken out of the name, and joined what it stood between
+            short = "A run failed"
         chosen = full if len(full) < characters and _is_held(full, log) else short
         if len(chosen) >= characters:
             left = len(said) - number
