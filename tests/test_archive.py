@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.task_sessions import AT_MS, SUMMARY, TaskSession, log_text
-from undrift.archive import Archive, export_session, export_task, task_logs
+from undrift.archive import Archive
 from undrift.errors import StoreCorrupt, TaskError
 from undrift.stores.exports import Exports
 from undrift.stores.sqlite import SqliteStore
@@ -27,7 +27,7 @@ def test_what_a_completion_let_go_stands_in_the_order_of_the_window(tmp_path: Pa
     session = TaskSession(tmp_path)
     refs = session.does("read")
     with reading(tmp_path) as store:
-        (log,) = task_logs(store, "s", "read")
+        (log,) = Archive(store, "s").logs("read")
         assert [store.original(item.ref).entry.content for item in log.items] == [item.text for item in log.items]
     assert (log.task_id, log.summary) == ("read", SUMMARY + VERDICT)
     assert {item.ref for item in log.items} == set(refs)
@@ -42,7 +42,7 @@ def test_the_log_is_dated_with_the_request_in_which_it_left(tmp_path: Path):
     session = TaskSession(tmp_path)
     session.does("read")
     with reading(tmp_path) as store:
-        (log,) = task_logs(store, "s", "read")
+        (log,) = Archive(store, "s").logs("read")
         (left,) = [one for one in store.operations("s") if one.kind == "evict"]
         completed = Archive(store, "s").changed_at_ms("read")
     assert log.archived_at_ms == left.at_ms > completed > AT_MS
@@ -56,7 +56,7 @@ def test_each_completion_has_a_log_of_its_own_with_its_summary(tmp_path: Path):
     session.works(10, 3)
     session.completes("read", second)
     with reading(tmp_path) as store:
-        first, again = task_logs(store, "s", "read")
+        first, again = Archive(store, "s").logs("read")
     assert (first.summary, again.summary) == (SUMMARY + VERDICT, second + VERDICT)
     assert log_text(2) in {item.text for item in first.items}
     assert {item.text for item in again.items} >= {log_text(11), log_text(12)}
@@ -71,7 +71,7 @@ def test_what_leaves_later_has_a_log_of_its_own(tmp_path: Path):
     session.completes("read")
     session.works(20, 3)
     with reading(tmp_path) as store:
-        logs = task_logs(store, "s", "read")
+        logs = Archive(store, "s").logs("read")
     assert len(logs) > 1
     assert {log.summary for log in logs} == {SUMMARY}
     left = [item.text for log in logs for item in log.items]
@@ -82,12 +82,12 @@ def test_what_a_history_that_goes_back_lets_go_again_stands_there_once(tmp_path:
     session = TaskSession(tmp_path)
     session.does("read")
     with reading(tmp_path) as store:
-        before = task_logs(store, "s", "read")
+        before = Archive(store, "s").logs("read")
     session.history[-1] = {"role": "user", "content": "Something else instead."}
     assert session.prepare()
     with reading(tmp_path) as store:
         assert len(store.decided("s")) > sum(len(log.items) for log in before)
-        assert task_logs(store, "s", "read") == before
+        assert Archive(store, "s").logs("read") == before
 
 
 def test_of_one_place_in_the_history_each_task_has_its_own_time(tmp_path: Path):
@@ -101,7 +101,7 @@ def test_of_one_place_in_the_history_each_task_has_its_own_time(tmp_path: Path):
     session.session.complete_task("a", SUMMARY)
     session.prepare()  # the same history again
     with reading(tmp_path) as store:
-        (a,), (b,) = task_logs(store, "s", "a"), task_logs(store, "s", "b")
+        (a,), (b,) = Archive(store, "s").logs("a"), Archive(store, "s").logs("b")
         assert [one.at_ms for one in store.operations("s") if one.kind == "evict"] == [
             b.archived_at_ms,
             a.archived_at_ms,
@@ -113,12 +113,12 @@ def test_an_export_is_the_same_again_and_heals_what_was_there(tmp_path: Path):
     session = TaskSession(tmp_path)
     session.does("read")
     with reading(tmp_path) as store:
-        path = export_task(store, exports(tmp_path), "s", "read")
+        path = Archive(store, "s").export(exports(tmp_path), "read")
         assert path == tmp_path / "archives" / "s" / "read.log"
         written = path.read_bytes()
         for damage in (b"", written[: len(written) // 2], written * 2, b"\xff"):
             path.write_bytes(damage)
-            assert export_task(store, exports(tmp_path), "s", "read") == path
+            assert Archive(store, "s").export(exports(tmp_path), "read") == path
             assert path.read_bytes() == written
     shown = written.decode()
     assert shown.count("#undrift end\n") == 1
@@ -132,9 +132,10 @@ def test_a_session_has_a_file_for_each_task_that_let_something_go(tmp_path: Path
         session.does(task_id, 10 * number)
     session.starts("open")
     with reading(tmp_path) as store:
-        paths = export_session(store, exports(tmp_path), "s")
-        assert export_session(store, exports(tmp_path), "another") == ()
-        assert Archive(store, "s").evicted_ids == HOSTILE
+        archive = Archive(store, "s")
+        assert archive.evicted_ids == HOSTILE
+        assert Archive(store, "another").evicted_ids == ()
+        paths = [archive.export(exports(tmp_path), task_id) for task_id in HOSTILE]
     assert len(set(paths)) == len(HOSTILE)
     assert sorted(paths) == sorted((tmp_path / "archives" / "s").glob("*.log"))
     assert all(b"\x1b" not in path.read_bytes() for path in paths)
@@ -147,7 +148,7 @@ def test_a_secret_is_masked_in_the_file_too(tmp_path: Path):
     session.works(0, 3, f"{log_text(1)} key = {secret}")
     session.completes("read")
     with reading(tmp_path) as store:
-        path = export_task(store, exports(tmp_path), "s", "read")
+        path = Archive(store, "s").export(exports(tmp_path), "read")
     assert secret not in path.read_text()
     assert "the number 7" in path.read_text()
 
@@ -157,9 +158,9 @@ def test_an_open_task_that_let_nothing_go_says_so(tmp_path: Path):
     session.starts("open")
     session.works(0, 2)
     with reading(tmp_path) as store:
-        assert task_logs(store, "s", "open") == ()
+        assert Archive(store, "s").logs("open") == ()
         with pytest.raises(TaskError, match=r"task 'open' of session 's' \(in_progress\) has let nothing go"):
-            export_task(store, exports(tmp_path), "s", "open")
+            Archive(store, "s").export(exports(tmp_path), "open")
     assert not (tmp_path / "archives" / "s" / "open.log").exists()
 
 
@@ -172,10 +173,10 @@ def test_an_unknown_task_is_refused_with_the_names_of_the_known(tmp_path: Path):
         with pytest.raises(
             TaskError, match=r"no task 'nope' in session 's', which has 't2.* and 2 earlier ones"
         ) as error:
-            task_logs(store, "s", "nope")
+            Archive(store, "s").logs("nope")
         assert "\x1b" not in str(error.value)
         with pytest.raises(TaskError, match="session 'nowhere' has no tasks"):
-            task_logs(store, "nowhere", "nope")
+            Archive(store, "nowhere").logs("nope")
         assert Archive(store, "s").changed_at_ms("nope") == 0
 
 
@@ -184,12 +185,12 @@ def test_a_damaged_original_leaves_the_former_file_as_it_was(tmp_path: Path):
     session.does("read")
     session.close()
     with reading(tmp_path) as store:
-        path = export_task(store, exports(tmp_path), "s", "read")
+        path = Archive(store, "s").export(exports(tmp_path), "read")
     written = path.read_bytes()
     file = tmp_path / "undrift.db"
     data = file.read_bytes()
     assert b"file 1 holds the number 7" in data
     file.write_bytes(data.replace(b"file 1 holds the number 7", b"file 1 holds the number 8"))
     with reading(tmp_path) as store, pytest.raises(StoreCorrupt, match="SHA-256"):
-        export_task(store, exports(tmp_path), "s", "read")
+        Archive(store, "s").export(exports(tmp_path), "read")
     assert path.read_bytes() == written

@@ -16,7 +16,7 @@ from undrift.stores.base import Operation, Store
 from undrift.stores.exports import Exports, LogItem, TaskLog
 from undrift.types import Decision, Original, Task, Tasks
 
-__all__ = ["Archive", "export_session", "export_task", "task_logs"]
+__all__ = ["Archive"]
 
 _SETTLED = ("evict", "prune")
 """Kinds of operations in which a task can let something go."""
@@ -80,9 +80,39 @@ class Archive:
         return tuple(original for group in self._places(task_id) for original in self._read(group))
 
     def logs(self, task_id: str) -> tuple[TaskLog, ...]:
-        """Return what a task let go at each place in the history, oldest first; see `task_logs`."""
+        """Return what a task let go, one log for each place in the history at which something left, oldest first.
+
+        That is one for each completion, and one more where a completion let results go later that it kept at first. What
+        a history that went back let go again elsewhere stands in the first one alone. Empty where the task let nothing go.
+
+        Raises:
+            TaskError: The session has no such task; the message names those that it has.
+            StoreError: The store cannot be read, or an original does not match its SHA-256.
+        """
         self.task(task_id)
         return tuple(self._log(task_id, group) for group in self._places(task_id))
+
+    def export(self, exports: Exports, task_id: str) -> Path:
+        """Write the log of what a task let go, in place of a former one, and return its path.
+
+        Args:
+            exports: Of the home in which the store is.
+            task_id: Of the session.
+
+        Raises:
+            TaskError: The session has no such task, or the task has let nothing go.
+            StoreError: The store cannot be read or the file not written; a former log is as it was.
+
+        Source: R3-17, A3-5, AX-4.
+        """
+        logs = self.logs(task_id)
+        if not logs:
+            status = self.task(task_id).status
+            raise TaskError(
+                f"task {_shown(task_id)} of session {_shown(self.session_id)} ({status}) has let nothing go, so there is "
+                "no log of it: what a task produced leaves the window at a request after its completion"
+            )
+        return exports.write_log(self.session_id, task_id, logs)
 
     def changed_at_ms(self, task_id: str) -> int:
         """Return when a task was last changed, in Unix milliseconds; 0 for one that is not known.
@@ -150,70 +180,6 @@ class Archive:
             for one in self._operations
             if one.kind == "task" and task_id in ((one.payload or {}).get("tasks") or ())
         ]
-
-
-def task_logs(store: Store, session_id: str, task_id: str) -> tuple[TaskLog, ...]:
-    """Return what a task let go, one log for each place in the history at which something left, oldest first.
-
-    That is one for each completion, and one more where a completion let results go later that it kept at first. What a
-    history that went back let go again elsewhere stands in the first one alone.
-
-    Args:
-        store: Open.
-        session_id: Of the task.
-        task_id: Of the session.
-
-    Returns:
-        Empty where the task let nothing go.
-
-    Raises:
-        TaskError: The session has no such task; the message names those that it has.
-        StoreError: The store cannot be read, or an original does not match its SHA-256.
-
-    Source: R3-17, A3-5.
-    """
-    return Archive(store, session_id).logs(task_id)
-
-
-def export_task(store: Store, exports: Exports, session_id: str, task_id: str) -> Path:
-    """Write the log of a task anew from the store and return its path; what stood there is replaced in one step.
-
-    Args:
-        store: Open.
-        exports: Of the home in which the store is.
-        session_id: Of the task.
-        task_id: Of the session.
-
-    Raises:
-        TaskError: The session has no such task, or the task has let nothing go.
-        StoreError: The store cannot be read or the file not written; a former log is as it was.
-
-    Source: R3-17, A3-5, AX-4.
-    """
-    return _export(Archive(store, session_id), exports, task_id)
-
-
-def export_session(store: Store, exports: Exports, session_id: str) -> tuple[Path, ...]:
-    """Write the logs of all tasks of a session that let something go; return their paths, none where no task did.
-
-    Raises:
-        StoreError: As `export_task`; the logs before it are written.
-
-    Source: R3-17, A3-5.
-    """
-    archive = Archive(store, session_id)
-    return tuple(_export(archive, exports, task_id) for task_id in archive.evicted_ids)
-
-
-def _export(archive: Archive, exports: Exports, task_id: str) -> Path:
-    logs = archive.logs(task_id)
-    if not logs:
-        task = archive.task(task_id)
-        raise TaskError(
-            f"task {_shown(task_id)} of session {_shown(archive.session_id)} ({task.status}) has let nothing go, so there "
-            "is no log of it: what a task produced leaves the window at a request after its completion"
-        )
-    return exports.write_log(archive.session_id, task_id, logs)
 
 
 def _item(original: Original) -> LogItem:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from undrift.archive import export_task
+from undrift.archive import Archive
 from undrift.binding import binding_of, headers_for
 from undrift.clearing import Clearing
 from undrift.conversation import Conversation
@@ -201,9 +201,10 @@ class Turns:
         if self._unexported is None:  # the first turn: logs that a crash has kept from being written
             self._unexported = {task_id for task_id in known if not self._exports.log_path(self.id, task_id).exists()}
         new = {d.detail["task"] for d in self._settler.written if d.kind == "evicted"}
+        archive = Archive(self._store, self.id)  # reads nothing before it is asked
         for task_id in sorted(self._unexported | new):
             try:
-                export_task(self._store, self._exports, self.id, task_id)
+                archive.export(self._exports, task_id)
                 self._unexported.discard(task_id)
             except (StoreError, TaskError) as error:
                 self._unexported.add(task_id)

@@ -1,12 +1,12 @@
 """``undrift archive``: what tasks let go, written into files that grep reads."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
-from undrift.archive import Archive, export_task
+from undrift.archive import Archive
 from undrift.cli import lookup
 from undrift.cli.show import count, echo_json, safe
 from undrift.cli.task_facts import shown_id
@@ -63,20 +63,27 @@ def archive_command(
 def _exported(
     store: SqliteStore, folder: Path, task_ids: Sequence[str], session: str | None, *, is_all: bool
 ) -> list[_Log]:
-    found = _all(store) if is_all else [_chosen(store, task_ids, session)]
-    if not any(ids for _, ids in found):
-        where = "any session" if is_all else f"session {found[0][0][:80]!r}"
-        raise TaskError(f"no task of {where} has let anything go: that happens at a request after its completion")
+    found: Iterable[tuple[Archive, Sequence[str]]]
+    if is_all:
+        found, where = _all(store), "any session"
+    else:
+        archive, ids = _chosen(store, task_ids, session)
+        found, where = [(archive, ids)], f"session {archive.session_id[:80]!r}"
     exports = Exports(folder, scratchpad_limit_bytes=1)  # no scratchpad is looked at
-    return [_log(store, exports, session_id, task_id) for session_id, ids in found for task_id in ids]
+    logs = [_log(archive, exports, task_id) for archive, ids in found for task_id in ids]
+    if not logs:
+        raise TaskError(f"no task of {where} has let anything go: that happens at a request after its completion")
+    return logs
 
 
-def _all(store: SqliteStore) -> list[tuple[str, Sequence[str]]]:
+def _all(store: SqliteStore) -> Iterator[tuple[Archive, Sequence[str]]]:
     lookup.tasks_in(store)
-    return [(row.session_id, Archive(store, row.session_id).evicted_ids) for row in store.sessions()]
+    for row in store.sessions():
+        archive = Archive(store, row.session_id)
+        yield archive, archive.evicted_ids
 
 
-def _chosen(store: SqliteStore, task_ids: Sequence[str], session: str | None) -> tuple[str, Sequence[str]]:
+def _chosen(store: SqliteStore, task_ids: Sequence[str], session: str | None) -> tuple[Archive, Sequence[str]]:
     """The session and its tasks; where no session has all those that were given, the newest one says what it has."""
     try:
         session_id, _ = lookup.tasks_in(store, session, task_ids)
@@ -85,16 +92,16 @@ def _chosen(store: SqliteStore, task_ids: Sequence[str], session: str | None) ->
     archive = Archive(store, session_id)
     for task_id in task_ids:
         archive.task(task_id)
-    return session_id, tuple(dict.fromkeys(task_ids)) or archive.evicted_ids
+    return archive, tuple(dict.fromkeys(task_ids)) or archive.evicted_ids
 
 
-def _log(store: SqliteStore, exports: Exports, session_id: str, task_id: str) -> _Log:
-    path = exports.log_path(session_id, task_id)
+def _log(archive: Archive, exports: Exports, task_id: str) -> _Log:
+    path = exports.log_path(archive.session_id, task_id)
     try:
-        export_task(store, exports, session_id, task_id)
+        archive.export(exports, task_id)
     except StoreError as error:  # the others are written
-        return _Log(session_id, task_id, path, str(error))
-    return _Log(session_id, task_id, path)
+        return _Log(archive.session_id, task_id, path, str(error))
+    return _Log(archive.session_id, task_id, path)
 
 
 def _echo(written: Sequence[_Log], failed: Sequence[_Log]) -> None:
