@@ -77,7 +77,7 @@ class Desk:
             notes += self._left_out(changed)
             notepad = self._scratchpad.snapshot(at_ms)
             try:
-                self._ledger.write_tasks(changed, () if notepad is None else (notepad,), at_ms=at_ms)
+                self._ledger.write_tasks(changed, notepad, at_ms=at_ms)
                 return notes
             except StoreBusy:
                 raise

@@ -78,16 +78,14 @@ class Ledger:
             self.decisions.pins[ref] = pin.entry
         return ref
 
-    def write_tasks(self, updates: Sequence[TaskUpdate], snapshots: Sequence[ContextEntry] = (), *, at_ms: int) -> None:
-        """Write changes of tasks, and notes as they are now; they are in force when this returns.
+    def write_tasks(self, updates: Sequence[TaskUpdate], snapshot: ContextEntry | None = None, *, at_ms: int) -> None:
+        """Write changes of tasks, and the notes as they are now; they are in force when this returns.
 
         Raises:
             StoreError: Nothing was written: another process has changed a task meanwhile, or the disk refused.
         """
-        kept = [Original(ref_of(self._session_id, e.id), self._session_id, "window", e) for e in snapshots]
-        payload: dict[str, Any] = {"tasks": [update.after.id for update in updates]}
-        if kept:
-            payload["scratchpad"] = kept[-1].ref
+        kept = self.saved(snapshot)
+        payload = {"tasks": [update.after.id for update in updates], **_named(kept)}
         self._commit("task", at_ms=at_ms, originals=kept, tasks=updates, payload=payload)
         self.tasks = self._store.tasks(self._session_id)  # the store assigns ordinals
 
@@ -124,8 +122,7 @@ class Ledger:
             StoreError: Nothing was written.
         """
         kept = self.saved(snapshot)
-        notes = {"scratchpad": kept[-1].ref} if kept else {}
-        self._commit(kind, at_ms=at_ms, originals=kept, payload={**payload, **notes})
+        self._commit(kind, at_ms=at_ms, originals=kept, payload={**payload, **_named(kept)})
         return self._store.last_seq(self._session_id)
 
     def saved(self, snapshot: ContextEntry | None) -> list[Original]:
@@ -245,13 +242,12 @@ class Tentative:
             self.decisions.extend(fresh)
         return bool(fresh or taken)
 
-    def drop_notes(self) -> bool:
-        """Take back the notes that were put in now; return whether there were any."""
+    def drop_notes(self) -> None:
+        """Take back the notes that were put in now."""
         notes = [d for d in self.decisions if d.kind == "noted"]
         if notes:
             self._ledger.decisions.remove(notes)
             self.decisions = [d for d in self.decisions if d.kind != "noted"]
-        return bool(notes)
 
     def write(
         self,
@@ -265,6 +261,11 @@ class Tentative:
         """Write them; see `Ledger.write`."""
         self._ledger.write(kind, self.decisions, originals, at_ms=at_ms, payload=payload, tasks=tasks)
         self._written = True
+
+
+def _named(notes: Sequence[Original]) -> dict[str, Any]:
+    """What the log says of the notes that are stored with an operation."""
+    return {"scratchpad": notes[-1].ref} if notes else {}
 
 
 def masked_original(

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from undrift.core.decay import age_tasks, apply_decay_by_type, apply_semantic_decay, phases_beyond_weight, ranked
+from undrift.core.decay import age_tasks, apply_decay_by_type, apply_semantic_decay, ranked
 from undrift.errors import InputError
 from undrift.records import (
     CONTRADICTION_PENALTY,
@@ -104,12 +104,6 @@ def test_a1_02_what_lies_ahead_has_no_age_and_what_lies_behind_has_at_least_one(
     assert age_tasks(hit(task=60, phase=4).entry, 1, 5, 50) == 1
     assert decayed(hit(0.9, task=1, phase=5), task=40, phase=4) == [0.9]
     assert decayed(hit(0.9, task=60, phase=4), task=1, phase=5)[0] < 0.9
-
-
-def test_a1_02_a_phase_with_more_tasks_than_it_counts_is_named() -> None:
-    crowded = [hit(task=task, phase=4).entry for task in (1, 51)]
-    assert phases_beyond_weight([*crowded, hit(task=900, phase=7).entry]) == (4,)
-    assert phases_beyond_weight(crowded, 51) == ()
 
 
 def test_a1_03_in_the_current_task_weight_does_not_count_but_a_contradiction_does() -> None:

@@ -15,17 +15,18 @@ from undrift.core.dispatch.contracts import (
     MOST_ITEMS,
     read_block,
     read_implementer_result,
-    read_result,
     read_reviewer_result,
 )
 from undrift.core.dispatch.prompt import stable_prefix
 from undrift.errors import ContractError
 from undrift.fact_types import RanTest, ReviewIssue
 
+READERS: dict[Any, Any] = {"implementer": read_implementer_result, "reviewer": read_reviewer_result}
+
 
 def refusal(output: str, role: Any = "implementer") -> tuple[str, str]:
     with pytest.raises(ContractError) as caught:
-        read_result(output, role)
+        READERS[role](output)
     return caught.value.code, str(caught.value)
 
 
@@ -161,7 +162,7 @@ names = st.sampled_from(
 )
 def test_whatever_stands_in_a_block_gives_a_result_or_the_named_error(fields: dict, role: Any):
     with suppress(ContractError):
-        read_result(f"{BEGIN}{json.dumps(fields)}{END}", role)
+        READERS[role](f"{BEGIN}{json.dumps(fields)}{END}")
 
 
 @given(st.lists(st.sampled_from([BEGIN, END, "{", "}", '"', "[", "\\", "\n", "\0", "\ud800", "a"])))

@@ -22,7 +22,6 @@ __all__ = [
     "age_tasks",
     "apply_decay_by_type",
     "apply_semantic_decay",
-    "phases_beyond_weight",
     "ranked",
 ]
 
@@ -118,15 +117,6 @@ def ranked(entries: Iterable[ScoredMemoryEntry]) -> list[ScoredMemoryEntry]:
         return one.decayed_score, one.raw_score, one.entry.created_at_ms, one.entry.seq
 
     return sorted(sorted(entries, key=lambda one: one.entry.id), key=key, reverse=True)
-
-
-def phases_beyond_weight(entries: Iterable[MemoryEntry], phase_weight: int = PHASE_WEIGHT) -> tuple[int, ...]:
-    """Return the phases with more tasks than one counts, in order: their age is too low, which is worth a warning."""
-    spans: dict[int, tuple[int, int]] = {}
-    for entry in entries:
-        first, last = spans.get(entry.phase_index, (entry.task_index, entry.task_index))
-        spans[entry.phase_index] = (min(first, entry.task_index), max(last, entry.task_index))
-    return tuple(sorted(phase for phase, (first, last) in spans.items() if last - first >= phase_weight))
 
 
 def _decayed(

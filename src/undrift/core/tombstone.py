@@ -52,8 +52,6 @@ _CLOSING_LINE = re.compile(rf"([{_CLOSING}][^\S\n]*+)(?=\n)")
 _BRACKET = re.compile(f"[{re.escape(_BRACKETS)}]")
 _OPENED = re.compile(rf"(?<!\\)[{re.escape(_BRACKETS)}]")
 _CLOSED = re.compile(f"[{_CLOSING}]")
-_LINE = re.compile(r"([\]\u2046\u27e7\u2773\u2998\u3011\u3015\u3017\u301b\ufe5e\ufe48\uff3d][^\S\n]*+)(?=\n)")
-_BRACKET = re.compile(f"[{re.escape(_BRACKETS)}]")
 _LINE = re.compile(r"^.{0,120}", re.MULTILINE)
 _LOOKED_AT_CHARACTERS = 120
 _LIKE = {

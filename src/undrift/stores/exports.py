@@ -111,17 +111,6 @@ class Exports:
         """Return where a session's scratchpad is: ``<home>/archives/<session>/active_context.md``."""
         return self._folder(session_id) / _SCRATCHPAD
 
-    def append_log(self, session_id: str, log: TaskLog) -> Path:
-        """Add one completion to a task's log, durably, and return its path.
-
-        Raises:
-            StoreError: It was not written, or not to its end (then ``#undrift end`` is missing): `write_log` makes it anew.
-        """
-        path = self.log_path(session_id, log.task_id)
-        with self._opened(session_id, path, make=True) as folder:
-            _append(folder, path.name, _as_text(log).encode("utf-8"))
-        return path
-
     def write_log(self, session_id: str, task_id: str, logs: Sequence[TaskLog]) -> Path:
         """Write a task's log anew from all its completions, oldest first, in one step, and return its path.
 

@@ -28,7 +28,6 @@ __all__ = [
     "ever",
     "every",
     "history",
-    "ids_since",
     "not_settled",
     "prepared",
     "seen",
@@ -251,15 +250,6 @@ def history(connection: apsw.Connection, memory_id: str) -> list[MemoryEntry]:
     """Return every version of a memory, oldest first."""
     found = connection.execute(_SELECT + "WHERE t.memory_id = ? ORDER BY t.number", (rows.key(memory_id),)).fetchall()
     return [rows.memory_from(row) for row in found]
-
-
-def ids_since(connection: apsw.Connection, session_id: str, seq: int) -> set[str]:
-    """Return the ids of memories of which a session has written a version after an operation."""
-    found: Iterable[Any] = connection.execute(
-        "SELECT DISTINCT CAST(memory_id AS BLOB) FROM memories WHERE session_id = ? AND from_seq > ?",
-        (rows.key(session_id), seq),
-    )
-    return {bytes(one).decode("utf-8", "surrogatepass") for (one,) in found}
 
 
 def _read(connection: apsw.Connection, where: str, values: dict[str, Any]) -> list[MemoryEntry]:

@@ -21,7 +21,6 @@ __all__ = [
     "STATUSES",
     "read_block",
     "read_implementer_result",
-    "read_result",
     "read_reviewer_result",
 ]
 
@@ -41,11 +40,6 @@ _FENCE = re.compile(r"```(?:json)?[ \t]*\r?\n(.*)\n[ \t]*```", re.DOTALL)
 _REPEAT = "End the answer with exactly one result block, as the guide shows it"
 
 _Check = Callable[[Any, str], None]
-
-
-def read_result(output: str, role: Role) -> ImplementerResult | ReviewerResult:
-    """Read the result of an agent with that role; see `read_implementer_result` and `read_reviewer_result`."""
-    return read_implementer_result(output) if role == "implementer" else read_reviewer_result(output)
 
 
 def read_implementer_result(output: str) -> ImplementerResult:
