@@ -13,7 +13,7 @@ from undrift.core.calibration import REPORTS, Calibration, Report, calibration_o
 from undrift.core.mask import mask
 from undrift.core.refs import ref_of
 from undrift.decisions import Decisions, taken_at
-from undrift.stores.base import Store
+from undrift.stores.base import Known, Store
 from undrift.types import ContextEntry, Decision, Original, Tag, Task, Tasks, TaskUpdate
 
 __all__ = ["Ledger", "Tentative", "masked_original", "masked_value"]
@@ -34,9 +34,10 @@ class Ledger:
         self._mask_secrets = mask_secrets
         self._seq = self._reset_at = store.last_seq(session_id)
         self.was_empty = self._seq == 0
-        self.decisions = Decisions(session_id, store.decided(session_id), store.pins(session_id))
+        self._known = Known()
+        self.decisions = Decisions(session_id, *self._in_force())
         self._reports = self._stored_reports()
-        self.tasks = store.tasks(session_id)
+        self.tasks = self._stored_tasks()
 
     def tentative(self) -> "Tentative":
         """Open a set of decisions that are in force at once, and taken back unless they are written."""
@@ -63,7 +64,7 @@ class Ledger:
             tasks = [replace(one, after=self._masked_task(one.after)) for one in tasks]
         self._commit(kind, at_ms=at_ms, originals=masked, decisions=fresh, tasks=tasks, payload=payload)
         if tasks:
-            self.tasks = self._store.tasks(self._session_id)
+            self.tasks = self._stored_tasks()
 
     def pin(self, entry: ContextEntry, *, at_ms: int) -> str:
         """Write a pin, unless it is known; return its reference.
@@ -87,7 +88,7 @@ class Ledger:
         kept = self.saved(snapshot)
         payload = {"tasks": [update.after.id for update in updates], **_named(kept)}
         self._commit("task", at_ms=at_ms, originals=kept, tasks=updates, payload=payload)
-        self.tasks = self._store.tasks(self._session_id)  # the store assigns ordinals
+        self.tasks = self._stored_tasks()  # the store assigns ordinals
 
     def write_tags(self, tasks: Tasks, tags: Sequence[Tag], *, at_ms: int) -> None:
         """Write which task calls belong to.
@@ -138,9 +139,9 @@ class Ledger:
             StoreError: The store cannot be read.
         """
         seq = self._store.last_seq(self._session_id)
-        self.decisions.reset(self._store.decided(self._session_id), self._store.pins(self._session_id))
+        self.decisions.reset(*self._in_force())
         self._reports = self._stored_reports()
-        self.tasks = self._store.tasks(self._session_id)
+        self.tasks = self._stored_tasks()
         self._seq = self._reset_at = seq
 
     def _commit(self, kind: str, **what: Any) -> None:
@@ -159,6 +160,13 @@ class Ledger:
         content, said = masked_value(task.content), masked_value(task.result_summary)
         segments = tuple(replace(one, summary=masked_value(one.summary)) for one in task.segments)
         return replace(task, content=content, result_summary=said, annotated_summary=said, segments=segments)
+
+    def _in_force(self) -> tuple[tuple[Decision, ...], tuple[Original, ...]]:
+        """The decisions and pins that are on disk; what was read before is not read again."""
+        return self._store.decided(self._session_id, self._known), self._store.pins(self._session_id, self._known)
+
+    def _stored_tasks(self) -> Tasks:
+        return self._store.tasks(self._session_id, self._known)
 
     def _stored_reports(self) -> dict[str, tuple[Report, ...]]:
         found: dict[str, tuple[Report, ...]] = {}
@@ -189,13 +197,13 @@ class Ledger:
         if moves and moves[-1].seq > self._reset_at:
             self.reset()
             return True
-        news = [d for d in self._store.decided(self._session_id) if not self.decisions.has(d)]
-        pins = {pin.ref: pin.entry for pin in self._store.pins(self._session_id)}
-        self.decisions.pins.update(pins)
+        decided, pins = self._in_force()
+        news = [d for d in decided if not self.decisions.has(d)]
+        self.decisions.pins.update((pin.ref, pin.entry) for pin in pins)
         if news:
             self.decisions.add(news)
         self._reports = self._stored_reports()
-        self.tasks = self._store.tasks(self._session_id)
+        self.tasks = self._stored_tasks()
         self._seq = seq
         return bool(news)
 

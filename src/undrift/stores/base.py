@@ -6,9 +6,9 @@ from types import TracebackType
 from typing import Any, Literal, Protocol, Self
 
 from undrift.fact_types import FactChange, FactVersion
-from undrift.types import ContextEntry, Decision, Original, Tag, Tasks, TaskUpdate
+from undrift.types import ContextEntry, Decision, Original, Tag, Task, Tasks, TaskUpdate
 
-__all__ = ["Found", "KnownMark", "Mark", "MarkKind", "Operation", "RunChange", "SessionRow", "Store"]
+__all__ = ["Found", "Known", "KnownMark", "Mark", "MarkKind", "Operation", "RunChange", "SessionRow", "Store"]
 
 MarkKind = Literal["answer", "birth", "turn"]
 """Of a mark: something that the model has said; the history of a session's first request; that of a later one."""
@@ -33,6 +33,16 @@ class Found:
     type: str
     snippet: str
     score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a reader has read of one session before, each record by its SHA-256; a reading with it brings it up to date."""
+
+    decisions: dict[bytes, Decision] = field(default_factory=dict)
+    pins: dict[bytes, Original] = field(default_factory=dict)
+    tasks: dict[bytes, Task] = field(default_factory=dict)
+    tags: dict[bytes, Tag] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,11 +160,15 @@ class Store(Protocol):
         """
         ...
 
-    def decided(self, session_id: str) -> tuple[Decision, ...]:
+    def decided(self, session_id: str, known: Known | None = None) -> tuple[Decision, ...]:
         """Return every decision of a session in the order they were made.
 
         There can be several about one entry: each holds in the histories that contain the message at which it was
         taken (``detail["at"]``; a decision without it holds in all).
+
+        Args:
+            session_id: The session.
+            known: What was read of it before: nothing of that is read again. So for `pins` and `tasks`.
         """
         ...
 
@@ -170,7 +184,7 @@ class Store(Protocol):
         """Return the buffer entries that no ``pruned`` decision removed, oldest first; `seq` is the store's own number."""
         ...
 
-    def pins(self, session_id: str) -> tuple[Original, ...]:
+    def pins(self, session_id: str, known: Known | None = None) -> tuple[Original, ...]:
         """Return the originals with source ``pin``, oldest first."""
         ...
 
@@ -212,7 +226,7 @@ class Store(Protocol):
         """Return the sequence number of the session's newest operation; 0 when there is none."""
         ...
 
-    def tasks(self, session_id: str) -> Tasks:
+    def tasks(self, session_id: str, known: Known | None = None) -> Tasks:
         """Return the tasks of a session as they are now, in the order in which they were made, and the tags of its calls."""
         ...
 

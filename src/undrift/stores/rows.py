@@ -402,13 +402,14 @@ def _plain(value: object) -> object:
     raise TypeError(f"{type(value).__name__} is none")
 
 
-# Made once: `json.dumps` with options makes an encoder for each value.
+# Made once: `json.dumps` with options makes an encoder for each value, and `json.loads` guesses the encoding of bytes.
+_DECODE = json.JSONDecoder().decode
 _ENCODE = json.JSONEncoder(separators=(",", ":"), allow_nan=False, default=_plain).encode
 _ENCODE_SORTED = json.JSONEncoder(separators=(",", ":"), allow_nan=False, default=_plain, sort_keys=True).encode
 
 
 def _load(value: bytes | None) -> Any:
-    return None if value is None else json.loads(value)
+    return None if value is None else _DECODE(value.decode())
 
 
 def _text(value: bytes) -> str:

@@ -23,9 +23,10 @@ from undrift.stores import faults, files, holders, rows, search, timeline
 from undrift.stores import marks as marks_table
 from undrift.stores import memories as memories_table
 from undrift.stores import tasks as tasks_table
-from undrift.stores.base import Found, KnownMark, Mark, Operation, RunChange, SessionRow
+from undrift.stores.base import Found, Known, KnownMark, Mark, Operation, RunChange, SessionRow
 from undrift.stores.connection import connect, connect_to_read, is_without_room, prepare_file
 from undrift.stores.integrity import problems
+from undrift.stores.known import Reading, read
 from undrift.stores.memories import MemoryUpdate
 from undrift.stores.migrations import transaction
 from undrift.stores.write import write
@@ -41,14 +42,23 @@ _ORIGINALS = f"SELECT {rows.ORIGINAL_COLUMNS} FROM originals "  # noqa: S608
 _BY_REF = _ORIGINALS + "WHERE ref = ?"
 _BY_NUMBER = _ORIGINALS + "WHERE number = ?"
 _BY_ENTRY = _ORIGINALS + "WHERE session_id = ? AND entry_id = ? AND to_seq IS NULL ORDER BY number DESC LIMIT 1"
-_PINS = _ORIGINALS + "WHERE session_id = ? AND source = 'pin' AND to_seq IS NULL ORDER BY number"
+_PINS = Reading(
+    "SELECT {columns} FROM originals WHERE session_id = ? AND source = 'pin' AND to_seq IS NULL{more} ORDER BY number",
+    rows.ORIGINAL_COLUMNS,
+    rows.ORIGINAL_SESSION,
+    lambda row: rows.original_from(row).original,
+)
 _BUFFER = f"""{_ORIGINALS} WHERE number IN (
         SELECT o.number FROM originals o
         WHERE o.session_id = ? AND o.source = 'buffer' AND o.to_seq IS NULL AND NOT {search.REMOVED})
     ORDER BY number"""  # noqa: S608
 _LAST = "SELECT max(seq) FROM operations WHERE session_id = ?"
-_DECISIONS = f"""SELECT {rows.DECISION_COLUMNS} FROM decisions
-    WHERE session_id = ? AND to_seq IS NULL ORDER BY number"""  # noqa: S608
+_DECISIONS = Reading(
+    "SELECT {columns} FROM decisions WHERE session_id = ? AND to_seq IS NULL{more} ORDER BY number",
+    rows.DECISION_COLUMNS,
+    rows.DECISION_SESSION,
+    rows.decision_from,
+)
 _DECISION = f"""SELECT {rows.DECISION_COLUMNS} FROM decisions
     WHERE ref = ? AND to_seq IS NULL ORDER BY number DESC LIMIT 1"""  # noqa: S608
 _OPERATIONS = f"SELECT {rows.OPERATION_COLUMNS} FROM operations WHERE session_id = ? {{}} ORDER BY seq"  # noqa: S608
@@ -217,9 +227,10 @@ class SqliteStore:
         with self._lock, _Use(self) as connection:
             yield connection
 
-    def decided(self, session_id: str) -> tuple[Decision, ...]:
+    def decided(self, session_id: str, known: Known | None = None) -> tuple[Decision, ...]:
         """Return every decision of a session; see `Store.decided`."""
-        return tuple(map(rows.decision_from, self._of(session_id, _DECISIONS, rows.DECISION_SESSION)))
+        with self._lock, _Use(self) as connection:
+            return tuple(read(connection, session_id, _DECISIONS, known.decisions if known else None))
 
     def decisions(self, session_id: str) -> dict[str, Decision]:
         """Return the newest decision about each entry; see `Store.decisions`."""
@@ -237,10 +248,10 @@ class SqliteStore:
         found = map(rows.original_from, self._of(session_id, _BUFFER, rows.ORIGINAL_SESSION))
         return tuple(replace(stored.original.entry, seq=stored.number) for stored in found)
 
-    def pins(self, session_id: str) -> tuple[Original, ...]:
-        """Return the originals with source ``pin``, oldest first."""
-        found = map(rows.original_from, self._of(session_id, _PINS, rows.ORIGINAL_SESSION))
-        return tuple(stored.original for stored in found)
+    def pins(self, session_id: str, known: Known | None = None) -> tuple[Original, ...]:
+        """Return the originals with source ``pin``, oldest first; see `Store.decided`."""
+        with self._lock, _Use(self) as connection:
+            return tuple(read(connection, session_id, _PINS, known.pins if known else None))
 
     def original(self, ref: str) -> Original:
         """Return an original; see `Store.original`."""
@@ -290,10 +301,10 @@ class SqliteStore:
         """Return the sequence number of the session's newest operation; 0 when there is none."""
         return self._read(_LAST, rows.key(session_id))[0][0] or 0
 
-    def tasks(self, session_id: str) -> Tasks:
+    def tasks(self, session_id: str, known: Known | None = None) -> Tasks:
         """Return the tasks of a session and the tags of its calls; see `Store.tasks`."""
         with self._lock, _Use(self) as connection:
-            return tasks_table.find(connection, session_id)
+            return tasks_table.find(connection, session_id, known)
 
     def facts(self, session_id: str, *, as_of: int | None = None) -> tuple[FactVersion, ...]:
         """Return the versions of the facts of a session; see `Store.facts`."""

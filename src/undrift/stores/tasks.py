@@ -10,8 +10,10 @@ from typing import Any
 
 import apsw
 
-from undrift.errors import InputError, StoreCorrupt, StoreError
+from undrift.errors import InputError, StoreError
 from undrift.stores import rows
+from undrift.stores.base import Known
+from undrift.stores.known import Reading, read
 from undrift.types import Tag, Task, Tasks, TaskUpdate
 
 __all__ = ["Prepared", "add", "create", "find", "prepared"]
@@ -45,10 +47,20 @@ CREATE TABLE tags(
 );
 CREATE UNIQUE INDEX tags_by_call ON tags(session_id, call_id);
 """
-_TASKS = f"SELECT {rows.TASK_COLUMNS} FROM tasks t WHERE session_id = ? AND to_seq IS NULL"  # noqa: S608
-_IN_ORDER = """ ORDER BY (
-    SELECT min(number) FROM tasks f WHERE f.session_id = t.session_id AND f.task_id = t.task_id)"""
-_TAGS = f"SELECT {rows.TAG_COLUMNS} FROM tags WHERE session_id = ? AND to_seq IS NULL ORDER BY number"  # noqa: S608
+_TASK = f"SELECT {rows.TASK_COLUMNS} FROM tasks WHERE session_id = ? AND to_seq IS NULL AND task_id = ?"  # noqa: S608
+_TASKS = Reading(
+    """SELECT {columns} FROM tasks t WHERE session_id = ? AND to_seq IS NULL{more} ORDER BY (
+        SELECT min(number) FROM tasks f WHERE f.session_id = t.session_id AND f.task_id = t.task_id)""",
+    rows.TASK_COLUMNS,
+    rows.TASK_SESSION,
+    rows.task_from,
+)
+_TAGS = Reading(
+    "SELECT {columns} FROM tags WHERE session_id = ? AND to_seq IS NULL{more} ORDER BY number",
+    rows.TAG_COLUMNS,
+    rows.TAG_SESSION,
+    rows.tag_from,
+)
 _CLOSE = "UPDATE tasks SET to_seq = ? WHERE number = ?"
 _LAST_ORDINAL = "SELECT coalesce(max(ordinal), 0) FROM tasks WHERE session_id = ?"  # of all versions: some are closed
 _ADD_TASK = """INSERT INTO tasks(session_id, task_id, agent, ordinal, is_worked_on, record_sha256, record, from_seq)
@@ -90,19 +102,15 @@ def prepared(session_id: str, updates: Sequence[TaskUpdate], tags: Sequence[Tag]
     return Prepared(session_id, updates, [rows.tag_row(session_id, tag) for tag in tags])
 
 
-def find(connection: apsw.Connection, session_id: str) -> Tasks:
-    """Return the tasks of a session as they are now, and its tags.
+def find(connection: apsw.Connection, session_id: str, known: Known | None = None) -> Tasks:
+    """Return the tasks of a session as they are now, and its tags; see `Store.decided`.
 
     Raises:
         StoreCorrupt: A record does not match its SHA-256, or an index leads astray.
     """
-    key, raw = rows.key(session_id), rows.raw(session_id)
     # The tags first: whatever another process writes in between, the task of each tag is there.
-    tagged: list[rows.Row] = connection.execute(_TAGS, (key,)).fetchall()
-    found: list[rows.Row] = connection.execute(_TASKS + _IN_ORDER, (key,)).fetchall()
-    if any(row[rows.TASK_SESSION] != raw for row in found) or any(row[rows.TAG_SESSION] != raw for row in tagged):
-        raise StoreCorrupt(f"tasks of session {session_id[:64]!r}: an index of the file is damaged; {rows.REMEDY}")
-    tasks, tags = map(rows.task_from, found), map(rows.tag_from, tagged)
+    tags = read(connection, session_id, _TAGS, known.tags if known else None)
+    tasks = read(connection, session_id, _TASKS, known.tasks if known else None)
     return Tasks({task.id: task for task in tasks}, {tag.call_id: tag for tag in tags})
 
 
@@ -138,7 +146,7 @@ def add(connection: apsw.Connection, new: Prepared, seq: int) -> None:
 def _next(connection: apsw.Connection, session: str | bytes, update: TaskUpdate) -> tuple[int | None, Task | None]:
     """Return the number of the version that an update closes, and the version to add; None for what there is not."""
     before, after = update.before, update.after
-    found: list[Any] = connection.execute(_TASKS + " AND task_id = ?", (session, rows.key(after.id))).fetchall()
+    found: list[Any] = connection.execute(_TASK, (session, rows.key(after.id))).fetchall()
     number = found[0][0] if found else None
     now = rows.task_from(found[0]) if found else None
     ordinal = now.ordinal if now is not None else 0  # the store assigns it

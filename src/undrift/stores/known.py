@@ -1,0 +1,80 @@
+"""Records of a session that its reader has read before: what is known by its SHA-256 is not read again.
+
+Law: a record has one SHA-256 for good, so a known one is what a reading would give; what is in force no more is known no
+more. Runs on a connection that the caller holds.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import apsw
+
+from undrift.errors import StoreCorrupt
+from undrift.stores import rows
+
+__all__ = ["Reading", "read"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading(Generic[T]):
+    """How the records of one table that are in force in a session are read.
+
+    Args:
+        sql: ``SELECT {columns} ... WHERE session_id = ? ...{more} ORDER BY ...``, of a table of `rows`.
+        columns: Those that `make` takes; the first are ``number, record_sha256``.
+        session: Which of them is the session.
+        make: Row to record; raises StoreCorrupt.
+    """
+
+    sql: str
+    columns: str
+    session: int
+    make: Callable[[rows.Row], T]
+
+
+def read(
+    connection: apsw.Connection, session_id: str, reading: Reading[T], known: dict[bytes, T] | None = None
+) -> list[T]:
+    """Return the records of a session that are in force, in their order.
+
+    Args:
+        connection: Of the store.
+        session_id: Whose.
+        reading: How.
+        known: SHA-256 to record, of what was read before; afterwards of what is returned.
+
+    Raises:
+        StoreCorrupt: A record does not match its SHA-256, or an index leads astray.
+    """
+    if known:
+        key, sql = rows.key(session_id), reading.sql
+        listed: list[Any] = connection.execute(sql.format(columns="number, record_sha256", more=""), (key,)).fetchall()
+        new = [number for number, digest in listed if digest not in known]
+        found = {**known, **_made(connection, session_id, reading, new)} if new else known
+        if all(digest in found for _, digest in listed):  # else another process has written in between
+            records = {digest: found[digest] for _, digest in listed}
+            known.clear()
+            known.update(records)
+            return list(records.values())
+    made = _made(connection, session_id, reading, None)
+    if known is not None:
+        known.clear()
+        known.update(made)
+    return list(made.values())
+
+
+def _made(
+    connection: apsw.Connection, session_id: str, reading: Reading[T], numbers: list[int] | None
+) -> dict[bytes, T]:
+    """Read records, all of them or those with these numbers; a damaged index may lead to those of another session."""
+    more = "" if numbers is None else " AND number IN (SELECT value FROM json_each(?))"
+    listed = () if numbers is None else (json.dumps(numbers),)
+    sql = reading.sql.format(columns=reading.columns, more=more)
+    found: list[rows.Row] = connection.execute(sql, (rows.key(session_id), *listed)).fetchall()
+    if any(row[reading.session] != rows.raw(session_id) for row in found):
+        raise StoreCorrupt(f"session {session_id[:64]!r}: an index of the file is damaged; {rows.REMEDY}")
+    return {row[1]: reading.make(row) for row in found}

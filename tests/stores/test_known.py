@@ -1,0 +1,83 @@
+"""What was read before is not read again: the same answers come out, whatever has happened to the rows since."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from undrift.core.refs import ref_of
+from undrift.errors import StoreCorrupt
+from undrift.stores.base import Known
+from undrift.stores.sqlite import SqliteStore
+from undrift.types import ContextEntry, Decision, Moment, Original, Segment, Tag, Task, TaskUpdate
+
+
+def original(name: str, source: Any = "pin") -> Original:
+    return Original(ref_of("s", name), "s", source, ContextEntry(name, "tool_result", f"text of {name}", 5, 1))
+
+
+def work(store: SqliteStore, number: int) -> int:
+    """Pin, let go, take up a task and tag a call: one of each."""
+    left = original(f"e{number}", "window")
+    task = Task(f"t{number}", "do", segments=(Segment(Moment(f"m{number}"), Moment(f"n{number}"), "completed"),))
+    return store.commit(
+        "s",
+        "turn",
+        at_ms=1,
+        originals=[original(f"p{number}"), left],
+        decisions=[Decision(left.entry.id, "pruned", "over budget", 5, left.ref)],
+        tasks=[TaskUpdate(None, task)],
+        tags=[Tag(f"c{number}", task.id, 0)],
+    )
+
+
+def both(store: SqliteStore, known: Known) -> None:
+    """A reading with what is known gives what one without it gives, twice."""
+    for _ in range(2):
+        assert store.decided("s", known) == store.decided("s")
+        assert store.pins("s", known) == store.pins("s")
+        found, whole = store.tasks("s", known), store.tasks("s")
+        assert (list(found.by_id.items()), list(found.tags.items())) == (
+            list(whole.by_id.items()),
+            list(whole.tags.items()),
+        )
+
+
+def test_what_is_known_and_what_is_new_come_in_their_order(tmp_path: Path):
+    known = Known()
+    with SqliteStore.open(tmp_path) as store, SqliteStore.open(tmp_path) as other:
+        both(store, known)
+        first = work(store, 1)
+        both(store, known)
+        for number in (2, 3):
+            work(other, number)
+        both(store, known)
+        store.rewind("s", first, kind="rewind", at_ms=2, payload={"to": first})
+        both(store, known)
+        assert [len(one) for one in (known.decisions, known.pins, known.tasks, known.tags)] == [1, 1, 1, 1]
+        store.rewind("s", first + 2, kind="undo", at_ms=3, payload={"to": first + 2})
+        both(store, known)
+        assert len(known.pins) == 3
+
+
+def test_nothing_that_is_known_is_read_again(tmp_path: Path):
+    with SqliteStore.open(tmp_path) as store:
+        work(store, 1)
+        known = Known()
+        pins = store.pins("s", known)
+        with store.using() as connection:
+            connection.execute("UPDATE originals SET content = x'00'")
+        assert store.pins("s", known) == pins
+        with pytest.raises(StoreCorrupt):
+            store.pins("s")
+
+
+def test_a_record_that_was_written_anew_is_read_anew(tmp_path: Path):
+    with SqliteStore.open(tmp_path) as store:
+        work(store, 1)
+        known = Known()
+        store.decided("s", known)
+        with store.using() as connection:
+            connection.execute("UPDATE decisions SET record_sha256 = x'00'")
+        with pytest.raises(StoreCorrupt):
+            store.decided("s", known)
