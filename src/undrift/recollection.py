@@ -167,10 +167,10 @@ class Recollection:
                 more = memory_search.match(self._connection, asked.words, fetched, only, taken_back=True)
                 lexical = sorted([*lexical, *more], key=lambda one: -one[1])
             dense = [] if self._index is None else self._index.search(vector, fetched, only)
-            places: Mapping[int, memory_search.Place] = memory_search.places(
-                self._connection, {number for number, _ in (*lexical, *dense)}, only
-            )
-            places = self._visible(places, accept)
+            places = memory_search.places(self._connection, {number for number, _ in (*lexical, *dense)}, only)
+            if accept is not None and places:
+                accepted = set(accept([place.id for place in places.values()]))
+                places = {number: place for number, place in places.items() if place.id in accepted}
             seen = [[(number, score) for number, score in hits if number in places] for hits in (lexical, dense)]
             if all(len(some) >= pool or len(hits) < fetched for some, hits in zip(seen, (lexical, dense), strict=True)):
                 break
@@ -178,8 +178,7 @@ class Recollection:
         by_words, by_vectors = (dict(hits[:pool]) for hits in seen)
         vectored = None if self._index is None else by_vectors
         ranked = rank(by_words, vectored, places, asked.speakers, k=k, weights=self._weights)
-        ids = memory_search.ids_of(self._connection, [one.number for one in ranked])
-        return [Hit(ids[one.number], one.score, one.why) for one in ranked]
+        return [Hit(places[one.number].id, one.score, one.why) for one in ranked]
 
     # ------------------------------------------------------------------------------------------------------- the parts
 
@@ -201,15 +200,6 @@ class Recollection:
     def _vector(self, query: str, asked: Query) -> Any:
         embedder = self._embedder
         return None if embedder is None else embedder.embed([asked.text if embedder.adds_words else query])[0]
-
-    def _visible(
-        self, places: Mapping[int, memory_search.Place], accept: Accept | None
-    ) -> Mapping[int, memory_search.Place]:
-        if accept is None or not places:
-            return places
-        ids = memory_search.ids_of(self._connection, places)
-        seen = set(accept(list(ids.values())))
-        return {number: place for number, place in places.items() if ids[number] in seen}
 
     def _complete(self) -> None:
         """Make the vectors of memories that were added without this embedder; another search does it, if not this one."""

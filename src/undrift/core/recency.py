@@ -5,6 +5,7 @@ the same speaker, in the same words, and vouched for no better. What is asked of
 """
 
 from collections.abc import Sequence
+from functools import cache
 
 from undrift.core.contradict.words import stems_of
 from undrift.core.retrieve import STOP_WORDS, is_question, words_of
@@ -42,12 +43,12 @@ def later_first(query: str, hits: Sequence[ScoredMemoryEntry]) -> list[ScoredMem
     if not asks_of_now(query):
         return list(hits)
     order = list(hits[:_FIRST])
-    words = {one.entry.id: _words(one.entry.content) for one in order}
+    words = cache(_words)  # few pairs come so far
     for hit in tuple(order):
         if hit.entry.is_contradicted or is_question(hit.entry.content):
             continue
         for place, earlier in enumerate(order[: order.index(hit)]):
-            if _is_later(hit, earlier) and _meet(words[hit.entry.id], words[earlier.entry.id]):
+            if _is_later(hit, earlier) and _meet(words(hit.entry.content), words(earlier.entry.content)):
                 order.remove(hit)
                 order.insert(place, hit)
                 break

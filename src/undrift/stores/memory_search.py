@@ -107,9 +107,9 @@ _NEIGHBOURS = ", ".join(
         _NEIGHBOUR.format(sign=">", order="ASC", offset=1),
     ]
 )
-_PLACES = f"""SELECT l.number, l.speaker, l.asks, {_NEIGHBOURS} FROM memory_lines l
+_PLACES = f"""SELECT l.number, CAST(l.id AS BLOB), l.speaker, l.asks, {_NEIGHBOURS} FROM memory_lines l
     WHERE l.number IN (SELECT value FROM json_each(?))"""  # noqa: S608 - constants of ours
-_ALONE = """SELECT l.number, l.speaker, l.asks, NULL, NULL, NULL, NULL FROM memory_lines l
+_ALONE = """SELECT l.number, CAST(l.id AS BLOB), l.speaker, l.asks, NULL, NULL, NULL, NULL FROM memory_lines l
     WHERE l.number IN (SELECT value FROM json_each(?))"""
 
 
@@ -141,6 +141,7 @@ class Place(NamedTuple):
     """Where a memory stands: its neighbours' numbers, nearest first, None where there is none or none was asked for."""
 
     number: int
+    id: str
     speaker: str
     asks: bool
     before: tuple[int | None, int | None]
@@ -311,7 +312,10 @@ def _read(connection: apsw.Connection, sql: str, numbers: Collection[int], only:
     condition, bindings = in_sqlite(only, "l")
     sql += f" AND {condition}" if condition else ""
     rows: Iterable[Any] = connection.execute(sql, (json.dumps(sorted(numbers)), *bindings))
-    return [Place(number, speaker, asks == 1, (b1, b2), (a1, a2)) for number, speaker, asks, b1, b2, a1, a2 in rows]
+    return [
+        Place(number, _text(id_), speaker, asks == 1, (b1, b2), (a1, a2))
+        for number, id_, speaker, asks, b1, b2, a1, a2 in rows
+    ]
 
 
 def _one(connection: apsw.Connection, sql: str, *bindings: str | int) -> int:
