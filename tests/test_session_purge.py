@@ -295,10 +295,7 @@ def test_a_reader_in_the_way_refuses_the_cleaning_and_a_second_purge_does_it(tmp
     "not __import__('importlib.util').util.find_spec('lancedb')", reason="needs the extra `lancedb`: make lance"
 )
 def test_the_folder_of_another_index_of_vectors_is_cleaned_as_well(tmp_path: Path):
-    from undrift.stores.lance import LanceIndex
-
-    session = opened(tmp_path, embedder="wordllama")
-    session._shelf._index = lambda table: LanceIndex(table, tmp_path / "vectors")
+    session = opened(tmp_path, embedder="wordllama", vector_index="lance")
     gone = [session.remember(f"{SECRET}, number {number}", scope="session").id for number in range(3)]
     kept = [session.remember(f"The service {number} is written in Rust.").id for number in range(300)]
     assert session.search("vault porter")[0].entry.id in gone  # hands rows over to the folder

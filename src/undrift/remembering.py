@@ -31,6 +31,7 @@ __all__ = ["Conflict", "Memories"]
 _QUERY_CHARACTERS = 1_000
 _STATED_SCORE = 0.3  # of what states a value of the kind that is asked for, and has no word of the question
 _NOMINATED = 10  # memories like a new one that are compared with it, besides those that state something about the same
+_MOST_NOMINATED = 50  # those among them that are as similar as the setting `contradiction_similarity` asks for
 _MORE = 10  # hits beyond those asked for are ranked too: decay and validity choose among them
 _OURS = ("[Pinned ", "[active_context.md", "[Finished tasks, rolled up.", "[Remembered", "[Session Context]")
 
@@ -147,7 +148,9 @@ class Memories:
         if known:
             return known[-1]
         keys = {(slot.relation, slot.entity) for slot in entry.slots}
-        like = shelf.find(entry.content, viewer, k=_NOMINATED)
+        like = shelf.find(entry.content, viewer, k=_MOST_NOMINATED)
+        least = self._settings.contradiction_similarity
+        like = like[:_NOMINATED] + [one for one in like[_NOMINATED:] if one.why.get("similarity", 0.0) >= least]
         candidates = {one.id: one for one in shelf.by_slot(keys, viewer)}
         candidates |= shelf.by_id([hit.id for hit in like if hit.id not in candidates], viewer)
         existing = sorted(candidates.values(), key=lambda one: one.seq)

@@ -28,7 +28,7 @@ from undrift.rewinding import Rewinding
 from undrift.scratchpad import ScratchpadFile
 from undrift.session_memory import SessionMemory
 from undrift.settings import Settings
-from undrift.shelf import Shelf, default_embedder
+from undrift.shelf import shelf_of
 from undrift.stores.base import Found
 from undrift.stores.exports import Exports
 from undrift.stores.sqlite import SqliteStore
@@ -83,7 +83,7 @@ class Session(SessionMemory):
             recognised,
             self._remembered,
         )
-        self._shelf = Shelf(store, default_embedder(settings.embedder))
+        self._shelf = shelf_of(store, settings)
         self._memories = Memories(store, self._shelf, session_id, settings, self._context)
         self._tending = Tending(
             store, self._shelf, self._memories, session_id, settings, self._context, self._turns.count

@@ -303,6 +303,15 @@ SETTINGS: tuple[Setting, ...] = (
         "(pip install undrift[vectors]), else none. Nothing is ever downloaded.",
     ),
     Setting(
+        name="vector_index",
+        environment=("UNDRIFT_VECTOR_INDEX",),
+        default="exact",
+        rule="exact or lance",
+        parse=str,
+        check=_one_of("exact", "lance"),
+        help="What searches the vectors. exact compares them all; lance hands them to LanceDB (pip install undrift[lancedb]).",
+    ),
+    Setting(
         name="max_facts",
         environment=("UNDRIFT_MAX_FACTS",),
         default=500,

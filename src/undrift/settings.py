@@ -51,6 +51,7 @@ class Settings:
     scratchpad_limit_bytes: int = 8_192
     debug_archive: bool = False
     embedder: str = "auto"
+    vector_index: str = "exact"
     max_facts: int = 500
     prompt_facts: int = 10
     prompt_fact_tokens: int = 500

@@ -6,6 +6,7 @@ derived from the memories: it can be deleted at any time and made anew.
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import apsw
@@ -13,6 +14,7 @@ import apsw
 from undrift.errors import StoreError
 from undrift.recollection import Hit, Recollection, Remembered
 from undrift.records import MemoryEntry
+from undrift.settings import Settings
 from undrift.stores import memories, memory_search, timeline
 from undrift.stores.embed import Embedder, WordLlamaEmbedder, is_installed
 from undrift.stores.memories import MemoryUpdate, Viewer
@@ -21,7 +23,7 @@ from undrift.stores.migrations import transaction
 from undrift.stores.sqlite import SqliteStore
 from undrift.stores.vectors import VectorIndex, VectorTable
 
-__all__ = ["Shelf", "default_embedder", "remembered"]
+__all__ = ["Shelf", "default_embedder", "remembered", "shelf_of"]
 
 
 class Shelf:
@@ -198,6 +200,20 @@ def default_embedder(name: str) -> Embedder | None:
     if name == "none" or (name == "auto" and not is_installed()):
         return None
     return WordLlamaEmbedder()
+
+
+def shelf_of(store: SqliteStore, settings: Settings) -> Shelf:
+    """Return the shelf over a store that settings ask for: its embedder, and what searches its vectors.
+
+    Raises:
+        StoreError: The embedder is asked for and not installed. Without LanceDB the first reading or writing raises.
+    """
+    embedder = default_embedder(settings.embedder)
+    if settings.vector_index == "exact":
+        return Shelf(store, embedder)
+    from undrift.stores.lance import LanceIndex  # only who asks for it pays for it
+
+    return Shelf(store, embedder, partial(LanceIndex, folder=store.path.parent / "vectors"))
 
 
 def remembered(entries: Iterable[MemoryEntry]) -> list[Remembered]:

@@ -11,7 +11,7 @@ from undrift.cli.show import count, echo_json, first_line, safe
 from undrift.cli.task_facts import moment
 from undrift.errors import StoreError
 from undrift.records import MEMORY_TYPES, MemoryEntry, MemoryScope, ScoredMemoryEntry, Trust
-from undrift.shelf import Shelf, default_embedder
+from undrift.shelf import shelf_of
 from undrift.stores.sqlite import SqliteStore
 
 __all__ = ["conflicts_command", "rebuild_command", "remember_command", "search_command"]
@@ -138,7 +138,7 @@ def rebuild_command(home: str | None, as_json: bool) -> None:
     settings = settings_of(home)
     with SqliteStore.open(settings.home, create=False) as store:
         store.rebuild_search()
-        memories = Shelf(store, default_embedder(settings.embedder)).rebuild()
+        memories = shelf_of(store, settings).rebuild()
         damaged = store.integrity()
     if as_json:
         echo_json({"home": settings.home, "memories": memories, "damaged": list(damaged)})
