@@ -5,14 +5,14 @@ seen; when it returns it is on disk. Nothing is decided here about what a docume
 """
 
 import os
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 import apsw
 
+from undrift.clock import now_ms
+from undrift.closing import Closing
 from undrift.errors import InputError
 from undrift.settings import Settings
 from undrift.stores import documents
@@ -64,7 +64,7 @@ class Change(Reading):
         documents.close(self._connection, gone, self._seq)
 
 
-class Documents:
+class Documents(Closing):
     """The documents of the sessions of one home; opened by `open`, a context manager. Threads may share it.
 
     Args:
@@ -94,15 +94,7 @@ class Documents:
         """
         chosen = settings if settings is not None else Settings.from_environment()
         store = SqliteStore.open(home if home is not None else chosen.home)
-        return cls(store, chosen, clock or _system_clock)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, type_: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
+        return cls(store, chosen, clock or now_ms)
 
     def close(self) -> None:
         """Close the store; a second call does nothing."""
@@ -141,7 +133,3 @@ class Documents:
 
         self._store.commit(session_id, "documents", at_ms=self.now_ms(), payload={"about": about}, also=also)
         return done[0]
-
-
-def _system_clock() -> int:
-    return time.time_ns() // 1_000_000

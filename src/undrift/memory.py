@@ -6,12 +6,11 @@ buffer shrinks; opening the same session again gives the same window.
 
 import logging
 import os
-import time
 from collections.abc import Sequence
 from dataclasses import replace
-from types import TracebackType
-from typing import Self
 
+from undrift.clock import now_ms
+from undrift.closing import Closing
 from undrift.core.prune import target_tokens
 from undrift.core.refs import ref_of
 from undrift.core.window import Pruned, Window
@@ -63,7 +62,7 @@ class MemoryRefresher:
             StoreError: It could not be written.
         """
         original = masked_original(entry, self._session_id, "buffer", self._settings.mask_secrets)
-        self.store.commit(self._session_id, "add", at_ms=_now_ms(), originals=[original])
+        self.store.commit(self._session_id, "add", at_ms=now_ms(), originals=[original])
 
     def flush(self, entries: Sequence[ContextEntry], reason: str = "flushed from the short-term buffer") -> int:
         """Write, in one transaction, that these entries left the buffer; return the operation's number.
@@ -77,10 +76,10 @@ class MemoryRefresher:
         fresh = [e for e in entries if not is_stored(self.store, self._session_id, e.id)]
         originals = [masked_original(e, self._session_id, "buffer", mask_secrets) for e in fresh]
         decisions = [Decision(e.id, "pruned", reason, e.token_count, ref_of(self._session_id, e.id)) for e in entries]
-        return self.store.commit(self._session_id, "prune", at_ms=_now_ms(), originals=originals, decisions=decisions)
+        return self.store.commit(self._session_id, "prune", at_ms=now_ms(), originals=originals, decisions=decisions)
 
 
-class TieredMemoryManager:
+class TieredMemoryManager(Closing):
     """Holds the entries of a session within a token threshold; what leaves stays recallable.
 
     After each `add_entry` the buffer's total is compared with the threshold; when it exceeds it (equal is allowed) the
@@ -122,14 +121,6 @@ class TieredMemoryManager:
         self._clock_ms = 0
         for entry in known:
             self._supersede(self._take_in(entry))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, type_: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the store, unless it was given."""
@@ -234,7 +225,3 @@ def is_stored(store: Store, session_id: str, entry_id: str) -> bool:
     except StoreCorrupt:  # it is there, if damaged
         return True
     return True
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

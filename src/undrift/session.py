@@ -5,13 +5,13 @@ store, the clock and the order in which things are closed.
 """
 
 import os
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
+from undrift.clock import now_ms
+from undrift.closing import Closing
 from undrift.core import marker
 from undrift.core.agent_rules import TOLD_BY_REPLY
 from undrift.core.refs import ref_of
@@ -42,7 +42,7 @@ from undrift.wire.forms import form_of
 __all__ = ["Session"]
 
 
-class Session(SessionMemory):
+class Session(Closing, SessionMemory):
     """One agent session: `prepare` each request, `record` each answer, `recall` what left.
 
     Open it with `Session.open`; it is a context manager. One thread at a time.
@@ -119,7 +119,7 @@ class Session(SessionMemory):
         folder = home if home is not None else chosen.home
         store = SqliteStore.open(folder)
         try:
-            return cls(session_id, store, chosen, clock or _system_clock, home=folder)
+            return cls(session_id, store, chosen, clock or now_ms, home=folder)
         except BaseException:
             store.close()
             raise
@@ -156,18 +156,10 @@ class Session(SessionMemory):
         store = SqliteStore.open(folder)
         try:
             found = recognise(store, form, request)
-            return cls(found.session_id, store, chosen, clock or _system_clock, home=folder, recognised=found)
+            return cls(found.session_id, store, chosen, clock or now_ms, home=folder, recognised=found)
         except BaseException:
             store.close()
             raise
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, type_: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the store; a second call does nothing."""
@@ -232,9 +224,9 @@ class Session(SessionMemory):
             raise InputError(f"a pin's type must be one of {sorted(PINNED_TYPES)}, not {type!r}")
         if not isinstance(text, str) or not text.strip():
             raise InputError("a pin's text must be a string with something in it")
-        now_ms = self._tick()
-        entry = ContextEntry(f"pin:{ref_of(type, text)}", type, text, self._turns.count(text), now_ms)
-        return self._ledger.pin(entry, at_ms=now_ms)
+        at_ms = self._tick()
+        entry = ContextEntry(f"pin:{ref_of(type, text)}", type, text, self._turns.count(text), at_ms)
+        return self._ledger.pin(entry, at_ms=at_ms)
 
     def start_task(
         self,
@@ -412,7 +404,3 @@ class Session(SessionMemory):
     def _tick(self) -> int:
         self._now_ms = max(self._now_ms, self._clock())
         return self._now_ms
-
-
-def _system_clock() -> int:
-    return time.time_ns() // 1_000_000

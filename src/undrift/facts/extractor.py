@@ -8,9 +8,10 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from undrift.clock import now_ms
 from undrift.core.facts import IMPLEMENTER_RULES, REVIEWER_RULES, Ended, FactBatch, FactRule, FactSource
 from undrift.fact_types import FactRole, ImplementerResult, ReviewerResult, SessionFact
-from undrift.facts.intake import Clock, now_ms
+from undrift.facts.intake import Clock
 
 __all__ = ["RULES", "RuleBasedFactExtractor"]
 

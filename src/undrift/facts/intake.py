@@ -1,7 +1,6 @@
 """What comes into a store of facts: malformed ones passed over and logged, long ones cut, secrets masked."""
 
 import logging
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
@@ -9,17 +8,12 @@ from undrift.core.facts import Ended, FactBatch, clipped, fault_of
 from undrift.core.mask import mask
 from undrift.fact_types import SessionFact, create_fact_id
 
-__all__ = ["Clock", "batch_ended", "now_ms", "taken_in"]
+__all__ = ["Clock", "batch_ended", "taken_in"]
 
 Clock = Callable[[], int]
 """Gives Unix milliseconds."""
 
 _log = logging.getLogger("undrift.facts")
-
-
-def now_ms() -> int:
-    """Return the time in Unix milliseconds."""
-    return time.time_ns() // 1_000_000
 
 
 def batch_ended(facts: Iterable[SessionFact]) -> tuple[Ended, ...]:

@@ -6,9 +6,10 @@ Law: one lock, so that threads may share it; every call is whole or not at all.
 import threading
 from collections.abc import Iterable, Sequence
 
+from undrift.clock import now_ms
 from undrift.core.facts import FactBook, Wanted
 from undrift.fact_types import FactVersion, SessionFact, SessionFactTag
-from undrift.facts.intake import Clock, batch_ended, now_ms, taken_in
+from undrift.facts.intake import Clock, batch_ended, taken_in
 
 __all__ = ["InMemorySessionFactStore"]
 

@@ -8,13 +8,14 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
+from undrift.clock import now_ms
+from undrift.closing import Closing
 from undrift.core.facts import FactBook, Wanted
 from undrift.errors import StoreError
 from undrift.fact_types import FactChange, FactVersion, SessionFact, SessionFactTag
-from undrift.facts.intake import Clock, batch_ended, now_ms, taken_in
+from undrift.facts.intake import Clock, batch_ended, taken_in
 from undrift.settings import Settings
 from undrift.stores.base import Store
 from undrift.stores.sqlite import SqliteStore
@@ -27,7 +28,7 @@ _MOST_TRIES = 200
 _NAPS_S = (0.001, 0.002, 0.003, 0.005, 0.007)
 
 
-class SqliteSessionFactStore:
+class SqliteSessionFactStore(Closing):
     """`undrift.fact_types.SessionFactStore` in the SQLite file of a home.
 
     Args:
@@ -65,14 +66,6 @@ class SqliteSessionFactStore:
         self._book = FactBook()
         self._seq = _UNKNOWN
         self._staged: list[FactChange] | None = None  # what `together` has changed, and nobody has written yet
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the store, unless it was given."""

@@ -9,12 +9,12 @@ import os
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from undrift.clock import now_ms
 from undrift.errors import InputError
 from undrift.hooks import home
 from undrift.hooks.transcript import Transcript
@@ -192,7 +192,7 @@ def _session_start(call: Call, options: Options) -> str:
             return ""
         from undrift.hooks.earlier import left_open
 
-        offer, path = left_open(call, now_ms=time.time_ns() // 1_000_000)
+        offer, path = left_open(call, now_ms=now_ms())
         if path is not None:  # what is offered can be recalled
             _record_aside(path.stem[-_ID_CHARACTERS:], str(path), options)
         return offer

@@ -5,13 +5,13 @@ newest part where it is larger than any window.
 """
 
 import json
-import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
 
 from undrift import transcripts
+from undrift.clock import now_ms
 from undrift.core.mask import mask
 from undrift.core.tokens import characters_per_4
 from undrift.errors import RecallError, StoreBusy, StoreCorrupt, StoreError, StoreVersionError, TranscriptError
@@ -119,7 +119,7 @@ def _write(store: SqliteStore, call: Call, before: int, texts: Sequence[str]) ->
         return 0  # no message among them
     session_id = f"{call.client}:{call.session_id}"
     originals = [masked_original(entry, session_id, "window", True) for entry in recording.entries]
-    at_ms = time.time_ns() // 1_000_000
+    at_ms = now_ms()
     payload = {"first_line": before + 1, "last_line": before + len(texts), "skipped": dict(recording.skipped)}
     try:
         store.commit(session_id, "recorded", at_ms=at_ms, originals=originals, payload=payload)

@@ -8,10 +8,11 @@ import asyncio
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import Any
 
 from anthropic.lib.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool, ToolError
 
+from undrift.closing import AsyncClosing, Closing
 from undrift.core.mask import mask
 from undrift.documents import Change, Documents, Reading
 from undrift.errors import UndriftError
@@ -174,7 +175,7 @@ class MemoryFiles:
             raise ToolError(f"The text cannot be stored: {error.reason} at character {error.start}") from error
 
 
-class UndriftMemoryTool(BetaAbstractMemoryTool):
+class UndriftMemoryTool(Closing, BetaAbstractMemoryTool):
     """The memory tool for ``client.beta.messages.tool_runner``; a context manager.
 
     Args:
@@ -200,12 +201,6 @@ class UndriftMemoryTool(BetaAbstractMemoryTool):
         super().__init__(cache_control=cache_control)
         self._documents = Documents.open(home, settings=settings)
         self.files = MemoryFiles(self._documents, session_id)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the store."""
@@ -240,7 +235,7 @@ class UndriftMemoryTool(BetaAbstractMemoryTool):
         return self.files.clear()
 
 
-class UndriftAsyncMemoryTool(BetaAsyncAbstractMemoryTool):
+class UndriftAsyncMemoryTool(AsyncClosing, BetaAsyncAbstractMemoryTool):
     """The memory tool for the asynchronous client; see `UndriftMemoryTool`."""
 
     def __init__(
@@ -254,12 +249,6 @@ class UndriftAsyncMemoryTool(BetaAsyncAbstractMemoryTool):
         super().__init__(cache_control=cache_control)
         self._documents = Documents.open(home, settings=settings)
         self.files = MemoryFiles(self._documents, session_id)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the store."""

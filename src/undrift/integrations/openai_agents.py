@@ -8,11 +8,12 @@ import asyncio
 import json
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 from agents.memory.session_settings import SessionSettings, coerce_session_settings
 from agents.run_config import CallModelData, ModelInputData
 
+from undrift.closing import Closing
 from undrift.documents import Change, Documents
 from undrift.integrations.window import Window
 from undrift.ledger import masked_value
@@ -29,7 +30,7 @@ _SEALED = ("encrypted_content", "signature")  # nothing may be masked in them: t
 T = TypeVar("T")
 
 
-class UndriftSession:
+class UndriftSession(Closing):
     """The SDK's ``Session`` over undrift's store: ``Runner.run(agent, text, session=UndriftSession("run-42"))``.
 
     Secrets in items are masked on the way to the disk (setting `mask_secrets`). `undrift.Session.rewind` of a session of
@@ -58,12 +59,6 @@ class UndriftSession:
         self.session_id = session_id
         self.session_settings = coerce_session_settings(session_settings or SessionSettings())
         self._documents = Documents.open(home, settings=settings)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the store."""

@@ -15,6 +15,7 @@ from typing import Any, Self
 
 import apsw
 
+from undrift.closing import Closing
 from undrift.errors import InputError, RecallError, StoreCorrupt, StoreError
 from undrift.fact_types import FactChange, FactVersion
 from undrift.stores import dispatch as dispatch_table
@@ -74,7 +75,7 @@ _REWOUND = "SELECT 1 FROM operations WHERE session_id = ? AND seq > ? AND kind I
 _DAMAGED = "(damaged on disk: what is there does not match its SHA-256)"
 
 
-class SqliteStore:
+class SqliteStore(Closing):
     """`undrift.stores.base.Store` in the file ``undrift.db`` of a home folder; made by `open`."""
 
     def __init__(self, path: Path, connection: apsw.Connection | None, busy_timeout_ms: int) -> None:
@@ -364,14 +365,6 @@ class SqliteStore:
         with self._lock:
             self._closed = True
             self._drop()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _read(self, sql: str, *bindings: str | bytes, ref: str = "") -> list[rows.Row]:
         with self._lock, _Use(self, ref) as connection:

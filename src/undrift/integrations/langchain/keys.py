@@ -5,10 +5,10 @@ Law: several keys that are set or deleted at once are one transaction.
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import Self
 
 from langchain_core.stores import ByteStore
 
+from undrift.closing import Closing
 from undrift.documents import Change, Documents
 from undrift.settings import Settings
 from undrift.stores.documents import Document
@@ -18,7 +18,7 @@ __all__ = ["UndriftByteStore"]
 _KIND = "langchain-bytes"  # path: the key
 
 
-class UndriftByteStore(ByteStore):
+class UndriftByteStore(Closing, ByteStore):
     """A store of bytes under any texts, as LangChain's caches and retrievers use it; a context manager.
 
     Bytes are kept as they are: nothing in them is masked.
@@ -43,12 +43,6 @@ class UndriftByteStore(ByteStore):
     ) -> None:
         self._documents = Documents.open(home, settings=settings)
         self._name = name
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the store."""

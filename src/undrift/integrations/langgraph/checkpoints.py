@@ -8,7 +8,7 @@ import asyncio
 import json
 import os
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from typing import Any, Self
+from typing import Any
 from uuid import uuid4
 
 from langgraph.checkpoint.base import (
@@ -21,6 +21,7 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
+from undrift.closing import AsyncClosing
 from undrift.documents import Change, Documents, Reading
 from undrift.settings import Settings
 from undrift.stores.documents import Document
@@ -36,7 +37,7 @@ _DELTA = "counters_since_delta_snapshot"
 _EMPTY = "empty"
 
 
-class UndriftSaver(BaseCheckpointSaver[str]):
+class UndriftSaver(AsyncClosing, BaseCheckpointSaver[str]):
     """A checkpoint saver, synchronous and asynchronous; a context manager.
 
     Only values of types that LangGraph counts as safe are made anew from what is on disk; for others hand in a `serde`
@@ -63,18 +64,6 @@ class UndriftSaver(BaseCheckpointSaver[str]):
     ) -> None:
         super().__init__(serde=serde or JsonPlusSerializer(allowed_msgpack_modules=None))
         self._documents = Documents.open(home, settings=settings)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the store."""

@@ -10,7 +10,7 @@ import os
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Self
+from typing import Any
 
 import apsw
 from langgraph.store.base import (
@@ -27,6 +27,7 @@ from langgraph.store.base import (
     validate_op_namespace,
 )
 
+from undrift.closing import AsyncClosing
 from undrift.documents import Change, Documents, Reading
 from undrift.ledger import masked_value
 from undrift.recollection import Recollection, Remembered
@@ -43,7 +44,7 @@ _REFRESH_SHARE = 100
 """A life is prolonged by a reading once a hundredth of it has passed: not every reading is a writing."""
 
 
-class UndriftStore(BaseStore):
+class UndriftStore(AsyncClosing, BaseStore):
     """A store of items, synchronous and asynchronous; a context manager. Threads and processes may share its home.
 
     Secrets in values are masked on the way to the disk (setting `mask_secrets`).
@@ -77,18 +78,6 @@ class UndriftStore(BaseStore):
         self._documents = Documents.open(home, settings=settings, clock=clock)
         self._name = name
         self._search = _Search(self._documents.settings.embedder)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the store."""
