@@ -5,18 +5,16 @@ answered right after the operation that it went back to; of what two sessions ch
 of both that count. ``python -m tests.memory_machine EXAMPLES [words|vectors|lance]... [--seed=N] [--shrink]`` plays longer.
 """
 
-import logging
 import sys
 import tempfile
-import time
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
+from tests import machines
 from tests.builders import Json, assistant, body, call, result, user
 from undrift.errors import RecallError, TaskError
 from undrift.records import MemoryEntry
@@ -423,29 +421,14 @@ def play(name: str, examples: int, first_seed: int, steps: int = 40, *, shrinks:
     """
     machine = MACHINES[name]
     before = machine.played
-    few = settings(
-        max_examples=examples,
-        stateful_step_count=steps,
-        deadline=None,
-        database=None,
-        phases=[Phase.generate, Phase.shrink] if shrinks else [Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
-    try:
-        run_state_machine_as_test(seed(first_seed)(machine), settings=few)
-    except BaseException:
-        print(f"{name}: fails with seed {first_seed}")
-        raise
+    machines.play(machine, first_seed, examples=examples, steps=steps, shrinks=shrinks, said=f"{name}: ")
     return machine.played - before
 
 
 def main(arguments: list[str]) -> int:
     """Play all machines, or those named, so many examples each; print a line for each."""
-    logging.disable()  # what a session logs is another test's subject
     shrinks = "--shrink" in arguments
-    seeds = [int(one.removeprefix("--seed=")) for one in arguments if one.startswith("--seed=")]
-    first_seed = seeds[0] if seeds else time.time_ns() % 1_000_000_000
-    examples, *names = (one for one in arguments if not one.startswith("--"))
+    first_seed, (examples, *names) = machines.asked_for(arguments)
     for name in names or ["words"]:
         count = play(name, int(examples), first_seed, shrinks=shrinks)
         print(f"{name}: {count} times back or forward, 0 differences", flush=True)

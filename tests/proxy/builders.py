@@ -74,7 +74,7 @@ def ask(
 
 
 def token(home: Path) -> str:
-    return (home / "gateway-token").read_text().strip()
+    return (home / "http-token").read_text().strip()
 
 
 def metrics(url: str, home: Path) -> str:

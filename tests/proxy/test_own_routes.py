@@ -2,7 +2,6 @@
 
 import json
 import logging
-import stat
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from tests.proxy.builders import ask, gateway, metrics, token
 from undrift import Settings
 from undrift.errors import SettingsError
 from undrift.proxy import GatewayConfig, Server, upstream_of
-from undrift.proxy.guard import foreign, token_in
+from undrift.proxy.guard import foreign
 from undrift.testing import RawUpstream, Send, response
 
 BODY = {"model": "claude-opus-4-5", "max_tokens": 9, "messages": [{"role": "user", "content": "canary-content"}]}
@@ -85,19 +84,6 @@ def test_figures_are_in_the_form_of_prometheus(upstream, tmp_path):
     for line in text.splitlines():
         name, _, value = line.rpartition(" ")
         assert line.startswith("# TYPE undrift_") or (name.startswith("undrift_") and float(value) >= 0)
-
-
-def test_the_token_is_for_its_owner_alone_and_stays(tmp_path):
-    first = token_in(tmp_path / "home")
-    path = tmp_path / "home" / "gateway-token"
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert token_in(tmp_path / "home") == first
-    path.write_text("")  # a start that was killed
-    assert len(token_in(tmp_path / "home")) >= 40
-    path.unlink()
-    path.symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(OSError, match="link"):
-        token_in(tmp_path / "home")
 
 
 def test_no_key_content_or_hostile_id_reaches_the_log_or_the_home(upstream, tmp_path, caplog):

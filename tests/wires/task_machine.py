@@ -6,19 +6,17 @@ was. ``python -m tests.wires.task_machine STEPS [--seed=N]`` plays for longer an
 
 import copy
 import json
-import logging
 import sys
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
+from tests import machines
 from tests.builders import refusing
 from tests.wires.machine import MACHINES
 from tests.wires.task_model import TOOL, History, Model
@@ -415,31 +413,16 @@ def play(steps: int, first_seed: int) -> Counter[str]:
         AssertionError: A promise was broken; Hypothesis has printed the steps, this prints the seed.
     """
     number, before = first_seed, Counter(TaskMachine.counts)
-    few = settings(
-        max_examples=10,
-        stateful_step_count=STEPS,
-        deadline=None,
-        database=None,
-        phases=[Phase.generate, Phase.shrink],
-        suppress_health_check=list(HealthCheck),
-        report_multiple_bugs=False,
-    )
     while TaskMachine.counts["step"] - before["step"] < steps:
         number += 1
-        try:
-            run_state_machine_as_test(seed(number)(TaskMachine), settings=few)
-        except BaseException:
-            print(f"fails with seed {number}")
-            raise
+        machines.play(TaskMachine, number, examples=10, steps=STEPS, report_multiple_bugs=False)
     return TaskMachine.counts - before
 
 
 def main(arguments: list[str]) -> int:
     """Play the steps that are asked for, and print what was counted."""
-    logging.disable()  # what a session logs is another test's subject
-    seeds = [int(one.removeprefix("--seed=")) for one in arguments if one.startswith("--seed=")]
-    (steps,) = (int(one) for one in arguments if not one.startswith("--"))
-    found = play(steps, seeds[0] if seeds else time.time_ns() % 1_000_000_000)
+    first_seed, (steps,) = machines.asked_for(arguments)
+    found = play(int(steps), first_seed)
     print(f"{found['step']} steps, {found['request']} requests: 0 wrong evictions, 0 lost originals, 0 refused")
     print(", ".join(f"{what} {count}" for what, count in sorted(found.items())))
     return 0

@@ -11,8 +11,8 @@ import click
 from undrift.cli.show import safe
 from undrift.proxy import GatewayConfig, Server
 from undrift.proxy.config import DEFAULT_UPSTREAMS, Upstream, upstream_of
-from undrift.proxy.guard import TOKEN_FILE
 from undrift.settings import Settings
+from undrift.stores.secret import TOKEN_NAME
 
 __all__ = ["CLIENTS", "proxy_command"]
 
@@ -87,7 +87,7 @@ def proxy_command(
 
 def _say(server: Server, settings: Settings, *, as_json: bool) -> None:
     ways = {client: way.format(url=server.url) for client, way in CLIENTS.items()}
-    token = str(Path(settings.home) / TOKEN_FILE)
+    token = str(Path(settings.home) / TOKEN_NAME)
     if as_json:
         click.echo(
             json.dumps(

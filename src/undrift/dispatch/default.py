@@ -8,7 +8,8 @@ import functools
 from undrift.core.dispatch.classify import HeuristicComplexityClassifier
 from undrift.dispatch.manager import DispatchRuntimeManager
 from undrift.dispatch.routing import RoutingTable
-from undrift.dispatch.runs import SqliteRunStore
+from undrift.dispatch.runs import RunStore, SqliteRunStore
+from undrift.fact_types import SessionFactStore
 from undrift.facts.extractor import RuleBasedFactExtractor
 from undrift.facts.memory import InMemorySessionFactStore
 from undrift.facts.retriever import KeywordFactRetriever
@@ -27,19 +28,7 @@ def dispatch_runtime_manager() -> DispatchRuntimeManager:
 
     Source: R4-29.
     """
-    settings = Settings.from_environment()
-    facts = InMemorySessionFactStore()
-    return DispatchRuntimeManager(
-        HeuristicComplexityClassifier(),
-        RoutingTable.from_settings(settings),
-        facts,
-        RuleBasedFactExtractor(),
-        KeywordFactRetriever(facts),
-        max_facts=settings.max_facts,
-        prompt_facts=settings.prompt_facts,
-        prompt_fact_tokens=settings.prompt_fact_tokens,
-        mask_secrets=settings.mask_secrets,
-    )
+    return _manager(InMemorySessionFactStore(), Settings.from_environment())
 
 
 def stored_manager(facts: SqliteSessionFactStore, settings: Settings) -> DispatchRuntimeManager:
@@ -49,13 +38,17 @@ def stored_manager(facts: SqliteSessionFactStore, settings: Settings) -> Dispatc
         facts: Of the run; stays the caller's to close.
         settings: Whose routes and masking count.
     """
+    return _manager(facts, settings, SqliteRunStore(facts))
+
+
+def _manager(facts: SessionFactStore, settings: Settings, runs: RunStore | None = None) -> DispatchRuntimeManager:
     return DispatchRuntimeManager(
         HeuristicComplexityClassifier(),
         RoutingTable.from_settings(settings),
         facts,
         RuleBasedFactExtractor(),
         KeywordFactRetriever(facts),
-        runs=SqliteRunStore(facts),
+        runs=runs,
         max_facts=settings.max_facts,
         prompt_facts=settings.prompt_facts,
         prompt_fact_tokens=settings.prompt_fact_tokens,

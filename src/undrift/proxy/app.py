@@ -16,13 +16,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from undrift.errors import UndriftError
+from undrift.errors import StoreError, UndriftError
 from undrift.proxy import guard
 from undrift.proxy.config import GatewayConfig
 from undrift.proxy.exchange import Asgi, Exchange, Receive, Send, Shared, respond
 from undrift.proxy.routes import OWN, VIA, route_of
 from undrift.proxy.sessions import Sessions
 from undrift.proxy.upstream import Pool
+from undrift.stores.secret import TOKEN_NAME, http_token
 
 __all__ = ["Gateway"]
 
@@ -76,10 +77,10 @@ class Gateway:
         pool = Pool(self._config.upstreams)
         self._shared = Shared(self._config, Sessions(self._config), pool, workers, _WORKERS)
         try:
-            self._token = await asyncio.to_thread(guard.token_in, Path(self._config.settings.home))
-        except OSError as error:  # requests go through all the same; only our own routes stay closed
+            self._token = await asyncio.to_thread(http_token, Path(self._config.settings.home))
+        except StoreError as error:  # requests go through all the same; only our own routes stay closed
             self._token = secrets.token_urlsafe(32)
-            _log.error("%s", json.dumps({"event": "fault", "reason": "token", "at": error.strerror or "OSError"}))
+            _log.error("%s", json.dumps({"event": "fault", "reason": "token", "at": str(error)}))
 
     async def _stop(self) -> None:
         """Close all, the answers that are being taken in first."""
@@ -115,9 +116,7 @@ class Gateway:
         if path == f"{OWN}/health" and method in ("GET", "HEAD"):
             await self._say_health(shared, send)
         elif not guard.has_token(given, self._token):
-            await self._refuse(
-                send, 401, f"this route wants the token that stands in {guard.TOKEN_FILE} in the home folder"
-            )
+            await self._refuse(send, 401, f"this route wants the token that stands in {TOKEN_NAME} in the home folder")
         elif path == f"{OWN}/metrics" and method == "GET":
             gauges = {
                 "sessions_open": shared.sessions.open_count,

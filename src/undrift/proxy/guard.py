@@ -7,22 +7,13 @@ Source: issue "Gateway", item 8; CONTRACT "HTTP"; RELIABILITY S8.
 """
 
 import hmac
-import os
-import secrets
 from collections.abc import Mapping
 from ipaddress import ip_address
-from pathlib import Path
 from urllib.parse import urlsplit
 
-from undrift.stores import files
-
-__all__ = ["TOKEN_FILE", "foreign", "has_token", "token_in"]
-
-TOKEN_FILE = "gateway-token"
-"""In the home folder, readable for its owner alone."""
+__all__ = ["foreign", "has_token"]
 
 _HERE = frozenset({"localhost", "127.0.0.1", "::1"})
-_SHORTEST_TOKEN = 20
 
 
 def foreign(headers: Mapping[str, str], host: str) -> str:
@@ -71,30 +62,3 @@ def has_token(headers: Mapping[str, str], token: str) -> bool:
     kind, _, bearer = headers.get("authorization", "").partition(" ")
     shown = bearer.strip() if kind.lower() == "bearer" else headers.get("x-undrift-token", "")
     return hmac.compare_digest(shown.encode("utf-8", "replace"), token.encode("ascii"))
-
-
-def token_in(home: Path) -> str:
-    """Return the token of a home, made where there is none.
-
-    Raises:
-        OSError: It cannot be written, or something else stands in its place.
-    """
-    files.make_folder(home)
-    path = home / TOKEN_FILE
-    files.check_regular(path)
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
-    except FileExistsError:
-        path.chmod(0o600)
-        known = path.read_text(encoding="ascii", errors="replace").strip()
-        if len(known) >= _SHORTEST_TOKEN and known.isascii():
-            return known
-        path.unlink()  # a start that was killed while it wrote
-        return token_in(home)
-    token = secrets.token_urlsafe(32)
-    with os.fdopen(descriptor, "w", encoding="ascii") as file:
-        file.write(f"{token}\n")
-        file.flush()
-        os.fsync(file.fileno())
-    files.sync_folder(home)
-    return token
