@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from bench import body, counting, facts, hook, lance, memory_scale, prepare, proxy, rewind, start, window
+from bench import body, counting, facts, hook, lance, mcp_start, memory_scale, prepare, proxy, rewind, start, window
 from bench.figures import Report
 
 __all__ = ["main"]
@@ -14,6 +14,7 @@ FOLDER = Path(__file__).parents[1] / "build"
 PARTS: dict[str, Callable[[], Report]] = {
     "hook": hook.measure,
     "start": start.measure,
+    "mcp_start": mcp_start.measure,
     "prepare": prepare.measure,
     "window": window.measure,
     "counting": counting.measure,

@@ -11,9 +11,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from undrift import transcripts
+from undrift.core.agent_rules import MIN_SUMMARY_CHARACTERS
 from undrift.core.calls import bare_name, changed_paths, command_of, is_look, read_path
 from undrift.core.distil import DISTILLED, LONGEST_DISTILLED, ToolCall, distil, log_of
-from undrift.core.validate import MIN_SUMMARY_CHARACTERS, ValidationResult, ValidationService
+from undrift.core.validate import ValidationResult, ValidationService
 
 PATCH = "*** Begin Patch\n*** Update File: src/a.ts\n@@\n-old\n+new\n*** Add File: src/b.ts\n+x\n*** End Patch"
 

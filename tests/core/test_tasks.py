@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from undrift.core.agent_rules import MIN_SUMMARY_CHARACTERS
 from undrift.core.tasks import (
     TaskChange,
     annotate,
@@ -15,7 +16,6 @@ from undrift.core.tasks import (
     tag,
     untagged,
 )
-from undrift.core.validate import MIN_SUMMARY_CHARACTERS
 from undrift.errors import InputError, SummaryRejected, TaskError
 from undrift.types import TASK_STATUSES, Moment, Segment, Tag, Task, Tasks, TaskUpdate
 

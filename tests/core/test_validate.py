@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.validate_summaries import HALVES, LABELS, PAIRS, judge, read_pairs, table
+from undrift.core.agent_rules import MIN_SUMMARY_CHARACTERS
 from undrift.core.validate import (
     GROUNDING,
-    MIN_SUMMARY_CHARACTERS,
     READ_CHARACTERS,
     ValidationResult,
     ValidationService,

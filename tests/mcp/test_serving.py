@@ -1,5 +1,7 @@
 """Any surface over the protocol: progress is told, a call that is taken back stops, faults are answers."""
 
+import subprocess
+import sys
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,11 +15,22 @@ import anyio
 from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 
+from tests.cli.builders import environment
 from tests.mcp.builders import evicted, near, reached, run, said, served, stdio
 from undrift import Session
 from undrift.mcp.serving import build
 from undrift.mcp.values import Answer, Call, Json, Page, Stopped, Surface, Tool, Unknown
 
+START = """
+import sys
+from pathlib import Path
+from undrift.mcp.place import Place
+from undrift.mcp.serving import build
+from undrift.mcp.surface import surface_of
+from undrift.settings import Settings
+build(surface_of(Place(Path("home"), Settings()), "1", "all"))
+print(*sorted({"apsw", "msgspec", "undrift.archive", "undrift.session", "undrift.stores"} & set(sys.modules)))
+"""
 EMPTY: Json = {"type": "object", "properties": {}}
 
 
@@ -34,6 +47,19 @@ class NoResources:
 
 def surface(*tools: Tool) -> Surface:
     return Surface("fixture", "1", "", tools, (), NoResources())
+
+
+@pytest.mark.parametrize(
+    ("more", "loaded"),
+    [("", ""), ("import undrift.session", "apsw msgspec undrift.archive undrift.session undrift.stores")],
+)
+def test_a_server_starts_without_the_engine(tmp_path: Path, more: str, loaded: str):
+    program = more + START
+    run = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, env=environment(), capture_output=True, text=True, check=True
+    )
+    assert run.stdout.strip() == loaded
+    assert not list(tmp_path.iterdir()), "the home was opened before anybody asked"
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])

@@ -5,9 +5,10 @@ Law: the one source of these texts. The README, the MCP server and the gateway d
 
 from typing import Any
 
-from undrift.core.validate import MIN_SUMMARY_CHARACTERS
+__all__ = ["AGENT_RULES", "MIN_SUMMARY_CHARACTERS", "TASK_TOOLS", "TASK_TOOL_NAME", "TASK_TOOL_SCHEMA", "TOLD_BY_REPLY"]
 
-__all__ = ["AGENT_RULES", "TASK_TOOLS", "TASK_TOOL_NAME", "TASK_TOOL_SCHEMA", "TOLD_BY_REPLY"]
+MIN_SUMMARY_CHARACTERS = 15
+"""Least length of a result summary, trimmed and without the annotation. Source: R3-16, A3-11."""
 
 TASK_TOOL_NAME = "task_update"
 

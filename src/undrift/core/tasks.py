@@ -9,7 +9,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from undrift.core.validate import MIN_SUMMARY_CHARACTERS
+from undrift.core.agent_rules import MIN_SUMMARY_CHARACTERS
 from undrift.errors import SummaryRejected, TaskError
 from undrift.types import TASK_STATUSES, Moment, Segment, SegmentEnd, Tag, Task, Tasks, TaskUpdate
 

@@ -1,13 +1,15 @@
 """The tools of ``--tools all``: facts, conflicts, scratchpad_read, _write and _append, checkpoint, rewind, status."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from undrift.errors import InputError
 from undrift.mcp.framing import as_data, clipped, one_line
 from undrift.mcp.place import Place
 from undrift.mcp.tools import READ, WRITE, described_object, made
 from undrift.mcp.values import Answer, Call, Json, Tool
-from undrift.session import Session
+
+if TYPE_CHECKING:
+    from undrift.session import Session
 
 __all__ = ["more_tools"]
 
@@ -93,7 +95,7 @@ def _rewind(place: Place, call: Call) -> Answer:
     if isinstance(to, str) and to.isascii() and to.isdecimal() and len(to) < _LONGEST_NUMBER:
         target = int(to)
 
-    def work(session: Session) -> int:
+    def work(session: "Session") -> int:
         return (session.undo_rewind() if undo else session.rewind(target)).to_seq
 
     seq = place.change(call.session, work)

@@ -1,20 +1,22 @@
 """Where the calls of a server go: the home, and the session in it.
 
 Law: every call opens the store anew and closes it: nothing is kept that another process can change, calls of several
-clients run side by side, and SQLite puts their writings in order.
+clients run side by side, and SQLite puts their writings in order. The engine is loaded by the first call: a client waits
+for the server's start, and asks for no memory in it.
 """
 
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from undrift.errors import StoreBusy, StoreError
-from undrift.session import Session
 from undrift.settings import Settings
-from undrift.stores.connection import NAME
-from undrift.stores.sqlite import SqliteStore
+
+if TYPE_CHECKING:
+    from undrift.session import Session
+    from undrift.stores.sqlite import SqliteStore
 
 __all__ = ["DEFAULT_SESSION", "Place"]
 
@@ -58,30 +60,36 @@ class Place:
             return self._chosen
 
     @contextmanager
-    def session(self, named: str = "") -> Iterator[Session]:
+    def session(self, named: str = "") -> "Iterator[Session]":
         """Open the session for one call.
 
         Raises:
             StoreError: The store cannot be opened.
         """
+        from undrift.session import Session
+
         with Session.open(self.session_id(named), home=self.home, settings=self.settings) as session:
             yield session
 
     def has_store(self) -> bool:
         """Whether anything was recorded in the home yet."""
+        from undrift.stores.connection import NAME
+
         return (self.home / NAME).exists()
 
     @contextmanager
-    def store(self) -> Iterator[SqliteStore]:
+    def store(self) -> "Iterator[SqliteStore]":
         """Open the store for one look.
 
         Raises:
             StoreError: There is none yet, or it cannot be opened.
         """
+        from undrift.stores.sqlite import SqliteStore
+
         with SqliteStore.open(self.home, create=False) as store:
             yield store
 
-    def change(self, named: str, work: Callable[[Session], T]) -> T:
+    def change(self, named: str, work: "Callable[[Session], T]") -> T:
         """Do something that writes; again where another process was in the way, on top of what that one wrote.
 
         Raises:

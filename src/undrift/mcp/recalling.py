@@ -7,15 +7,17 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from undrift.archive import Archive
 from undrift.errors import InputError, RecallError
 from undrift.mcp.arguments import lines_of
 from undrift.mcp.framing import as_data, clipped, one_line
 from undrift.mcp.place import Place
 from undrift.mcp.values import Answer, Call
-from undrift.stores.sqlite import SqliteStore
-from undrift.types import Original
+
+if TYPE_CHECKING:
+    from undrift.stores.sqlite import SqliteStore
+    from undrift.types import Original
 
 __all__ = ["Found", "described", "find", "recall"]
 
@@ -44,7 +46,7 @@ class Found:
     name: str
     text: str | None
     task_id: str = ""
-    originals: tuple[Original, ...] = ()
+    originals: "tuple[Original, ...]" = ()
 
 
 def recall(place: Place, call: Call) -> Answer:
@@ -90,7 +92,7 @@ def find(place: Place, ref: str, named: str = "") -> Found:
     raise _unknown(ref)
 
 
-def described(original: Original) -> str:
+def described(original: "Original") -> str:
     """Return what an original is, in a few safe words."""
     metadata = original.entry.metadata or {}
     kind, tool = (str(metadata.get(name) or "") for name in ("kind", "tool_name"))
@@ -102,7 +104,7 @@ def _unknown(ref: str) -> RecallError:
     return RecallError(f"nothing is known under {one_line(ref, _FIRST_LINE)}: {_HOW}")
 
 
-def _original(store: SqliteStore, session_id: str, ref: str, *, is_bound: bool) -> Found | None:
+def _original(store: "SqliteStore", session_id: str, ref: str, *, is_bound: bool) -> Found | None:
     found = None
     if _REF.fullmatch(ref):
         with suppress(RecallError):
@@ -115,7 +117,9 @@ def _original(store: SqliteStore, session_id: str, ref: str, *, is_bound: bool) 
     return Found(f"original {found.ref}, {described(found)}", found.entry.content)
 
 
-def _task(store: SqliteStore, session_id: str, ref: str, *, is_bound: bool) -> Found | None:
+def _task(store: "SqliteStore", session_id: str, ref: str, *, is_bound: bool) -> Found | None:
+    from undrift.archive import Archive
+
     others = [] if is_bound else [row.session_id for row in store.sessions() if row.session_id != session_id]
     for task_id in dict.fromkeys((ref.removeprefix(_TASK), ref)):
         for one in (session_id, *others):

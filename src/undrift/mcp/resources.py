@@ -6,16 +6,17 @@ listed at all.
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
-from undrift.archive import Archive
 from undrift.errors import InputError, RecallError, StoreCorrupt
 from undrift.mcp.framing import as_data, one_line, safe_json
 from undrift.mcp.place import Place
 from undrift.mcp.recalling import described, find
 from undrift.mcp.values import Call, Json, Page, Unknown
-from undrift.stores.sqlite import SqliteStore
+
+if TYPE_CHECKING:
+    from undrift.stores.sqlite import SqliteStore
 
 __all__ = ["HomeResources"]
 
@@ -130,6 +131,8 @@ class HomeResources:
     def _tasks(self, uri: str, session_id: str) -> Json:
         if not self._place.has_store():
             return _json(uri, [])
+        from undrift.archive import Archive
+
         with self._place.store() as store:
             archive = Archive(store, session_id)
             tasks = [
@@ -152,7 +155,7 @@ class HomeResources:
         return _text(uri, as_data(text, name))
 
 
-def _left_window(store: SqliteStore, ref: str) -> Json:
+def _left_window(store: "SqliteStore", ref: str) -> Json:
     try:
         what = described(store.original(ref))
     except StoreCorrupt:

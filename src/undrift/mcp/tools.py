@@ -4,18 +4,19 @@ Law: all that a client lists of them costs its user tokens on every turn, so it 
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from undrift.core.agent_rules import TASK_TOOL_NAME, TASK_TOOL_SCHEMA
-from undrift.core.marker import safe_id
 from undrift.errors import InputError, StoreBusy, UndriftError
 from undrift.mcp.arguments import checked
 from undrift.mcp.framing import as_data, clipped
 from undrift.mcp.place import Place
 from undrift.mcp.recalling import recall
 from undrift.mcp.values import Answer, Call, Json, Tool
-from undrift.records import ScoredMemoryEntry
-from undrift.session import Session
+
+if TYPE_CHECKING:
+    from undrift.records import ScoredMemoryEntry
+    from undrift.session import Session
 
 __all__ = ["READ", "WRITE", "Work", "default_tools", "described_object", "made"]
 
@@ -54,7 +55,9 @@ def made(place: Place, name: str, description: str, work: Work, schema: Json, ou
 
 
 def _task_update(place: Place, call: Call) -> Answer:
-    def work(session: Session) -> tuple[str, tuple[str, ...]]:
+    from undrift.core.marker import safe_id
+
+    def work(session: "Session") -> tuple[str, tuple[str, ...]]:
         notes = session.change_tasks([dict(call.arguments)])
         status = next(task.status for task in session.tasks() if task.id == call.arguments["id"])
         return status, notes
@@ -83,7 +86,7 @@ def _search(place: Place, call: Call) -> Answer:
     return Answer.of(data, {"data": data, "refs": refs})
 
 
-def _hit(one: ScoredMemoryEntry) -> str:
+def _hit(one: "ScoredMemoryEntry") -> str:
     entry = one.entry
     state = "superseded" if entry.is_contradicted else "current"
     return f"{entry.id}  {entry.type} by {entry.trust}, {state}: {clipped(entry.content, _LONGEST_HIT)}"
@@ -95,7 +98,7 @@ def _remember(place: Place, call: Call) -> Answer:
     if given.pop("from_tool", False):
         given["trust"] = "tool"
 
-    def work(session: Session) -> tuple[str, list[str], list[str]]:
+    def work(session: "Session") -> tuple[str, list[str], list[str]]:
         entry = session.remember(text, **given)
         operations = [one.payload or {} for one in session.history() if one.kind == "remember"]
         mine: Json = next((one for one in reversed(operations) if one.get("memory") == entry.id), {})

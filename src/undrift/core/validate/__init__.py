@@ -6,7 +6,6 @@ the summary names in the raw log; `runs` finds the failures that the log ends wi
 
 from undrift.core.validate.service import (
     GROUNDING,
-    MIN_SUMMARY_CHARACTERS,
     READ_CHARACTERS,
     SCORE_THRESHOLD,
     ValidatedTask,
@@ -17,7 +16,6 @@ from undrift.core.validate.service import (
 
 __all__ = [
     "GROUNDING",
-    "MIN_SUMMARY_CHARACTERS",
     "READ_CHARACTERS",
     "SCORE_THRESHOLD",
     "ValidatedTask",

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from undrift.core.agent_rules import MIN_SUMMARY_CHARACTERS
 from undrift.core.validate.claims import Log, unsupported_in
 from undrift.core.validate.criteria import Criterion, criterion_of, is_met
 from undrift.core.validate.runs import Failure, Outcome, outcome_of
@@ -13,7 +14,6 @@ from undrift.errors import SummaryRejected
 
 __all__ = [
     "GROUNDING",
-    "MIN_SUMMARY_CHARACTERS",
     "READ_CHARACTERS",
     "SCORE_THRESHOLD",
     "ValidatedTask",
@@ -21,9 +21,6 @@ __all__ = [
     "ValidationService",
     "without_annotation",
 ]
-
-MIN_SUMMARY_CHARACTERS = 15
-"""Least length of a result summary, trimmed and without the annotation. Source: R3-16, A3-11."""
 
 SCORE_THRESHOLD = 0.7
 """Least score, in [0, 1], of a verdict that counts as partly met. Source: A3-10."""
