@@ -25,17 +25,15 @@ _LONGEST_NUMBER = 19  # digits
 def _facts(place: Place, call: Call) -> Answer:
     subject, named = call.arguments.get("subject"), place.is_bound(call.session)
     rows: list[str] = []
-    if place.has_store():
-        with place.store() as store:
-            runs = [row.session_id for row in reversed(store.sessions())]
-            for done, run in enumerate([place.session_id(call.session)] if named else runs):
-                call.step(done, len(runs), "runs read")
-                facts = [one.fact for one in store.facts(run) if one.fact.valid_to is None]
-                rows += [
-                    clipped(f"{' '.join(one.triple)}  [task:{one.source_task_id}]", _LONGEST_STATEMENT)
-                    for one in facts
-                    if subject in (None, one.subject)
-                ]
+    runs = [place.session_id(call.session)] if named else [row.session_id for row in reversed(place.sessions())]
+    for done, run in enumerate(runs):
+        call.step(done, len(runs), "runs read")
+        with place.look(run) as session:
+            rows += [
+                clipped(f"{' '.join(one.triple)}  [task:{one.source_task_id}]", _LONGEST_STATEMENT)
+                for one in (session.facts() if session else ())
+                if subject in (None, one.subject)
+            ]
     if not rows:
         return Answer.of("No valid fact is known" + (" of that subject." if subject else "."), _counted("", 0))
     shown = rows[-_MOST_ROWS:]
@@ -44,8 +42,8 @@ def _facts(place: Place, call: Call) -> Answer:
 
 
 def _conflicts(place: Place, call: Call) -> Answer:
-    with place.session(call.session) as session:
-        found = session.conflicts()
+    with place.look(call.session) as session:
+        found = session.conflicts() if session else ()
     if not found:
         return Answer.of("No two memories contradict each other.", _counted("", 0))
     rows = [
@@ -63,8 +61,10 @@ def _counted(data: str, count: int) -> dict[str, Any]:
 
 
 def _scratchpad_read(place: Place, call: Call) -> Answer:
-    with place.session(call.session) as session:
-        text = session.scratchpad.read()
+    text = ""
+    if place.has_store():
+        with place.session(call.session) as session:
+            text = session.scratchpad.read()
     data = as_data(text, "active_context.md, the notes of this session") if text else ""
     return Answer.of(data or "The notes are empty.", {"data": data})
 
@@ -105,12 +105,14 @@ def _rewind(place: Place, call: Call) -> Answer:
 
 
 def _status(place: Place, call: Call) -> Answer:
-    with place.session(call.session) as session:
-        tasks = session.tasks()
-        working = [task.id for task in tasks if task.status == "in_progress"]
-        memories, open_conflicts, history = len(session.memories()), len(session.conflicts()), session.history()
+    with place.look(call.session) as session:
+        tasks = session.tasks() if session else ()
+        memories, open_conflicts = (len(session.memories()), len(session.conflicts())) if session else (0, 0)
+        history = session.history() if session else ()
+    session_id = place.session_id(call.session)
+    working = [task.id for task in tasks if task.status == "in_progress"]
     value = {
-        "session": session.id,
+        "session": session_id,
         "home": str(place.home),
         "working_on": working,
         "tasks": {status: sum(task.status == status for task in tasks) for status in {task.status for task in tasks}},
@@ -121,7 +123,7 @@ def _status(place: Place, call: Call) -> Answer:
     }
     named = ", ".join(one_line(task_id, _LONGEST_NAME) for task_id in working) or "no task"
     text = (
-        f"Session {one_line(session.id, _LONGEST_NAME)}, working on {named}; {len(tasks)} tasks, {memories} memories, "
+        f"Session {one_line(session_id, _LONGEST_NAME)}, working on {named}; {len(tasks)} tasks, {memories} memories, "
         f"{open_conflicts} open contradictions, newest operation {value['seq']}."
     )
     return Answer.of(text, value)

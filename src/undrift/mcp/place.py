@@ -8,6 +8,7 @@ for the server's start, and asks for no memory in it.
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -16,6 +17,7 @@ from undrift.settings import Settings
 
 if TYPE_CHECKING:
     from undrift.session import Session
+    from undrift.stores.base import SessionRow
     from undrift.stores.sqlite import SqliteStore
 
 __all__ = ["DEFAULT_SESSION", "Place"]
@@ -71,6 +73,33 @@ class Place:
         with Session.open(self.session_id(named), home=self.home, settings=self.settings) as session:
             yield session
 
+    @contextmanager
+    def look(self, named: str = "") -> "Iterator[Session | None]":
+        """Open the session to read it, without its notes; None where nothing was recorded yet: a look makes nothing.
+
+        Raises:
+            StoreError: The store cannot be opened.
+        """
+        if not self.has_store():
+            yield None
+            return
+        from undrift.session import Session
+
+        settings = replace(self.settings, scratchpad_limit_bytes=0)
+        with Session.open(self.session_id(named), home=self.home, settings=settings) as session:
+            yield session
+
+    def sessions(self) -> "tuple[SessionRow, ...]":
+        """Return the sessions of the home, the newest first.
+
+        Raises:
+            StoreError: The store cannot be opened.
+        """
+        if not self.has_store():
+            return ()
+        with self.store() as store:
+            return store.sessions()
+
     def has_store(self) -> bool:
         """Whether anything was recorded in the home yet."""
         from undrift.stores.connection import NAME
@@ -105,11 +134,5 @@ class Place:
         raise AssertionError  # the last attempt returns or raises
 
     def _newest(self) -> str:
-        try:
-            with self.store() as store:
-                rows = store.sessions()
-        except StoreError:
-            if self.has_store():
-                raise
-            return DEFAULT_SESSION
+        rows = self.sessions()
         return rows[0].session_id if rows else DEFAULT_SESSION

@@ -85,8 +85,8 @@ def find(place: Place, ref: str, named: str = "") -> Found:
             if found is not None:
                 return found
     if _MEMORY.fullmatch(ref):
-        with place.session(named) as session:
-            for memory in session.memories():
+        with place.look(named) as session:
+            for memory in session.memories() if session else ():
                 if memory.id == ref:
                     return Found(f"memory {ref}, a {memory.type} by {memory.trust}", memory.content)
     raise _unknown(ref)

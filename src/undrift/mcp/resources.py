@@ -95,18 +95,15 @@ class HomeResources:
         own = self._place.session_id(call.session)
         if session_id == own:
             return
-        if not self._place.is_bound(call.session) and self._place.has_store():
-            with self._place.store() as store:
-                if any(row.session_id == session_id for row in store.sessions()):
-                    return
+        if not self._place.is_bound(call.session) and any(
+            row.session_id == session_id for row in self._place.sessions()
+        ):
+            return
         raise _unknown(uri)
 
     def _sessions(self, call: Call) -> Any:
-        if not self._place.has_store():
-            return []
-        own = self._place.session_id(call.session)
-        with self._place.store() as store:
-            rows = [row for row in store.sessions() if row.session_id == own or not self._place.is_bound(call.session)]
+        own, is_bound = self._place.session_id(call.session), self._place.is_bound(call.session)
+        rows = [row for row in self._place.sessions() if row.session_id == own or not is_bound]
         return [
             {
                 "session": row.session_id,

@@ -72,11 +72,11 @@ def _search(place: Place, call: Call) -> Answer:
     limit = call.arguments.get("limit", _HITS)
     if not 1 <= limit <= _MOST_HITS:
         raise InputError(f"limit={limit}: must be from 1 to {_MOST_HITS}")
-    with place.session(call.session) as session:
+    with place.look(call.session) as session:
         call.step(0, 2, "memories")
-        memories = session.search(query, k=limit)
+        memories = session.search(query, k=limit) if session else []
         call.step(1, 2, "originals")
-        originals = session.find(query, limit=limit)
+        originals = session.find(query, limit=limit) if session else ()
     rows = [_hit(one) for one in memories]
     rows += [f"{one.ref}  left the window, {one.type}: {clipped(one.snippet, _LONGEST_HIT)}" for one in originals]
     refs = [*(one.entry.id for one in memories), *(one.ref for one in originals)]
