@@ -3,16 +3,21 @@
 import http.client
 import stat
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed: pip install undrift[mcp]")
 
+from starlette.applications import Starlette
+from starlette.routing import Route
+
 from tests.cli.builders import environment
 from tests.mcp.builders import Served, command, reached, run, said, served
 from undrift import __version__
-from undrift.mcp.over_http import application
+from undrift.mcp.over_http import Guard, application, names_of
 from undrift.mcp.place import Place
 from undrift.mcp.surface import surface_of
 from undrift.settings import Settings
@@ -36,10 +41,18 @@ def server(tmp_path_factory: pytest.TempPathFactory):
         yield running
 
 
+def paths_of(routes: Sequence[Any], before: str = "") -> list[str]:
+    """Every path of these routes, those of mounted parts included."""
+    found: list[str] = []
+    for route in routes:
+        inner = getattr(route, "routes", None)
+        found += paths_of(inner, before + route.path) if inner is not None else [before + route.path]
+    return found
+
+
 def routes(home: Path) -> list[str]:
     """Every path that the application knows."""
-    app = application(surface_of(Place(home, Settings()), __version__), 1)
-    return [route.path for route in app.routes]
+    return paths_of(application(surface_of(Place(home, Settings()), __version__), 1).routes)
 
 
 def status(server: Served, method: str, path: str, *headers: tuple[str, str]) -> int:
@@ -125,3 +138,74 @@ def test_a_port_that_is_taken_is_one_line(server: Served, tmp_path: Path):
     assert "choose another --port" in result.stderr
     assert result.stderr.count("\n") == 1
     assert server.token not in result.stderr
+
+
+HEADERS: dict[str, tuple[int, list[tuple[str, str]]]] = {
+    "a foreign host": (421, [("host", "evil.example"), ("authorization", "Bearer t")]),
+    "no host": (421, [("authorization", "Bearer t")]),
+    "a foreign origin": (
+        403,
+        [("host", "localhost:1"), ("origin", "http://evil.example"), ("authorization", "Bearer t")],
+    ),
+    "no token": (401, [("host", "localhost:1")]),
+    "another token": (401, [("host", "localhost:1"), ("authorization", "Bearer u")]),
+    "a token of no scheme": (401, [("host", "localhost:1"), ("authorization", "t")]),
+}
+
+
+class Answering:
+    """An application that answers everything, and says what reached it."""
+
+    def __init__(self) -> None:
+        self.reached: list[str] = []
+
+    async def __call__(self, scope: Any, _receive: Any, send: Any) -> None:
+        self.reached.append(scope["path"])
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+
+def asked(app: Any, kind: str, path: str, headers: list[tuple[str, str]]) -> list[dict[str, Any]]:
+    """Send one request, or open one socket; return what is sent back."""
+    sent: list[dict[str, Any]] = []
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    async def receive() -> dict[str, Any]:
+        raise AssertionError("nothing is to be read of what is refused")
+
+    encoded = [(name.encode(), value.encode()) for name, value in headers]
+    scope = {"type": kind, "method": "POST", "path": path, "headers": encoded, "query_string": b""}
+
+    async def work() -> None:
+        await app(scope, receive, send)
+
+    run(work)
+    return sent
+
+
+@pytest.mark.parametrize("name", HEADERS)
+def test_no_route_is_reached_by_what_the_guard_refuses(name: str, tmp_path: Path):
+    status, headers = HEADERS[name]
+    inner = Answering()
+    guard = Guard(inner, names_of(1), "t")
+    for path in (*routes(tmp_path), *ELSEWHERE):
+        assert asked(inner, "http", path, headers)[0]["status"] == 200, "without the guard it is answered"
+        inner.reached.clear()
+        assert asked(guard, "http", path, headers)[0]["status"] == status
+        assert asked(guard, "websocket", path, headers) == [{"type": "websocket.close", "code": 1008}]
+        assert inner.reached == []
+
+
+def test_the_guard_lets_through_what_is_ours(tmp_path: Path):
+    inner = Answering()
+    for path in routes(tmp_path):
+        asked(Guard(inner, names_of(1), "t"), "http", path, [("host", "localhost:1"), ("authorization", "Bearer t")])
+    assert inner.reached == routes(tmp_path)
+
+
+def test_a_route_in_a_mounted_part_is_found_too(tmp_path: Path):
+    app = application(surface_of(Place(tmp_path, Settings()), __version__), 1)
+    app.mount("/part", Starlette(routes=[Route("/deep", Answering())]))
+    assert paths_of(app.routes)[-1] == "/part/deep"
