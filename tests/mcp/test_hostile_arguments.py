@@ -54,7 +54,17 @@ TEXTS = [
     "\U0001f600" * 100,
     "x" * 1_000_001,
 ]
-SENT = ["", "a\0b", "../../../etc/passwd", "\u202e\u2066right to left", "x" * 1_000_001, None, 2**70, [], {"a": []}]
+SENT: list[Any] = [
+    "",
+    "a\0b",
+    "../../../etc/passwd",
+    "\u202e\u2066right to left",
+    "x" * 1_000_001,
+    None,
+    2**70,
+    [],
+    {"a": []},
+]
 """Of all these, what goes through the protocol too."""
 OTHERS: list[Any] = [None, True, 0, -1, 2**70, 1.5, [], ["a", 1], {}, {"a": []}]
 LONGEST_ANSWER = 20_000

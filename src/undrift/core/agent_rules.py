@@ -24,8 +24,8 @@ AGENT_RULES = f"""\
    stands in for them. Put what you found, with file names, numbers and verdicts, into result_summary (at least
    {MIN_SUMMARY_CHARACTERS} characters). What is longer belongs into active_context.md before you complete the task.
 3. Groom the notes. active_context.md is volatile: when a sub-project is done, delete the sections nobody needs.
-4. Ask yourself before you complete a task: "Could I go on from this summary alone, without the raw logs?" If not, add
-   what is missing. An original that is needed after all comes back with: undrift recall REF
+4. Ask yourself before you complete a task: "Could I go on from this summary and the notes alone, without the raw logs?"
+   If not, add what is missing. An original that is needed after all comes back with: undrift recall REF
 """
 """The rules for agents. Source: R3-16, R3-19, A3-23; seed 003, rules 1 to 4."""
 

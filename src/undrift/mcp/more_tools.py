@@ -42,6 +42,7 @@ def _facts(place: Place, call: Call) -> Answer:
 
 
 def _conflicts(place: Place, call: Call) -> Answer:
+    call.step(0, None, "memories read")
     with place.look(call.session) as session:
         found = session.conflicts() if session else ()
     if not found:
@@ -83,7 +84,7 @@ def _scratchpad_append(place: Place, call: Call) -> Answer:
 
 def _checkpoint(place: Place, call: Call) -> Answer:
     label = call.arguments.get("label", "")
-    seq = place.change(call.session, lambda session: session.checkpoint(label))
+    seq = place.change(call, lambda session: session.checkpoint(label))
     return Answer.of(f"This moment is {seq}; rewind takes it.", {"seq": seq})
 
 
@@ -98,7 +99,7 @@ def _rewind(place: Place, call: Call) -> Answer:
     def work(session: "Session") -> int:
         return (session.undo_rewind() if undo else session.rewind(target)).to_seq
 
-    seq = place.change(call.session, work)
+    seq = place.change(call, work)
     return Answer.of(
         f"Everything is as right after operation {seq}; rewind with undo=true takes that back.", {"seq": seq}
     )

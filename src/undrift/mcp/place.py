@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from undrift.errors import StoreBusy, StoreError
+from undrift.mcp.values import Call
 from undrift.settings import Settings
 
 if TYPE_CHECKING:
@@ -118,19 +119,21 @@ class Place:
         with SqliteStore.open(self.home, create=False) as store:
             yield store
 
-    def change(self, named: str, work: "Callable[[Session], T]") -> T:
+    def change(self, call: Call, work: "Callable[[Session], T]") -> T:
         """Do something that writes; again where another process was in the way, on top of what that one wrote.
 
         Raises:
             StoreError: It could not be written; nothing has changed.
+            Stopped: The client has taken the call back; nothing has changed.
         """
         for attempt in range(1, _ATTEMPTS + 1):
             try:
-                with self.session(named) as session:
+                with self.session(call.session) as session:
                     return work(session)
             except StoreError as error:
                 if attempt == _ATTEMPTS or type(error) not in (StoreError, StoreBusy):
                     raise
+                call.step(attempt, _ATTEMPTS, "another process was writing; trying again")
         raise AssertionError  # the last attempt returns or raises
 
     def _newest(self) -> str:

@@ -51,7 +51,7 @@ class Found:
 
 def recall(place: Place, call: Call) -> Answer:
     """Answer a call of the tool."""
-    found = find(place, call.arguments["ref"], call.session)
+    found = find(place, call.arguments["ref"], call)
     grep = call.arguments.get("grep") or ""
     lines = call.arguments.get("lines")
     if found.text is not None:
@@ -61,13 +61,13 @@ def recall(place: Place, call: Call) -> Answer:
     return _grepped(found, grep, call) if grep else _listed(found)
 
 
-def find(place: Place, ref: str, named: str = "") -> Found:
+def find(place: Place, ref: str, call: Call) -> Found:
     """Return what stands under a reference, an entry's id, a task's id or a memory's id.
 
     Args:
         place: The home. Only a session that was named binds: without one, originals of all its sessions are found.
         ref: As the model gave it.
-        named: The session that the client names.
+        call: Names the session; a client that takes it back ends the search.
 
     Raises:
         RecallError: Nothing does.
@@ -75,13 +75,14 @@ def find(place: Place, ref: str, named: str = "") -> Found:
 
     Source: RELIABILITY S10.
     """
+    named = call.session
     session_id = place.session_id(named)
     if not place.has_store():
         raise _unknown(ref)
     with place.store() as store:
         ways = (_task, _original) if ref.startswith(_TASK) else (_original, _task)
         for way in ways:
-            found = way(store, session_id, ref, is_bound=place.is_bound(named))
+            found = way(store, session_id, ref, call, is_bound=place.is_bound(named))
             if found is not None:
                 return found
     if _MEMORY.fullmatch(ref):
@@ -104,7 +105,7 @@ def _unknown(ref: str) -> RecallError:
     return RecallError(f"nothing is known under {one_line(ref, _FIRST_LINE)}: {_HOW}")
 
 
-def _original(store: "SqliteStore", session_id: str, ref: str, *, is_bound: bool) -> Found | None:
+def _original(store: "SqliteStore", session_id: str, ref: str, _call: Call, *, is_bound: bool) -> Found | None:
     found = None
     if _REF.fullmatch(ref):
         with suppress(RecallError):
@@ -117,12 +118,13 @@ def _original(store: "SqliteStore", session_id: str, ref: str, *, is_bound: bool
     return Found(f"original {found.ref}, {described(found)}", found.entry.content)
 
 
-def _task(store: "SqliteStore", session_id: str, ref: str, *, is_bound: bool) -> Found | None:
+def _task(store: "SqliteStore", session_id: str, ref: str, call: Call, *, is_bound: bool) -> Found | None:
     from undrift.archive import Archive
 
     others = [] if is_bound else [row.session_id for row in store.sessions() if row.session_id != session_id]
     for task_id in dict.fromkeys((ref.removeprefix(_TASK), ref)):
         for one in (session_id, *others):
+            call.check()
             archive = Archive(store, one)
             if task_id in archive.tasks.by_id:
                 name = f"task {one_line(task_id, _FIRST_LINE)}, {archive.task(task_id).status}"

@@ -52,7 +52,7 @@ class HomeResources:
             _listed(address + _TASKS, "tasks", "The tasks of this session.", "text/plain"),
             _listed(address + _NOTES, "scratchpad", "The notes of this session, active_context.md.", "text/plain"),
         ]
-        refs, left = self._left(session_id, start)
+        refs, left = self._left(session_id, start, call)
         following = str(start + _PAGE) if start + _PAGE < refs else ""
         return Page((*([] if start else own), *left), following)
 
@@ -81,14 +81,19 @@ class HomeResources:
                 return [read(uri, session_id)]
         raise _unknown(uri)
 
-    def _left(self, session_id: str, start: int) -> tuple[int, list[Json]]:
+    def _left(self, session_id: str, start: int, call: Call) -> tuple[int, list[Json]]:
         """How many originals left the session's windows, and those of one page."""
         if not self._place.has_store():
             return 0, []
         with self._place.store() as store:
             decided = reversed(store.decided(session_id))
             refs = list(dict.fromkeys(one.ref for one in decided if one.ref))
-            return len(refs), [_left_window(store, ref) for ref in refs[start : start + _PAGE]]
+            page = refs[start : start + _PAGE]
+            listed = []
+            for done, ref in enumerate(page):
+                call.step(done, len(page), "originals listed")
+                listed.append(_left_window(store, ref))
+            return len(refs), listed
 
     def _check(self, uri: str, session_id: str, call: Call) -> None:
         """Refuse a session that is not there, or is not the one that was named."""
@@ -118,7 +123,7 @@ class HomeResources:
     def _original(self, uri: str, call: Call) -> Json:
         ref = unquote(uri.removeprefix(_ORIGINAL), errors="replace")
         try:
-            found = find(self._place, ref, call.session)
+            found = find(self._place, ref, call)
         except RecallError as error:
             raise Unknown(str(error)) from error
         if found.text is None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from undrift.core.agent_rules import TASK_TOOL_NAME, TASK_TOOL_SCHEMA
 from undrift.errors import InputError, StoreBusy, UndriftError
 from undrift.mcp.arguments import checked
-from undrift.mcp.framing import as_data, clipped
+from undrift.mcp.framing import as_data, clipped, one_line
 from undrift.mcp.place import Place
 from undrift.mcp.recalling import recall
 from undrift.mcp.values import Answer, Call, Json, Tool
@@ -31,6 +31,7 @@ _TEXT: Json = {"type": "string"}
 _HITS = 5
 _MOST_HITS = 20
 _LONGEST_HIT = 300
+_LONGEST_PATH = 4_096
 
 
 def described_object(properties: Json, *required: str) -> dict[str, Any]:
@@ -44,6 +45,7 @@ def made(place: Place, name: str, description: str, work: Work, schema: Json, ou
 
     def run(call: Call) -> Answer:
         try:
+            call.check()
             arguments = checked(name, schema, call.arguments)
             return work(place, Call(arguments, call.session, call.told, call.stopped))
         except StoreBusy as error:
@@ -60,9 +62,14 @@ def _task_update(place: Place, call: Call) -> Answer:
     def work(session: "Session") -> tuple[str, tuple[str, ...]]:
         notes = session.change_tasks([dict(call.arguments)])
         status = next(task.status for task in session.tasks() if task.id == call.arguments["id"])
+        if call.arguments.get("status") == "in_progress" and session.scratchpad.is_on:
+            notes = (
+                *notes,
+                f"What is too long for its summary belongs into {one_line(str(session.scratchpad.path), _LONGEST_PATH)}",
+            )
         return status, notes
 
-    status, notes = place.change(call.session, work)
+    status, notes = place.change(call, work)
     text = " ".join((f"Task {safe_id(call.arguments['id'])} is {status}.", *notes))
     return Answer.of(text, {"status": status, "notes": list(notes)})
 
@@ -105,7 +112,7 @@ def _remember(place: Place, call: Call) -> Answer:
         conflicts = [str(one["with"]) for one in entry.metadata.get("conflicts", ())]
         return entry.id, list(mine.get("superseded", ())), conflicts
 
-    memory_id, superseded, conflicts = place.change(call.session, work)
+    memory_id, superseded, conflicts = place.change(call, work)
     said = [f"Remembered as {memory_id}."]
     said += [f"It supersedes {', '.join(superseded)}."] if superseded else []
     said += [f"It contradicts {', '.join(conflicts)}, and nothing says which holds."] if conflicts else []

@@ -81,14 +81,22 @@ class Call:
     told: Callable[[float, float | None, str], None] = lambda _done, _all, _what: None
     stopped: Callable[[], bool] = lambda: False
 
+    def check(self) -> None:
+        """Go on only where somebody waits for the answer.
+
+        Raises:
+            Stopped: The client has taken the call back.
+        """
+        if self.stopped():
+            raise Stopped
+
     def step(self, done: float, whole: float | None = None, what: str = "") -> None:
         """Say how far a long call is.
 
         Raises:
             Stopped: The client has taken it back.
         """
-        if self.stopped():
-            raise Stopped
+        self.check()
         self.told(done, whole, what)
 
 
