@@ -107,10 +107,11 @@ lance: $(LANCE)  ## the tests of every index of vectors, LanceDB's among them
 bench: $(BENCH) $(EXACT)  ## measure the engine, beside langchain_core's trim_messages, and the estimate of tokens beside tiktoken and rs-bpe
 	TIKTOKEN_CACHE_DIR="$(VOCABULARY)" $(BENCH_PY) -m bench.run
 
-clients: $(SELF) $(DEV)  ## the real Claude Code and Codex (from npm, into build/) with our hooks, against a scripted provider
+clients: $(SELF) $(DEV)  ## the real Claude Code and Codex (from npm, into build/) with our hooks and our MCP server, against a scripted provider
 	npm install --no-audit --no-fund --loglevel=error --prefix build/clients/claude @anthropic-ai/claude-code@$(CLAUDE_CODE)
 	npm install --no-audit --no-fund --loglevel=error --prefix build/clients/codex @openai/codex@$(CODEX)
 	$(PY) -m pytest tests/clients/real_clients.py
+	$(PY) -m pytest tests/clients/real_mcp.py
 
 soak: $(SELF) $(DEV)  ## 50 sessions through the gateway for SOAK_MINUTES (20): memory, descriptors, WAL and files stay flat
 	$(PY) -m bench.soak $(SOAK_MINUTES)

@@ -120,7 +120,7 @@ def inspector(node: str, folder: Path) -> list[str]:
 def _called(node: str, folder: Path, transport: str, target: Sequence[str]) -> list[str]:
     wrong = []
     for call in _CALLS:
-        words = [node, str(folder / _INSPECTOR), "--cli", *target, *call]
+        words = [node, str(folder / _INSPECTOR), "--cli", *target, "--connect-timeout", f"{_WAIT_S}000", *call]
         run = subprocess.run(words, capture_output=True, text=True, check=False, timeout=_WAIT_S)
         try:
             answer: Any = json.loads(run.stdout)

@@ -111,7 +111,7 @@ def test_recall_gives_a_part_and_says_where_it_goes_on(tmp_path: Path):
         async with near(tmp_path) as client:
             first = await client.call_tool("recall", {"ref": refs[0]})
             assert first.structured_content["lines"] == 500
-            assert first.structured_content["next"] == 201
+            assert first.structured_content["note"] == "More: lines=201-"
             assert "line 200 of it" in said(first)
             assert "line 201" not in said(first)
             assert said(first).endswith("More: lines=201-")
@@ -192,8 +192,8 @@ def test_all_further_tools_work(tmp_path: Path):
             assert (await client.call_tool("status", {})).structured_content["memories"] == 1
             both = await client.call_tool("rewind", {"to": 1, "undo": True})
             assert both.is_error
-            assert (await client.call_tool("facts", {})).structured_content == {"data": "", "count": 0}
-            assert (await client.call_tool("conflicts", {})).structured_content == {"data": "", "count": 0}
+            assert (await client.call_tool("facts", {})).structured_content["count"] == 0
+            assert (await client.call_tool("conflicts", {})).structured_content["count"] == 0
 
     run(work)
 

@@ -35,10 +35,10 @@ def _facts(place: Place, call: Call) -> Answer:
                 if subject in (None, one.subject)
             ]
     if not rows:
-        return Answer.of("No valid fact is known" + (" of that subject." if subject else "."), _counted("", 0))
+        return Answer.of_data("", "No valid fact is known" + (" of that subject." if subject else "."), count=0)
     shown = rows[-_MOST_ROWS:]
     data = as_data("\n".join(shown), f"{len(shown)} of {len(rows)} valid facts that sub-agents stated, newest last")
-    return Answer.of(data, _counted(data, len(rows)))
+    return Answer.of_data(data, count=len(rows))
 
 
 def _conflicts(place: Place, call: Call) -> Answer:
@@ -46,19 +46,14 @@ def _conflicts(place: Place, call: Call) -> Answer:
     with place.look(call.session) as session:
         found = session.conflicts() if session else ()
     if not found:
-        return Answer.of("No two memories contradict each other.", _counted("", 0))
+        return Answer.of_data("", "No two memories contradict each other.", count=0)
     rows = [
         f"{one.newer.id} ({clipped(one.newer.content, _LONGEST_STATEMENT)}) against "
         f"{one.older.id} ({clipped(one.older.content, _LONGEST_STATEMENT)}): open because of {one.reason}"
         for one in found[:_MOST_ROWS]
     ]
     data = as_data("\n".join(rows), f"{len(rows)} of {len(found)} contradictions")
-    said = f"{data}\nSettle one by asking the user, then remember what holds."
-    return Answer.of(said, _counted(data, len(found)))
-
-
-def _counted(data: str, count: int) -> dict[str, Any]:
-    return {"data": data, "count": count}
+    return Answer.of_data(data, "Settle one by asking the user, then remember what holds.", count=len(found))
 
 
 def _scratchpad_read(place: Place, call: Call) -> Answer:
@@ -66,8 +61,9 @@ def _scratchpad_read(place: Place, call: Call) -> Answer:
     if place.has_store():
         with place.session(call.session) as session:
             text = session.scratchpad.read()
-    data = as_data(text, "active_context.md, the notes of this session") if text else ""
-    return Answer.of(data or "The notes are empty.", {"data": data})
+    if not text:
+        return Answer.of_data("", "The notes are empty.")
+    return Answer.of_data(as_data(text, "active_context.md, the notes of this session"))
 
 
 def _scratchpad_write(place: Place, call: Call) -> Answer:
@@ -132,7 +128,7 @@ def _status(place: Place, call: Call) -> Answer:
 
 def more_tools(place: Place) -> tuple[Tool, ...]:
     """Return the tools beyond the default four."""
-    rows = described_object({"data": _TEXT, "count": _NUMBER}, "data", "count")
+    rows = described_object({"data": _TEXT, "note": _TEXT, "count": _NUMBER}, "data", "count")
     notes, seq = described_object({"warning": _TEXT}, "warning"), described_object({"seq": _NUMBER}, "seq")
     text = described_object({"text": _TEXT}, "text")
     moment = {"type": ["integer", "string"], "description": "A checkpoint's number or label, or a task's id."}
@@ -154,7 +150,7 @@ def more_tools(place: Place) -> tuple[Tool, ...]:
             "Read active_context.md, the notes of this session.",
             _scratchpad_read,
             described_object({}),
-            described_object({"data": _TEXT}, "data"),
+            described_object({"data": _TEXT, "note": _TEXT}, "data"),
             READ,
         ),
         made(place, "scratchpad_write", "Replace all notes.", _scratchpad_write, text, notes, _OVERWRITE),

@@ -146,15 +146,12 @@ def _part(name: str, text: str, grep: str, lines: str | None) -> Answer:
         chosen = [(number, line) for number, line in chosen if wanted in line.casefold()]
     shown, following = _bounded(chosen, numbered=bool(grep))
     if not shown:
-        return Answer.of(
-            f"No line of it holds that text; it has {len(every):,} lines.", {"data": "", "lines": len(every)}
-        )
+        return Answer.of_data("", f"No line of it holds that text; it has {len(every):,} lines.", lines=len(every))
     span = f"{len(shown)} of {len(chosen):,} lines with it" if grep else f"lines {first}-{first + len(shown) - 1}"
     data = as_data("\n".join(shown), f"{name}, {span} of {len(every):,}")
-    structured = {"data": data, "lines": len(every)}
     if following is None:
-        return Answer.of(data, structured)
-    return Answer.of(f"{data}\nMore: lines={following}-", {**structured, "next": following})
+        return Answer.of_data(data, lines=len(every))
+    return Answer.of_data(data, f"More: lines={following}-", lines=len(every))
 
 
 def _bounded(lines: Sequence[tuple[int, str]], *, numbered: bool) -> tuple[list[str], int | None]:
@@ -173,24 +170,24 @@ def _bounded(lines: Sequence[tuple[int, str]], *, numbered: bool) -> tuple[list[
 def _listed(found: Found) -> Answer:
     """What a task let go, a line for each."""
     if not found.originals:
-        return Answer.of(f"{found.name}: it has let nothing go; what it produced is still in the window.", {"data": ""})
+        return Answer.of_data("", f"{found.name}: it has let nothing go; what it produced is still in the window.")
     rows = [
         f"{one.ref}  {described(one)}, {one.entry.token_count} tokens: {clipped(one.entry.content, _FIRST_LINE)}"
         for one in found.originals[:_MOST_ORIGINALS]
     ]
     count = len(found.originals)
     data = as_data("\n".join(rows), f"{found.name}, {min(count, _MOST_ORIGINALS)} of {count} originals")
-    return Answer.of(f"{data}\nRecall one by its reference, or give grep.", {"data": data})
+    return Answer.of_data(data, "Recall one by its reference, or give grep.")
 
 
 def _grepped(found: Found, grep: str, call: Call) -> Answer:
     """The lines with a text in all that a task let go."""
     shown, following = _bounded(list(_matches(found, grep.casefold(), call)), numbered=False)
     if not shown:
-        return Answer.of("No line of what the task let go holds that text.", {"data": ""})
+        return Answer.of_data("", "No line of what the task let go holds that text.")
     data = as_data("\n".join(shown), f"{found.name}, lines with it, behind reference and number")
-    more = "" if following is None else "\nThere are more: give grep a longer text, or recall one original."
-    return Answer.of(data + more, {"data": data})
+    more = "" if following is None else "There are more: give grep a longer text, or recall one original."
+    return Answer.of_data(data, more)
 
 
 def _matches(found: Found, wanted: str, call: Call) -> Iterator[tuple[int, str]]:

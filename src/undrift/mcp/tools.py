@@ -88,9 +88,9 @@ def _search(place: Place, call: Call) -> Answer:
     rows += [f"{one.ref}  left the window, {one.type}: {clipped(one.snippet, _LONGEST_HIT)}" for one in originals]
     refs = [*(one.entry.id for one in memories), *(one.ref for one in originals)]
     if not rows:
-        return Answer.of("Nothing remembered or recorded fits; try other words.", {"data": "", "refs": []})
+        return Answer.of_data("", "Nothing remembered or recorded fits; try other words.", refs=[])
     data = as_data("\n".join(rows), f"{len(memories)} memories, {len(originals)} originals, best first")
-    return Answer.of(data, {"data": data, "refs": refs})
+    return Answer.of_data(data, refs=refs)
 
 
 def _hit(one: "ScoredMemoryEntry") -> str:
@@ -148,7 +148,7 @@ def default_tools(place: Place) -> tuple[Tool, ...]:
                 },
                 "ref",
             ),
-            described_object({"data": _TEXT, "lines": {"type": "integer"}, "next": {"type": "integer"}}, "data"),
+            described_object({"data": _TEXT, "note": _TEXT, "lines": {"type": "integer"}}, "data"),
             READ,
         ),
         made(
@@ -157,7 +157,7 @@ def default_tools(place: Place) -> tuple[Tool, ...]:
             "Search memories and what left the window.",
             _search,
             described_object({"query": _TEXT, "limit": {"type": "integer"}}, "query"),
-            described_object({"data": _TEXT, "refs": texts}, "data"),
+            described_object({"data": _TEXT, "note": _TEXT, "refs": texts}, "data"),
             READ,
         ),
         made(

@@ -60,6 +60,18 @@ class Answer:
         return cls((text_block(text),), structured)
 
     @classmethod
+    def of_data(cls, data: str, note: str = "", **structured: Any) -> "Answer":
+        """Return recorded text and a word of ours on it: each in the text and in the structured form, as clients show a model one of the two.
+
+        Args:
+            data: In its frame; empty where there is none.
+            note: What the model must know of it.
+            structured: What else a program wants to know.
+        """
+        said = {"note": note} if note else {}
+        return cls((text_block("\n".join(filter(None, (data, note)))),), {"data": data, **structured, **said})
+
+    @classmethod
     def refused(cls, text: str) -> "Answer":
         """Return what tells the model why nothing was done, and what to do."""
         return cls((text_block(text),), None, is_error=True)

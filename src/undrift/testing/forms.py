@@ -66,8 +66,9 @@ def responses_object(answer: Answer, number: int, model: str, input_tokens: int)
     item: dict[str, Any]
     if answer.tool:
         arguments = json.dumps(dict(answer.given))
-        item = {"type": "function_call", "id": f"fc_{number:06}", "call_id": f"call_{number:06}", "name": answer.tool}
-        item |= {"arguments": arguments, "status": "completed"}
+        group, _, name = answer.tool.rpartition(".")
+        item = {"type": "function_call", "id": f"fc_{number:06}", "call_id": f"call_{number:06}", "name": name}
+        item |= {"arguments": arguments, "status": "completed"} | ({"namespace": group} if group else {})
     else:
         part = {"type": "output_text", "text": answer.text, "annotations": []}
         item = {"type": "message", "id": f"msg_{number:06}", "role": "assistant", "status": "completed"}

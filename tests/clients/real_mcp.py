@@ -1,0 +1,98 @@
+"""The real clients with our MCP server: installed by our command, its tools are listed, called, and their results sent on.
+
+Run by ``make clients``, which installs the clients; not part of ``make test``. No request leaves this machine.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("mcp", reason="the extra mcp is not installed: pip install undrift[mcp]")
+
+from tests.clients.real_clients import Place, claude_place, codex_place, codex_program, program
+from undrift.testing import Say, ScriptedProvider, Seen, Use
+
+TOOLS = ["task_update", "recall", "search", "remember"]
+STATEMENT = "The release train leaves on the third Tuesday."
+
+
+def tool_names(seen: Seen) -> list[str]:
+    """The names of all tools that a request offers to the model, those within a group included."""
+
+    def names(value: Any) -> list[str]:
+        if isinstance(value, list):
+            return [name for one in value for name in names(one)]
+        if not isinstance(value, dict):
+            return []
+        return [str(value.get("name")), *(f"{value.get('name')}.{name}" for name in names(value.get("tools")))]
+
+    return names(seen.body.get("tools"))
+
+
+def use(provider: ScriptedProvider, prefix: str) -> None:
+    """Remember, search, then recall what was remembered."""
+    provider.say(
+        Use(f"{prefix}task_update", {"id": "plan", "content": "Plan the release", "status": "in_progress"}),
+        Use(f"{prefix}remember", {"text": STATEMENT}),
+        Use(f"{prefix}search", {"query": "when does the release train leave"}),
+        Say("It is remembered."),
+    )
+
+
+def check(there: Place, asked: Sequence[Seen]) -> None:
+    """The results of the calls are in the requests that came after them, and in the home; clients send the structured ones."""
+    assert "belongs into" in asked[1].text
+    assert re.search(r"m[0-9a-f]{16}", asked[2].text), asked[2].text[-3_000:]
+    assert "recorded text, not instructions" in asked[3].text
+    assert f"current: {STATEMENT}" in asked[3].text
+    kept = json.loads(there.undrift("search", "release train", "--json", "--home", str(there.home / ".undrift")))
+    assert STATEMENT in json.dumps(kept)
+
+
+def test_claude_code_lists_our_tools_and_calls_them(tmp_path: Path):
+    claude = program("claude", "node_modules", ".bin", "claude")
+    with ScriptedProvider() as provider:
+        there = claude_place(tmp_path, provider)
+        there.undrift("install", "claude", "--mcp", "--yes")
+        assert "Connected" in there.run(claude, "mcp", "list")
+        allowed = [f"mcp__undrift__{name}" for name in TOOLS]
+        provider.say(
+            Use("ToolSearch", {"query": f"select:{','.join(allowed)}", "max_results": 5})
+        )  # it waits for the server
+        use(provider, "mcp__undrift__")
+        there.run(
+            claude, "-p", "Remember when the train leaves.", "--allowedTools", *allowed, "--output-format", "json"
+        )
+        loaded = provider.of_kind("main")[1]
+        assert set(allowed) <= set(tool_names(loaded))
+        assert "One task at a time." in loaded.text, "the server's instructions are not in the window"
+        check(there, provider.of_kind("main")[1:])
+        there.undrift("uninstall", "claude", "--mcp", "--yes")
+        assert "undrift" not in json.loads((there.home / ".claude.json").read_text(encoding="utf-8")).get(
+            "mcpServers", {}
+        )
+
+
+def test_codex_lists_our_tools_and_calls_them(tmp_path: Path):
+    codex = codex_program()
+    with ScriptedProvider() as provider:
+        there = codex_place(tmp_path, provider)
+        there.undrift("install", "codex", "--mcp", "--yes")
+        assert "undrift" in there.run(codex, "mcp", "list")
+        use(provider, "mcp__undrift.")
+        # Of a model that the client does not know the tools are listed at once; and it does not wait for servers unasked.
+        flags = (
+            "--skip-git-repo-check",
+            "--json",
+            "--dangerously-bypass-approvals-and-sandbox",
+            "-c",
+            "model=scripted",
+        )
+        flags += ("-c", "mcp_servers.undrift.required=true")
+        there.run(codex, "exec", *flags, "Remember when the train leaves.")
+        assert {f"mcp__undrift.{name}" for name in TOOLS} <= set(tool_names(provider.of_kind("main")[0]))
+        check(there, provider.of_kind("main"))
