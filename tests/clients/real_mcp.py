@@ -85,14 +85,8 @@ def test_codex_lists_our_tools_and_calls_them(tmp_path: Path):
         assert "undrift" in there.run(codex, "mcp", "list")
         use(provider, "mcp__undrift.")
         # Of a model that the client does not know the tools are listed at once; and it does not wait for servers unasked.
-        flags = (
-            "--skip-git-repo-check",
-            "--json",
-            "--dangerously-bypass-approvals-and-sandbox",
-            "-c",
-            "model=scripted",
-        )
-        flags += ("-c", "mcp_servers.undrift.required=true")
+        chosen = ("-c", "model=scripted", "-c", "mcp_servers.undrift.required=true")
+        flags = ("--skip-git-repo-check", "--json", "--dangerously-bypass-approvals-and-sandbox", *chosen)
         there.run(codex, "exec", *flags, "Remember when the train leaves.")
         assert {f"mcp__undrift.{name}" for name in TOOLS} <= set(tool_names(provider.of_kind("main")[0]))
         check(there, provider.of_kind("main"))

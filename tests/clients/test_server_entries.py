@@ -3,6 +3,7 @@
 import json
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -51,6 +52,41 @@ def test_what_was_put_into_json_comes_out_to_the_byte(client: str, rest: dict, l
     found = json.loads(edited.text.removeprefix("\ufeff"))
     assert {**found[container], NAME: 0} == ({"other": {"command": "x"}} if has_others else {}) | {NAME: 0}
     assert served.removed(edited.text, edited.pieces, edited.made) == before
+
+
+@given(st.dictionaries(st.text(max_size=6), VALUES, max_size=4), LAYOUTS, ENDS, st.booleans(), st.booleans())
+def test_the_newer_form_of_opencode_is_kept_where_a_file_has_it(
+    rest: dict, layout, end: str, has_nested: bool, has_plain: bool
+):
+    nested = {"other": {"type": "local", "command": ["x"], "disabled": True}} if has_nested else {}
+    plain = {"older": {"type": "local", "command": ["x"], "enabled": True}} if has_plain else {}
+    before = text_of({**rest, "mcp": {**plain, "servers": nested, "timeout": 5}}, layout, end)
+    served = SERVED["opencode"]
+    edited = served.installed(before, WORDS)
+    found = json.loads(edited.text.removeprefix("\ufeff"))["mcp"]
+    assert found == {**plain, "servers": {**nested, NAME: {"type": "local", "command": WORDS}}, "timeout": 5}
+    assert served.has(edited.text, WORDS)
+    assert served.removed(edited.text, edited.pieces, edited.made) == before
+    assert json.loads(served.removed(edited.text).removeprefix("\ufeff")) == json.loads(before.removeprefix("\ufeff"))
+
+
+@pytest.mark.parametrize("entry", [{"type": "local", "command": ["x"], "environment": {"A": "b"}}, {"enabled": False}])
+def test_a_server_with_the_name_of_the_newer_list_is_a_server(entry: dict):
+    edited = SERVED["opencode"].installed(json.dumps({"mcp": {"servers": entry}}), WORDS)
+    ours = {"type": "local", "command": WORDS, "enabled": True}
+    assert json.loads(edited.text) == {"mcp": {"servers": entry, NAME: ours}}
+
+
+def test_our_server_in_both_lists_of_opencode_is_taken_out_of_both():
+    opencode = SERVED["opencode"]
+    both: dict[str, Any] = {
+        "mcp": {NAME: {"type": "local", "command": OTHERS}, "servers": {NAME: {"type": "local", "command": WORDS}}}
+    }
+    assert opencode.has(json.dumps(both), WORDS), "opencode takes the newer one"
+    assert json.loads(opencode.removed(json.dumps(both))) == {"mcp": {"servers": {}}}
+    both["mcp"][NAME]["command"] = ["npx", "someone-elses"]
+    with pytest.raises(InputError, match="another server"):
+        opencode.home(json.dumps(both))
 
 
 @pytest.mark.parametrize("client", JSON_CLIENTS)

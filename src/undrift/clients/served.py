@@ -7,7 +7,7 @@ from typing import Any
 
 from undrift.clients.base import Scope
 from undrift.clients.hookfile import Edited
-from undrift.clients.serverfile import JsonServers, ServerFile, TomlServers
+from undrift.clients.serverfile import JsonServers, Nested, ServerFile, TomlServers
 
 __all__ = ["SERVED", "ServedClient"]
 
@@ -82,6 +82,10 @@ def _local(words: Sequence[str]) -> Mapping[str, Any]:
     return {"type": "local", "command": list(words), "enabled": True}
 
 
+def _connected(words: Sequence[str]) -> Mapping[str, Any]:
+    return {"type": "local", "command": list(words)}
+
+
 def _joined(entry: Any) -> list[str] | None:
     """The words of an entry, whose program and arguments stand in one list or in two members."""
     if not isinstance(entry, dict):
@@ -106,7 +110,11 @@ SERVED: Mapping[str, ServedClient] = {
         "gemini", "Gemini CLI", ".gemini", _gemini, JsonServers("mcpServers", _split, _joined, comments=True)
     ),
     "opencode": ServedClient(
-        "opencode", "opencode", ".config/opencode", _opencode, JsonServers("mcp", _local, _joined, comments=True)
+        "opencode",
+        "opencode",
+        ".config/opencode",
+        _opencode,
+        JsonServers("mcp", _local, _joined, comments=True, nested=Nested("servers", _connected)),
     ),
 }
 """Every client that can be given the server, by the name that one types."""

@@ -16,7 +16,7 @@ from undrift.clients.jsonedit import inserted, member_span, shown
 from undrift.clients.jsontext import Node, line_end_of, parse
 from undrift.errors import InputError
 
-__all__ = ["JsonServers", "NAME", "ServerFile", "TomlServers", "is_our_server"]
+__all__ = ["JsonServers", "NAME", "Nested", "ServerFile", "TomlServers", "is_our_server"]
 
 NAME = "undrift"
 """Under which our server is listed."""
@@ -63,6 +63,19 @@ def _without_pieces(text: str, pieces: Sequence[str]) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
+class Nested:
+    """A second form of a list of servers, one object deeper; taken where a file has it already.
+
+    Args:
+        name: Of the object, in the container.
+        entry: As in `JsonServers`.
+    """
+
+    name: str
+    entry: Callable[[Sequence[str]], Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
 class JsonServers:
     """A JSON file.
 
@@ -71,24 +84,23 @@ class JsonServers:
         entry: Words that start a server -> its entry.
         command: An entry -> the words, or None.
         comments: Whether the client allows comments.
+        nested: The form of newer versions of the client, which read the plain one too.
     """
 
     container: str
     entry: Callable[[Sequence[str]], Mapping[str, Any]]
     command: Callable[[Any], list[str] | None]
     comments: bool = False
+    nested: Nested | None = None
 
     def words(self, text: str) -> list[str] | None:
         """See `ServerFile`."""
         if not text.strip(_BLANK):
             return None
-        servers = self._servers(self._root(text))
-        if servers is None or NAME not in servers.members:
-            return None
-        words = self.command(servers.members[NAME].value)
-        if not is_our_server(words):
+        found = [self.command(servers.members[NAME].value) for servers in self._listing(text)]
+        if not all(map(is_our_server, found)):
             raise InputError(_OTHERS)
-        return words
+        return found[0] if found else None
 
     def put(self, text: str, words: Sequence[str]) -> Edited:
         """See `ServerFile`."""
@@ -102,7 +114,10 @@ class JsonServers:
             part = f"{json.dumps(self.container)}: {shown({NAME: entry}, text, 1)}"
             after, piece = inserted(text, root, [part], 1)
             return Edited(after, (piece,), (self.container,))
-        after, piece = inserted(text, servers, [f"{json.dumps(NAME)}: {shown(entry, text, 2)}"], 2)
+        depth = 2
+        if self.nested is not None and (inner := self._inner(servers)) is not None:
+            servers, entry, depth = inner, self.nested.entry(words), 3
+        after, piece = inserted(text, servers, [f"{json.dumps(NAME)}: {shown(entry, text, depth)}"], depth)
         return Edited(after, (piece,), ())
 
     def take(self, text: str, pieces: Sequence[str], made: Sequence[str] | None) -> str:
@@ -112,10 +127,9 @@ class JsonServers:
         exact = _without_pieces(text, pieces)
         if exact is not None and (not exact.strip() or self._is_whole(exact)):
             return exact
-        servers = self._servers(self._root(text))
-        assert servers is not None  # it lists our server
-        start, end = member_span(servers, NAME)
-        text = text[:start] + text[end:]
+        while listing := self._listing(text):
+            start, end = member_span(listing[0], NAME)
+            text = text[:start] + text[end:]
         root = self._root(text)
         servers = self._servers(root)
         if servers is not None and not servers.members and (made is None or self.container in made):
@@ -134,6 +148,19 @@ class JsonServers:
         if root.kind != "object":
             raise InputError("is not a JSON object")
         return root
+
+    def _listing(self, text: str) -> list[Node]:
+        """The lists that name our server; the one that the client prefers comes first."""
+        servers = self._servers(self._root(text))
+        lists = [] if servers is None else [self._inner(servers), servers]
+        return [one for one in lists if one is not None and NAME in one.members]
+
+    def _inner(self, servers: Node) -> Node | None:
+        """The nested list; not a server that happens to have its name, whose members are not all objects."""
+        inner = servers.members.get(self.nested.name) if self.nested is not None else None
+        if inner is None or inner.kind != "object" or any(one.kind != "object" for one in inner.members.values()):
+            return None
+        return inner
 
     def _servers(self, root: Node) -> Node | None:
         servers = root.members.get(self.container)
