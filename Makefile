@@ -14,6 +14,8 @@ FRAMEWORKS := anthropic hatch-fancy-pypi-readme hypothesis langchain langchain-t
 DEMO_BUDGET ?= 60000
 CLAUDE_CODE ?= 2.1.330
 CODEX ?= 0.169.0
+OPENCODE ?= 1.18.33
+GEMINI ?= 0.61.0
 MCP_CONFORMANCE ?= 0.1.16
 MCP_INSPECTOR ?= 2.12.0
 NODE ?= 22
@@ -107,9 +109,11 @@ lance: $(LANCE)  ## the tests of every index of vectors, LanceDB's among them
 bench: $(BENCH) $(EXACT)  ## measure the engine, beside langchain_core's trim_messages, and the estimate of tokens beside tiktoken and rs-bpe
 	TIKTOKEN_CACHE_DIR="$(VOCABULARY)" $(BENCH_PY) -m bench.run
 
-clients: $(SELF) $(DEV)  ## the real Claude Code and Codex (from npm, into build/) with our hooks and our MCP server, against a scripted provider
+clients: $(SELF) $(DEV)  ## the real Claude Code, Codex, opencode and Gemini CLI (from npm, into build/) with our hooks and our MCP server, offline
 	npm install --no-audit --no-fund --loglevel=error --prefix build/clients/claude @anthropic-ai/claude-code@$(CLAUDE_CODE)
 	npm install --no-audit --no-fund --loglevel=error --prefix build/clients/codex @openai/codex@$(CODEX)
+	npm install --no-audit --no-fund --loglevel=error --prefix build/clients/opencode opencode-ai@$(OPENCODE)
+	npm install --no-audit --no-fund --loglevel=error --prefix build/clients/gemini @google/gemini-cli@$(GEMINI)
 	$(PY) -m pytest tests/clients/real_clients.py
 	$(PY) -m pytest tests/clients/real_mcp.py
 

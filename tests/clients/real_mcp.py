@@ -1,10 +1,11 @@
-"""The real clients with our MCP server: installed by our command, its tools are listed, called, and their results sent on.
+"""The real clients with our MCP server, installed by our command: they connect, call its tools and send on what these say.
 
 Run by ``make clients``, which installs the clients; not part of ``make test``. No request leaves this machine.
 """
 
 import json
 import re
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed: pip install undrift[mcp]")
 
-from tests.clients.real_clients import Place, claude_place, codex_place, codex_program, program
+from tests.clients.real_clients import Place, claude_place, codex_place, codex_program, place, program
 from undrift.testing import Say, ScriptedProvider, Seen, Use
 
 TOOLS = ["task_update", "recall", "search", "remember"]
@@ -90,3 +91,32 @@ def test_codex_lists_our_tools_and_calls_them(tmp_path: Path):
         there.run(codex, "exec", *flags, "Remember when the train leaves.")
         assert {f"mcp__undrift.{name}" for name in TOOLS} <= set(tool_names(provider.of_kind("main")[0]))
         check(there, provider.of_kind("main"))
+
+
+@pytest.mark.parametrize("before", ["{}", '{"mcp": {"servers": {}}}'])
+def test_opencode_connects_to_our_server_in_both_forms_of_its_list(tmp_path: Path, before: str):
+    opencode = program("opencode", "node_modules", ".bin", "opencode")
+    there = place(tmp_path)
+    settings = there.home / ".config" / "opencode" / "opencode.json"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(before, encoding="utf-8")
+    there.undrift("install", "opencode", "--mcp", "--yes")
+    listed = there.run(opencode, "mcp", "list")
+    assert re.search(r"undrift\s\S*connected", listed), listed
+    there.undrift("uninstall", "opencode", "--mcp", "--yes")
+    left = json.loads(settings.read_text(encoding="utf-8"))
+    assert left.pop("$schema", "").startswith("https://opencode.ai/"), "the client has written the file anew"
+    assert left == json.loads(before)
+
+
+def test_gemini_cli_connects_to_our_server(tmp_path: Path):
+    gemini = program("gemini", "node_modules", ".bin", "gemini")
+    there = place(tmp_path, GEMINI_API_KEY="fake")
+    settings = there.home / ".gemini" / "settings.json"
+    settings.parent.mkdir(parents=True)
+    (settings.parent / "trustedFolders.json").write_text(json.dumps({str(there.project): "TRUST_FOLDER"}), "utf-8")
+    there.undrift("install", "gemini", "--mcp", "--yes")
+    listed = there.run("sh", "-c", f"{shlex.quote(str(gemini))} mcp list 2>&1")  # it tells it to stderr
+    assert re.search(r"undrift: .* - Connected", listed), listed
+    there.undrift("uninstall", "gemini", "--mcp", "--yes")
+    assert "undrift" not in (settings.read_text(encoding="utf-8") if settings.exists() else "")

@@ -98,6 +98,14 @@ def test_a_file_that_the_client_has_written_anew_is_cleared(client: str):
     assert json.loads(served.removed(anew)) == {"a": 1, "numStartups": 3}
 
 
+@pytest.mark.parametrize("client", JSON_CLIENTS)
+def test_a_member_that_the_client_puts_before_ours_leaves_no_comma_behind(client: str):
+    served = SERVED[client]
+    edited = served.installed("{}", WORDS)
+    anew = edited.text.replace("{", '{\n  "$schema": "x",', 1)
+    assert json.loads(served.removed(anew, edited.pieces, edited.made)) == {"$schema": "x"}
+
+
 @pytest.mark.parametrize("before", TOML)
 def test_what_was_put_into_toml_comes_out_to_the_byte(before: str):
     codex = SERVED["codex"]

@@ -37,7 +37,7 @@ def test_every_example_is_run_here():
 
 def alone(program: Path, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run a program that may open no connection beyond this machine."""
-    command = [sys.executable, "-c", OFFLINE, program]
+    command = [sys.executable, "-c", OFFLINE, str(program)]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 

@@ -125,7 +125,7 @@ class JsonServers:
         if self.words(text) is None:
             return text
         exact = _without_pieces(text, pieces)
-        if exact is not None and (not exact.strip() or self._is_whole(exact)):
+        if exact is not None and (not exact.strip() or self._is_whole(exact, text)):
             return exact
         while listing := self._listing(text):
             start, end = member_span(listing[0], NAME)
@@ -137,9 +137,10 @@ class JsonServers:
             text = text[:start] + text[end:]
         return text
 
-    def _is_whole(self, text: str) -> bool:
+    def _is_whole(self, text: str, before: str) -> bool:
+        """Whether a text is as well-formed as it was before, and does not list our server."""
         try:
-            return self.words(text) is None
+            return self.words(text) is None and (not _is_plain(before) or _is_plain(text))
         except InputError:
             return False
 
@@ -167,6 +168,15 @@ class JsonServers:
         if servers is not None and servers.kind != "object":
             raise InputError(f"keeps something else under {self.container!r}")
         return servers
+
+
+def _is_plain(text: str) -> bool:
+    """Whether a text is JSON without comments and commas behind the last member."""
+    try:
+        parse(text)
+    except InputError:
+        return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)
