@@ -21,6 +21,7 @@ MCP_INSPECTOR ?= 2.12.0
 NODE ?= 22
 FUZZ_SECONDS ?= 600
 WIRE_REQUESTS ?= 100000
+TASK_STEPS ?= 10000
 # `make test` runs these beside all others, as a machine has two cores.
 ONE_HALF := $(addprefix tests/,bench clients core dispatch facts house integrations mcp proxy seeds stores testing transcripts wire)
 SOAK_MINUTES ?= 20
@@ -95,8 +96,9 @@ build: $(SELF) $(DEV)  ## wheel and source archive into dist/, then try the whee
 fuzz: $(SELF) $(DEV)  ## feed every reader of recorded sessions broken files, FUZZ_SECONDS (600) each
 	$(PY) -m tests.fuzz.fuzz_readers $(FUZZ_SECONDS)
 
-wires: $(SELF) $(DEV)  ## conversations played at random against simulated providers, WIRE_REQUESTS (100,000) for each form
+wires: $(SELF) $(DEV)  ## conversations played at random against simulated providers, WIRE_REQUESTS (100,000) for each form, and TASK_STEPS (10,000) of tasks
 	$(PY) -m tests.wires.play $(WIRE_REQUESTS)
+	$(PY) -m tests.wires.task_machine $(TASK_STEPS)
 
 exact: $(EXACT)  ## the exact counter, and the estimate beside it, with tiktoken and a vocabulary from a package, not the network
 	@ls "$(VOCABULARY)"/fb374d419588a4632f3f557e76b4b70aebbca790 > /dev/null   # without this file the tests would be skipped

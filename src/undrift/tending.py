@@ -19,8 +19,8 @@ from undrift.records import MemoryEntry, RunContext
 from undrift.remembering import Memories
 from undrift.settings import Settings
 from undrift.shelf import Shelf
-from undrift.stores import rows
 from undrift.stores.memories import MemoryUpdate, Viewer
+from undrift.stores.ratings import ratings
 from undrift.stores.sqlite import SqliteStore
 from undrift.types import Task
 
@@ -30,8 +30,6 @@ _log = logging.getLogger("undrift.session")
 
 _LOOKED_AT = 30
 """Hits that are looked at for a brief: more than fit, as some are left out."""
-_RATINGS = f"""SELECT {rows.OPERATION_COLUMNS} FROM operations WHERE kind = 'rate_search'
-    AND json_extract(payload, '$.returned') > 0 ORDER BY seq DESC LIMIT ?"""  # noqa: S608 - constants of ours
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,9 +161,7 @@ class Tending:
         """Return how well the newest rated searches of the home did."""
         window = self._settings.retrieval_monitor_window
         with self._store.using() as connection:
-            found: list[Any] = connection.execute(_RATINGS, (window,)).fetchall()
-        payloads = [rows.operation_from(row).payload or {} for row in found]
-        return precision([(one["returned"], one["useful"]) for one in payloads], window)
+            return precision(ratings(connection, window), window)
 
     def brief(self, query: str, budget_tokens: int, *, now_ms: int, shows_scores: bool = True) -> Brief:
         """Return what is remembered about something as a text; see `Session.brief`."""

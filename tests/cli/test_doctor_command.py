@@ -10,6 +10,7 @@ import pytest
 
 from tests.cli.builders import undrift
 from tests.stores.builders import add, database, original, raw
+from undrift import Session, Settings
 from undrift.doctor import examine
 from undrift.stores.sqlite import SqliteStore
 
@@ -45,6 +46,30 @@ def test_nothing_is_wrong_with_a_store_that_is_whole(tmp_path: Path):
     text = undrift("doctor", "--home", tmp_path / "home")
     assert text.exit_code == 0
     assert text.stdout.endswith("nothing is wrong\n")
+
+
+def test_searches_that_were_rated_badly_are_a_finding_with_a_remedy(tmp_path: Path):
+    home = tmp_path / "home"
+
+    def rated(times: int, useful: int) -> dict[str, Any]:
+        with Session.open("s", home=home, settings=Settings()) as session:
+            for _ in range(times):
+                session.rate_search("q", ["a", "b"], ["a", "b"][:useful])
+        return findings(home)
+
+    assert "searches" not in rated(0, 0)
+    few = rated(4, 0)
+    assert wrong(few) == set()
+    assert few["searches"]["text"] == "of what the last 4 rated searches returned, 0% was of use"
+    bad = rated(1, 1)
+    assert wrong(bad) == {"searches"}
+    assert "10% was of use, of at least 70%" in bad["searches"]["text"]
+    assert f"undrift conflicts --home {home}" in bad["searches"]["remedy"]
+    good = rated(20, 2)
+    assert good["searches"]["text"] == "of what the last 20 rated searches returned, 100% was of use"
+    assert wrong(good) == set()
+    assert wrong(findings(home, UNDRIFT_RETRIEVAL_MONITOR_WINDOW="100")) == set()
+    assert findings(home, UNDRIFT_RETRIEVAL_MONITOR_WINDOW="wrong")["searches"]["state"] == "ok"
 
 
 def test_a_home_that_is_not_there_is_no_fault_and_is_not_made(tmp_path: Path):

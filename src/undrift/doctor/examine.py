@@ -40,12 +40,13 @@ def examine(
     """
     yield from _guarded("versions", "", _versions)
     yield from _guarded("settings", "", lambda: _settings(overrides, environ))
+    window = _window(overrides, environ)
     for home in homes:
         folder = Path(os.path.realpath(home))
         looks: dict[str, Callable[[Path], Iterable[Finding]]] = {
             "home": _folder,
             "free space": _space,
-            "store": store,
+            "store": lambda folder: store(folder, window),
             "hooks": hooks,
         }
         for name, look in looks.items():
@@ -77,6 +78,14 @@ def _settings(overrides: Mapping[str, object], environ: Mapping[str, str] | None
     changed = sum(source != "default" for source in come_from.values())
     text = f"{len(SETTINGS)} settings are in force, {changed} of them not by default"
     yield Finding("settings", "ok", text, details=lines)
+
+
+def _window(overrides: Mapping[str, object], environ: Mapping[str, str] | None) -> int:
+    """How many rated searches count; settings that are wrong are told of elsewhere."""
+    try:
+        return Settings.from_environment(environ, **overrides).retrieval_monitor_window
+    except UndriftError:
+        return Settings().retrieval_monitor_window
 
 
 def _shown(value: object) -> str:

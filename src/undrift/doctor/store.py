@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from undrift.core.stale import LEAST_PRECISION, precision
 from undrift.doctor.finding import Finding, note, ok, wrong
 from undrift.stores.holders import named
 from undrift.stores.look import Look, look, modes
@@ -17,10 +18,10 @@ _MOST_SHOWN = 20
 _DAY_S = 86_400
 
 
-def store(home: Path) -> Iterator[Finding]:
-    """Yield what is found about the store of a home."""
+def store(home: Path, window: int) -> Iterator[Finding]:
+    """Yield what is found about the store of a home; `window` is how many rated searches count."""
     here = str(home)
-    seen = look(home)
+    seen = look(home, rated=window)
     yield from _modes(home)
     if not seen.is_there:
         if home.is_dir():
@@ -33,6 +34,7 @@ def store(home: Path) -> Iterator[Finding]:
         return
     yield from _contents(seen, here)
     yield from _log(seen, here)
+    yield from _searches(seen, here, window)
     yield from _replays(home)
     yield from _backups(home)
 
@@ -73,6 +75,22 @@ def _contents(seen: Look, here: str) -> Iterator[Finding]:
         yield wrong("search index", seen.index[0], remedy, home=here, details=seen.index[1:])
     elif not seen.damaged:
         yield ok("search index", "it is in step with the originals", home=here)
+
+
+def _searches(seen: Look, here: str, window: int) -> Iterator[Finding]:
+    """Say how useful the searches of memories were, where somebody has rated them. Source: REQUIREMENTS section 3, 14/06."""
+    found = precision(seen.rated, window)
+    if found.value is None:
+        return
+    text = f"of what the last {found.samples} rated searches returned, {found.value:.0%} was of use"
+    if found.alert:
+        remedy = (
+            f"settle what `undrift conflicts --home {shlex.quote(here)}` lists, and let `Session.prune_memories` say which "
+            "memories are stale"
+        )
+        yield wrong("searches", f"{text}, of at least {LEAST_PRECISION:.0%}", remedy, home=here)
+    else:
+        yield ok("searches", text, home=here)
 
 
 def _log(seen: Look, here: str) -> Iterator[Finding]:

@@ -18,6 +18,7 @@ from undrift.stores import copies, faults, holders
 from undrift.stores.connection import NAME, prepare_file
 from undrift.stores.integrity import OF_THE_INDEX, problems
 from undrift.stores.migrations import MIGRATIONS, identify
+from undrift.stores.ratings import ratings
 
 __all__ = ["Look", "look", "modes", "sqlite_version"]
 
@@ -42,6 +43,7 @@ class Look:
         damaged: What does not match its hash or cannot be read, in sentences.
         index: What is wrong with the search index, which can be made anew.
         users: Ids of other processes that have it open, as far as that is known.
+        rated: Results and useful ones of the newest rated searches, as many as were asked for.
     """
 
     path: Path
@@ -58,10 +60,15 @@ class Look:
     damaged: tuple[str, ...] = ()
     index: tuple[str, ...] = ()
     users: tuple[int, ...] = ()
+    rated: tuple[tuple[int, int], ...] = ()
 
 
-def look(home: str | os.PathLike[str]) -> Look:
+def look(home: str | os.PathLike[str], *, rated: int = 0) -> Look:
     """Look at the store of a home folder; reads all of it.
+
+    Args:
+        home: The folder.
+        rated: How many rated searches are told of.
 
     Source: RELIABILITY R8, R10.
     """
@@ -73,7 +80,7 @@ def look(home: str | os.PathLike[str]) -> Look:
     try:
         prepare_file(path.parent, create=False)
         with closing(_open(path)) as connection:
-            seen.update(_inside(connection))
+            seen.update(_inside(connection, rated))
     except (StoreError, apsw.Error, OSError, ValueError) as error:
         seen["refused"] = str(_as_ours(error, path))
     return Look(path, is_there=True, **seen)
@@ -105,17 +112,18 @@ def _open(path: Path) -> apsw.Connection:
     return connection
 
 
-def _inside(connection: apsw.Connection) -> dict[str, Any]:
+def _inside(connection: apsw.Connection, rated: int) -> dict[str, Any]:
     version = identify(connection)
     if version < len(MIGRATIONS):
         return {"version": version, "damaged": tuple(copies.structure(connection))}
     found = tuple(problems(connection))
     index = tuple(one for one in found if one.startswith(OF_THE_INDEX))
     damaged = tuple(one for one in found if not one.startswith(OF_THE_INDEX))
-    seen = {"version": version, "index": index, "damaged": damaged}
+    seen: dict[str, Any] = {"version": version, "index": index, "damaged": damaged}
     try:
         ((operations, originals, decisions, sessions),) = connection.execute(_STATED).fetchall()
-    except apsw.Error:
+        seen["rated"] = tuple(ratings(connection, rated))
+    except (apsw.Error, StoreError):
         return seen  # what is wrong stands in `damaged`
     return {**seen, "operations": operations, "originals": originals, "decisions": decisions, "sessions": sessions}
 
