@@ -9,8 +9,11 @@ import pytest
 
 from tests.builders import assistant, body, opened, parts, rounds, sent, user
 from tests.task_sessions import SUMMARY, TaskSession
+from undrift.documents import Change, Documents
 from undrift.errors import InputError, RecallError, StoreBusy, StoreError
 from undrift.session import Session
+from undrift.settings import Settings
+from undrift.stores.documents import Document
 from undrift.stores.sqlite import SqliteStore
 
 CANARY = "zqx9canary7qxz"
@@ -310,3 +313,72 @@ def test_the_folder_of_another_index_of_vectors_is_cleaned_as_well(tmp_path: Pat
     session.close()
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and found in path.read_bytes()]
     assert files_with(tmp_path, CANARY) == []
+
+
+def documented(home: Path) -> None:
+    """Files and items that frameworks keep under a session, some in two versions, some closed, and those of another."""
+    with Documents.open(home, settings=Settings()) as kept:
+        for session in ("s", "other"):
+            for number, path in enumerate((("a", "notes.md"), ("a", "b/c"), ("ab",), ("d",))):
+                for version in (1, 2):
+                    text = f"{SECRET} {session} {number} {version}".encode()
+                    kept.change(session, put(path, text), about="files: write")
+            kept.change(session, lambda change: change.close(change.under("file", ("d",))), about="files: delete")
+
+
+def put(path: tuple[str, ...], content: bytes):
+    def act(change: Change) -> None:
+        change.put("file", Document(path, {"bytes": len(content)}, content))
+        change.put("index", Document(path, {}, content))
+
+    return act
+
+
+def left(home: Path, session: str) -> list[tuple[str, ...]]:
+    with Documents.open(home, settings=Settings()) as kept, kept.reading(session) as now:
+        return [one.path for one in now.under("file")]
+
+
+@pytest.mark.parametrize(
+    ("what", "versions", "stays"),
+    [
+        ("document:/a/notes.md", 4, [("a", "b/c"), ("ab",)]),
+        ("document:a", 8, [("ab",)]),
+        ('document:["a", "b/c"]', 4, [("a", "notes.md"), ("ab",)]),
+        ("document:d", 4, [("a", "b/c"), ("a", "notes.md"), ("ab",)]),
+    ],
+)
+def test_documents_of_frameworks_go_in_every_version_and_kind(
+    tmp_path: Path, what: str, versions: int, stays: list[tuple[str, ...]]
+):
+    documented(tmp_path)
+    with Session.open("s", home=tmp_path, settings=Settings()) as session:
+        done = session.purge(what)
+        assert (done.kind, done.removed, done.traces) == ("document", {"documents": versions}, ())
+        assert any(one.startswith("document ") for one in done.copies), "the other session says the same"
+        assert session.purge(what).removed == {}
+    assert left(tmp_path, "s") == stays
+    assert len(left(tmp_path, "other")) == 3
+    assert is_sound(tmp_path)
+
+
+def test_a_session_goes_with_the_documents_that_frameworks_keep_under_it(tmp_path: Path):
+    documented(tmp_path)
+    for name in ("s", "other"):
+        with Session.open(name, home=tmp_path, settings=Settings()) as session:
+            done = session.purge("session")
+            assert done.removed["documents"] == 16
+            assert done.traces == ()
+            assert bool(done.copies) == (name == "s")
+    assert files_with(tmp_path, CANARY) == []
+    assert is_sound(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "what", ["document:", "document:/", "document:nowhere", "document:[]", "document:[" * 3_000, "document:\0"]
+)
+def test_a_document_that_is_not_there_is_refused(tmp_path: Path, what: str):
+    documented(tmp_path)
+    with Session.open("s", home=tmp_path, settings=Settings()) as session, pytest.raises(RecallError):
+        session.purge(what)
+    assert len(left(tmp_path, "s")) == 3

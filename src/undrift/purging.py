@@ -4,7 +4,9 @@ Law: what is asked for goes, and nothing else: whatever repeats it elsewhere is 
 when something was purged, never what. Nothing undoes it.
 """
 
+import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +26,7 @@ from undrift.types import Decision
 __all__ = ["Purged", "Purging"]
 
 _TASK_PREFIX = "task:"
+_DOCUMENT_PREFIX = "document:"
 _SESSION = "session"
 _NOTE = "[A note that stood here was purged.]"
 _REASON = "its original was purged"
@@ -37,7 +40,7 @@ class Purged:
     """What a purge did.
 
     Args:
-        kind: ``original``, ``task``, ``memory`` or ``session``.
+        kind: ``original``, ``task``, ``memory``, ``document`` or ``session``.
         removed: Records of each kind that are gone, and ``files``; empty where it was purged before.
         traces: Files of the home, relative to it, that still hold some of it though no record of the store does: backups,
             notes of the agent, replays. They are yours to delete.
@@ -71,7 +74,9 @@ class Purging:
     def purge(self, what: str, at_ms: int) -> Purged:
         """Destroy it, clean the files, and look whether anything is left; see `Session.purge`."""
         if not isinstance(what, str) or not what:
-            raise InputError(f"what to purge is a reference, task:ID, a memory's id or session, not {what!r:.80}")
+            raise InputError(
+                f"what to purge is a reference, task:ID, a memory's id, document:PATH or session, not {what!r:.80}"
+            )
         found, removed = self._destroyed(what, at_ms)
         files = self._exported(found)
         if files:
@@ -110,7 +115,7 @@ class Purging:
         if not connection.execute(_PURGES, (rows.key(self._session_id),)).fetchall():
             raise RecallError(
                 f"session {self._session_id[:64]!r} has nothing under {what[:64]!r}: give a reference, task:ID, a memory's id, "
-                "or session for all of it"
+                "document:PATH, or session for all of it"
             )
         return Doomed(aims[0])
 
@@ -120,6 +125,9 @@ class Purging:
         aims = [Aim("memory", self._session_id, what, MAIN_AGENT), Aim("original", self._session_id, what)]
         if what.startswith(_TASK_PREFIX):
             return [Aim("task", self._session_id, what.removeprefix(_TASK_PREFIX)), *aims]
+        if what.startswith(_DOCUMENT_PREFIX):
+            path = _path(what.removeprefix(_DOCUMENT_PREFIX))
+            return [Aim("document", self._session_id, path=path), *aims] if path else aims
         return aims
 
     def _exported(self, found: Doomed) -> int:
@@ -141,6 +149,16 @@ class Purging:
             if not in_store or some - set(known):
                 left.append(path.relative_to(home).as_posix())
         return tuple(sorted(left)), tuple(sorted({name for names in known.values() for name in names}))
+
+
+def _path(text: str) -> tuple[str, ...]:
+    """The path of a document: its names between slashes, or in a JSON array where one of them holds a slash."""
+    if text.startswith("["):
+        with suppress(ValueError, RecursionError):
+            found = json.loads(text)
+            if isinstance(found, list) and all(isinstance(one, str) for one in found):
+                return tuple(found)
+    return tuple(one for one in text.split("/") if one)
 
 
 def _blank(decision: Decision) -> Decision:

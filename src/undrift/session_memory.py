@@ -276,7 +276,9 @@ class SessionMemory:
 
         Args:
             what: A reference or an entry's id, ``task:ID`` (what it let go, its records, its log and what is remembered of it),
-                a memory's id, or ``session`` (all of it, what it remembered and the scratchpad included).
+                a memory's id, ``document:PATH`` (a file, item or checkpoint that a framework keeps under this session, or all
+                that stands below the path, names between slashes), or ``session`` (all of it, what it remembered, its
+                documents and the scratchpad included).
 
         Returns:
             How much is gone, and what is left where. The same purge again only cleans and removes nothing.

@@ -14,7 +14,7 @@ import apsw
 from undrift.errors import StoreCorrupt
 from undrift.stores import rows
 
-__all__ = ["Document", "Path", "close", "create", "find", "numbers", "owners", "put", "under"]
+__all__ = ["Document", "Path", "below", "close", "create", "find", "numbers", "owners", "put", "under"]
 
 Path = tuple[str, ...]
 """Any texts, the empty one included; documents are listed by what their paths begin with."""
@@ -107,14 +107,19 @@ def under(
     """
     sql, values = _WHOLE if with_content else _HEADS, [rows.key(session_id), kind]
     if prefix:
-        name = _name(prefix)
-        sql, values = sql + _UNDER, [*values, name, f"{name[:-1]},", f"{name[:-1]}-"]  # "-" follows "," in ASCII
+        sql, values = sql + _UNDER, [*values, *below(prefix)]
     else:
         sql += _ALL
     found: list[rows.Row] = (
         connection.execute(sql, values) if last is None else connection.execute(sql + _LAST, [*values, last])
     ).fetchall()
     return [_document(row, session_id) for row in (found if last is None else reversed(found))]
+
+
+def below(path: Sequence[str]) -> tuple[str, str, str]:
+    """Return the name of a path, and the names between which those stand that begin with it."""
+    name = _name(path)
+    return name, f"{name[:-1]},", f"{name[:-1]}-"  # "-" follows "," in ASCII
 
 
 def owners(connection: apsw.Connection, kind: str) -> list[str]:

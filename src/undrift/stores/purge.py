@@ -11,12 +11,12 @@ from typing import Any, Literal, NamedTuple
 
 import apsw
 
-from undrift.stores import rows, search, timeline, traces
+from undrift.stores import documents, rows, search, timeline, traces
 from undrift.types import Decision
 
 __all__ = ["Aim", "Doomed", "Kind", "destroy", "doomed", "is_nothing", "vacuum"]
 
-Kind = Literal["original", "task", "memory", "session"]
+Kind = Literal["original", "task", "memory", "document", "session"]
 
 _REFS = "(SELECT value FROM json_each(:refs))"
 _OF_TASK = """SELECT CAST(o.ref AS BLOB) FROM originals o WHERE o.session_id = :session AND o.source <> 'pin' AND (
@@ -39,10 +39,12 @@ _REPLACE = "UPDATE decisions SET reason = ?, tokens_saved = ?, ref = ?, record_s
 _HINDERED = f"""SELECT {rows.MEMORY_COLUMNS} FROM memories
     WHERE json_type(record, '$.metadata.conflicts') = 'array'"""  # noqa: S608
 _OPERATIONS = f"SELECT {rows.OPERATION_COLUMNS} FROM operations WHERE payload IS NOT NULL"  # noqa: S608
+_DOCUMENTS = "session_id = :session AND (:whole OR name = :document OR (name > :after AND name < :before))"
 _TEXTS = {
     "originals": f"SELECT content FROM originals WHERE ref IN {_REFS}",  # noqa: S608
     "memories": """SELECT DISTINCT json_extract(record, '$.content') FROM memories
         WHERE memory_id IN (SELECT value FROM json_each(:memories))""",
+    "documents": f"SELECT content FROM documents WHERE {_DOCUMENTS}",  # noqa: S608
     "tasks": """SELECT DISTINCT value FROM tasks, json_each(json_array(json_extract(record, '$.content'),
         json_extract(record, '$.result_summary'))) WHERE session_id = :session AND (:whole OR task_id = :task)""",
 }
@@ -58,12 +60,14 @@ class Aim(NamedTuple):
         session_id: The session that asks; nothing of another one is touched, but for memories that it sees.
         name: A reference or an entry's id, a task's id, a memory's id; empty for the session.
         agent: Who asks: memories of this agent are seen.
+        path: Of a document, or what those begin with that are meant.
     """
 
     kind: Kind
     session_id: str
     name: str = ""
     agent: str = "main"
+    path: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +99,14 @@ def is_nothing(found: Doomed) -> bool:
 def doomed(connection: apsw.Connection, aim: Aim) -> Doomed:
     """Find what belongs to it; nothing is changed."""
     values = {"session": rows.key(aim.session_id), "name": rows.key(aim.name), "agent": rows.key(aim.agent)}
-    refs = {"original": _ORIGINAL, "task": _OF_TASK, "session": _OF_SESSION, "memory": ""}[aim.kind]
-    ids = {"original": "", "task": _MEMORIES_OF_TASK, "session": _MEMORIES_OF_SESSION, "memory": _MEMORY}[aim.kind]
+    refs = {"original": _ORIGINAL, "task": _OF_TASK, "session": _OF_SESSION}.get(aim.kind, "")
+    ids = {"task": _MEMORIES_OF_TASK, "session": _MEMORIES_OF_SESSION, "memory": _MEMORY}.get(aim.kind, "")
     found = _texts(connection, refs, values) if refs else set()
     memories = _texts(connection, ids, values) if ids else set()
     found |= _notes_about(connection, aim, memories)
     whole: dict[str, Any] = {"refs": _listed(found), "memories": _listed(memories), "session": values["session"]}
     whole |= {"whole": aim.kind == "session", "task": values["name"] if aim.kind == "task" else None}
+    whole |= _of_documents(aim)
     texts = (bytes(one) if isinstance(one, bytes) else str(one).encode() for one in _contents(connection, whole))
     pieces = traces.pieces(texts)
     return Doomed(
@@ -126,6 +131,13 @@ def destroy(connection: apsw.Connection, found: Doomed, blank: Callable[[Decisio
     elif aim.kind == "task":
         for table in ("tags", "tasks"):
             _delete(connection, table, "session_id = ? AND task_id = ?", session, rows.key(aim.name))
+    elif aim.kind == "document":
+        gone: list[Any] = connection.execute(
+            f"SELECT number FROM documents WHERE {_DOCUMENTS}",  # noqa: S608
+            _of_documents(aim),
+        ).fetchall()
+        numbers = json.dumps([number for (number,) in gone])
+        _delete(connection, "documents", "number IN (SELECT value FROM json_each(?))", numbers)
     _blank_decisions(connection, found, blank)
     _delete(connection, "originals", "ref IN (SELECT value FROM json_each(?))", _listed(found.refs))
     _delete(connection, "memories", "memory_id IN (SELECT value FROM json_each(?))", _listed(found.memories))
@@ -150,6 +162,18 @@ def vacuum(connection: apsw.Connection) -> None:
 
 
 # ------------------------------------------------------------------------------------------------------------ the parts
+
+
+def _of_documents(aim: Aim) -> dict[str, Any]:
+    """What the conditions about documents take."""
+    document, after, before = documents.below(aim.path) if aim.kind == "document" else (None, None, None)
+    return {
+        "session": rows.key(aim.session_id),
+        "whole": aim.kind == "session",
+        "document": document,
+        "after": after,
+        "before": before,
+    }
 
 
 def _notes_about(connection: apsw.Connection, aim: Aim, memories: Collection[str]) -> set[str]:
@@ -179,6 +203,10 @@ def _counts(connection: apsw.Connection, aim: Aim) -> dict[str, int]:
     elif aim.kind == "session":
         tables = [one for one in timeline.present(connection) if one not in ("originals", "memories")]
         where, values = "session_id = ?", [session]
+    elif aim.kind == "document":
+        sql = f"SELECT count(*) FROM documents WHERE {_DOCUMENTS}"  # noqa: S608
+        found: list[Any] = connection.execute(sql, _of_documents(aim)).fetchall()
+        return {"documents": int(found[0][0])}
     else:
         return {}
     return {table: int(_one(connection, f"SELECT count(*) FROM {table} WHERE {where}", *values)) for table in tables}  # noqa: S608

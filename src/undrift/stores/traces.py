@@ -33,6 +33,7 @@ _RECORDS = {
     "pinned or noted text": ("decisions", "CAST(entry_id AS BLOB)", "CAST(detail AS BLOB)"),
     "task": ("tasks", "CAST(task_id AS BLOB)", "CAST(record AS BLOB)"),
     "memory": ("memories", "CAST(memory_id AS BLOB)", "CAST(record AS BLOB)"),
+    "document": ("documents", "CAST(name AS BLOB)", "content"),
     "operation": ("operations", "CAST(seq AS BLOB)", "CAST(payload AS BLOB)"),
 }
 
