@@ -126,7 +126,8 @@ def test_a_reference_or_a_task_finds_its_session(tmp_path: Path):
     told("remember", "The port is 8080.", "--session", "third", "--home", tmp_path)
     assert told("purge", refs[0], "--yes", "--home", tmp_path)["session_id"] == "first"
     assert told("purge", "task:read", "--yes", "--home", tmp_path)["session_id"] == "second"
-    assert "--session ID" in ran("purge", "session", "--yes", "--home", tmp_path, code=2)
+    for what in ("session", "document:notes.md"):
+        assert "--session ID" in ran("purge", what, "--yes", "--home", tmp_path, code=2)
     assert told("purge", "session", "--yes", "--session", "first", "--home", tmp_path)["kind"] == "session"
 
 

@@ -117,11 +117,12 @@ def diff_command(earlier: str, later: str | None, session: str | None, home: str
 def purge_command(what: str, yes: bool, session: str | None, home: str | None, as_json: bool) -> None:
     """Destroy something for good: the only command that deletes what was stored.
 
-    WHAT is a reference, task:ID, a memory's id, or the word session for all of the session that --session names. The file is
-    written anew, and every file of the home is searched for what is left. The exit code is 1 where something is.
+    WHAT is a reference, task:ID, a memory's id, or, of the session that --session names, document:PATH (what a framework keeps
+    there) or the word session for all of it. The file is written anew, and every file of the home is searched for what is
+    left. The exit code is 1 where something is.
     """
-    if what == "session" and session is None:
-        raise click.UsageError("purge session needs --session ID: the newest is not taken for it")
+    if session is None and (what == "session" or what.startswith("document:")):
+        raise click.UsageError(f"purge {safe(what[:80])} needs --session ID: the newest is not taken for it")
     chosen_id = session if session is not None else _session_of(home, what)
     if not yes and not (at_terminal(sys.stdin) and click.confirm(f"destroy {safe(what[:80])} for good?", err=True)):
         raise InputError("nothing was purged: it cannot be taken back; --yes does it without asking")
