@@ -121,7 +121,7 @@ def _called(node: str, folder: Path, transport: str, target: Sequence[str]) -> l
     wrong = []
     for call in _CALLS:
         words = [node, str(folder / _INSPECTOR), "--cli", *target, "--connect-timeout", f"{_WAIT_S}000", *call]
-        run = subprocess.run(words, capture_output=True, text=True, check=False, timeout=_WAIT_S)
+        run = subprocess.run(words, capture_output=True, text=True, check=False, timeout=3 * _WAIT_S)
         try:
             answer: Any = json.loads(run.stdout)
         except ValueError:

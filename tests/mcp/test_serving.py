@@ -137,6 +137,19 @@ def test_a_store_that_cannot_be_opened_is_an_answer_with_the_remedy(tmp_path: Pa
     run(work)
 
 
+def test_a_home_that_cannot_be_used_is_an_answer_with_the_remedy(tmp_path: Path):
+    (tmp_path / "file").write_text("")
+
+    async def work() -> None:
+        async with near(tmp_path / "file" / "home", session="s") as client:
+            result = await client.call_tool("remember", {"text": "The port is 8080."})
+            assert result.is_error
+            assert str(tmp_path / "file") in said(result)
+            assert "home" in said(result)
+
+    run(work)
+
+
 def test_the_newest_session_is_served_and_kept(tmp_path: Path):
     for name in ("older", "newer"):
         with Session.open(name, home=tmp_path) as session:

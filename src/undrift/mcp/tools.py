@@ -50,8 +50,13 @@ def made(place: Place, name: str, description: str, work: Work, schema: Json, ou
             return work(place, Call(arguments, call.session, call.told, call.stopped))
         except StoreBusy as error:
             return Answer.refused(f"{error}. Nothing was changed; call {name} again with the same arguments.")
-        except (UndriftError, OSError) as error:
+        except UndriftError as error:
             return Answer.refused(str(error))
+        except OSError as error:
+            place_of = error.filename or place.home
+            return Answer.refused(
+                f"{place_of}: {error.strerror or error}. Tell the user: the server's --home must be usable."
+            )
 
     return Tool(name, description, schema, run, output, hints)
 
