@@ -2,12 +2,13 @@
 
 import json
 import os
+import re
 import time
 from pathlib import Path
 
 import pytest
 
-from tests.cli.builders import Record, called, claude, said
+from tests.cli.builders import Record, answered, called, claude, said
 from tests.hooks.builders import EARLIER, SESSION, User, with_ids
 from undrift.hooks.answer import Options, answer
 from undrift.hooks.earlier import MOST_DAYS
@@ -67,11 +68,27 @@ def test_what_is_too_old_or_of_another_folder_is_not_offered(tmp_path: Path):
 
 
 def test_tasks_that_are_made_and_closed_one_by_one_are_understood(tmp_path: Path):
-    made = [claude("assistant", [called(n, "TaskCreate", subject=f"Task {n}", description="")]) for n in (1, 2)]
+    made = [record for n in (1, 2) for record in _made(n)]
     closed = claude("assistant", [called(3, "TaskUpdate", taskId="1", status="completed")])
     text = left(User(tmp_path), [ASKED, *made, closed, claude("assistant", [said("One is done.")])])
-    assert "- Task 2" in text
-    assert "Task 1" not in text
+    assert "- Write part 2" in text
+    assert "part 1" not in text
+
+
+def test_tasks_keep_the_numbers_that_the_client_gave_them(tmp_path: Path):
+    """Of a long session the last part is read: the first task that is made there is not the client's first."""
+    closed = claude("assistant", [called(3, "TaskUpdate", taskId="7", status="completed")])
+    other = claude("assistant", [called(4, "TaskUpdate", taskId="2", status="in_progress")])
+    text = left(User(tmp_path), [ASKED, *_made(7), *_made(8), closed, other])
+    assert "- Write part 8" in text
+    assert not {"part 7", "task 2"} & set(re.findall(r"(?:part|task) \d", text))
+
+
+def _made(number: int) -> list[Record]:
+    subject = f"Write part {number}"
+    made = claude("assistant", [called(100 + number, "TaskCreate", subject=subject, description="")])
+    said_of_it = f"Task #{number} created successfully: {subject}"
+    return [made, claude("user", [answered(100 + number, said_of_it)])]
 
 
 def test_a_resumed_session_hears_only_of_a_later_one(tmp_path: Path):

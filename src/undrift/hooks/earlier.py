@@ -5,15 +5,16 @@ Law: only the last part of the newest sessions is read; nothing open, or too lon
 
 import json
 import os
+import re
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from undrift import transcripts
 from undrift.core.mask import mask
+from undrift.core.plans import replay_plan
 from undrift.errors import InputError, TranscriptError
 from undrift.hooks.answer import Call
 from undrift.hooks.home import recall_command
@@ -36,7 +37,7 @@ _HEAD_LINES = 5
 _MOST_STEPS = 8
 _STEP_CHARACTERS = 160
 _REQUEST_CHARACTERS = 400
-_DONE = frozenset({"completed", "cancelled", "canceled", "deleted", "done"})
+_UNNAMED = re.compile(r"task \w{1,64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +137,8 @@ def _end_of(transcript: Transcript, format_name: str) -> Recording | None:
 def found_in(entries: Sequence[ContextEntry]) -> LeftOpen:
     """Find the last request and the open steps of the last plan. Pure."""
     request, request_id = "", ""
-    steps: dict[str, tuple[str, bool]] = {}
+    calls: list[ContextEntry] = []
+    results: dict[str | None, str] = {}
     answered = False
     for entry in entries:
         metadata = entry.metadata or {}
@@ -148,29 +150,19 @@ def found_in(entries: Sequence[ContextEntry]) -> LeftOpen:
             answered = True
         elif kind == "call":
             answered = False
-            _plan(metadata.get("tool_name"), metadata.get("input"), steps)
-    return LeftOpen(request, tuple(text for text, is_open in steps.values() if is_open), answered, request_id)
+            calls.append(entry)
+        elif kind == "result":
+            results[entry.pair_id] = entry.content
+    return LeftOpen(request, _open_steps(calls, results), answered, request_id)
 
 
-def _plan(tool: Any, given: Any, steps: dict[str, tuple[str, bool]]) -> None:
-    """Take a call that sets or changes the plan."""
-    if not isinstance(given, dict):
-        return
-    if tool in ("TodoWrite", "update_plan"):
-        listed = given.get("todos") if tool == "TodoWrite" else given.get("plan")
-        steps.clear()
-        for item in listed if isinstance(listed, list) else []:
-            if isinstance(item, dict):
-                text = item.get("content") or item.get("step")
-                if isinstance(text, str):
-                    steps[str(len(steps) + 1)] = (text, item.get("status") not in _DONE)
-    elif tool == "TaskCreate" and isinstance(given.get("subject"), str):
-        steps[str(len(steps) + 1)] = (given["subject"], True)
-    elif tool == "TaskUpdate":
-        name = str(given.get("taskId"))
-        if name in steps:
-            text, is_open = steps[name]
-            steps[name] = (text, is_open if given.get("status") is None else given["status"] not in _DONE)
+def _open_steps(calls: Sequence[ContextEntry], results: Mapping[str | None, str]) -> tuple[str, ...]:
+    """The open steps of the last plan; those whose words stand in a part that was not read are left out."""
+    given = ((call.metadata or {}, results.get(call.pair_id, "")) for call in calls)
+    told = ((str(metadata.get("tool_name")), metadata.get("input") or {}, result) for metadata, result in given)
+    _, plan = replay_plan(told)
+    steps = (item.content for item in plan if item.status in ("pending", "in_progress"))
+    return tuple(step for step in steps if not _UNNAMED.fullmatch(step))
 
 
 def _offer(found: LeftOpen, call: Call, age_ms: int) -> str:
