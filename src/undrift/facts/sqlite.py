@@ -7,8 +7,7 @@ the next answer. A call that returned is on disk; one that raised has changed no
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
 
 from undrift.clock import now_ms
 from undrift.closing import Closing
@@ -74,37 +73,8 @@ class SqliteSessionFactStore(Closing):
 
     def add(self, facts: Iterable[SessionFact]) -> None:
         """Add what one result said; see `SessionFactStore.add`."""
-        self.record(facts)
-
-    def record(
-        self,
-        facts: Iterable[SessionFact],
-        *,
-        kind: str = "facts",
-        payload: Mapping[str, Any] | None = None,
-        max_facts: int | None = None,
-    ) -> int | None:
-        """Add facts, compact, and log what it was for, all in one transaction.
-
-        Args:
-            facts: As for `add`.
-            kind: Of the operation in the log.
-            payload: JSON values for the log: what the caller has to remember together with the facts.
-            max_facts: Compact to so many; None: do not.
-
-        Returns:
-            The operation's number; None where there was nothing to write, which is never so with a payload.
-
-        Source: A4-14, A4-19.
-        """
         ended, new = batch_ended(facts), taken_in(facts, self.run_id, mask_secrets=self._mask_secrets)
-
-        def act(book: FactBook) -> None:
-            self._stage(book.added(new, ended, at_ms=self._clock()))
-            if max_facts is not None:
-                self._stage(book.compacted(max_facts))
-
-        return self._change(act, kind, payload)
+        self._change(lambda book: self._stage(book.added(new, ended, at_ms=self._clock())), "facts")
 
     def together(self, act: Callable[[], None], write: Callable[[Sequence[FactChange]], int]) -> int:
         """Hold back what `act` changes through this object, and let `write` commit it with what else belongs to it.
@@ -164,19 +134,17 @@ class SqliteSessionFactStore(Closing):
         with self._lock:
             return self._followed().best(want)
 
-    def _change(
-        self, act: Callable[[FactBook], None], kind: str, payload: Mapping[str, Any] | None = None
-    ) -> int | None:
+    def _change(self, act: Callable[[FactBook], None], kind: str) -> None:
         with self._lock:
             if self._staged is not None:  # within `together`: whoever called that writes
                 act(self._book)
-                return None
+                return
             for tries in range(_MOST_TRIES):
                 self._followed()
                 seq = self._seq
                 try:
-                    done = self._written(lambda: act(self._book), lambda changes: self._commit(changes, kind, payload))
-                    return done or None
+                    self._written(lambda: act(self._book), lambda changes: self._commit(changes, kind))
+                    return
                 except StoreError:
                     if tries + 1 == _MOST_TRIES or self.store.facts_state(self.run_id)[0] == seq:
                         raise
@@ -184,10 +152,8 @@ class SqliteSessionFactStore(Closing):
                 time.sleep(_NAPS_S[time.monotonic_ns() // 1_000 % len(_NAPS_S)])
         raise AssertionError  # the last try returns or raises
 
-    def _commit(self, changes: Sequence[FactChange], kind: str, payload: Mapping[str, Any] | None) -> int:
-        if not changes and payload is None:
-            return 0
-        return self.store.commit(self.run_id, kind, at_ms=self._clock(), facts=changes, payload=payload)
+    def _commit(self, changes: Sequence[FactChange], kind: str) -> int:
+        return self.store.commit(self.run_id, kind, at_ms=self._clock(), facts=changes) if changes else 0
 
     def _written(self, act: Callable[[], None], write: Callable[[Sequence[FactChange]], int]) -> int:
         self._staged = []
