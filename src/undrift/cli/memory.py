@@ -42,8 +42,8 @@ def remember_command(
     said = sys.stdin.buffer.read().decode("utf-8", "replace") if text == "-" and sys.stdin is not None else text
     settings = settings_of(home)
     with SqliteStore.open(settings.home) as store:
-        known = [row.session_id for row in store.sessions()]
-    with open_session(settings, session or (known[0] if known else FIRST_SESSION)) as chosen:
+        newest = store.newest_session()
+    with open_session(settings, session or newest or FIRST_SESSION) as chosen:
         entry = chosen.remember(said, type=type_, **fields)
         changed = [one for one in chosen.memories() if one.contradicted_by_entry_id == entry.id]
         unsure = [one for one in chosen.conflicts() if entry.id in (one.newer.id, one.older.id)]

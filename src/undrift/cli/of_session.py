@@ -54,12 +54,12 @@ def opened(home: str | None, session: str | None, *, keeps_notes: bool = False) 
     """
     settings = settings_of(home)
     with SqliteStore.open(settings.home, create=False) as store:
-        known = [row.session_id for row in store.sessions()]
-    if session is None and not known:
-        raise RecallError(f"no session in {settings.home}: nothing was recorded there yet; give another --home")
-    if session is not None and session not in known:
-        raise RecallError(f"no session {session[:80]!r} in {settings.home}; check --session and --home")
-    with open_session(settings, session or known[0], keeps_notes=keeps_notes) as found:
+        chosen = store.newest_session() if session is None else session
+        if chosen is None:
+            raise RecallError(f"no session in {settings.home}: nothing was recorded there yet; give another --home")
+        if not store.last_seq(chosen):
+            raise RecallError(f"no session {chosen[:80]!r} in {settings.home}; check --session and --home")
+    with open_session(settings, chosen, keeps_notes=keeps_notes) as found:
         yield found
 
 

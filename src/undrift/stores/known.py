@@ -14,7 +14,7 @@ import apsw
 from undrift.errors import StoreCorrupt
 from undrift.stores import rows
 
-__all__ = ["Reading", "read"]
+__all__ = ["DECISIONS", "PINS", "Reading", "read"]
 
 T = TypeVar("T")
 
@@ -34,6 +34,20 @@ class Reading(Generic[T]):
     columns: str
     session: int
     make: Callable[[rows.Row], T]
+
+
+DECISIONS = Reading(
+    "SELECT {columns} FROM decisions WHERE session_id = ? AND to_seq IS NULL{more} ORDER BY number",
+    rows.DECISION_COLUMNS,
+    rows.DECISION_SESSION,
+    rows.decision_from,
+)
+PINS = Reading(
+    "SELECT {columns} FROM originals WHERE session_id = ? AND source = 'pin' AND to_seq IS NULL{more} ORDER BY number",
+    rows.ORIGINAL_COLUMNS,
+    rows.ORIGINAL_SESSION,
+    lambda row: rows.original_from(row).original,
+)
 
 
 def read(

@@ -27,7 +27,7 @@ from undrift.stores import tasks as tasks_table
 from undrift.stores.base import Found, Known, KnownMark, Mark, Operation, RunChange, SessionRow
 from undrift.stores.connection import connect, connect_to_read, is_without_room, prepare_file
 from undrift.stores.integrity import problems
-from undrift.stores.known import Reading, read
+from undrift.stores.known import DECISIONS, PINS, read
 from undrift.stores.memories import MemoryUpdate
 from undrift.stores.migrations import transaction
 from undrift.stores.write import write
@@ -43,23 +43,11 @@ _ORIGINALS = f"SELECT {rows.ORIGINAL_COLUMNS} FROM originals "  # noqa: S608
 _BY_REF = _ORIGINALS + "WHERE ref = ?"
 _BY_NUMBER = _ORIGINALS + "WHERE number = ?"
 _BY_ENTRY = _ORIGINALS + "WHERE session_id = ? AND entry_id = ? AND to_seq IS NULL ORDER BY number DESC LIMIT 1"
-_PINS = Reading(
-    "SELECT {columns} FROM originals WHERE session_id = ? AND source = 'pin' AND to_seq IS NULL{more} ORDER BY number",
-    rows.ORIGINAL_COLUMNS,
-    rows.ORIGINAL_SESSION,
-    lambda row: rows.original_from(row).original,
-)
 _BUFFER = f"""{_ORIGINALS} WHERE number IN (
         SELECT o.number FROM originals o
         WHERE o.session_id = ? AND o.source = 'buffer' AND o.to_seq IS NULL AND NOT {search.REMOVED})
     ORDER BY number"""  # noqa: S608
 _LAST = "SELECT max(seq) FROM operations WHERE session_id = ?"
-_DECISIONS = Reading(
-    "SELECT {columns} FROM decisions WHERE session_id = ? AND to_seq IS NULL{more} ORDER BY number",
-    rows.DECISION_COLUMNS,
-    rows.DECISION_SESSION,
-    rows.decision_from,
-)
 _DECISION = f"""SELECT {rows.DECISION_COLUMNS} FROM decisions
     WHERE ref = ? AND to_seq IS NULL ORDER BY number DESC LIMIT 1"""  # noqa: S608
 _OPERATIONS = f"SELECT {rows.OPERATION_COLUMNS} FROM operations WHERE session_id = ? {{}} ORDER BY seq"  # noqa: S608
@@ -67,6 +55,7 @@ _SESSIONS = """SELECT CAST(session_id AS BLOB), count(*),
     (SELECT count(*) FROM originals o WHERE o.session_id = p.session_id AND o.to_seq IS NULL),
     (SELECT count(*) FROM decisions d WHERE d.session_id = p.session_id AND d.to_seq IS NULL),
     min(at_ms), max(at_ms) FROM operations p GROUP BY session_id ORDER BY max(seq) DESC"""
+_NEWEST = "SELECT CAST(session_id AS BLOB) FROM operations ORDER BY seq DESC LIMIT 1"
 _NAMES = """SELECT CAST(ref AS BLOB), CAST(session_id AS BLOB), CAST(entry_id AS BLOB), CAST(type AS BLOB)
     FROM originals WHERE number = ?"""
 _DECIDED = "SELECT 1 FROM decisions WHERE session_id = ? AND entry_id = ? AND to_seq IS NULL AND ref IS NOT NULL"
@@ -231,7 +220,7 @@ class SqliteStore(Closing):
     def decided(self, session_id: str, known: Known | None = None) -> tuple[Decision, ...]:
         """Return every decision of a session; see `Store.decided`."""
         with self._lock, _Use(self) as connection:
-            return tuple(read(connection, session_id, _DECISIONS, known.decisions if known else None))
+            return tuple(read(connection, session_id, DECISIONS, known.decisions if known else None))
 
     def decisions(self, session_id: str) -> dict[str, Decision]:
         """Return the newest decision about each entry; see `Store.decisions`."""
@@ -252,7 +241,7 @@ class SqliteStore(Closing):
     def pins(self, session_id: str, known: Known | None = None) -> tuple[Original, ...]:
         """Return the originals with source ``pin``, oldest first; see `Store.decided`."""
         with self._lock, _Use(self) as connection:
-            return tuple(read(connection, session_id, _PINS, known.pins if known else None))
+            return tuple(read(connection, session_id, PINS, known.pins if known else None))
 
     def original(self, ref: str) -> Original:
         """Return an original; see `Store.original`."""
@@ -291,6 +280,10 @@ class SqliteStore(Closing):
     def sessions(self) -> tuple[SessionRow, ...]:
         """Return every session of the home, the one written last first."""
         return tuple(SessionRow(_text(row[0]), *row[1:]) for row in self._read(_SESSIONS))
+
+    def newest_session(self) -> str | None:
+        """Return the session that was written last, without a look at the others; None where there is none."""
+        return next((_text(row[0]) for row in self._read(_NEWEST)), None)
 
     def operations(self, session_id: str, kinds: Collection[str] | None = None) -> tuple[Operation, ...]:
         """Return the log of a session, or its operations of some kinds, oldest first."""
