@@ -10,6 +10,7 @@ from typing import Any
 
 from undrift.core.paste import cut_text
 from undrift.core.refs import message_id
+from undrift.core.thinking import is_thinking
 from undrift.core.trim import trim_text
 from undrift.core.value import Known
 from undrift.decisions import Decisions, taken_at
@@ -39,6 +40,7 @@ class _Message:
     actions: tuple[Action, ...] = ()
     rewritten_at: int = -1  # number of the newest item when something of it was last rewritten
     shown: tuple[View, ...] | None = None  # as it is sent; None while an edit of it was not looked at
+    sent: tuple[bytes, ...] | None = None  # the same in bytes, where they were made
 
     @property
     def role(self) -> str:
@@ -143,9 +145,7 @@ class Conversation:
                 message = self._read(raws[number], load(number), number, now_ms)
                 self._messages.append(message)
                 self._numbers[message.id] = number
-                if (
-                    message.id in self._decisions.places
-                ):  # what was decided at it, about what stands before it, holds again
+                if message.id in self._decisions.places:  # what was decided at it, about what is before it, holds again
                     self._version = -1
         except BaseException:
             self._forget(known)
@@ -243,7 +243,7 @@ class Conversation:
         if may_wait and self.round_is_open:
             end = min(end, self._newest_answer_start())
         reason = "thinking that is bound to words before it, which were rewritten"
-        stale = [self._left(e, reason) for m in self._messages[:end] for e in m.live if _is_thinking(e)]
+        stale = [self._left(e, reason) for m in self._messages[:end] for e in m.live if is_thinking(e)]
         return [replace(d, detail={**d.detail, "thinking": True}) for d in self.taken_here(stale)]
 
     @property
@@ -266,10 +266,13 @@ class Conversation:
                 continue
             if known.is_gone:
                 continue
-            sent = self._sent(known, load(number))
-            if known.shown is None:
-                known.shown = tuple(self.form.read(one, f"{self.form.HISTORY}[{number}]") for one in sent)
-            out.extend(map(dump, sent))
+            sent: Sequence[Any] | None = known.sent if isinstance(item, bytes) else None
+            if sent is None:
+                edited, path = self._sent(known, load(number)), f"{self.form.HISTORY}[{number}]"
+                known.shown = known.shown or tuple(self.form.read(one, path) for one in edited)
+                sent = tuple(map(dump, edited))
+                known.sent = sent if isinstance(item, bytes) else None
+            out.extend(sent)
         return out
 
     def _sent(self, message: _Message, item: Any) -> list[Any]:
@@ -317,7 +320,7 @@ class Conversation:
 
     def has_thinking(self) -> bool:
         """Tell whether any thinking is sent that the provider may have bound to what stands before it."""
-        return any(_is_thinking(e) for m in self._messages for e in m.live)
+        return any(is_thinking(e) for m in self._messages for e in m.live)
 
     def taken_here(self, decisions: Iterable[Decision]) -> list[Decision]:
         """Note where decisions are taken: they hold in every history that has today's newest item."""
@@ -364,7 +367,7 @@ class Conversation:
                 given = load(number)
                 if not isinstance(given, dict) or self.form.digest(given) != message.digest:
                     return number
-                message.raw, message.shown = raw, () if message.is_gone else None
+                message.raw, message.shown, message.sent = raw, () if message.is_gone else None, None
                 message.view = self.form.read(given, f"{self.form.HISTORY}[{number}]")  # its cache marker has moved
         return min(len(raws), len(self._messages))
 
@@ -418,7 +421,8 @@ class Conversation:
             self._pairing.take(message.view, message.id, message.run[0], role_before=before)
 
     def _apply(self, message: _Message) -> None:
-        message.edits, message.shown, message.rewritten_at, live, actions = {}, None, -1, [], []
+        before, live, actions = (message.edits, message.appended), [], []
+        message.edits, message.rewritten_at = {}, -1
         for place, entry in enumerate(message.entries):
             decision = self._decision(entry)
             if decision is None:
@@ -447,15 +451,14 @@ class Conversation:
             actions.append(_action(decision))
         message.live, message.appended, message.actions = tuple(live), tuple(appended), tuple(actions)
         message.live_tokens = sum(e.token_count for e in live)
-        if message.edits and not live:
-            message.shown = ()
+        if (message.edits, message.appended) != before:
+            message.shown, message.sent = () if message.edits and not live else None, None
 
     def _placed(self, decision: Decision, message: _Message) -> tuple[ContextEntry, str]:
         """What stands in a message besides what the client sent, as an entry and as text."""
         if decision.kind == "noted":
-            entry = note_entry(
-                decision, timestamp_ms=message.entries[0].timestamp if message.entries else 0, count=self._count
-            )
+            at_ms = message.entries[0].timestamp if message.entries else 0
+            entry = note_entry(decision, timestamp_ms=at_ms, count=self._count)
             return entry, entry.content
         pin = self._decisions.pins[decision.detail["pin"]]
         text = pin_text(pin)
@@ -488,10 +491,6 @@ def _shortened(entry: ContextEntry, decision: Decision) -> tuple[str, dict[str, 
 def _rewritten_at(decision: Decision) -> str:
     """Where something other than stale thinking was taken out; that alone makes no later thinking stale."""
     return "" if decision.detail.get("thinking") else taken_at(decision)
-
-
-def _is_thinking(entry: ContextEntry) -> bool:
-    return entry.metadata is not None and entry.metadata.get("kind") == "thinking"
 
 
 def _action(decision: Decision) -> Action:

@@ -92,6 +92,10 @@ class ContextEntry:
         if self.metadata is not None:  # a copy: what the caller does with its own is no concern of the window
             object.__setattr__(self, "metadata", dict(self.metadata))
 
+    def meta(self, name: str) -> Any:
+        """Return a value of `metadata`, or None."""
+        return self.metadata.get(name) if self.metadata else None
+
     @property
     def pair_id(self) -> str | None:
         """What a call and its result share, or None."""

@@ -16,12 +16,12 @@ __all__ = ["is_thinking", "key_of", "latest_answer", "unsettled"]
 
 def is_thinking(entry: ContextEntry) -> bool:
     """Tell whether an entry is a thinking block."""
-    return _meta(entry, "kind") == "thinking"
+    return entry.metadata is not None and entry.metadata.get("kind") == "thinking"
 
 
 def key_of(entry: ContextEntry) -> Hashable:
     """Return what the members of a unit share: a pair, all thinking of one message, or the entry alone."""
-    return ("thinking", _meta(entry, "message")) if is_thinking(entry) and not entry.pair_id else unit_key(entry)
+    return ("thinking", entry.meta("message")) if is_thinking(entry) and not entry.pair_id else unit_key(entry)
 
 
 def latest_answer(seen: Sequence[ContextEntry]) -> list[ContextEntry]:
@@ -67,8 +67,4 @@ def _answers(kept: Sequence[ContextEntry]) -> Iterator[list[ContextEntry]]:
 
 
 def _is_assistant(entry: ContextEntry) -> bool:
-    return _meta(entry, "role") == "assistant"
-
-
-def _meta(entry: ContextEntry, name: str) -> str | None:
-    return entry.metadata.get(name) if entry.metadata else None
+    return bool(entry.meta("role") == "assistant")
