@@ -74,7 +74,7 @@ def planned_tasks(conversation: Conversation) -> list[PlannedTask]:
         return []
     numbers = conversation.numbers
     results = {e.pair_id: e.content for e in entries if e.type == "tool_result" and e.pair_id is not None}
-    calls = [(e, numbers[_meta(e, "message")]) for e in entries if _meta(e, "kind") == "call"]
+    calls = [(e, numbers[e.meta("message")]) for e in entries if e.meta("kind") == "call"]
     told = (
         (_tool(e), _arguments(e), results.get(e.pair_id or "", "")) if _is_plan_call(e) else ("", {}, "")
         for e, _ in calls
@@ -126,7 +126,7 @@ def _summary(
 ) -> str:
     # The message that ticks the step off often holds the conclusion.
     until = range(items.start, items.stop + 1)
-    words = [e.content for e in entries if _is_words(e) and numbers[_meta(e, "message")] in until]
+    words = [e.content for e in entries if _is_words(e) and numbers[e.meta("message")] in until]
     made = [_made(e, results.get(e.pair_id or "", "")) for e in calls]
     return f"{content}\n{distil(made, words[-1] if words else '')}"
 
@@ -142,15 +142,15 @@ def _is_plan_name(name: str) -> bool:
 
 
 def _is_plan_call(entry: ContextEntry) -> bool:
-    return _meta(entry, "kind") == "call" and _is_plan_name(_tool(entry))
+    return entry.meta("kind") == "call" and _is_plan_name(_tool(entry))
 
 
 def _is_words(entry: ContextEntry) -> bool:
-    return bool(_meta(entry, "kind") == "text" and _meta(entry, "role") == "assistant")
+    return bool(entry.meta("kind") == "text" and entry.meta("role") == "assistant")
 
 
 def _tool(entry: ContextEntry) -> str:
-    return str(_meta(entry, "tool_name") or "")
+    return str(entry.meta("tool_name") or "")
 
 
 def _arguments(entry: ContextEntry) -> Mapping[str, Any]:
@@ -160,7 +160,3 @@ def _arguments(entry: ContextEntry) -> Mapping[str, Any]:
     except WireError:
         return {"input": entry.content}
     return given if isinstance(given, dict) else {"input": entry.content}
-
-
-def _meta(entry: ContextEntry, name: str) -> Any:
-    return entry.metadata.get(name) if entry.metadata else None

@@ -72,9 +72,9 @@ def prune_task_logs(
     """
     seen = entries[:first_unseen]
     anchored = {e.id for e in TerminalObservationWindow.get_last(entries, keep_tool_results)}
-    outputs = [e for e in seen if _meta(e, "kind") == "result" and e.type == "tool_result"]
-    words = [e for e in seen if _is_words(e) and _meta(e, "message") not in spared]
-    places = [(e, number_of.get(_meta(e, "message"), -1)) for e in words]
+    outputs = [e for e in seen if e.meta("kind") == "result" and e.type == "tool_result"]
+    words = [e for e in seen if _is_words(e) and e.meta("message") not in spared]
+    places = [(e, number_of.get(e.meta("message"), -1)) for e in words]
     open_words = [(e, number) for e, number in places if not any(number in other for other in covered)]
     decisions: list[Decision] = []
 
@@ -84,7 +84,7 @@ def prune_task_logs(
         return Decision(entry.id, "evicted", reason, saved, ref_of(entry.id), {"task": task_id, "text": text})
 
     for one in ended:
-        mine = [e for e in outputs if e.pair_id in one.pair_ids and not spares_tool(_meta(e, "tool_name") or "")]
+        mine = [e for e in outputs if e.pair_id in one.pair_ids and not spares_tool(e.meta("tool_name") or "")]
         gone = [e for e in mine if one.is_valid or e.id not in anchored]
         has_summary = bool(gone) and any(_tells(e, one) for e in seen)
         decisions += [
@@ -94,7 +94,7 @@ def prune_task_logs(
         spoken: dict[Any, list[ContextEntry]] = {}
         for entry, number in open_words:
             if any(number in span for span in one.ranges):
-                spoken.setdefault(_meta(entry, "message"), []).append(entry)
+                spoken.setdefault(entry.meta("message"), []).append(entry)
         messages = list(spoken.values())
         for message in messages:
             text = one.assistant_text(ref_of(message[0].id), message is messages[-1])
@@ -105,16 +105,12 @@ def prune_task_logs(
 
 def _tells(entry: ContextEntry, ended: Ended) -> bool:
     """Whether it is the tombstone of an output of that completion and has the summary."""
-    if entry.type != "summary" or _meta(entry, "task") != ended.task_id or _meta(entry, "kind") != "result":
+    if entry.type != "summary" or entry.meta("task") != ended.task_id or entry.meta("kind") != "result":
         return False
     return entry.content.startswith(ended.tool_text("", True).rpartition("]")[0])
 
 
 def _is_words(entry: ContextEntry) -> bool:
     """Whether it is the agent's thinking or text, as it came."""
-    is_word = _meta(entry, "kind") in ("thinking", "text") and entry.type == "reasoning"
-    return is_word and _meta(entry, "role") == "assistant"
-
-
-def _meta(entry: ContextEntry, name: str) -> Any:
-    return entry.metadata.get(name) if entry.metadata else None
+    is_word = entry.meta("kind") in ("thinking", "text") and entry.type == "reasoning"
+    return is_word and entry.meta("role") == "assistant"

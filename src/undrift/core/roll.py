@@ -5,7 +5,6 @@ has not seen.
 """
 
 from collections.abc import Callable, Collection, Hashable, Sequence
-from typing import Any
 
 from undrift.core.thinking import key_of, unsettled
 from undrift.core.turn import protected_keys
@@ -41,8 +40,8 @@ def roll_old_outputs(
 
     Source: A3-19.
     """
-    results = (e for e in seen if e.type == "tool_result" and _meta(e, "kind") == "result" and e.pair_id in pair_ids)
-    outputs = [e for e in results if not spares_tool(_meta(e, "tool_name") or "")]
+    results = (e for e in seen if e.type == "tool_result" and e.meta("kind") == "result" and e.pair_id in pair_ids)
+    outputs = [e for e in results if not spares_tool(e.meta("tool_name") or "")]
     if len(outputs) <= keep + keep // 2:
         return []
     reason = f"task {task_id} goes on; the newest {keep} of its outputs stay"
@@ -89,7 +88,7 @@ def roll_old_tombstones(
         if tokens <= limit_tokens // 2:
             break
         unit = units[key_of(entry)]
-        may_leave = all((_is_tombstone(e) or _meta(e, "kind") == "call") and e.id not in decided_here for e in unit)
+        may_leave = all((_is_tombstone(e) or e.meta("kind") == "call") and e.id not in decided_here for e in unit)
         if key_of(entry) in protected or not may_leave:
             continue
         gone |= {e.id for e in unit}
@@ -103,8 +102,4 @@ def roll_old_tombstones(
 
 
 def _is_tombstone(entry: ContextEntry) -> bool:
-    return entry.type == "summary" and _meta(entry, "task") is not None
-
-
-def _meta(entry: ContextEntry, name: str) -> Any:
-    return entry.metadata.get(name) if entry.metadata else None
+    return entry.type == "summary" and entry.meta("task") is not None
