@@ -250,12 +250,13 @@ class Tentative:
             self.decisions.extend(fresh)
         return bool(fresh or taken)
 
-    def drop_notes(self) -> None:
-        """Take back the notes that were put in now."""
-        notes = [d for d in self.decisions if d.kind == "noted"]
+    def drop_notes(self, name: str | None = None) -> bool:
+        """Take back the notes that were put in now, or those of a name; return whether there were any."""
+        notes = [d for d in self.decisions if d.kind == "noted" and name in (None, d.detail["name"])]
         if notes:
             self._ledger.decisions.remove(notes)
-            self.decisions = [d for d in self.decisions if d.kind != "noted"]
+            self.decisions = [d for d in self.decisions if d not in notes]
+        return bool(notes)
 
     def write(
         self,

@@ -255,6 +255,15 @@ SETTINGS: tuple[Setting, ...] = (
         help="The share of the budget that the tombstones of finished tasks may take before the oldest are rolled up.",
     ),
     Setting(
+        name="left_note_share",
+        environment=("UNDRIFT_LEFT_NOTE_SHARE",),
+        default=0.01,
+        rule=_PORTION_RULE,
+        parse=_decimal,
+        check=_is_portion,
+        help="The share of the budget that a list of the calls that left the window, and how to recall them, may take. 0: none.",
+    ),
+    Setting(
         name="finished_tasks_shown",
         environment=("UNDRIFT_FINISHED_TASKS_SHOWN",),
         default=10,

@@ -15,8 +15,9 @@ from undrift.conversation import Conversation
 from undrift.core import check
 from undrift.core.turn import Policy, TurnPlan, plan_turn
 from undrift.errors import StoreError
+from undrift.leaving import has_left, left_text, outdated, standing_text
 from undrift.ledger import Ledger, Tentative
-from undrift.placing import note_entry
+from undrift.placing import LEFT, note_entry
 from undrift.request import Request
 from undrift.settings import Settings
 from undrift.types import Decision
@@ -156,22 +157,29 @@ class Settler:
         conversation = turn.conversation
         if gone:
             self._strip(turn, fresh, rewrites=True)
-            fresh.add([*conversation.taken_here(gone), *conversation.stale_notes(self._notes(turn))])
+            fresh.add([*conversation.taken_here(gone), *conversation.stale_notes(self._notes(turn, fresh))])
             conversation.sync()
 
     def _add_notes(self, turn: Turn, fresh: Tentative) -> None:
         """Say what is new behind what was sent, as far as the budget has room for it: a note makes nothing else leave."""
-        conversation = turn.conversation
-        if fresh.add(conversation.notes_to_place(self._notes(turn))):
+        conversation, notes = turn.conversation, self._notes(turn, fresh)
+        if has_left(fresh.decisions) and fresh.add(outdated(conversation, self._ledger.decisions, notes[LEFT])):
             conversation.sync()
-            if turn.fixed_tokens + conversation.tokens_after > turn.budget_tokens:
-                fresh.drop_notes()
-                conversation.sync()
+        if fresh.add(conversation.notes_to_place(notes)):
+            conversation.sync()
+            for name in (LEFT, None):  # what the agent wrote, or is to know, goes before what it can get back
+                if turn.fixed_tokens + conversation.tokens_after > turn.budget_tokens and fresh.drop_notes(name):
+                    conversation.sync()
 
-    def _notes(self, turn: Turn) -> dict[str, str]:
+    def _notes(self, turn: Turn, fresh: Tentative) -> dict[str, str]:
         """What is said to the agent besides, as it is now."""
-        finished = self._clearing.finished_note(turn.conversation)
-        return {"finished": finished, "scratchpad": turn.scratchpad, "memory": turn.remembered}
+        conversation, most = turn.conversation, int(self._settings.left_note_share * turn.budget_tokens)
+        if most and has_left(fresh.decisions):
+            left = left_text(conversation, most, turn.count)
+        else:
+            left = standing_text(conversation, self._ledger.decisions)
+        finished = self._clearing.finished_note(conversation)
+        return {LEFT: left, "finished": finished, "scratchpad": turn.scratchpad, "memory": turn.remembered}
 
     def _strip(self, turn: Turn, fresh: Tentative, *, rewrites: bool) -> None:
         """Let thinking go that is bound to what is sent otherwise by now, or is about to be."""
