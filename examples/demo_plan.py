@@ -640,7 +640,7 @@ CORE = (
         "PromptCost takes `cold_ms` (default COLD_MS, an InputError for anything but an integer of at least 1), with "
         "tests.\n\nThe two counts: see the last column above. Only `plan_cut` in core/paste.py counts a text "
         "itself, since it makes a new one; plan_turn, prune and Window add up `token_count` of entries. So a change of "
-        "counter changes how much has to leave; that the oldest leaves first it does not change."
+        "counter changes how much has to leave; which of it leaves first is for the policy to say."
     ),
 )
 

@@ -22,7 +22,6 @@ _HEAD = (
     '"undrift recall ID" prints one:'
 )
 _KINDS = {"read": "reads", "search": "searches", "command": "commands", "edit": "edits", "other": "others"}
-_VERBS = {"read": "read ", "search": "searched ", "command": "ran ", "edit": "edited "}
 _SAYS = ("pattern", "query", "url", "path", "description", "subject", "prompt", "input")
 _LOOKED_AT_CHARACTERS = 100_000
 _CUT_CHARACTERS = 2_000
@@ -77,15 +76,16 @@ def left_note(gone: Sequence[LeftCall], most_tokens: int, count: Callable[[str],
     """
     room = most_tokens - count(_HEAD)
     lines: list[str] = []
-    places: list[int] = []
-    said: set[tuple[str, str]] = set()
+    places: list[int] = []  # of each line: what stands before that place is neither told by it nor by a newer one
+    said: set[str] = set()
     for place in range(len(gone) - 1, -1, -1):
         if room <= 0 or len(lines) == _MOST_LINES:
             break
         call, about = gone[place], _about(gone[place])
-        if not call.ref or (about.kind, about.words) in said:  # the newer of two like calls stands for both
+        if not call.ref or about.words in said:  # the newer of two like calls stands for both
+            places[-1:] = [place] if places else []
             continue
-        said.add((about.kind, about.words))
+        said.add(about.words)
         lines.append(_line(call, about))
         places.append(place)
         room -= count(lines[-1])
@@ -99,25 +99,24 @@ def left_note(gone: Sequence[LeftCall], most_tokens: int, count: Callable[[str],
 
 
 def _line(call: LeftCall, about: _About) -> str:
-    verb = _VERBS.get(about.kind, "")
-    said = _plain(about.words, _WORDS_CHARACTERS)
+    said = f"{call.ref} {_plain(about.words, _WORDS_CHARACTERS)}"
     if about.kind == "edit":
-        return f"{call.ref} {verb}{said}"
+        return said
     lines = call.result.count("\n") + 1
     how = _plain(_verdict(call.result), _VERDICT_CHARACTERS) if about.kind == "command" else ""
-    return f"{call.ref} {verb}{said} ({lines:,} line{'s' if lines > 1 else ''}{': ' if how else ''}{how})"
+    return f"{said} ({lines:,} line{'s' if lines > 1 else ''}{': ' if how else ''}{how})"
 
 
 def _about(call: LeftCall) -> _About:
     given = _arguments(call.given)
     if changed := changed_paths(call.tool, given):
-        return _About("edit", changed[0], ", ".join(map(_short, changed[:_MOST_FOLDERS])))
+        return _About("edit", changed[0], "edited " + ", ".join(map(_short, changed[:_MOST_FOLDERS])))
     path, command = read_path(call.tool, given), command_of(call.tool, given)
     if command:
         kind = "read" if path else "search" if is_look(call.tool, given) else "command"
-        return _About(kind, path, command[:_CUT_CHARACTERS])
+        return _About(kind, path, "ran " + command[:_CUT_CHARACTERS])
     if path:
-        return _About("read", path, _short(path) + _range(given))
+        return _About("read", path, f"read {_short(path)}{_range(given)}")
     kind = "search" if is_look(call.tool, given) else "other"
     words = [value for name in _SAYS if isinstance(value := given.get(name), str) and value]
     return _About(kind, "", " ".join([bare_name(call.tool), *(word[:_CUT_CHARACTERS] for word in words[:2])]))
@@ -167,7 +166,7 @@ def _counted(older: Sequence[LeftCall]) -> Iterator[str]:
 def _short(path: str) -> str:
     """The last parts of a path: enough to know it by; the whole of it comes back with the call."""
     parts = path[-_CUT_CHARACTERS:].rsplit("/", _PATH_PARTS)
-    return path if len(parts) <= _PATH_PARTS else "…/" + "/".join(parts[1:])
+    return path if len(parts) <= _PATH_PARTS or not parts[0] else "…/" + "/".join(parts[1:])
 
 
 def _plain(text: str, characters: int) -> str:

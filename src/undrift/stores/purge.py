@@ -103,7 +103,7 @@ def doomed(connection: apsw.Connection, aim: Aim) -> Doomed:
     ids = {"task": _MEMORIES_OF_TASK, "session": _MEMORIES_OF_SESSION, "memory": _MEMORY}.get(aim.kind, "")
     found = _texts(connection, refs, values) if refs else set()
     memories = _texts(connection, ids, values) if ids else set()
-    found |= _notes_about(connection, aim, memories)
+    found |= _notes_about(connection, aim, memories, has_originals=bool(found))
     whole: dict[str, Any] = {"refs": _listed(found), "memories": _listed(memories), "session": values["session"]}
     whole |= {"whole": aim.kind == "session", "task": values["name"] if aim.kind == "task" else None}
     whole |= _of_documents(aim)
@@ -176,12 +176,12 @@ def _of_documents(aim: Aim) -> dict[str, Any]:
     }
 
 
-def _notes_about(connection: apsw.Connection, aim: Aim, memories: Collection[str]) -> set[str]:
-    """References of the notes that were put into windows and repeat what goes: lists of tasks, remembered things."""
+def _notes_about(connection: apsw.Connection, aim: Aim, memories: Collection[str], *, has_originals: bool) -> set[str]:
+    """References of the notes that were put into windows and repeat what goes: lists of tasks and calls, remembered things."""
     found: set[str] = set()
-    if aim.kind == "task":
-        session = rows.key(aim.session_id)
-        found |= {_text(ref) for ref, _ in connection.execute(_NOTES, ("finished", session, session))}
+    session = rows.key(aim.session_id)
+    for name in ["finished"] * (aim.kind == "task") + ["left"] * has_originals:
+        found |= {_text(ref) for ref, _ in connection.execute(_NOTES, (name, session, session))}
     if memories:
         notes: Iterable[Any] = connection.execute(_NOTES, ("memory", None, None))
         found |= {_text(ref) for ref, detail in notes if any(one in str(detail) for one in memories)}
