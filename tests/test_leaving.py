@@ -8,7 +8,7 @@ from tests.builders import Json, assistant, body, opened, parts, problems, round
 from undrift.types import Prepared
 
 SAYS = "[These calls"
-HOW = {"budget_tokens": 4_000, "keep_tool_results": 1, "left_note_share": 0.05}
+HOW: Json = {"budget_tokens": 4_000, "keep_tool_results": 1, "left_note_share": 0.05}
 
 
 def history(count: int) -> list[Json]:

@@ -40,6 +40,8 @@ def left_text(conversation: Conversation, most_tokens: int, count: Callable[[str
         most_tokens: What it may cost.
         count: The counter in force.
     """
+    if most_tokens <= 0:
+        return ""
     refs = {action.entry_id: action.ref for action in conversation.actions if action.kind == "pruned"}
     calls: dict[str, tuple[str, str, str]] = {}
     gone: list[LeftCall] = []

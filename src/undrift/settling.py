@@ -138,7 +138,7 @@ class Settler:
                 entries,
                 first_unseen,
                 fixed_tokens=turn.fixed_tokens,
-                policy=Policy(turn.budget_tokens, *limits),
+                policy=Policy(turn.budget_tokens, *limits, reserve_tokens=self._allowance(turn)),
                 count=turn.count,
                 ref_of=self._ledger.decisions.ref_of,
                 settled=settled,
@@ -173,13 +173,17 @@ class Settler:
 
     def _notes(self, turn: Turn, fresh: Tentative) -> dict[str, str]:
         """What is said to the agent besides, as it is now."""
-        conversation, most = turn.conversation, int(self._settings.left_note_share * turn.budget_tokens)
-        if most and has_left(fresh.decisions):
-            left = left_text(conversation, most, turn.count)
+        conversation = turn.conversation
+        if has_left(fresh.decisions):
+            left = left_text(conversation, self._allowance(turn), turn.count)
         else:
             left = standing_text(conversation, self._ledger.decisions)
         finished = self._clearing.finished_note(conversation)
         return {LEFT: left, "finished": finished, "scratchpad": turn.scratchpad, "memory": turn.remembered}
+
+    def _allowance(self, turn: Turn) -> int:
+        """The tokens that the note of what left may take."""
+        return int(self._settings.left_note_share * turn.budget_tokens)
 
     def _strip(self, turn: Turn, fresh: Tentative, *, rewrites: bool) -> None:
         """Let thinking go that is bound to what is sent otherwise by now, or is about to be."""

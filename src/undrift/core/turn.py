@@ -26,13 +26,14 @@ __all__ = ["Policy", "TurnPlan", "is_user_text", "low_water_tokens", "plan_turn"
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The numbers that a plan obeys; see the settings of the same names."""
+    """The numbers that a plan obeys; see the settings of the same names. `reserve_tokens` stay free for what is put in."""
 
     budget_tokens: int
     target_ratio: float
     keep_tool_results: int
     keep_user_text_tokens: int
     keep_recent_share: float = 0.25
+    reserve_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +122,7 @@ def plan_turn(
     must_tokens, units, cuts = _fitted(entries, first_unseen, protected, spare, fixed_tokens, policy, count, ref_of)
     by_worth = known is not None
     target = low_water_tokens(policy.budget_tokens, must_tokens, policy.target_ratio, by_worth=by_worth)
+    target = max(min(target, must_tokens), target - policy.reserve_tokens)
     figures = {
         "budget_tokens": policy.budget_tokens,
         "target_tokens": target,

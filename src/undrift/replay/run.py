@@ -188,13 +188,14 @@ class _Run:
                 raise StoreError(warning.removeprefix(_NOT_STORED))
             kind = re.sub(r"[\d,]+", "#", warning)  # the same sentence with other figures
             self._warnings[kind] = (warning, self._warnings.get(kind, ("", 0))[1] + 1)
-        if prepared.actions != self._actions:
+        left = tuple(action for action in prepared.actions if action.kind != "noted")  # a note was put in
+        if left != self._actions:
             known = {action.entry_id: action for action in self._actions}
-            fresh = [action for action in prepared.actions if known.get(action.entry_id) != action]
+            fresh = [action for action in left if known.get(action.entry_id) != action]
             before = (known[action.entry_id].tokens_saved for action in fresh if action.entry_id in known)
             saved = sum(action.tokens_saved for action in fresh) - sum(before)
             self._prunes.append(Prune(turn, len(fresh), saved, prepared.tokens_after))
-            self._actions = prepared.actions
+            self._actions = left
         self._over_budget_turns += prepared.tokens_after > prepared.budget_tokens
         self._beyond_window_turns += prepared.tokens_before > self._model.window_tokens
 
