@@ -3,7 +3,8 @@
 import json
 from typing import Any
 
-from undrift.core.value import RARE_PLACES, Known, rows_left
+from undrift.core.restore.trace import RARE_PLACES
+from undrift.core.value import Known, rows_left
 from undrift.types import ContextEntry
 
 LINE = "return parse_header(raw, strict=True)"

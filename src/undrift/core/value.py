@@ -11,18 +11,14 @@ import json
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from undrift.core.restore.trace import TOKEN, NameTable, edit_of, normal
+from undrift.core.restore.trace import LINE_CHARACTERS, RARE_PLACES, TOKEN, NameTable, edit_of, normal
 from undrift.types import ContextEntry
 
-__all__ = ["Known", "RARE_PLACES", "Rows", "rows_left"]
+__all__ = ["Known", "Rows", "rows_left"]
 
 Rows = tuple[tuple[int, ...], ...]
 """For each line of a text the references that it mentions."""
 
-RARE_PLACES = 6
-"""What more entries mention turns up again by itself."""
-
-_LINE_CHARACTERS = range(30, 301)
 _MOST_CHARACTERS = 1_000_000  # what is longer is data: its lines are worth nothing
 
 
@@ -84,10 +80,10 @@ class Known:
         return {number_of(name) for token in TOKEN.findall(text) if (name := names[token]) is not None}
 
     def _line(self, line: str) -> tuple[int, ...]:
-        if len(line) < _LINE_CHARACTERS.start:
+        if len(line) < LINE_CHARACTERS.start:
             return ()
         key = normal(line)
-        return (self._number_of("\n" + key),) if len(key) in _LINE_CHARACTERS else ()
+        return (self._number_of("\n" + key),) if len(key) in LINE_CHARACTERS else ()
 
     def _number_of(self, key: str) -> int:
         number = self._ids.get(key)

@@ -9,10 +9,27 @@ from undrift.core.calls import EDITS, PATCHED, SHOWS_FILE
 from undrift.core.mask import mask
 from undrift.types import ContextEntry
 
-__all__ = ["KINDS", "NameTable", "TOKEN", "Trace", "edit_of", "file_key", "normal", "trace_of"]
+__all__ = [
+    "KINDS",
+    "LINE_CHARACTERS",
+    "NameTable",
+    "RARE_PLACES",
+    "TOKEN",
+    "Trace",
+    "edit_of",
+    "file_key",
+    "normal",
+    "trace_of",
+]
 
 KINDS = ("read", "search", "shell", "edit", "other", "user", "said", "call", "summary")
 """What an entry is to the agent; `read` to `other` are the results of tools."""
+
+RARE_PLACES = 6
+"""A name or line that more entries mention turns up again by itself: it is worth nothing to keep or to give back."""
+
+LINE_CHARACTERS = range(30, 301)
+"""A shorter line says little, a longer one is data, not code that an agent copies."""
 
 TOKEN = re.compile(r"[A-Za-z0-9_./\-]{6,120}")
 _NAME_SHAPE = re.compile(r"[_/.\d]|[a-z][A-Z]")

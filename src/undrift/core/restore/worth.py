@@ -10,17 +10,10 @@ from collections.abc import Iterator, Sequence
 
 from undrift.core.restore import weights
 from undrift.core.restore.history import History
-from undrift.core.restore.trace import KINDS, file_key
+from undrift.core.restore.trace import KINDS, LINE_CHARACTERS, RARE_PLACES, file_key
 
-__all__ = ["LONGEST_LINE", "RARE_PLACES", "line_features", "name_features", "worth_of_lines", "worth_of_names"]
+__all__ = ["line_features", "name_features", "worth_of_lines", "worth_of_names"]
 
-RARE_PLACES = 6
-"""What stands in more entries needs no restoring: it will turn up again by itself."""
-
-LONGEST_LINE = 300
-"""Characters; a longer line is data, not code that an agent copies. The shortest that counts has 30."""
-
-_SHORTEST_LINE = 30
 _AGES = (0, 1, 3, 6, 12, 25, 50, 100, 200)  # in calls, as all ages below
 _FAR = 99  # lines: further away is the same as nowhere near
 _SOURCE_FILE = re.compile(r"\.(?:go|py|ts|tsx|js|jsx|mjs|md|mdx|json|jsonl|ya?ml|toml|sh|css|html|txt|rs)$")
@@ -87,7 +80,7 @@ def line_features(history: History) -> Iterator[tuple[str, tuple[int, ...]]]:
     context: dict[tuple[int, str | None], tuple[int, ...]] = {}
     near: dict[int, tuple[Sequence[int], Sequence[int]]] = {}
     for key, (place, index) in usage.shown.items():
-        if not _SHORTEST_LINE <= len(key) <= LONGEST_LINE:
+        if len(key) not in LINE_CHARACTERS:
             continue
         count = usage.count[key]
         if count > RARE_PLACES or key in usage.own:
