@@ -68,12 +68,14 @@ def left_note(gone: Sequence[LeftCall], most_tokens: int, count: Callable[[str],
     """Say what left and how to get it back, within an allowance; empty where that holds no line.
 
     Args:
-        gone: Oldest first.
+        gone: Oldest first; of very many the newest are told of.
         most_tokens: What the text may cost.
         count: The counter in force.
 
     Source: issue "Keep what will be needed" part 6; docs/adr/0024-what-a-tombstone-says.md.
     """
+    gone = gone[-_MOST_COUNTED:]
+    abouts = [_about(call) for call in gone]
     room = most_tokens - count(_HEAD)
     lines: list[str] = []
     places: list[int] = []  # of each line: what stands before that place is neither told by it nor by a newer one
@@ -81,16 +83,15 @@ def left_note(gone: Sequence[LeftCall], most_tokens: int, count: Callable[[str],
     for place in range(len(gone) - 1, -1, -1):
         if room <= 0 or len(lines) == _MOST_LINES:
             break
-        call, about = gone[place], _about(gone[place])
-        if not call.ref or about.words in said:  # the newer of two like calls stands for both
+        if not gone[place].ref or abouts[place].words in said:  # the newer of two like calls stands for both
             places[-1:] = [place] if places else []
             continue
-        said.add(about.words)
-        lines.append(_line(call, about))
+        said.add(abouts[place].words)
+        lines.append(_line(gone[place], abouts[place]))
         places.append(place)
-        room -= count(lines[-1])
+        room -= count(lines[-1]) + 1
     while lines:
-        text = "\n".join([_HEAD, *_counted(gone[: places[-1]]), *reversed(lines)]) + "]"
+        text = "\n".join([_HEAD, *_counted(abouts[: places[-1]]), *reversed(lines)]) + "]"
         if count(text) <= most_tokens:
             return text
         lines.pop()
@@ -148,18 +149,14 @@ def _verdict(result: str) -> str:
     return next((line for line in reversed(last) if _VERDICT.search(line[:_CUT_CHARACTERS])), "")[:_CUT_CHARACTERS]
 
 
-def _counted(older: Sequence[LeftCall]) -> Iterator[str]:
+def _counted(older: Sequence[_About]) -> Iterator[str]:
     """One line that counts what is older, by kind and folder; none where nothing is."""
     if not older:
         return
-    abouts = [_about(call) for call in older[-_MOST_COUNTED:]]
-    kinds = Counter(about.kind for about in abouts)
-    folders = Counter(_short(about.path.rpartition("/")[0]) for about in abouts if "/" in about.path)
+    kinds = Counter(about.kind for about in older)
+    folders = Counter(_short(about.path.rpartition("/")[0]) for about in older if "/" in about.path)
     said = [f"{kinds[kind]:,} {kind if kinds[kind] == 1 else many}" for kind, many in _KINDS.items() if kinds[kind]]
     where = [f"{_plain(name, _VERDICT_CHARACTERS)} {times:,}" for name, times in folders.most_common(_MOST_FOLDERS)]
-    before = len(older) - len(abouts)
-    if before:
-        said.append(f"{before:,} before them")
     yield f"{len(older):,} older: {', '.join(said)}{'; most in ' + ', '.join(where) if where else ''}"
 
 
