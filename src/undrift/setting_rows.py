@@ -257,7 +257,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         name="left_note_share",
         environment=("UNDRIFT_LEFT_NOTE_SHARE",),
-        default=0.01,
+        default=0.0,
         rule=_PORTION_RULE,
         parse=_decimal,
         check=_is_portion,

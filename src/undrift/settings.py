@@ -46,7 +46,7 @@ class Settings:
     plan_tasks: str = "off"
     rolling_tool_results: int = 0
     tombstone_share: float = 0.05
-    left_note_share: float = 0.01
+    left_note_share: float = 0.0
     finished_tasks_shown: int = 10
     task_markers: bool = False
     scratchpad_limit_bytes: int = 8_192

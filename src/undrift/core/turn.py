@@ -69,8 +69,10 @@ def is_user_text(entry: ContextEntry) -> bool:
     return bool(_meta(entry, "role") == "user" and _meta(entry, "kind") == "text")
 
 
-def low_water_tokens(budget_tokens: int, must_tokens: int, ratio: float, *, by_worth: bool = False) -> int:
-    """Return what a window is pruned down to: `ratio` of the budget, in tokens.
+def low_water_tokens(
+    budget_tokens: int, must_tokens: int, ratio: float, reserve_tokens: int = 0, *, by_worth: bool = False
+) -> int:
+    """Return what a window is pruned down to: `ratio` of the budget, in tokens, less what is about to be put in.
 
     Where what must stay takes much of the budget, at least half of what it leaves free is used, as otherwise almost
     nothing else would stay; a third by worth, as the best of it takes less room. The seeds' own mark
@@ -81,7 +83,8 @@ def low_water_tokens(budget_tokens: int, must_tokens: int, ratio: float, *, by_w
     """
     if must_tokens >= budget_tokens:
         return budget_tokens
-    return max(int(ratio * budget_tokens), must_tokens + (budget_tokens - must_tokens) // (3 if by_worth else 2))
+    mark = max(int(ratio * budget_tokens), must_tokens + (budget_tokens - must_tokens) // (3 if by_worth else 2))
+    return max(must_tokens, mark - reserve_tokens)
 
 
 def plan_turn(
@@ -121,8 +124,9 @@ def plan_turn(
     spare = _first_and_newest(entries)
     must_tokens, units, cuts = _fitted(entries, first_unseen, protected, spare, fixed_tokens, policy, count, ref_of)
     by_worth = known is not None
-    target = low_water_tokens(policy.budget_tokens, must_tokens, policy.target_ratio, by_worth=by_worth)
-    target = max(min(target, must_tokens), target - policy.reserve_tokens)
+    target = low_water_tokens(
+        policy.budget_tokens, must_tokens, policy.target_ratio, policy.reserve_tokens, by_worth=by_worth
+    )
     figures = {
         "budget_tokens": policy.budget_tokens,
         "target_tokens": target,
