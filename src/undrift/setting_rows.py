@@ -97,24 +97,16 @@ def _is_share(value: object) -> bool:
     return (type(value) is float or type(value) is int) and 0 < value <= 1  # NaN fails every comparison
 
 
-def _is_portion(value: object) -> bool:
-    return (type(value) is float or type(value) is int) and 0 <= value <= 1
-
-
-def _is_half(value: object) -> bool:
-    return (type(value) is float or type(value) is int) and 0 <= value <= MOST_STALE_THRESHOLD
+def _up_to(most: float) -> Callable[[object], bool]:
+    return lambda value: (type(value) is float or type(value) is int) and 0 <= value <= most
 
 
 def _is_rate(value: object) -> bool:
     return (type(value) is float or type(value) is int) and 0 <= value < float("inf")
 
 
-def _is_counter(value: object) -> bool:
-    return isinstance(value, str) and re.fullmatch(r"estimate|characters/4|tiktoken:[a-z0-9_]+", value) is not None
-
-
-def _is_provider(value: object) -> bool:
-    return isinstance(value, str) and re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}", value) is not None
+def _matches(pattern: str) -> Callable[[object], bool]:
+    return lambda value: isinstance(value, str) and re.fullmatch(pattern, value) is not None
 
 
 def _is_count_or_none(value: object) -> bool:
@@ -260,7 +252,7 @@ SETTINGS: tuple[Setting, ...] = (
         default=0.0,
         rule=_PORTION_RULE,
         parse=_decimal,
-        check=_is_portion,
+        check=_up_to(1),
         help="The share of the budget that a list of the calls that left the window, and how to recall them, may take. 0: none.",
     ),
     Setting(
@@ -353,7 +345,7 @@ SETTINGS: tuple[Setting, ...] = (
         default="simple",
         rule=_PROVIDER_RULE,
         parse=str,
-        check=_is_provider,
+        check=_matches(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}"),
         help="The provider that undrift dispatch sends tasks to that look simple: the name of one of the plan's commands.",
     ),
     Setting(
@@ -362,7 +354,7 @@ SETTINGS: tuple[Setting, ...] = (
         default="complex",
         rule=_PROVIDER_RULE,
         parse=str,
-        check=_is_provider,
+        check=_matches(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}"),
         help="The provider that undrift dispatch sends all other tasks to.",
     ),
     Setting(
@@ -380,7 +372,7 @@ SETTINGS: tuple[Setting, ...] = (
         default="estimate",
         rule="estimate, characters/4 or tiktoken:ENCODING (such as tiktoken:o200k_base)",
         parse=str,
-        check=_is_counter,
+        check=_matches(r"estimate|characters/4|tiktoken:[a-z0-9_]+"),
         help="How tokens are counted. "
         "estimate needs no download, characters/4 rounds up, tiktoken needs that package and its vocabulary.",
     ),
@@ -444,7 +436,7 @@ SETTINGS: tuple[Setting, ...] = (
         default=MIN_DECAY_FLOOR,
         rule=_PORTION_RULE,
         parse=_decimal,
-        check=_is_portion,
+        check=_up_to(1),
         help="The score that a memory keeps however old it is, unless it never had as much.",
     ),
     Setting(
@@ -462,7 +454,7 @@ SETTINGS: tuple[Setting, ...] = (
         default=0.85,
         rule=_PORTION_RULE,
         parse=_decimal,
-        check=_is_portion,
+        check=_up_to(1),
         help="How similar, by vectors, a memory must be to a new one to be looked at for a contradiction. It nominates "
         "beside the search by words and decides nothing.",
     ),
@@ -472,7 +464,7 @@ SETTINGS: tuple[Setting, ...] = (
         default=STALE_THRESHOLD,
         rule="a decimal number from 0 to 0.5",
         parse=_decimal,
-        check=_is_half,
+        check=_up_to(MOST_STALE_THRESHOLD),
         help="Below which stored weight Session.prune_memories takes a memory out of sight; a contradicted one below twice of "
         "it, its age counted in. Age alone never does.",
     ),
