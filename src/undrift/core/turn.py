@@ -123,10 +123,8 @@ def plan_turn(
     protected.update(key_of(e) for e in entries if e.id in settled)
     spare = _first_and_newest(entries)
     must_tokens, units, cuts = _fitted(entries, first_unseen, protected, spare, fixed_tokens, policy, count, ref_of)
-    by_worth = known is not None
-    target = low_water_tokens(
-        policy.budget_tokens, must_tokens, policy.target_ratio, policy.reserve_tokens, by_worth=by_worth
-    )
+    mark = (policy.target_ratio, policy.reserve_tokens)
+    target = low_water_tokens(policy.budget_tokens, must_tokens, *mark, by_worth=known is not None)
     figures = {
         "budget_tokens": policy.budget_tokens,
         "target_tokens": target,
