@@ -35,6 +35,7 @@ _ROOMS = {
     "rebuild": ("undrift.cli.memory", "Make all that is searched anew from what is stored."),
     "purge": ("undrift.cli.time_travel", "Destroy something for good, and look for what is left of it."),
     "proxy": ("undrift.cli.proxy", "Run the gateway: agents that talk to it have their windows managed."),
+    "wrap": ("undrift.cli.wrap", "Start a client behind a gateway of its own: claude, codex, gemini, ..."),
     "dispatch": (
         "undrift.cli.dispatch",
         "Run a plan by an implementer and a reviewer; what one learns reaches the next.",

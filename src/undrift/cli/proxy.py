@@ -3,18 +3,23 @@
 import json
 import logging
 import sys
+import threading
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
+from undrift.cli.keeper import wait_for_end
 from undrift.cli.show import safe
 from undrift.proxy import GatewayConfig, Server
-from undrift.proxy.config import DEFAULT_UPSTREAMS, Upstream, upstream_of
+from undrift.proxy.config import DEFAULT_UPSTREAMS, Provider, Upstream, upstream_of
 from undrift.settings import Settings
 from undrift.stores.secret import TOKEN_NAME
 
-__all__ = ["CLIENTS", "proxy_command"]
+__all__ = ["CLIENTS", "proxy_command", "upstream_options"]
+
+_Command = Callable[..., Any]
 
 CLIENTS = {
     "Claude Code": "ANTHROPIC_BASE_URL={url} claude",
@@ -33,26 +38,34 @@ CLIENTS = {
 """Client -> how it is pointed at the gateway."""
 
 
+def upstream_options(defaults: Mapping[Provider, str | None]) -> Callable[[_Command], _Command]:
+    """Give a command the options that say where requests go.
+
+    Args:
+        defaults: Provider to its address; None where the command finds it out.
+    """
+
+    def given(command: _Command) -> _Command:
+        for provider, url in reversed(list(defaults.items())):
+            title = provider.replace("openai", "OpenAI").replace("gemini", "Gemini").replace("anthropic", "Anthropic")
+            option = click.option(
+                f"--upstream-{provider}", metavar="URL", default=url, show_default=url is not None, help=f"Of {title}."
+            )
+            command = option(command)
+        return command
+
+    return given
+
+
 @click.command("proxy")
 @click.option("--port", type=click.IntRange(0, 65535), default=8787, show_default=True, help="0 takes a free one.")
 @click.option(
     "--host", default="127.0.0.1", show_default=True, help="Where to listen; the default is this machine alone."
 )
-@click.option(
-    "--upstream-anthropic",
-    metavar="URL",
-    default=DEFAULT_UPSTREAMS["anthropic"],
-    show_default=True,
-    help="Of Anthropic.",
-)
-@click.option(
-    "--upstream-openai", metavar="URL", default=DEFAULT_UPSTREAMS["openai"], show_default=True, help="Of OpenAI."
-)
-@click.option(
-    "--upstream-gemini", metavar="URL", default=DEFAULT_UPSTREAMS["gemini"], show_default=True, help="Of Gemini."
-)
+@upstream_options({**DEFAULT_UPSTREAMS})
 @click.option("--budget", type=click.IntRange(min=1), metavar="N", help="The most tokens of a request.")
 @click.option("--home", metavar="DIR", help="The folder of the store (default: the setting home).")
+@click.option("--while-pid", type=click.IntRange(min=1), metavar="PID", help="End when this process has ended.")
 @click.option("--json", "as_json", is_flag=True, help="Say where it listens as one JSON object on stdout.")
 def proxy_command(
     port: int,
@@ -62,6 +75,7 @@ def proxy_command(
     upstream_gemini: str,
     budget: int | None,
     home: str | None,
+    while_pid: int | None,
     as_json: bool,
 ) -> None:
     """Run the gateway until Ctrl-C: what agents send through it is made to fit, as undrift manage does.
@@ -82,7 +96,14 @@ def proxy_command(
     _say(server, settings, as_json=as_json)
     if host not in ("127.0.0.1", "localhost", "::1"):
         click.echo(f"undrift: {safe(host)} can be reached by other machines, which can use this gateway too", err=True)
+    if while_pid is not None:
+        threading.Thread(target=_end_with, args=(server, while_pid), daemon=True).start()
     server.run()
+
+
+def _end_with(server: Server, process: int) -> None:
+    wait_for_end(process)
+    server.stop()
 
 
 def _say(server: Server, settings: Settings, *, as_json: bool) -> None:

@@ -102,6 +102,8 @@ class Gateway:
             await self._refuse(send, 421 if reason == "host" else 403, f"refused: {reason or 'path'}")
         elif path == OWN or path.startswith(f"{OWN}/"):
             await self._own(shared, method, path, given, send)
+        elif "websocket" in given.get("upgrade", "").lower():  # at this status alone Codex goes on over HTTP at once
+            await self._refuse(send, 426, "websockets are not carried; use HTTP")
         elif (route := route_of(method, path, query, given)) is None:
             await self._refuse(send, 404, _UNKNOWN)
         else:

@@ -1,0 +1,192 @@
+"""Keeps a gateway alive for as long as one process lives: starts it, starts it anew where it ends, and says so where it cannot.
+
+Law: stands apart from the process that it serves, so that this can be replaced by a client, stopped or killed at any moment;
+what it leaves behind is its log.
+"""
+
+import contextlib
+import json
+import os
+import select
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, NoReturn
+
+from undrift.errors import SettingsError
+from undrift.stores import files
+
+__all__ = ["keep", "open_log", "start", "wait_for_end"]
+
+_LOG_BYTES = 8 << 20  # a log of this size makes place: one older one is kept
+_SOON_S = 10.0
+_MOST_FALLS = 3  # so often in a row, each within that time of its start, and it is not started again
+_LOOK_S = 1.0
+_ERROR_BYTES = 4_096
+
+
+def open_log(path: Path) -> int:
+    """Return a descriptor that appends to a log, made for its owner alone (0600).
+
+    Raises:
+        OSError: It cannot be made, or a link stands in its place.
+    """
+    files.make_folder(path.parent)
+    with contextlib.suppress(FileNotFoundError):
+        if path.lstat().st_size > _LOG_BYTES:
+            path.replace(path.with_name(f"{path.name}.1"))
+    return os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+
+
+def start(command: Sequence[str], log: Path) -> str:
+    """Start a gateway that serves for as long as this process lives; return its URL once it listens.
+
+    Args:
+        command: ``undrift proxy`` with its options, without those that are added here.
+        log: Gets what the gateway writes to stderr.
+
+    Raises:
+        OSError: The log cannot be made.
+        SettingsError: It could not start; the message is its own.
+    """
+    owner, descriptor = os.getpid(), open_log(log)
+    reader, writer = os.pipe()
+    if (child := os.fork()) == 0:
+        os.setsid()  # what the terminal sends to the client is not for the gateway
+        if os.fork() == 0:
+            _serve(command, owner, log, descriptor, writer)
+        os._exit(0)
+    os.close(writer)
+    os.close(descriptor)
+    os.waitpid(child, 0)
+    with os.fdopen(reader, "rb") as said:
+        answer = json.loads(said.read() or b'{"error": "the gateway could not be started"}')
+    if "url" not in answer:
+        raise SettingsError(answer["error"])
+    return str(answer["url"])
+
+
+def _serve(command: Sequence[str], owner: int, path: Path, log: int, writer: int) -> NoReturn:
+    """In the process that stands apart."""
+    try:
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for number, to in ((0, nothing), (1, nothing), (2, log)):
+            os.dup2(to, number)
+
+        def say(answer: dict[str, str]) -> None:
+            os.write(writer, json.dumps(answer).encode("ascii"))
+            os.close(writer)
+
+        keep(command, owner, log, say, str(path))
+    except BaseException as error:  # noqa: BLE001 - nobody is there to catch it
+        _note(log, event="fault", reason="keeper", at=repr(error)[:300])
+    finally:
+        os._exit(0)
+
+
+def keep(command: Sequence[str], owner: int, log: int, say: Callable[[dict[str, str]], None], where: str) -> None:
+    """Run a gateway until a process ends; returns then, or at once where the gateway never listened.
+
+    Args:
+        command: See `start`.
+        owner: The id of that process.
+        log: A descriptor.
+        say: Is told ``url``, or ``error``, once.
+        where: The log, as a person finds it.
+    """
+    port, falls = 0, 0
+    while falls < _MOST_FALLS:
+        began_s, began_at = time.monotonic(), os.lseek(log, 0, os.SEEK_END)
+        words = [*command, "--json", f"--port={port}", f"--while-pid={owner}"]
+        with subprocess.Popen(  # noqa: S603 - this program itself
+            words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log
+        ) as gateway:
+            assert gateway.stdout is not None
+            line = gateway.stdout.readline()
+            if line and not port:
+                answer = json.loads(line)
+                port = answer["port"]
+                say({"url": answer["url"]})
+            if line:
+                _note(log, event="started", pid=gateway.pid, port=port)
+        if not port:
+            say({"error": _last_words(log, began_at)})
+            return
+        if not _is_alive(owner):
+            return
+        falls = falls + 1 if time.monotonic() - began_s < _SOON_S else 1
+        os.write(
+            log, f"{json.dumps({'event': 'ended', 'status': gateway.returncode, 'again': falls})}\n".encode("ascii")
+        )
+    _say_why(port, owner, where)
+
+
+def _note(log: int, **fields: Any) -> None:
+    os.write(log, f"{json.dumps(fields)}\n".encode("ascii"))
+
+
+def _last_words(log: int, began_at: int) -> str:
+    said = os.pread(log, _ERROR_BYTES, began_at).decode("utf-8", "replace").strip().splitlines()
+    return said[-1].removeprefix("undrift: ") if said else "the gateway ended before it listened"
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def wait_for_end(process: int) -> None:
+    """Return when a process has ended.
+
+    Args:
+        process: Its id; of this user.
+    """
+    if sys.platform == "linux":
+        try:
+            descriptor = os.pidfd_open(process)
+        except ProcessLookupError:
+            return
+        except OSError:
+            pass  # an older kernel
+        else:
+            select.select([descriptor], [], [])
+            os.close(descriptor)
+            return
+    while _is_alive(process):
+        time.sleep(_LOOK_S)
+
+
+def _say_why(port: int, owner: int, where: str) -> None:
+    """Answer every request with why it cannot be served, in a form that every client reads, until the process ends."""
+    message = f"undrift: the gateway has ended and could not be started again; {where} says why"
+    error = {"type": "api_error", "message": message, "code": 503, "status": "UNAVAILABLE", "param": None}
+    body = json.dumps({"type": "error", "error": error}).encode("ascii")
+
+    class Handler(BaseHTTPRequestHandler):
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class names it so
+            """Say nothing."""
+
+        def _refuse(self) -> None:
+            self.rfile.read(int(self.headers.get("content-length") or 0))
+            self.send_response(503)
+            for name, value in (("content-type", "application/json"), ("content-length", str(len(body)))):
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(body)
+
+        do_GET = do_POST = do_DELETE = _refuse  # noqa: N815 - the base class names them so
+
+    with ThreadingHTTPServer(("127.0.0.1", port), Handler) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        wait_for_end(owner)
+        server.shutdown()

@@ -1,0 +1,128 @@
+"""``undrift wrap``: a client behind a gateway of its own, for as long as the client runs.
+
+Law: this process becomes the client. Terminal, signals and exit status are the client's own, because nothing stands between;
+no file of the client is written, so that nothing is to be put back.
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+from undrift.cli.keeper import start
+from undrift.cli.proxy import upstream_options
+from undrift.cli.show import safe
+from undrift.clients.wrapped import Addresses, wrapped
+from undrift.errors import InputError, SettingsError
+from undrift.proxy.config import DEFAULT_UPSTREAMS, PROVIDERS, Provider
+from undrift.settings import Settings
+
+__all__ = ["wrap_command"]
+
+LOG = "gateway.log"
+
+_CHATGPT = "https://chatgpt.com/backend-api/codex"
+_VARIABLES: Mapping[Provider, tuple[str, ...]] = {
+    "anthropic": ("ANTHROPIC_BASE_URL",),
+    "openai": ("OPENAI_BASE_URL", "OPENAI_API_BASE"),
+    "gemini": ("GOOGLE_GEMINI_BASE_URL",),
+}
+_ASK_S = 10
+
+
+@click.command("wrap", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.argument("client")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[-- ARGUMENTS]...")
+@upstream_options(dict.fromkeys(PROVIDERS))
+@click.option("--budget", type=click.IntRange(min=1), metavar="N", help="The most tokens of a request.")
+@click.option("--home", metavar="DIR", help="The folder of the store (default: the setting home).")
+@click.option("--log", metavar="FILE", help=f"Of the gateway (default: {LOG} in the home).")
+def wrap_command(
+    client: str,
+    arguments: tuple[str, ...],
+    upstream_anthropic: str | None,
+    upstream_openai: str | None,
+    upstream_gemini: str | None,
+    budget: int | None,
+    home: str | None,
+    log: str | None,
+) -> None:
+    """Start CLIENT behind a gateway of its own, which ends with it.
+
+    CLIENT is claude, codex, gemini, opencode, aider, mini, or any program whose SDK reads its provider's address from the
+    environment. What stands behind -- is the client's. Where the requests go is what the client would have used: an
+    address in the environment or in Claude Code's user settings, else the provider's own; an option goes before both.
+    """
+    told = wrapped(client)
+    program = shutil.which(told.program)
+    if program is None:
+        remedy = f": {told.remedy}" if told.remedy else ""
+        raise InputError(f"{client} is not installed, or not on the PATH{remedy}")
+    if not hasattr(os, "fork"):
+        raise SettingsError("wrap needs a POSIX system; run undrift proxy, and set the client's address yourself")
+    settings = Settings.from_environment(home=home) if home else Settings.from_environment()
+    given: dict[Provider, str | None] = {
+        "anthropic": upstream_anthropic,
+        "openai": upstream_openai,
+        "gemini": upstream_gemini,
+    }
+    upstreams = {name: url or _used(name, told.program, program) for name, url in given.items()}
+    path = Path(log) if log else Path(settings.home) / LOG
+    words = [f"--upstream-{name}={url}" for name, url in upstreams.items()]
+    words += [f"--home={settings.home}", *([f"--budget={budget}"] if budget else [])]
+    url = start([sys.executable, "-P", "-m", "undrift", "proxy", *words], path)
+    at_version = "/v1" if upstreams["openai"].rstrip("/").endswith("/v1") else ""
+    at = Addresses(url, f"{url}{at_version}", url)
+    environment = told.environment(at, os.environ)
+    if sys.stderr.isatty():
+        click.echo(f"undrift: {safe(client)} talks through {url}; log: {safe(str(path))}", err=True)
+    _become(program, [told.program, *told.words(at), *arguments[arguments[:1] == ("--",) :]], environment)
+
+
+def _used(provider: Provider, client: str, program: str) -> str:
+    """The address that a client would have used."""
+    for name in _VARIABLES[provider]:
+        if url := os.environ.get(name):
+            return url
+    if provider == "anthropic" and client == "claude" and (url := _of_claude(os.environ)):
+        return url
+    if provider == "openai":
+        return _CHATGPT if client == "codex" and _has_chatgpt(program) else f"{DEFAULT_UPSTREAMS['openai']}/v1"
+    return DEFAULT_UPSTREAMS[provider]
+
+
+def _of_claude(environment: Mapping[str, str]) -> str:
+    """The address in the user's own settings of Claude Code; one of a project counts for nothing."""
+    folder = Path(environment.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
+    try:
+        url = json.loads((folder / "settings.json").read_text(encoding="utf-8"))["env"]["ANTHROPIC_BASE_URL"]
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError):
+        return ""
+    return url if isinstance(url, str) else ""
+
+
+def _has_chatgpt(program: str) -> bool:
+    """Whether Codex says that it is logged in with ChatGPT, whose requests go elsewhere."""
+    try:
+        said = subprocess.run(  # noqa: S603 - the client that is about to be started anyway
+            [program, "login", "status"], stdin=subprocess.DEVNULL, capture_output=True, timeout=_ASK_S, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return b"ChatGPT" in said.stdout + said.stderr
+
+
+def _become(program: str, words: list[str], environment: Mapping[str, str]) -> NoReturn:
+    sys.stdout.flush()
+    sys.stderr.flush()
+    for name in ("SIGPIPE", "SIGXFSZ"):  # Python ignores them, and what it starts in its place would go on doing so
+        if number := getattr(signal, name, None):
+            signal.signal(number, signal.SIG_DFL)
+    os.execve(program, words, environment)  # noqa: S606 - what the user named, without a shell between

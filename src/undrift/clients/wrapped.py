@@ -1,0 +1,140 @@
+"""What each client is told so that it talks to a gateway: variables and words of its command line. Pure.
+
+Law: no file of a client or a project is written. What is set here ends with the client's process, so that nothing has to
+be put back, however it ends.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from undrift.errors import InputError
+
+__all__ = ["Addresses", "WRAPPED", "Wrapped", "wrapped"]
+
+_Environment = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """Where a client finds each provider, in the form in which clients want it.
+
+    Args:
+        anthropic: Without a version.
+        openai: With the version that its upstream has.
+        gemini: Without a version.
+    """
+
+    anthropic: str
+    openai: str
+    gemini: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapped:
+    """A client that can be pointed at a gateway from its outside.
+
+    Args:
+        program: What is started.
+        variables: Addresses and the user's environment -> what is set in it.
+        words: Addresses -> what stands before the user's own arguments.
+        remedy: How it is installed; empty where that is not known.
+    """
+
+    program: str
+    variables: Callable[[Addresses, _Environment], _Environment]
+    words: Callable[[Addresses], Sequence[str]] = lambda _: ()
+    remedy: str = ""
+
+    def environment(self, at: Addresses, given: _Environment) -> dict[str, str]:
+        """Return the environment of the client: the user's, the addresses, and no proxy on the way to them.
+
+        Raises:
+            InputError: A variable of the user's that has to be joined with ours cannot be read.
+        """
+        out = {**given, **self.variables(at, given)}
+        for name in ("NO_PROXY", "no_proxy"):
+            known = given.get(name, "")
+            out[name] = known if known == "*" else ",".join(filter(None, (known, "127.0.0.1", "localhost")))
+        return out
+
+
+def _anthropic(at: Addresses, _: _Environment) -> _Environment:
+    return {"ANTHROPIC_BASE_URL": at.anthropic}
+
+
+def _gemini(at: Addresses, _: _Environment) -> _Environment:
+    return {"GOOGLE_GEMINI_BASE_URL": at.gemini}
+
+
+def _every(at: Addresses, given: _Environment) -> _Environment:
+    """The variables of the providers' SDKs, and those of LiteLLM."""
+    return {
+        **_anthropic(at, given),
+        **_gemini(at, given),
+        "ANTHROPIC_API_BASE": at.anthropic,
+        "OPENAI_BASE_URL": at.openai,
+        "OPENAI_API_BASE": at.openai,
+        "GEMINI_API_BASE": at.gemini,
+    }
+
+
+def _opencode(at: Addresses, given: _Environment) -> _Environment:
+    """The configuration that opencode lays over all its files, joined with what the user has put there."""
+    name = "OPENCODE_CONFIG_CONTENT"
+    try:
+        config = json.loads(given.get(name) or "{}")
+        providers = config.setdefault("provider", {})
+        for provider, url in (
+            ("anthropic", f"{at.anthropic}/v1"),
+            ("openai", at.openai),
+            ("google", f"{at.gemini}/v1beta"),
+        ):
+            providers.setdefault(provider, {}).setdefault("options", {})["baseURL"] = url
+    except (ValueError, AttributeError, TypeError) as error:
+        raise InputError(
+            f"{name} is no JSON object of opencode's configuration ({error}): correct or unset it"
+        ) from error
+    return {name: json.dumps(config)}
+
+
+def _claude_words(at: Addresses) -> Sequence[str]:
+    """A settings file of the user may set the variable as well, and would win over the environment."""
+    return ("--settings", json.dumps({"env": {"ANTHROPIC_BASE_URL": at.anthropic}}))
+
+
+def _codex_words(at: Addresses) -> Sequence[str]:
+    """With a login of ChatGPT it compresses its requests, which the gateway could only pass on as they are."""
+    return ("-c", f'openai_base_url="{at.openai}"', "-c", "features.enable_request_compression=false")
+
+
+def _aider_words(at: Addresses) -> Sequence[str]:
+    """An .env file of the project would win over the environment."""
+    return (
+        f"--openai-api-base={at.openai}",
+        f"--set-env=ANTHROPIC_API_BASE={at.anthropic}",
+        f"--set-env=GEMINI_API_BASE={at.gemini}",
+    )
+
+
+WRAPPED: Mapping[str, Wrapped] = {
+    "claude": Wrapped("claude", _anthropic, _claude_words, "npm install -g @anthropic-ai/claude-code"),
+    "codex": Wrapped("codex", lambda _, __: {}, _codex_words, "npm install -g @openai/codex"),
+    "gemini": Wrapped("gemini", _gemini, remedy="npm install -g @google/gemini-cli"),
+    "opencode": Wrapped("opencode", _opencode, remedy="npm install -g opencode-ai"),
+    "aider": Wrapped("aider", _every, _aider_words, "pip install aider-chat"),
+    "mini": Wrapped("mini", _every, remedy="pip install mini-swe-agent"),
+}
+"""Name -> how it is told."""
+
+_ALIASES = {
+    "claude-code": "claude",
+    "gemini-cli": "gemini",
+    "mini-swe-agent": "mini",
+}
+
+
+def wrapped(name: str) -> Wrapped:
+    """Return how a client is told; any other program is given the variables of the providers' SDKs."""
+    known = _ALIASES.get(name, name)
+    return WRAPPED[known] if known in WRAPPED else Wrapped(name, _every)

@@ -1,0 +1,241 @@
+"""``undrift wrap``: the client has the terminal, its signals and its status; the gateway goes when it goes, and comes back when it falls."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from undrift.clients.wrapped import WRAPPED, Addresses, wrapped
+from undrift.errors import InputError
+from undrift.testing import RawRequest, RawUpstream, Send, response
+
+AT = Addresses("http://127.0.0.1:1", "http://127.0.0.1:1/v1", "http://127.0.0.1:1")
+ASK = """
+import json, os, sys, urllib.error, urllib.request
+def ask():
+    body = json.dumps({"model": "claude-opus-4-5", "messages": [{"role": "user", "content": "canary"}]}).encode()
+    request = urllib.request.Request(os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages", body)
+    try:
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+"""
+KILL = """
+import signal, time
+def pids():
+    with open(sys.argv[1]) as log:
+        return [event["pid"] for event in map(json.loads, log) if event.get("event") == "started"]
+def kill_the_gateway():
+    known = pids()
+    os.kill(known[-1], signal.SIGKILL)
+    return known
+def wait_for(done):
+    for _ in range(600):
+        if done():
+            return
+        time.sleep(0.05)
+    sys.exit("it did not come")
+"""
+
+
+def answer(_: RawRequest) -> list[Any]:
+    return [Send(response(b'{"id": "m"}'))]
+
+
+def wrap(home: Path, script: str, *words: str, options: Sequence[str] = (), **variables: str) -> list[str]:
+    return [
+        sys.executable,
+        "-m",
+        "undrift",
+        "wrap",
+        "--home",
+        str(home),
+        *options,
+        sys.executable,
+        "--",
+        "-c",
+        script,
+        *words,
+    ]
+
+
+def run(command: list[str], **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = {name: value for name, value in os.environ.items() if not name.endswith(("_BASE_URL", "_API_BASE"))}
+    return subprocess.run(
+        command,
+        env={**environment, **variables},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def events(home: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (home / "gateway.log").read_text().splitlines()]
+
+
+def is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def assert_it_goes(process: int) -> None:
+    for _ in range(600):
+        if not is_alive(process):
+            return
+        time.sleep(0.05)
+    pytest.fail("the gateway did not end with its client")
+
+
+def test_the_client_talks_through_a_gateway_and_its_status_is_the_answer(tmp_path):
+    script = f"{ASK}\nprint(ask(), sys.argv[1:])\nsys.exit(7)"
+    with RawUpstream(answer) as upstream:
+        done = run(wrap(tmp_path, script, "--flag", "a b"), ANTHROPIC_BASE_URL=upstream.url)
+    assert (done.returncode, done.stderr) == (7, "")
+    assert done.stdout == """(200, '{"id": "m"}') ['--flag', 'a b']\n"""
+    assert len(upstream.requests) == 1
+    started, request = events(tmp_path)
+    assert (started["event"], request["status"]) == ("started", 200)
+    assert (tmp_path / "gateway.log").stat().st_mode & 0o777 == 0o600
+    assert_it_goes(started["pid"])
+
+
+def test_an_option_goes_before_the_environment_and_any_budget_reaches_the_gateway(tmp_path):
+    with RawUpstream(answer) as upstream:
+        options = (f"--upstream-anthropic={upstream.url}", "--budget=5000", f"--log={tmp_path / 'a' / 'log'}")
+        done = run(wrap(tmp_path, f"{ASK}\nprint(ask())", options=options), ANTHROPIC_BASE_URL="http://127.0.0.1:9")
+    assert "200" in done.stdout, done.stderr
+    assert (tmp_path / "a" / "log").exists()
+
+
+def test_a_client_that_is_killed_leaves_nothing_behind(tmp_path):
+    script = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
+    assert run(wrap(tmp_path, script)).returncode == -signal.SIGKILL
+    assert_it_goes(events(tmp_path)[0]["pid"])
+    assert {path.name.partition(".sqlite3")[0] for path in tmp_path.iterdir()} <= {
+        "undrift",
+        "gateway.log",
+        "gateway-token",
+    }
+
+
+def test_a_gateway_that_falls_is_there_again_at_the_same_address(tmp_path):
+    script = f"{ASK}{KILL}\nknown = kill_the_gateway()\nwait_for(lambda: len(pids()) > len(known))\nprint(ask()[0])"
+    with RawUpstream(answer) as upstream:
+        done = run(wrap(tmp_path, script, str(tmp_path / "gateway.log")), ANTHROPIC_BASE_URL=upstream.url)
+    assert done.stdout == "200\n", done.stderr
+
+
+def test_a_gateway_that_falls_again_and_again_says_so_to_the_client(tmp_path):
+    script = f"""{ASK}{KILL}
+for _ in range(2):
+    known = kill_the_gateway()
+    wait_for(lambda: len(pids()) > len(known))
+kill_the_gateway()
+def refused():
+    try:
+        return ask()[0] == 503
+    except OSError:
+        return False
+wait_for(refused)
+print(ask()[1])
+"""
+    done = run(wrap(tmp_path, script, str(tmp_path / "gateway.log")))
+    said = json.loads(done.stdout)
+    assert said["type"] == "error"
+    assert f"{tmp_path / 'gateway.log'} says why" in said["error"]["message"]
+
+
+def test_the_client_has_the_terminal_and_its_interrupts(tmp_path):
+    script = "import os, sys, time; print('ready', os.isatty(0), os.tcgetpgrp(0) == os.getpgrp(), flush=True)\ntry: time.sleep(60)\nexcept KeyboardInterrupt: sys.exit(5)"
+    process, terminal = pty.fork()
+    if process == 0:
+        os.execv(sys.executable, wrap(tmp_path, script))
+    said = b""
+    while b"ready" not in said or not said.endswith(b"\n"):
+        said += os.read(terminal, 1_000)
+    os.write(terminal, b"\x03")
+    _, status = os.waitpid(process, 0)
+    os.close(terminal)
+    assert b"ready True True" in said
+    assert b"talks through http://127.0.0.1:" in said
+    assert os.waitstatus_to_exitcode(status) == 5
+    assert_it_goes(events(tmp_path)[0]["pid"])
+
+
+def test_a_client_that_is_not_there_is_one_line_with_the_remedy(tmp_path):
+    done = run([sys.executable, "-m", "undrift", "wrap", "opencode"], PATH=str(tmp_path))
+    assert done.returncode == 1
+    assert done.stderr == "undrift: opencode is not installed, or not on the PATH: npm install -g opencode-ai\n"
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_the_gateways_packages_the_client_is_not_started(tmp_path):
+    (tmp_path / "aiohttp.py").write_text("raise ImportError('not here')")
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    done = run(wrap(tmp_path / "home", "print('started')"), PYTHONPATH=path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stderr.endswith("pip install undrift[proxy]\n")
+
+
+def test_the_users_settings_of_claude_code_say_where_its_requests_go(tmp_path):
+    client = tmp_path / "claude"
+    client.write_text(f"#!{sys.executable}\n{ASK}\nprint(ask()[0], sys.argv[1:3])\n")
+    client.chmod(0o700)
+    with RawUpstream(answer) as upstream:
+        (tmp_path / "settings.json").write_text(json.dumps({"env": {"ANTHROPIC_BASE_URL": upstream.url}}))
+        command = [sys.executable, "-m", "undrift", "wrap", "--home", str(tmp_path / "home"), "claude", "-p"]
+        done = run(command, PATH=str(tmp_path), CLAUDE_CONFIG_DIR=str(tmp_path))
+    assert done.stdout.startswith("200 ['--settings', '{\"env\""), done.stderr
+    assert len(upstream.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "path"), [("Logged in using ChatGPT", "/backend-api"), ("Logged in with a key", "/v1")]
+)
+def test_where_codex_goes_follows_from_its_login(said: str, path: str, tmp_path):
+    client = tmp_path / "codex"
+    client.write_text(f'#!{sys.executable}\nimport sys\nprint("{said}" if sys.argv[1] == "login" else sys.argv[2:])\n')
+    client.chmod(0o700)
+    done = run(
+        [sys.executable, "-m", "undrift", "wrap", "--home", str(tmp_path / "home"), "codex", "exec"], PATH=str(tmp_path)
+    )
+    assert ('/v1"' in done.stdout) == (path == "/v1"), done
+    assert done.stdout.endswith("'exec']\n")
+
+
+def test_opencode_keeps_what_the_user_has_configured_in_the_variable():
+    name = "OPENCODE_CONFIG_CONTENT"
+    given = {name: json.dumps({"model": "a/b", "provider": {"anthropic": {"options": {"timeout": 1}}}})}
+    config = json.loads(wrapped("opencode").environment(AT, given)[name])
+    assert config["model"] == "a/b"
+    assert config["provider"]["anthropic"]["options"] == {"timeout": 1, "baseURL": "http://127.0.0.1:1/v1"}
+    assert config["provider"]["google"]["options"] == {"baseURL": "http://127.0.0.1:1/v1beta"}
+
+
+@pytest.mark.parametrize("value", ["{", "[]", '{"provider": 1}', '{"provider": {"openai": []}}'])
+def test_what_cannot_be_joined_is_an_error_that_names_it(value: str):
+    with pytest.raises(InputError, match="OPENCODE_CONFIG_CONTENT"):
+        wrapped("opencode").environment(AT, {"OPENCODE_CONFIG_CONTENT": value})
+
+
+@pytest.mark.parametrize("name", [*WRAPPED, "claude-code", "gemini-cli", "mini-swe-agent", "./own-agent"])
+def test_no_client_asks_a_proxy_for_its_own_machine(name: str):
+    out = wrapped(name).environment(AT, {"NO_PROXY": "a.example", "HOME": "/h"})
+    assert out["NO_PROXY"] == "a.example,127.0.0.1,localhost"
+    assert out["HOME"] == "/h"
