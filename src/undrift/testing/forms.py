@@ -1,128 +1,143 @@
-"""Answers in the form of a provider: one JSON object, and the events of a stream. Pure."""
+"""The events in which each provider streams an answer. Pure."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from undrift.testing.script import Answer
+__all__ = ["stream_of"]
 
-__all__ = ["Events", "anthropic_events", "anthropic_message", "responses_events", "responses_object"]
-
-Events = Sequence[tuple[str, Mapping[str, Any]]]
-
-
-def anthropic_message(answer: Answer, number: int, model: str, input_tokens: int) -> dict[str, Any]:
-    """Return a message of the Anthropic API; `number` makes its ids unique."""
-    content: list[dict[str, Any]] = [{"type": "text", "text": answer.text}] if answer.text else []
-    if answer.tool:
-        content.append(
-            {"type": "tool_use", "id": f"toolu_{number:06}", "name": answer.tool, "input": dict(answer.given)}
-        )
-    return {
-        "id": f"msg_{number:06}",
-        "type": "message",
-        "role": "assistant",
-        "model": model,
-        "content": content,
-        "stop_reason": "tool_use" if answer.tool else "end_turn",
-        "stop_sequence": None,
-        "usage": {
-            "input_tokens": input_tokens,
-            "cache_creation_input_tokens": 0,
-            "cache_read_input_tokens": 0,
-            "output_tokens": 20,
-        },
-    }
+_Event = tuple[str, Mapping[str, Any] | str]
+_Events = Sequence[_Event]
 
 
-def anthropic_events(message: Mapping[str, Any]) -> Events:
-    """Return the events in which the Anthropic API streams a message."""
+def stream_of(wire: str, reply: Mapping[str, Any]) -> bytes:
+    """Return a whole answer as the provider of a wire form streams it.
+
+    Args:
+        wire: As `simulator_for` has it.
+        reply: A body that a simulator answered.
+    """
+    lines = []
+    for name, data in _STREAMS[wire](reply):
+        head = f"event: {name}\n" if name else ""
+        lines.append(f"{head}data: {data if isinstance(data, str) else json.dumps(data)}\n\n")
+    return "".join(lines).encode("utf-8")
+
+
+def _halves(text: str) -> tuple[str, str]:
+    middle = len(text) // 2
+    return text[:middle], text[middle:]
+
+
+def _anthropic(message: Mapping[str, Any]) -> _Events:
     opening = {**message, "content": [], "stop_reason": None, "usage": {**message["usage"], "output_tokens": 1}}
-    events: list[tuple[str, Mapping[str, Any]]] = [
+    events: list[_Event] = [
         ("message_start", {"type": "message_start", "message": opening}),
         ("ping", {"type": "ping"}),
     ]
     for index, block in enumerate(message["content"]):
-        if block["type"] == "text":
-            empty, delta = {**block, "text": ""}, {"type": "text_delta", "text": block["text"]}
-        else:
-            empty = {**block, "input": {}}
-            delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
-        events += [
-            ("content_block_start", {"type": "content_block_start", "index": index, "content_block": empty}),
-            ("content_block_delta", {"type": "content_block_delta", "index": index, "delta": delta}),
-            ("content_block_stop", {"type": "content_block_stop", "index": index}),
-        ]
+        empty, deltas = _anthropic_deltas(block)
+        at = {"index": index}
+        events.append(("content_block_start", {"type": "content_block_start", **at, "content_block": empty}))
+        events += [("content_block_delta", {"type": "content_block_delta", **at, "delta": delta}) for delta in deltas]
+        events.append(("content_block_stop", {"type": "content_block_stop", **at}))
     ending = {"stop_reason": message["stop_reason"], "stop_sequence": None}
+    usage = {"output_tokens": message["usage"]["output_tokens"]}
     return [
         *events,
-        ("message_delta", {"type": "message_delta", "delta": ending, "usage": {"output_tokens": 20}}),
+        ("message_delta", {"type": "message_delta", "delta": ending, "usage": usage}),
         ("message_stop", {"type": "message_stop"}),
     ]
 
 
-def responses_object(answer: Answer, number: int, model: str, input_tokens: int) -> dict[str, Any]:
-    """Return a response of the OpenAI Responses API; `number` makes its ids unique."""
-    item: dict[str, Any]
-    if answer.tool:
-        arguments = json.dumps(dict(answer.given))
-        group, _, name = answer.tool.rpartition(".")
-        item = {"type": "function_call", "id": f"fc_{number:06}", "call_id": f"call_{number:06}", "name": name}
-        item |= {"arguments": arguments, "status": "completed"} | ({"namespace": group} if group else {})
-    else:
-        part = {"type": "output_text", "text": answer.text, "annotations": []}
-        item = {"type": "message", "id": f"msg_{number:06}", "role": "assistant", "status": "completed"}
-        item |= {"content": [part]}
-    return {
-        "id": f"resp_{number:06}",
-        "object": "response",
-        "created_at": 0,
-        "status": "completed",
-        "model": model,
-        "output": [item],
-        "parallel_tool_calls": True,
-        "tool_choice": "auto",
-        "tools": [],
-        "error": None,
-        "incomplete_details": None,
-        "instructions": None,
-        "metadata": {},
-        "usage": {
-            "input_tokens": input_tokens,
-            "input_tokens_details": {"cached_tokens": 0},
-            "output_tokens": 20,
-            "output_tokens_details": {"reasoning_tokens": 0},
-            "total_tokens": input_tokens + 20,
-        },
-    }
+def _anthropic_deltas(block: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    if block["type"] == "text":
+        return {**block, "text": ""}, [{"type": "text_delta", "text": text} for text in _halves(block["text"])]
+    if block["type"] == "thinking":
+        said = [
+            {"type": "thinking_delta", "thinking": block["thinking"]},
+            {"type": "signature_delta", "signature": block["signature"]},
+        ]
+        return {**block, "thinking": "", "signature": ""}, said
+    pieces = _halves(json.dumps(block["input"]))
+    return {**block, "input": {}}, [{"type": "input_json_delta", "partial_json": text} for text in pieces]
 
 
-def responses_events(response: Mapping[str, Any]) -> Events:
-    """Return the events in which the Responses API streams a response."""
-    (item,) = response["output"]
-    at = {"item_id": item["id"], "output_index": 0}
-    found: list[tuple[str, Mapping[str, Any]]] = [
-        ("response.created", {"response": {**response, "status": "in_progress", "output": [], "usage": None}})
+def _chat(reply: Mapping[str, Any]) -> _Events:
+    (choice,) = reply["choices"]
+    message = choice["message"]
+    base = {**{name: reply[name] for name in ("id", "created", "model")}, "object": "chat.completion.chunk"}
+
+    def chunk(delta: Mapping[str, Any], finish: str | None = None) -> _Event:
+        return "", {**base, "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
+
+    events = [chunk({"role": "assistant", "content": ""})]
+    if message["content"]:
+        events += [chunk({"content": text}) for text in _halves(message["content"])]
+    for index, call in enumerate(message.get("tool_calls") or ()):
+        function = call["function"]
+        opened = {**call, "index": index, "function": {"name": function["name"], "arguments": ""}}
+        events.append(chunk({"tool_calls": [opened]}))
+        for text in _halves(function["arguments"]):
+            events.append(chunk({"tool_calls": [{"index": index, "function": {"arguments": text}}]}))
+    return [
+        *events,
+        chunk({}, choice["finish_reason"]),
+        ("", {**base, "choices": [], "usage": reply["usage"]}),
+        ("", "[DONE]"),
     ]
-    if item["type"] == "function_call":
-        found += [
-            ("response.output_item.added", {"output_index": 0, "item": {**item, "arguments": ""}}),
-            ("response.function_call_arguments.delta", {**at, "delta": item["arguments"]}),
-            ("response.function_call_arguments.done", {**at, "arguments": item["arguments"], "name": item["name"]}),
-        ]
-    else:
-        (part,) = item["content"]
-        at |= {"content_index": 0}
-        opened = {**item, "content": [], "status": "in_progress"}
-        found += [
-            ("response.output_item.added", {"output_index": 0, "item": opened}),
-            ("response.content_part.added", {**at, "part": {**part, "text": ""}}),
-            ("response.output_text.delta", {**at, "delta": part["text"], "logprobs": []}),
-            ("response.output_text.done", {**at, "text": part["text"], "logprobs": []}),
-            ("response.content_part.done", {**at, "part": part}),
-        ]
-    found += [
-        ("response.output_item.done", {"output_index": 0, "item": item}),
-        ("response.completed", {"response": response}),
+
+
+def _responses(reply: Mapping[str, Any]) -> _Events:
+    events: list[tuple[str, dict[str, Any]]] = [
+        ("response.created", {"response": {**reply, "status": "in_progress", "output": [], "usage": None}})
     ]
-    return [(name, {"type": name, "sequence_number": number, **data}) for number, (name, data) in enumerate(found)]
+    for index, item in enumerate(reply["output"]):
+        at = {"item_id": item["id"], "output_index": index}
+        opened, between = dict(item), []
+        if item["type"] == "function_call":
+            opened |= {"arguments": "", "status": "in_progress"}
+            between = [
+                ("response.function_call_arguments.delta", {**at, "delta": item["arguments"]}),
+                (
+                    "response.function_call_arguments.done",
+                    {**at, "arguments": item["arguments"], "name": item["name"]},
+                ),
+            ]
+        elif item["type"] == "message":
+            opened |= {"content": [], "status": "in_progress"}
+            (part,) = item["content"]
+            at |= {"content_index": 0}
+            between = [
+                ("response.content_part.added", {**at, "part": {**part, "text": ""}}),
+                ("response.output_text.delta", {**at, "delta": part["text"], "logprobs": []}),
+                ("response.output_text.done", {**at, "text": part["text"], "logprobs": []}),
+                ("response.content_part.done", {**at, "part": part}),
+            ]
+        events += [
+            ("response.output_item.added", {"output_index": index, "item": opened}),
+            *between,
+            ("response.output_item.done", {"output_index": index, "item": item}),
+        ]
+    events.append(("response.completed", {"response": reply}))
+    return [(name, {"type": name, "sequence_number": number, **data}) for number, (name, data) in enumerate(events)]
+
+
+def _gemini(reply: Mapping[str, Any]) -> _Events:
+    (candidate,) = reply["candidates"]
+    parts = candidate["content"]["parts"]
+    events: list[_Event] = []
+    for number, part in enumerate(parts):
+        given = {"content": {"role": "model", "parts": [part]}, "index": 0}
+        if number == len(parts) - 1:
+            given["finishReason"] = candidate["finishReason"]
+        events.append(("", {**reply, "candidates": [given]}))
+    return events
+
+
+_STREAMS: Mapping[str, Callable[[Mapping[str, Any]], _Events]] = {
+    "anthropic": _anthropic,
+    "openai-chat": _chat,
+    "openai-responses": _responses,
+    "gemini": _gemini,
+}

@@ -1,55 +1,68 @@
-"""The scripted provider itself: Anthropic Messages and OpenAI Responses on one loopback port.
+"""The scripted provider itself: the interfaces of Anthropic, OpenAI and Gemini on one loopback port.
 
-Law: answers from the script alone; what it was asked is kept in the order in which it came, keys and cookies left out.
+Law: what is said comes from the script alone, and each request is judged by the simulator of its provider first; what it
+was asked is kept in the order in which it came, keys and cookies left out.
 """
 
 import gzip
 import json
+import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 
-from undrift.testing.forms import (
-    Events,
-    anthropic_events,
-    anthropic_message,
-    responses_events,
-    responses_object,
-)
-from undrift.testing.script import Answer, Kind, Say, Seen, Turn, answer_to, kind_of
+from undrift.testing.forms import stream_of
+from undrift.testing.script import Kind, Say, Seen, Turn, answer_to, filled, kind_of
+from undrift.testing.simulators import ModelTurn, Refused, Simulator, simulator_for
 
 __all__ = ["ScriptedProvider"]
 
 _SECRET_HEADERS = frozenset({"authorization", "x-api-key", "x-goog-api-key", "cookie", "proxy-authorization"})
 _LARGEST_BODY_BYTES = 64 << 20
 _CHARACTERS_A_TOKEN = 4
+_WIRES = {"/messages": "anthropic", "/chat/completions": "openai-chat", "/responses": "openai-responses"}
+_HISTORIES = {
+    "anthropic": "messages",
+    "openai-chat": "messages",
+    "openai-responses": "input",
+    "gemini": "contents",
+}
+_GEMINI = re.compile(r"(?:/v1(?:beta|alpha|beta1)?)?/models/(?P<model>[^/:]+):(?P<act>\w+)")
 
 
 class ScriptedProvider:
     """A provider that answers each request of a session with the next turn of a script.
 
     A compaction's request is answered with `summary` and takes no turn, a side request (a title, a token count) with
-    ``ok``. After the last turn it says that it is done.
+    ``ok``, or with the least that the schema allows which it asks for. After the last turn it says that it is done. A
+    request that the real provider would refuse is refused in its words, and takes no turn either.
 
     Args:
         turns: The script.
         summary: What a compaction's request is answered.
         port: Of 127.0.0.1; 0 takes a free one.
+        without_tools: Whether a request that offers no tools takes a turn as well, as those of aider do.
 
-    Source: issue "Restore", "What it must show".
+    Source: issue "Restore", "What it must show"; issue "Gateway", "What it must show".
     """
 
     def __init__(
-        self, turns: Sequence[Turn] = (), *, summary: str = "A summary of the session.", port: int = 0
+        self,
+        turns: Sequence[Turn] = (),
+        *,
+        summary: str = "A summary of the session.",
+        port: int = 0,
+        without_tools: bool = False,
     ) -> None:
         self._turns = list(turns)
         self._summary = summary
+        self._without_tools = without_tools
         self._seen: list[Seen] = []
+        self._accounts: dict[str, Simulator] = {}
         self._lock = threading.Lock()
-        self._server = ThreadingHTTPServer(("127.0.0.1", port), _handler(self._respond))
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", port), _handler(self._respond))
         self._thread: threading.Thread | None = None
 
     @property
@@ -90,69 +103,123 @@ class ScriptedProvider:
     ) -> None:
         self.close()
 
-    def _respond(self, method: str, path: str, headers: Mapping[str, str], body: Any) -> "_Reply":
-        route = path.partition("?")[0].rstrip("/").removeprefix("/v1")
+    def _respond(self, method: str, target: str, headers: Mapping[str, str], raw: bytes) -> "_Reply":
+        path = target.partition("?")[0].rstrip("/")
+        route = path.removeprefix("/v1")
+        body = _json(raw)
         given = body if isinstance(body, dict) else {}
         kept = {name: value for name, value in headers.items() if name not in _SECRET_HEADERS}
+        found = _GEMINI.fullmatch(path)
+        act, model = (found["act"], found["model"]) if found else ("", None)
+        wire = "gemini" if act in ("generateContent", "streamGenerateContent") else _WIRES.get(route, "")
         with self._lock:
             kind: Kind = "side"
-            reply = _Reply(404, {"type": "error", "error": {"type": "not_found_error", "message": "no such route"}})
+            refused = ""
+            reply = _Reply.of(404, {"type": "error", "error": {"type": "not_found_error", "message": "no such route"}})
             if method == "HEAD":
-                reply = _Reply(200, {})
-            elif route == "/models":
-                reply = _Reply(200, {"object": "list", "data": [], "models": [], "has_more": False})
-            elif route == "/messages/count_tokens":
-                reply = _Reply(200, {"input_tokens": _tokens(given)})
-            elif route == "/messages" and method == "POST":
-                kind, answer = self._answer(given.get("messages"), _anthropic_tools(given))
-                whole = anthropic_message(answer, len(self._seen) + 1, str(given.get("model")), _tokens(given))
-                reply = _Reply(200, whole, anthropic_events(whole) if given.get("stream") else None)
-            elif route == "/responses" and method == "POST":
-                kind, answer = self._answer(given.get("input"), _responses_tools(given))
-                whole = responses_object(answer, len(self._seen) + 1, str(given.get("model")), _tokens(given))
-                reply = _Reply(200, whole, responses_events(whole) if given.get("stream") else None)
-            self._seen.append(Seen(kind, method, path, kept, body))
+                reply = _Reply.of(200, {})
+            elif headers.get("upgrade"):
+                reply = _Reply.of(426, {"error": {"message": "no websockets here"}})
+            elif route in ("/models", "/v1beta/models"):
+                reply = _Reply.of(200, {"object": "list", "data": [], "models": [], "has_more": False})
+            elif route == "/messages/count_tokens" or act == "countTokens":
+                reply = _Reply.of(200, {"input_tokens": _tokens(given), "totalTokens": _tokens(given)})
+            elif wire and method == "POST":
+                is_streamed = act == "streamGenerateContent" or bool(given.get("stream"))
+                kind, reply, refused = self._answer(wire, given, headers, model, is_streamed=is_streamed)
+            self._seen.append(Seen(kind, method, target, kept, body, raw, refused))
         return reply
 
-    def _answer(self, messages: Any, tools: Mapping[str, Any]) -> tuple[Kind, Answer]:
+    def _answer(
+        self, wire: str, body: Mapping[str, Any], headers: Mapping[str, str], model: str | None, *, is_streamed: bool
+    ) -> tuple[Kind, "_Reply", str]:
+        messages, tools = body.get(_HISTORIES[wire]), _tools(wire, body)
         kind = kind_of(messages if isinstance(messages, list) else [messages], tools)
-        if kind == "summary":
-            return kind, Answer(self._summary)
-        if kind == "side":
-            return kind, Answer("ok")
-        return kind, answer_to(self._turns.pop(0) if self._turns else Say("The script is done."), tools)
+        if kind == "side" and self._without_tools:
+            kind = "main"
+        if kind == "main":
+            turn = answer_to(self._turns[0] if self._turns else Say("The script is done."), tools)
+        else:
+            turn = ModelTurn(self._summary if kind == "summary" else _side(wire, body))
+        if wire not in self._accounts:
+            self._accounts[wire] = simulator_for(wire, model=model or str(body.get("model")))
+        try:
+            answered = self._accounts[wire].send(body, headers, turn=_thought(wire, body, turn), model=model)
+        except Refused as refused:
+            return kind, _Reply.of(refused.status, refused.body), refused.text
+        if kind == "main":
+            del self._turns[:1]
+        if not is_streamed:
+            return kind, _Reply.of(200, answered.body), ""
+        return kind, _Reply(200, "text/event-stream; charset=utf-8", stream_of(wire, answered.body)), ""
 
 
 class _Reply:
-    """Status, the whole answer, and the events of it where it is streamed."""
+    """Status and content of an answer."""
 
-    def __init__(self, status: int, whole: Mapping[str, Any], events: Events | None = None) -> None:
-        self.status = status
-        if events is None:
-            self.type, self.content = "application/json", json.dumps(whole).encode("utf-8")
-        else:
-            self.type = "text/event-stream; charset=utf-8"
-            lines = (f"event: {name}\ndata: {json.dumps(data)}\n\n" for name, data in events)
-            self.content = "".join(lines).encode("utf-8")
+    def __init__(self, status: int, kind: str, content: bytes) -> None:
+        self.status, self.type, self.content = status, kind, content
+
+    @classmethod
+    def of(cls, status: int, value: Mapping[str, Any]) -> Self:
+        return cls(status, "application/json", json.dumps(value).encode("utf-8"))
+
+
+def _json(raw: bytes) -> Any:
+    try:
+        return json.loads(raw) if raw else None
+    except ValueError:
+        return None
 
 
 def _tokens(body: Mapping[str, Any]) -> int:
     return len(json.dumps(body)) // _CHARACTERS_A_TOKEN
 
 
-def _anthropic_tools(body: Mapping[str, Any]) -> dict[str, Any]:
-    return {tool["name"]: tool["input_schema"] for tool in body.get("tools") or [] if "input_schema" in tool}
+def _thought(wire: str, body: Mapping[str, Any], turn: ModelTurn) -> ModelTurn:
+    """The turn with thinking, where the request asks for any: signatures and reasoning items belong to the true shape."""
+    asked = {
+        "anthropic": (body.get("thinking") or {}).get("type") in ("enabled", "adaptive"),
+        "openai-responses": bool(body.get("reasoning")) or "reasoning.encrypted_content" in (body.get("include") or ()),
+        "gemini": True,
+    }
+    return ModelTurn(turn.text, turn.calls, "A thought of the script.") if asked.get(wire) else turn
 
 
-def _responses_tools(body: Mapping[str, Any]) -> dict[str, Any]:
+def _side(wire: str, body: Mapping[str, Any]) -> str:
+    """What a side request is answered: the least that a schema allows, where it asks for one."""
+    config = body.get("generationConfig") or {} if wire == "gemini" else {}
+    schema = config.get("responseJsonSchema") or config.get("responseSchema")
+    return json.dumps(filled(schema)) if schema else "ok"
+
+
+def _tools(wire: str, body: Mapping[str, Any]) -> dict[str, Any]:
+    """The client's own tools: name to the schema of the input."""
     listed = [tool for tool in body.get("tools") or [] if isinstance(tool, dict)]
-    for item in body.get("input") or []:
-        if isinstance(item, dict) and item.get("type") == "additional_tools":
-            listed += item.get("tools") or []
-    return {tool["name"]: tool.get("parameters") for tool in listed if tool.get("type") == "function"}
+    if wire == "anthropic":
+        return {tool["name"]: tool["input_schema"] for tool in listed if "input_schema" in tool}
+    if wire == "openai-chat":
+        functions = [tool["function"] for tool in listed if tool.get("type") == "function"]
+    elif wire == "gemini":
+        functions = [function for tool in listed for function in tool.get("functionDeclarations") or []]
+    else:
+        items = body.get("input")
+        for item in items if isinstance(items, list) else []:
+            if isinstance(item, dict) and item.get("type") == "additional_tools":
+                listed += item.get("tools") or []
+        functions = [tool for tool in listed if tool.get("type") == "function"]
+    return {one["name"]: one.get("parametersJsonSchema") or one.get("parameters") for one in functions}
 
 
-def _handler(respond: Callable[[str, str, Mapping[str, str], Any], _Reply]) -> type[BaseHTTPRequestHandler]:
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing: a client may leave when it likes."""
+
+
+def _handler(respond: Callable[[str, str, Mapping[str, str], bytes], _Reply]) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
@@ -168,12 +235,8 @@ def _handler(respond: Callable[[str, str, Mapping[str, str], Any], _Reply]) -> t
             raw = self.rfile.read(length)
             if self.headers.get("content-encoding") == "gzip":
                 raw = gzip.decompress(raw)
-            try:
-                body = json.loads(raw) if raw else None
-            except ValueError:
-                body = None
             headers = {name.lower(): value for name, value in self.headers.items()}
-            reply = respond(self.command, self.path, headers, body)
+            reply = respond(self.command, self.path, headers, raw)
             self.send_response(reply.status)
             self.send_header("content-type", reply.type)
             self.send_header("content-length", str(len(reply.content)))

@@ -5,7 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-__all__ = ["Answer", "Kind", "Read", "Say", "Seen", "Shell", "Turn", "Use", "answer_to", "kind_of", "texts_of"]
+from undrift.testing.simulators import Call, ModelTurn
+
+__all__ = ["Kind", "Read", "Say", "Seen", "Shell", "Turn", "Use", "answer_to", "filled", "kind_of", "texts_of"]
 
 Kind = Literal["main", "summary", "side"]
 
@@ -14,7 +16,14 @@ _SUMMARY_WORDS = (
     "CONTEXT CHECKPOINT COMPACTION",  # Codex
     "create a detailed summary of the conversation",
 )
-_SHELLS = {"Bash": "command", "bash": "command", "exec_command": "cmd", "shell_command": "command", "shell": "command"}
+_SHELLS = {
+    "Bash": "command",
+    "bash": "command",
+    "run_shell_command": "command",
+    "exec_command": "cmd",
+    "shell_command": "command",
+    "shell": "command",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +73,8 @@ class Seen:
         path: With its query.
         headers: By lower-case name, keys and cookies left out.
         body: JSON, or None.
+        raw: The bytes of the body, without their content coding.
+        refused: Why the provider would not have it; empty where it was answered.
     """
 
     kind: Kind
@@ -71,20 +82,13 @@ class Seen:
     path: str
     headers: Mapping[str, str]
     body: Any
+    raw: bytes = field(default=b"", repr=False)
+    refused: str = ""
 
     @property
     def text(self) -> str:
         """Every text in the body, one after the other."""
         return "\n".join(texts_of(self.body))
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What to answer, without the form of a provider: a text, or a call of a tool."""
-
-    text: str
-    tool: str = ""
-    given: Mapping[str, Any] = field(default_factory=dict)
 
 
 def texts_of(value: Any) -> Iterator[str]:
@@ -107,7 +111,7 @@ def kind_of(messages: Sequence[Any], tools: Mapping[str, Any]) -> Kind:
     return "main" if tools else "side"
 
 
-def answer_to(turn: Turn, tools: Mapping[str, Any]) -> Answer:
+def answer_to(turn: Turn, tools: Mapping[str, Any]) -> ModelTurn:
     """Put a turn into the words of the client's own tools.
 
     Args:
@@ -115,11 +119,11 @@ def answer_to(turn: Turn, tools: Mapping[str, Any]) -> Answer:
         tools: Names of the client's tools and the JSON schemas of their input.
     """
     if isinstance(turn, Say):
-        return Answer(turn.text)
+        return ModelTurn(turn.text)
     if isinstance(turn, Use):
-        return Answer("", turn.tool, turn.given)
+        return ModelTurn(calls=(Call(turn.tool, turn.given),))
     if isinstance(turn, Read) and "Read" in tools:
-        return Answer("", "Read", {"file_path": turn.path})
+        return ModelTurn(calls=(Call("Read", {"file_path": turn.path}),))
     command = turn.command if isinstance(turn, Shell) else f"cat '{turn.path}'"
     for name, key in _SHELLS.items():
         if name in tools:
@@ -128,5 +132,18 @@ def answer_to(turn: Turn, tools: Mapping[str, Any]) -> Answer:
             given: dict[str, Any] = {key: ["bash", "-lc", command] if wants_list else command}
             if "description" in schema:
                 given["description"] = "a step of the script"
-            return Answer("", name, given)
-    return Answer(f"(the client has no shell for: {command})")
+            return ModelTurn(calls=(Call(name, given),))
+    return ModelTurn(f"(the client has no shell for: {command})")
+
+
+def filled(schema: Any) -> Any:
+    """Return the least value that a JSON schema allows, as far as a scripted answer needs it."""
+    given = schema if isinstance(schema, Mapping) else {}
+    if given.get("enum"):
+        return given["enum"][0]
+    kind = given.get("type")
+    kind = str(kind[0] if isinstance(kind, list) else kind).lower()
+    if kind == "object":
+        known = given.get("properties") or {}
+        return {name: filled(known.get(name)) for name in given.get("required") or ()}
+    return {"integer": 1, "number": 1, "boolean": True, "array": []}.get(kind, "ok")
