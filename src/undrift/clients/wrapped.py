@@ -75,7 +75,7 @@ def _every(at: Addresses, given: _Environment) -> _Environment:
         "ANTHROPIC_API_BASE": at.anthropic,
         "OPENAI_BASE_URL": at.openai,
         "OPENAI_API_BASE": at.openai,
-        "GEMINI_API_BASE": at.gemini,
+        "GEMINI_API_BASE": f"{at.gemini}/v1beta",
     }
 
 
@@ -113,7 +113,7 @@ def _aider_words(at: Addresses) -> Sequence[str]:
     return (
         f"--openai-api-base={at.openai}",
         f"--set-env=ANTHROPIC_API_BASE={at.anthropic}",
-        f"--set-env=GEMINI_API_BASE={at.gemini}",
+        f"--set-env=GEMINI_API_BASE={at.gemini}/v1beta",
     )
 
 

@@ -1,0 +1,60 @@
+"""The real Claude Code behind a gateway: what it reads again comes whole, although its first reading has left the window.
+
+Run by ``make clients``, which installs the client; not part of ``make test``. No request leaves this machine.
+"""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.clients.matrix import Ran, Room, budget_of
+from tests.clients.programs import PROGRAMS, Program
+from undrift.testing import Read, Say, Shell, Turn
+
+NOTE = "file unchanged since your last Read"
+NEEDLE = "needle_of_file_1_"
+STEPS = 10
+
+
+def claude(project: Path) -> Program:
+    """Claude Code that reads a file, runs commands with long outputs, and reads the file again."""
+    program = PROGRAMS["claude"]
+    if not program.is_there():
+        pytest.skip(f"needs the client in {program.executable}: run `make clients`")
+    first = str(project / "big_1.txt")
+
+    def script(steps: int) -> list[Turn]:
+        middle = [Shell(f"cat big_{number}.txt") for number in range(2, steps + 1)]
+        return [Read(first), *middle, Read(first), Say(f"All {steps} files are read.")]
+
+    return replace(program, script=script)
+
+
+def newest(ran: Ran) -> tuple[str, str]:
+    """The last request as it left the client, and as it reached the provider."""
+    sent = max(ran.sent, key=lambda body: len(json.loads(body).get("messages", ())))
+    arrived = max(ran.asked, key=lambda seen: len(seen.body.get("messages", ())))
+    return sent.decode(), arrived.raw.decode()
+
+
+def test_a_file_that_is_read_again_comes_back_whole(tmp_path: Path):
+    wide = Room(tmp_path / "wide", claude(tmp_path / "wide" / "project"), 2).managed(None)
+    budget = budget_of(wide, STEPS)
+    assert budget is not None, wide.said
+    ran = Room(tmp_path / "small", claude(tmp_path / "small" / "project"), STEPS).managed(budget)
+    assert ran.answer(STEPS), ran.said
+    assert not ran.refused
+    sent, arrived = newest(ran)
+    assert NOTE in sent, "the client did not say that the file is unchanged"
+    assert max(line.get("restored") or 0 for line in ran.lines) == 1
+    assert NOTE not in arrived
+    assert NEEDLE in arrived
+
+
+def test_with_room_enough_the_note_stays_as_the_client_wrote_it(tmp_path: Path):
+    ran = Room(tmp_path / "wide", claude(tmp_path / "wide" / "project"), 2).managed(None)
+    sent, arrived = newest(ran)
+    assert NOTE in sent
+    assert arrived == sent
