@@ -42,11 +42,13 @@ class Ran:
 
     @property
     def asked(self) -> list[Seen]:
-        return [seen for seen in self.seen if seen.method == "POST" and "count" not in seen.path]
+        """Requests to a model; not those for a message thread, of which nobody here has any."""
+        posts = [seen for seen in self.seen if seen.method == "POST" and "count" not in seen.path]
+        return [seen for seen in posts if not _is_thread(seen.raw)]
 
     @property
     def refused(self) -> list[str]:
-        return [seen.refused for seen in self.seen if seen.refused]
+        return [seen.refused for seen in self.seen if seen.refused and not _is_thread(seen.raw)]
 
     def answer(self, steps: int) -> str:
         return f"All {steps} files are read." if f"All {steps} files are read." in self.said else ""
@@ -55,6 +57,10 @@ class Ran:
         """Whether the model was ever shown the result of each tool."""
         text = "\n".join(seen.text for seen in self.asked)
         return [f"needle_of_file_{number}_" in text for number in range(1, steps + 1)]
+
+
+def _is_thread(body: bytes) -> bool:
+    return b'"thread"' in body and json.loads(body).get("thread") is not None
 
 
 class Room:
@@ -141,7 +147,7 @@ def try_one(program: Program, folder: Path) -> Row:
         _STEPS
     )
     arrived = Counter(seen.raw for seen in managed.seen if seen.method == "POST")
-    same_bytes = Counter(managed.sent) == arrived
+    same_bytes = Counter(body for body in managed.sent if not _is_thread(body)) == arrived
     problems += [f"with: {line}" for line in managed.lines if line.get("bypass") or line["event"] == "fault"]
     small = Room(folder / "small", program, program.steps_small)
     budget = budget_of(managed, program.steps_small)
@@ -163,11 +169,12 @@ def try_one(program: Program, folder: Path) -> Row:
 
 def budget_of(managed: Ran, steps: int) -> int | None:
     """A budget that the first request fits in, and not all results of the longer session."""
-    sizes = [line["tokens_before"] for line in managed.lines if line.get("tokens_before")]
-    if len(sizes) < _STEPS + 1:
+    sizes = sorted(line["tokens_before"] for line in managed.lines if line.get("tokens_before"))
+    if len(sizes) < _STEPS:
         return None
-    a_result = (max(sizes) - sorted(sizes)[-_STEPS - 1]) // _STEPS
-    return sorted(sizes)[-_STEPS - 1] + int(a_result * steps * _ROOM)
+    count = min(_STEPS, len(sizes) - 1)
+    a_result = (sizes[-1] - sizes[-1 - count]) // count
+    return sizes[-1] - _STEPS * a_result + int(a_result * steps * _ROOM)
 
 
 def _whole(ran: Ran, steps: int, which: str) -> list[str]:

@@ -67,7 +67,8 @@ def test_a_second_refusal_is_the_answer(tmp_path):
     assert len(upstream.requests) == 2
 
 
-def test_a_file_that_left_is_put_where_the_client_says_that_it_has_not_changed(tmp_path):
+@pytest.mark.parametrize("named", [{}, {"x-undrift-session": "one"}])
+def test_a_file_that_left_is_put_where_the_client_says_that_it_has_not_changed(named: dict[str, str], tmp_path):
     history = body("Read it.")
     messages = history["messages"]
 
@@ -85,13 +86,13 @@ def test_a_file_that_left_is_put_where_the_client_says_that_it_has_not_changed(t
         RawUpstream(lambda _: [Send(response(b'{"id": "m"}'))]) as upstream,
         gateway(tmp_path, upstream.url, settings(tmp_path, budget_tokens=2_500)) as server,
     ):
-        ask(server.url, body=history)
+        ask(server.url, body=history, headers=named)
         assert content not in texts(upstream.requests[-1].body)
         read(8, "/a.py", STUB)
-        ask(server.url, body=history)
+        ask(server.url, body=history, headers=named)
         assert texts(upstream.requests[-1].body)[-1] == content
         messages += [{"role": "assistant", "content": "I see."}, {"role": "user", "content": "Go on."}]
-        ask(server.url, body=history)
+        ask(server.url, body=history, headers=named)
         line = json.loads(upstream.requests[-1].body)["messages"][-3]
         assert line == json.loads(upstream.requests[-2].body)["messages"][-1]  # the same on every later request
         assert "undrift_requests_total" in metrics(server.url, tmp_path)
@@ -99,7 +100,7 @@ def test_a_file_that_left_is_put_where_the_client_says_that_it_has_not_changed(t
         RawUpstream(lambda _: [Send(response(b'{"id": "m"}'))]) as later,
         gateway(tmp_path, later.url, settings(tmp_path, budget_tokens=2_500)) as server,
     ):
-        ask(server.url, body=history)
+        ask(server.url, body=history, headers=named)
     assert later.requests[0].body == upstream.requests[-1].body  # after a restart too
 
 

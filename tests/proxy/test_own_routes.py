@@ -135,3 +135,12 @@ def test_a_gateway_is_not_its_own_upstream(tmp_path):
         config = GatewayConfig(settings=Settings(home=str(tmp_path)), port=server.port)
         with pytest.raises(SettingsError, match="cannot be listened on"):
             Server(config)
+
+
+def test_a_websocket_is_answered_at_once_with_the_status_at_which_codex_goes_on_over_http(upstream, tmp_path):
+    with gateway(tmp_path, upstream.url) as server:
+        upgrade = {"connection": "Upgrade", "upgrade": "websocket", "sec-websocket-key": "x", "originator": "codex"}
+        heard = ask(server.url, "/v1/responses", method="GET", headers=upgrade)
+    assert heard.status == 426
+    assert "HTTP" in heard.json["error"]["message"]
+    assert upstream.requests == ()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from undrift.testing import Read, Say, ScriptedProvider, Shell, Use
+from undrift.testing import Read, Result, Say, ScriptedProvider, Shell, Use, history_for
 
 BASH = {"name": "Bash", "input_schema": {"properties": {"command": {"type": "string"}, "description": {}}}}
 READ = {"name": "Read", "input_schema": {"properties": {"file_path": {"type": "string"}}}}
@@ -109,3 +109,107 @@ def test_an_unknown_route_is_an_error_and_a_second_close_is_none():
         caught.value.close()
         provider.close()
     provider.close()
+
+
+PATHS = {
+    "anthropic": "/v1/messages",
+    "openai-chat": "/v1/chat/completions",
+    "openai-responses": "/v1/responses",
+    "gemini": "/v1beta/models/gemini-3.8-flash:streamGenerateContent",
+}
+SCHEMA = {"type": "object", "properties": {"command": {"type": "string"}}}
+TOOLS: dict[str, Any] = {
+    "anthropic": [{"name": "shell", "input_schema": SCHEMA}],
+    "openai-chat": [{"type": "function", "function": {"name": "shell", "parameters": SCHEMA}}],
+    "openai-responses": [{"type": "function", "name": "shell", "parameters": SCHEMA}],
+    "gemini": [{"functionDeclarations": [{"name": "shell", "parametersJsonSchema": SCHEMA}]}],
+}
+THINKING: dict[str, Any] = {
+    "anthropic": {"thinking": {"type": "enabled", "budget_tokens": 1024}, "max_tokens": 2000},
+    "openai-responses": {"include": ["reasoning.encrypted_content"], "store": False},
+}
+
+
+def whole(wire: str, text: str) -> dict[str, Any]:
+    """The answer that a client puts together from a stream."""
+    found = [event for event in events(text.replace("data: [DONE]", "")) if event]
+    if wire == "openai-responses":
+        return found[-1]["response"]
+    if wire == "gemini":
+        parts = [part for event in found for part in event["candidates"][0]["content"]["parts"]]
+        return {"candidates": [{"content": {"role": "model", "parts": parts}}]}
+    if wire == "openai-chat":
+        deltas = [event["choices"][0]["delta"] for event in found if event["choices"]]
+        pieces = [delta["tool_calls"][0] for delta in deltas if "tool_calls" in delta]
+        given = "".join(piece["function"].get("arguments", "") for piece in pieces)
+        calls = [{**pieces[0], "function": {**pieces[0]["function"], "arguments": given}}] if pieces else None
+        content = "".join(delta.get("content") or "" for delta in deltas) or None
+        return {"choices": [{"message": {"role": "assistant", "content": content, "tool_calls": calls}}]}
+    blocks: list[dict[str, Any]] = []
+    for event in found:
+        if event["type"] == "content_block_start":
+            blocks.append({**event["content_block"], "said": ""})
+        elif event["type"] == "content_block_delta":
+            delta = event["delta"]
+            blocks[-1]["signature"] = delta.get("signature", blocks[-1].get("signature"))
+            blocks[-1]["said"] += delta.get("text") or delta.get("thinking") or delta.get("partial_json") or ""
+    return {"content": [joined(block) for block in blocks]}
+
+
+def joined(block: dict[str, Any]) -> dict[str, Any]:
+    said, kind = block["said"], block["type"]
+    if kind == "tool_use":
+        return {"type": kind, "id": block["id"], "name": block["name"], "input": json.loads(said)}
+    return {"type": kind, kind: said, **({"signature": block["signature"]} if kind == "thinking" else {})}
+
+
+@pytest.mark.parametrize("wire", PATHS)
+def test_a_session_with_two_tools_is_streamed_in_each_form_and_judged_by_its_provider(wire: str):
+    history = history_for(wire, model="gpt-5.5" if wire.startswith("openai") else "claude-sonnet-4-5", tools=("shell",))
+    history.say("Go on.")
+    with ScriptedProvider([Shell("cat one.txt"), Shell("cat two.txt"), Say("Done.")]) as provider:
+        for _ in range(3):
+            body = history.body() | {"tools": TOOLS[wire], "stream": True} | THINKING.get(wire, {})
+            if wire == "gemini":
+                del body["stream"]
+            history.take(whole(wire, post(f"{provider.url}{PATHS[wire]}", body)))
+            if history.open:
+                history.answer([Result("a result")])
+    assert [seen.refused for seen in provider.requests] == ["", "", ""]
+    assert "Done." in json.dumps(history.items[-1])
+    assert [json.dumps(history.items).count(command) for command in ("one.txt", "two.txt")] == [1, 1]
+    assert json.loads(provider.requests[-1].raw) == provider.requests[-1].body
+
+
+def test_what_the_provider_would_refuse_is_refused_in_its_words_and_takes_no_turn():
+    orphan = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "x"}]}
+    with ScriptedProvider([Say("Done.")]) as provider:
+        with pytest.raises(urllib.error.HTTPError, match="400") as caught:
+            messages(provider, messages=[orphan])
+        assert "tool_use_id" in json.loads(caught.value.read())["error"]["message"]
+        caught.value.close()
+        assert messages(provider)["content"][0]["text"] == "Done."
+        assert ["tool_use_id" in seen.refused for seen in provider.requests] == [True, False]
+
+
+def test_a_side_request_gets_the_least_that_its_schema_allows():
+    properties = {
+        "model": {"type": "STRING", "enum": ["flash", "pro"]},
+        "why": {"type": "string"},
+        "n": {"type": "integer"},
+    }
+    schema = {"type": "object", "required": ["model", "why", "n"], "properties": properties}
+    body = {
+        "contents": [{"role": "user", "parts": [{"text": "x"}]}],
+        "generationConfig": {"responseJsonSchema": schema},
+    }
+    with ScriptedProvider([Say("A turn.")]) as provider:
+        said = json.loads(post(f"{provider.url}/v1beta/models/gemini-3.8-flash:generateContent", body))
+        assert provider.requests[0].kind == "side"
+    text = next(part["text"] for part in said["candidates"][0]["content"]["parts"] if not part.get("thought"))
+    assert json.loads(text) == {"model": "flash", "why": "ok", "n": 1}
+
+
+def test_where_a_client_has_no_tools_its_requests_take_turns():
+    with ScriptedProvider([Say("A turn.")], without_tools=True) as provider:
+        assert messages(provider, tools=[])["content"][0]["text"] == "A turn."

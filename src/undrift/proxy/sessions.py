@@ -340,6 +340,8 @@ class Sessions:
             return sent, 0, 0
         edited = Request(sent, form)
         edited.open()
+        if not request.raws:  # nobody had to look into the history of a session that has its id
+            request.open()
         items = [edited.load(number) for number in range(len(edited.raws))]
         changes = read_cache.restored(form, [request.load(n) for n in range(len(request.raws))], items)
         if not changes:
