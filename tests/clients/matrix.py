@@ -158,7 +158,8 @@ def try_one(program: Program, folder: Path) -> Row:
         problems += [f"small: {line}" for line in tight.lines if line.get("bypass") or line["event"] == "fault"]
         left = max((line.get("actions") or 0 for line in tight.lines), default=0)
         over = [line["tokens_after"] for line in tight.lines if (line.get("tokens_after") or 0) > (budget or 0)]
-        problems += [f"small: {over} tokens were sent, {budget} is the budget"] if over else []
+        if over and not program.without_tools:  # a user's own text stays, and there is nothing else
+            problems.append(f"small: {over} tokens were sent, {budget} is the budget")
         cells += [str(budget), str(len(tight.asked)), str(left), str(len(tight.refused))]
         if not left:
             problems.append("small: nothing left the window")
