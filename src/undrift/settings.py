@@ -18,6 +18,7 @@ __all__ = [
     "Setting",
     "Settings",
     "TERMINAL_OBSERVATION_WINDOW",
+    "environment",
     "sources",
 ]
 
@@ -158,3 +159,8 @@ def _shown(value: object) -> str:
     if len(text) <= _SHOWN_CHARACTERS:
         return text
     return f"{text[:_SHOWN_CHARACTERS]}... ({len(text)} characters)"
+
+
+def environment() -> dict[str, str]:
+    """Return the variables of this process, for a program that is started in its place."""
+    return dict(os.environ)

@@ -200,23 +200,50 @@ def test_the_users_settings_of_claude_code_say_where_its_requests_go(tmp_path):
     with RawUpstream(answer) as upstream:
         (tmp_path / "settings.json").write_text(json.dumps({"env": {"ANTHROPIC_BASE_URL": upstream.url}}))
         command = [sys.executable, "-m", "undrift", "wrap", "--home", str(tmp_path / "home"), "claude", "-p"]
-        done = run(command, PATH=str(tmp_path), CLAUDE_CONFIG_DIR=str(tmp_path))
+        wrong = {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}  # the client's settings win over it
+        done = run(command, PATH=str(tmp_path), CLAUDE_CONFIG_DIR=str(tmp_path), **wrong)
     assert done.stdout.startswith("200 ['--settings', '{\"env\""), done.stderr
     assert len(upstream.requests) == 1
 
 
+CODEX = f"""#!{sys.executable}
+import json, os, sys, urllib.error, urllib.request
+if sys.argv[1] == "login":
+    sys.exit(os.environ["SAYS"])
+base = sys.argv[2].partition("=")[2].strip('"')
+if "SAYS" not in os.environ:
+    try:
+        urllib.request.urlopen(base + "/responses", b'{{}}', timeout=30)
+    except urllib.error.HTTPError as error:
+        print(error.read().decode())
+print(base.endswith("/v1"), sys.argv[3:])
+"""
+
+
 @pytest.mark.parametrize(
-    ("said", "path"), [("Logged in using ChatGPT", "/backend-api"), ("Logged in with a key", "/v1")]
+    ("says", "is_versioned"), [("Logged in using ChatGPT", False), ("Logged in using a key", True)]
 )
-def test_where_codex_goes_follows_from_its_login(said: str, path: str, tmp_path):
+def test_where_codex_goes_follows_from_its_login_and_no_variable(says: str, is_versioned: bool, tmp_path):
     client = tmp_path / "codex"
-    client.write_text(f'#!{sys.executable}\nimport sys\nprint("{said}" if sys.argv[1] == "login" else sys.argv[2:])\n')
+    client.write_text(CODEX)
     client.chmod(0o700)
-    done = run(
-        [sys.executable, "-m", "undrift", "wrap", "--home", str(tmp_path / "home"), "codex", "exec"], PATH=str(tmp_path)
-    )
-    assert ('/v1"' in done.stdout) == (path == "/v1"), done
-    assert done.stdout.endswith("'exec']\n")
+    command = [sys.executable, "-m", "undrift", "wrap", "--home", str(tmp_path / "home"), "codex", "exec"]
+    wrong = {"OPENAI_BASE_URL": "http://127.0.0.1:9/any"}
+    done = run(command, PATH=str(tmp_path), CODEX_HOME=str(tmp_path), SAYS=says, **wrong)
+    ours = "features.enable_request_compression=false"
+    assert done.stdout.splitlines()[-1] == f"{is_versioned} ['-c', '{ours}', 'exec']", done
+
+
+def test_an_address_in_the_configuration_of_codex_is_where_its_requests_go(tmp_path):
+    client = tmp_path / "codex"
+    client.write_text(CODEX)
+    client.chmod(0o700)
+    with RawUpstream(lambda _: [Send(response(b'{"said": "upstream"}', status=400))]) as upstream:
+        (tmp_path / "config.toml").write_text(f'openai_base_url = "{upstream.url}/any/v1"\n')
+        command = [sys.executable, "-m", "undrift", "wrap", "--home", str(tmp_path / "home"), "codex", "exec"]
+        done = run(command, PATH=str(tmp_path), CODEX_HOME=str(tmp_path))
+    assert done.stdout.startswith('{"said": "upstream"}\nTrue'), done
+    assert upstream.requests[0].target == "/any/v1/responses"
 
 
 def test_opencode_keeps_what_the_user_has_configured_in_the_variable():

@@ -13,7 +13,7 @@ import click
 from undrift.cli.keeper import wait_for_end
 from undrift.cli.show import safe
 from undrift.proxy import GatewayConfig, Server
-from undrift.proxy.config import DEFAULT_UPSTREAMS, Provider, Upstream, upstream_of
+from undrift.proxy.config import DEFAULT_UPSTREAMS, PROVIDERS, Provider, Upstream, upstream_of
 from undrift.settings import Settings
 from undrift.stores.secret import TOKEN_NAME
 
@@ -38,15 +38,16 @@ CLIENTS = {
 """Client -> how it is pointed at the gateway."""
 
 
-def upstream_options(defaults: Mapping[Provider, str | None]) -> Callable[[_Command], _Command]:
+def upstream_options(defaults: Mapping[Provider, str] | None = None) -> Callable[[_Command], _Command]:
     """Give a command the options that say where requests go.
 
     Args:
-        defaults: Provider to its address; None where the command finds it out.
+        defaults: Provider to its address; None where the command finds them out.
     """
 
     def given(command: _Command) -> _Command:
-        for provider, url in reversed(list(defaults.items())):
+        for provider in reversed(PROVIDERS):
+            url = defaults[provider] if defaults else None
             title = provider.replace("openai", "OpenAI").replace("gemini", "Gemini").replace("anthropic", "Anthropic")
             option = click.option(
                 f"--upstream-{provider}", metavar="URL", default=url, show_default=url is not None, help=f"Of {title}."
@@ -62,7 +63,7 @@ def upstream_options(defaults: Mapping[Provider, str | None]) -> Callable[[_Comm
 @click.option(
     "--host", default="127.0.0.1", show_default=True, help="Where to listen; the default is this machine alone."
 )
-@upstream_options({**DEFAULT_UPSTREAMS})
+@upstream_options(DEFAULT_UPSTREAMS)
 @click.option("--budget", type=click.IntRange(min=1), metavar="N", help="The most tokens of a request.")
 @click.option("--home", metavar="DIR", help="The folder of the store (default: the setting home).")
 @click.option("--while-pid", type=click.IntRange(min=1), metavar="PID", help="End when this process has ended.")

@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NoReturn
@@ -21,14 +22,15 @@ from undrift.cli.proxy import upstream_options
 from undrift.cli.show import safe
 from undrift.clients.wrapped import Addresses, wrapped
 from undrift.errors import InputError, SettingsError
-from undrift.proxy.config import DEFAULT_UPSTREAMS, PROVIDERS, Provider
-from undrift.settings import Settings
+from undrift.proxy.config import DEFAULT_UPSTREAMS, Provider
+from undrift.settings import Settings, environment
 
 __all__ = ["wrap_command"]
 
 LOG = "gateway.log"
 
 _CHATGPT = "https://chatgpt.com/backend-api/codex"
+_OPENAI = "https://api.openai.com/v1"
 _VARIABLES: Mapping[Provider, tuple[str, ...]] = {
     "anthropic": ("ANTHROPIC_BASE_URL",),
     "openai": ("OPENAI_BASE_URL", "OPENAI_API_BASE"),
@@ -40,7 +42,7 @@ _ASK_S = 10
 @click.command("wrap", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.argument("client")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[-- ARGUMENTS]...")
-@upstream_options(dict.fromkeys(PROVIDERS))
+@upstream_options()
 @click.option("--budget", type=click.IntRange(min=1), metavar="N", help="The most tokens of a request.")
 @click.option("--home", metavar="DIR", help="The folder of the store (default: the setting home).")
 @click.option("--log", metavar="FILE", help=f"Of the gateway (default: {LOG} in the home).")
@@ -73,39 +75,50 @@ def wrap_command(
         "openai": upstream_openai,
         "gemini": upstream_gemini,
     }
-    upstreams = {name: url or _used(name, told.program, program) for name, url in given.items()}
+    around = environment()
+    upstreams = {name: url or _used(name, told.program, program, around) for name, url in given.items()}
     path = Path(log) if log else Path(settings.home) / LOG
     words = [f"--upstream-{name}={url}" for name, url in upstreams.items()]
     words += [f"--home={settings.home}", *([f"--budget={budget}"] if budget else [])]
     url = start([sys.executable, "-P", "-m", "undrift", "proxy", *words], path)
     at_version = "/v1" if upstreams["openai"].rstrip("/").endswith("/v1") else ""
     at = Addresses(url, f"{url}{at_version}", url)
-    environment = told.environment(at, os.environ)
+    variables = told.environment(at, around)
     if sys.stderr.isatty():
         click.echo(f"undrift: {safe(client)} talks through {url}; log: {safe(str(path))}", err=True)
-    _become(program, [told.program, *told.words(at), *arguments[arguments[:1] == ("--",) :]], environment)
+    _become(program, [told.program, *told.words(at), *arguments[arguments[:1] == ("--",) :]], variables)
 
 
-def _used(provider: Provider, client: str, program: str) -> str:
+def _used(provider: Provider, client: str, program: str, variables: Mapping[str, str]) -> str:
     """The address that a client would have used."""
-    for name in _VARIABLES[provider]:
-        if url := os.environ.get(name):
-            return url
-    if provider == "anthropic" and client == "claude" and (url := _of_claude(os.environ)):
+    if (provider, client) == ("anthropic", "claude") and (url := _of_claude(variables)):
         return url
-    if provider == "openai":
-        return _CHATGPT if client == "codex" and _has_chatgpt(program) else f"{DEFAULT_UPSTREAMS['openai']}/v1"
-    return DEFAULT_UPSTREAMS[provider]
+    if (provider, client) == ("openai", "codex"):
+        return _of_codex(program, variables)
+    found = next(filter(None, (variables.get(name) for name in _VARIABLES[provider])), "")
+    return found or (_OPENAI if provider == "openai" else DEFAULT_UPSTREAMS[provider])
 
 
-def _of_claude(environment: Mapping[str, str]) -> str:
-    """The address in the user's own settings of Claude Code; one of a project counts for nothing."""
-    folder = Path(environment.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
+def _of_claude(variables: Mapping[str, str]) -> str:
+    """The address in the user's own settings of Claude Code, which wins over the environment; a project's counts for nothing."""
     try:
+        folder = Path(variables.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
         url = json.loads((folder / "settings.json").read_text(encoding="utf-8"))["env"]["ANTHROPIC_BASE_URL"]
     except (OSError, ValueError, KeyError, TypeError, RuntimeError):
         return ""
     return url if isinstance(url, str) else ""
+
+
+def _of_codex(program: str, variables: Mapping[str, str]) -> str:
+    """The address in the user's configuration of Codex, which asks no variable, else that of its login."""
+    try:
+        folder = Path(variables.get("CODEX_HOME") or Path.home() / ".codex")
+        url = tomllib.loads((folder / "config.toml").read_text(encoding="utf-8"))["openai_base_url"]
+    except (OSError, ValueError, KeyError, RuntimeError):
+        url = ""
+    if isinstance(url, str) and url:
+        return url
+    return _CHATGPT if _has_chatgpt(program) else _OPENAI
 
 
 def _has_chatgpt(program: str) -> bool:
@@ -119,10 +132,10 @@ def _has_chatgpt(program: str) -> bool:
     return b"ChatGPT" in said.stdout + said.stderr
 
 
-def _become(program: str, words: list[str], environment: Mapping[str, str]) -> NoReturn:
+def _become(program: str, words: list[str], variables: Mapping[str, str]) -> NoReturn:
     sys.stdout.flush()
     sys.stderr.flush()
     for name in ("SIGPIPE", "SIGXFSZ"):  # Python ignores them, and what it starts in its place would go on doing so
         if number := getattr(signal, name, None):
             signal.signal(number, signal.SIG_DFL)
-    os.execve(program, words, environment)  # noqa: S606 - what the user named, without a shell between
+    os.execve(program, words, variables)  # noqa: S606 - what the user named, without a shell between
