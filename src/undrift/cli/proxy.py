@@ -23,10 +23,7 @@ _Command = Callable[..., Any]
 
 CLIENTS = {
     "Claude Code": "ANTHROPIC_BASE_URL={url} claude",
-    "Codex": (
-        "codex -c model_provider=undrift -c 'model_providers.undrift="
-        '{{name="undrift", base_url="{url}/v1", env_key="OPENAI_API_KEY", wire_api="responses"}}\''
-    ),
+    "Codex": "codex -c 'openai_base_url=\"{url}/v1\"'",
     "Gemini CLI": "GOOGLE_GEMINI_BASE_URL={url} gemini",
     "opencode": 'in opencode.json, provider.anthropic.options.baseURL (or that of another provider): "{url}/v1"',
     "aider": "OPENAI_API_BASE={url}/v1 aider --model openai/NAME",
@@ -124,7 +121,7 @@ def _say(server: Server, settings: Settings, *, as_json: bool) -> None:
         click.echo(
             f"\n  health   {server.url}/undrift/health\n  metrics  {server.url}/undrift/metrics, with the token in {safe(token)}"
         )
-        click.echo("\nCtrl-C stops it; streams are finished first.")
+        click.echo("\nundrift wrap CLIENT does both in one command. Ctrl-C stops this gateway; streams are finished first.")
     sys.stdout.flush()
 
 
