@@ -15,6 +15,7 @@ import pytest
 
 from undrift.clients.wrapped import WRAPPED, Addresses, wrapped
 from undrift.errors import InputError
+from undrift.stores.secret import TOKEN_NAME
 from undrift.testing import RawRequest, RawUpstream, Send, response
 
 AT = Addresses("http://127.0.0.1:1", "http://127.0.0.1:1/v1", "http://127.0.0.1:1")
@@ -129,7 +130,7 @@ def test_a_client_that_is_killed_leaves_nothing_behind(tmp_path):
     assert {path.name.partition(".sqlite3")[0] for path in tmp_path.iterdir()} <= {
         "undrift",
         "gateway.log",
-        "gateway-token",
+        TOKEN_NAME,
     }
 
 

@@ -1,13 +1,14 @@
 """Keeps a gateway alive for as long as one process lives: starts it, starts it anew where it ends, and says so where it cannot.
 
 Law: stands apart from the process that it serves, so that this can be replaced by a client, stopped or killed at any moment;
-what it leaves behind is its log.
+what it leaves behind is its log. It holds the address from beginning to end, so that nobody else can listen there meanwhile.
 """
 
 import contextlib
 import json
 import os
 import select
+import socket
 import subprocess
 import sys
 import threading
@@ -23,6 +24,7 @@ from undrift.stores import files
 __all__ = ["keep", "open_log", "start", "wait_for_end"]
 
 _LOG_BYTES = 8 << 20  # a log of this size makes place: one older one is kept
+_BACKLOG = 2_048
 _SOON_S = 10.0
 _MOST_FALLS = 3  # so often in a row, each within that time of its start, and it is not started again
 _LOOK_S = 1.0
@@ -98,31 +100,32 @@ def keep(command: Sequence[str], owner: int, log: int, say: Callable[[dict[str, 
         say: Is told ``url``, or ``error``, once.
         where: The log, as a person finds it.
     """
-    port, falls = 0, 0
-    while falls < _MOST_FALLS:
-        began_s, began_at = time.monotonic(), os.lseek(log, 0, os.SEEK_END)
-        words = [*command, "--json", f"--port={port}", f"--while-pid={owner}"]
-        with subprocess.Popen(  # noqa: S603 - this program itself
-            words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log
-        ) as gateway:
-            assert gateway.stdout is not None
-            line = gateway.stdout.readline()
-            if line and not port:
-                answer = json.loads(line)
-                port = answer["port"]
-                say({"url": answer["url"]})
-            if line:
-                _note(log, event="started", pid=gateway.pid, port=port)
-        if not port:
-            say({"error": _last_words(log, began_at)})
-            return
-        if not _is_alive(owner):
-            return
-        falls = falls + 1 if time.monotonic() - began_s < _SOON_S else 1
-        os.write(
-            log, f"{json.dumps({'event': 'ended', 'status': gateway.returncode, 'again': falls})}\n".encode("ascii")
-        )
-    _say_why(port, owner, where)
+    with socket.create_server(("127.0.0.1", 0), backlog=_BACKLOG) as listening:
+        words = [*command, "--json", f"--socket={listening.fileno()}", f"--while-pid={owner}"]
+        has_listened, falls = False, 0
+        while falls < _MOST_FALLS:
+            began_s, began_at = time.monotonic(), os.lseek(log, 0, os.SEEK_END)
+            with subprocess.Popen(  # noqa: S603 - this program itself
+                words,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                pass_fds=[listening.fileno()],
+            ) as gateway:
+                assert gateway.stdout is not None
+                if line := gateway.stdout.readline():
+                    _note(log, event="started", pid=gateway.pid)
+                    if not has_listened:
+                        has_listened = True
+                        say({"url": json.loads(line)["url"]})
+            if not has_listened:
+                say({"error": _last_words(log, began_at)})
+                return
+            if not _is_alive(owner):
+                return
+            falls = falls + 1 if time.monotonic() - began_s < _SOON_S else 1
+            _note(log, event="ended", status=gateway.returncode, in_a_row=falls)
+        _say_why(listening, owner, where)
 
 
 def _note(log: int, **fields: Any) -> None:
@@ -165,7 +168,7 @@ def wait_for_end(process: int) -> None:
         time.sleep(_LOOK_S)
 
 
-def _say_why(port: int, owner: int, where: str) -> None:
+def _say_why(listening: socket.socket, owner: int, where: str) -> None:
     """Answer every request with why it cannot be served, in a form that every client reads, until the process ends."""
     message = f"undrift: the gateway has ended and could not be started again; {where} says why"
     error = {"type": "api_error", "message": message, "code": 503, "status": "UNAVAILABLE", "param": None}
@@ -185,7 +188,9 @@ def _say_why(port: int, owner: int, where: str) -> None:
 
         do_GET = do_POST = do_DELETE = _refuse  # noqa: N815 - the base class names them so
 
-    with ThreadingHTTPServer(("127.0.0.1", port), Handler) as server:
+    with ThreadingHTTPServer(listening.getsockname(), Handler, bind_and_activate=False) as server:
+        server.socket.close()
+        server.socket = listening
         server.daemon_threads = True
         threading.Thread(target=server.serve_forever, daemon=True).start()
         wait_for_end(owner)

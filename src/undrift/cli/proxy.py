@@ -2,6 +2,7 @@
 
 import json
 import logging
+import socket
 import sys
 import threading
 from collections.abc import Callable, Mapping
@@ -64,6 +65,9 @@ def upstream_options(defaults: Mapping[Provider, str] | None = None) -> Callable
 @click.option("--budget", type=click.IntRange(min=1), metavar="N", help="The most tokens of a request.")
 @click.option("--home", metavar="DIR", help="The folder of the store (default: the setting home).")
 @click.option("--while-pid", type=click.IntRange(min=1), metavar="PID", help="End when this process has ended.")
+@click.option(
+    "--socket", "descriptor", type=click.IntRange(min=0), metavar="FD", help="Serve a listening socket of the starter."
+)
 @click.option("--json", "as_json", is_flag=True, help="Say where it listens as one JSON object on stdout.")
 def proxy_command(
     port: int,
@@ -74,6 +78,7 @@ def proxy_command(
     budget: int | None,
     home: str | None,
     while_pid: int | None,
+    descriptor: int | None,
     as_json: bool,
 ) -> None:
     """Run the gateway until Ctrl-C: what agents send through it is made to fit, as undrift manage does.
@@ -89,7 +94,8 @@ def proxy_command(
         "openai": upstream_of(upstream_openai),
         "gemini": upstream_of(upstream_gemini),
     }
-    server = Server(GatewayConfig(settings=settings, upstreams=upstreams, host=host, port=port))
+    listening = None if descriptor is None else socket.socket(fileno=descriptor)
+    server = Server(GatewayConfig(settings=settings, upstreams=upstreams, host=host, port=port), listening)
     _log_to_stderr()
     _say(server, settings, as_json=as_json)
     if host not in ("127.0.0.1", "localhost", "::1"):
@@ -121,7 +127,9 @@ def _say(server: Server, settings: Settings, *, as_json: bool) -> None:
         click.echo(
             f"\n  health   {server.url}/undrift/health\n  metrics  {server.url}/undrift/metrics, with the token in {safe(token)}"
         )
-        click.echo("\nundrift wrap CLIENT does both in one command. Ctrl-C stops this gateway; streams are finished first.")
+        click.echo(
+            "\nundrift wrap CLIENT does both in one command. Ctrl-C stops this gateway; streams are finished first."
+        )
     sys.stdout.flush()
 
 

@@ -30,12 +30,13 @@ class Server:
 
     Args:
         config: Of the gateway.
+        listening: A socket that takes connections already, in place of the configured host and port.
 
     Raises:
         SettingsError: The port cannot be had, an upstream is the gateway itself, or a package is missing.
     """
 
-    def __init__(self, config: GatewayConfig) -> None:
+    def __init__(self, config: GatewayConfig, listening: socket.socket | None = None) -> None:
         try:
             import aiohttp  # noqa: F401 - before anybody is told that we listen
             import uvicorn
@@ -43,7 +44,7 @@ class Server:
             raise SettingsError(
                 f"the gateway needs aiohttp and uvicorn ({error}): pip install undrift[proxy]"
             ) from error
-        self._socket = _listening(config.host, config.port)
+        self._socket = listening or _listening(config.host, config.port)
         self.port: int = self._socket.getsockname()[1]
         for upstream in config.upstreams.values():
             if upstream.port == self.port and upstream.host in (config.host, "localhost", "127.0.0.1", "::1"):

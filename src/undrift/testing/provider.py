@@ -149,6 +149,7 @@ class ScriptedProvider:
             return kind, _Reply.of(refused.status, refused.body), refused.text
         if kind == "main":
             del self._turns[:1]
+        _group(answered.body.get("output") or ())
         if not is_streamed:
             return kind, _Reply.of(200, answered.body), ""
         return kind, _Reply(200, "text/event-stream; charset=utf-8", stream_of(wire, answered.body)), ""
@@ -174,6 +175,14 @@ def _json(raw: bytes) -> Any:
 
 def _tokens(body: Mapping[str, Any]) -> int:
     return len(json.dumps(body)) // _CHARACTERS_A_TOKEN
+
+
+def _group(output: Sequence[dict[str, Any]]) -> None:
+    """Write calls of tools of a group as the Responses form has them: the group's name beside the tool's."""
+    for item in output:
+        group, dot, name = str(item.get("name", "")).rpartition(".")
+        if dot:
+            item |= {"name": name, "namespace": group}
 
 
 def _thought(wire: str, body: Mapping[str, Any], turn: ModelTurn) -> ModelTurn:
