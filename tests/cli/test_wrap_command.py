@@ -162,7 +162,14 @@ print(ask()[1])
 
 
 def test_the_client_has_the_terminal_and_its_interrupts(tmp_path):
-    script = "import os, sys, time; print('ready', os.isatty(0), os.tcgetpgrp(0) == os.getpgrp(), flush=True)\ntry: time.sleep(60)\nexcept KeyboardInterrupt: sys.exit(5)"
+    script = """
+import os, sys, time
+try:
+    print("ready", os.isatty(0), os.tcgetpgrp(0) == os.getpgrp(), flush=True)
+    time.sleep(60)
+except KeyboardInterrupt:
+    sys.exit(5)
+"""
     process, terminal = pty.fork()
     if process == 0:
         os.execv(sys.executable, wrap(tmp_path, script))
