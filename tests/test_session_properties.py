@@ -97,8 +97,12 @@ class AnyConversation(RuleBasedStateMachine):
             self.folder.cleanup()
 
     def words(self, characters: int) -> str:
+        """A text of its own; every eighth has many lines, no two alike, as equal ones would be folded."""
         self.number += 1
-        return f"#{self.number}: ".ljust(characters, "abcdefg\n"[self.number % 8])
+        beginning = f"#{self.number}: "
+        if self.number % 8 == 7:
+            return (beginning + "\n".join(map(str, range(characters))))[: max(characters, len(beginning))]
+        return beginning.ljust(characters, "abcdefg"[self.number % 8])
 
     def reopen(self, budget: int) -> None:
         self.session = opened(

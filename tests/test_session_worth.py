@@ -7,7 +7,7 @@ from tests.builders import Json, assistant, body, call, opened, parts, problems,
 
 def listing(first: int, names: int, *, words: int = 60) -> str:
     """A result of which a few lines, in its middle, mention what nothing else does."""
-    noise = ["nothing to see here"] * words
+    noise = [f"nothing to see in row {number}" for number in range(words)]
     return "\n".join([*noise, *(f"src/module_{number}.py" for number in range(first, first + names)), *noise])
 
 

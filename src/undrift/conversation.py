@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from undrift.core.paste import cut_text
 from undrift.core.refs import message_id
+from undrift.core.shrink import shortened
 from undrift.core.thinking import is_thinking
-from undrift.core.trim import trim_text
 from undrift.core.value import Known
 from undrift.decisions import Decisions, taken_at
 from undrift.pairing import Pairing
@@ -439,7 +438,7 @@ class Conversation:
                 if tombstone is not None:
                     live.append(self._tombstone(entry, tombstone, decision.detail["task"]))
                 continue
-            text, left = _shortened(entry, decision)
+            text, left = shortened(entry, decision)
             message.edits[place] = Edit(text)
             metadata = {**(entry.metadata or {}), **left}
             live.append(replace(entry, token_count=self._count(text), metadata=metadata))
@@ -479,18 +478,10 @@ class Conversation:
         self._rewritten_at = max((m.rewritten_at for m in self._messages), default=-1)
 
 
-def _shortened(entry: ContextEntry, decision: Decision) -> tuple[str, dict[str, Any]]:
-    """What a decision leaves of a text, and what the window has to know of it."""
-    detail = decision.detail
-    if decision.kind == "trimmed":
-        rows = tuple((start, end) for start, end in detail["rows"])
-        return trim_text(entry.content, rows, decision.ref), {"rows": rows, "whole_tokens": entry.token_count}
-    return cut_text(entry.content, detail["keep_head"], detail["keep_tail"], decision.ref), {"cut": True}
-
-
 def _rewritten_at(decision: Decision) -> str:
-    """Where something other than stale thinking was taken out; that alone makes no later thinking stale."""
-    return "" if decision.detail.get("thinking") else taken_at(decision)
+    """Where something was rewritten. Taking out stale thinking makes no later thinking stale, nor does a first send."""
+    is_none = decision.detail.get("thinking") or decision.detail.get("first_send")
+    return "" if is_none else taken_at(decision)
 
 
 def _action(decision: Decision) -> Action:

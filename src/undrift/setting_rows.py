@@ -128,6 +128,13 @@ _SHARE_RULE = "a decimal number above 0 and at most 1"
 _PORTION_RULE = "a decimal number from 0 to 1"
 _TEXT_RULE = "a text that is not empty and has no NUL character"
 
+
+def _switch(name: str, default: bool, meaning: str) -> Setting:
+    """A setting that is on or off."""
+    rule = "true or false (in the environment also 1 or 0)"
+    return Setting(name, (f"UNDRIFT_{name.upper()}",), default, rule, _boolean, _is_boolean, meaning)
+
+
 SETTINGS: tuple[Setting, ...] = (
     Setting(
         name="budget_tokens",
@@ -186,6 +193,11 @@ SETTINGS: tuple[Setting, ...] = (
         check=_is_kept_text,
         help="A user's text up to this many tokens stays whole; a longer paste may lose its middle.",
     ),
+    _switch(
+        "first_send_shrink",
+        False,
+        "Fold large noise of a tool's result (escape codes, overwritten or repeated lines, long data) before its first send.",
+    ),
     Setting(
         name="bound_thinking",
         environment=("UNDRIFT_BOUND_THINKING",),
@@ -198,14 +210,10 @@ SETTINGS: tuple[Setting, ...] = (
         "but never while calls are being answered. server: nothing is rewritten, the provider clears old tool results. "
         "keep: nothing is rewritten.",
     ),
-    Setting(
-        name="append_only",
-        environment=("UNDRIFT_APPEND_ONLY",),
-        default=False,
-        rule="true or false (in the environment also 1 or 0)",
-        parse=_boolean,
-        check=_is_boolean,
-        help="Never rewrite what was sent, whatever the budget says.",
+    _switch(
+        "append_only",
+        False,
+        "Never rewrite what was sent, whatever the budget says.",
     ),
     Setting(
         name="eviction_respects_anchor",
@@ -265,14 +273,10 @@ SETTINGS: tuple[Setting, ...] = (
         help="How many finished tasks, whose tombstones have left, stand with id, title and summary in one list at the "
         "end of the window. 0 shows none.",
     ),
-    Setting(
-        name="task_markers",
-        environment=("UNDRIFT_TASK_MARKERS",),
-        default=False,
-        rule="true or false (in the environment also 1 or 0)",
-        parse=_boolean,
-        check=_is_boolean,
-        help="Believe the marker that Session.mark puts behind a tool result, where a call has no id by which it could be "
+    _switch(
+        "task_markers",
+        False,
+        "Believe the marker that Session.mark puts behind a tool result, where a call has no id by which it could be "
         "tagged. Off, no text decides which task a result belongs to.",
     ),
     Setting(
@@ -376,14 +380,10 @@ SETTINGS: tuple[Setting, ...] = (
         help="How tokens are counted. "
         "estimate needs no download, characters/4 rounds up, tiktoken needs that package and its vocabulary.",
     ),
-    Setting(
-        name="mask_secrets",
-        environment=("UNDRIFT_MASK_SECRETS",),
-        default=True,
-        rule="true or false (in the environment also 1 or 0)",
-        parse=_boolean,
-        check=_is_boolean,
-        help="Mask API keys, tokens and private keys before anything is written to disk.",
+    _switch(
+        "mask_secrets",
+        True,
+        "Mask API keys, tokens and private keys before anything is written to disk.",
     ),
     Setting(
         name="models_file",
@@ -477,14 +477,10 @@ SETTINGS: tuple[Setting, ...] = (
         check=is_count,
         help="How many of the newest rated searches the precision is the mean of.",
     ),
-    Setting(
-        name="remember_tasks",
-        environment=("UNDRIFT_REMEMBER_TASKS",),
-        default=True,
-        rule="true or false (in the environment also 1 or 0)",
-        parse=_boolean,
-        check=_is_boolean,
-        help="Remember the summary of a completed task whose verdict is that it is valid and faithful to the raw logs.",
+    _switch(
+        "remember_tasks",
+        True,
+        "Remember the summary of a completed task whose verdict is that it is valid and faithful to the raw logs.",
     ),
     Setting(
         name="memory_tokens",

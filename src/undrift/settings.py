@@ -41,6 +41,7 @@ class Settings:
     policy: str = "worth"
     keep_tool_results: int = TERMINAL_OBSERVATION_WINDOW
     keep_user_text_tokens: int = 2_000
+    first_send_shrink: bool = False
     bound_thinking: str = "drop_block"
     append_only: bool = False
     eviction_respects_anchor: str = "on_failed_validation"

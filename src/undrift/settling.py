@@ -13,6 +13,7 @@ from undrift.binding import Binding
 from undrift.clearing import Clearing
 from undrift.conversation import Conversation
 from undrift.core import check
+from undrift.core.shrink import first_send
 from undrift.core.turn import Policy, TurnPlan, plan_turn
 from undrift.errors import StoreError
 from undrift.leaving import has_left, left_text, outdated, standing_text
@@ -25,6 +26,8 @@ from undrift.types import Decision
 __all__ = ["Settler", "Turn"]
 
 _log = logging.getLogger("undrift.session")
+
+_ACTS = (("evicted", "evict"), ("folded", "fold"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +111,7 @@ class Settler:
         payload = {**at, "tokens": plan.total_tokens, "target": plan.target_tokens} if plan else at
         kinds = {decision.kind for decision in fresh.decisions}
         fresh.write(
-            "prune" if plan else "evict" if "evicted" in kinds else "place",
+            "prune" if plan else next((act for kind, act in _ACTS if kind in kinds), "place"),
             originals,
             at_ms=turn.now_ms,
             payload=payload,
@@ -124,6 +127,7 @@ class Settler:
         if not binding.holds(conversation):
             self._rewrite(turn, fresh, self._clearing.let_go(conversation, turn.count))
             self._rewrite(turn, fresh, self._clearing.roll_up(conversation, turn.budget_tokens))
+        self._shrink(turn, fresh)
         if turn.fixed_tokens + conversation.tokens_after <= turn.budget_tokens or binding.holds(conversation):
             return None
         self._rewrite(turn, fresh, self._clearing.let_go_under_pressure(conversation, turn.count))
@@ -151,6 +155,14 @@ class Settler:
             conversation.sync()
             if not has_changed:  # of one block, one decision is taken at a time: the rest at a later turn
                 return plan
+
+    def _shrink(self, turn: Turn, fresh: Tentative) -> None:
+        """Fold the large noise of what was never sent; nothing is rewritten by that, so that it may be done at any time."""
+        if self._settings.first_send_shrink:
+            entries, first_unseen = turn.conversation.live()
+            found = first_send(entries[first_unseen:], count=turn.count, ref_of=self._ledger.decisions.ref_of)
+            if fresh.add(turn.conversation.taken_here(found)):
+                turn.conversation.sync()
 
     def _rewrite(self, turn: Turn, fresh: Tentative, gone: list[Decision]) -> None:
         """Put in force what leaves, and with it the notes that are out of date: they never leave on their own account."""

@@ -118,7 +118,7 @@ class Action:
 
     Args:
         kind: ``pruned`` (left whole), ``cut`` (middle of a long paste left), ``trimmed`` (lines of a result left),
-            ``evicted`` (a finished task's, a tombstone stands in for it), ``pinned`` (a pin was put in) or ``noted`` (a note
+            ``folded`` (noise of a result left), ``evicted`` (a finished task's, a tombstone stands in for it), ``pinned`` (a pin was put in) or ``noted`` (a note
             of ours was).
         entry_id: The block's id, stable across turns and restarts.
         reason: One sentence for a human.
@@ -126,7 +126,7 @@ class Action:
         ref: What `recall` takes; empty where there is nothing to recall.
     """
 
-    kind: Literal["pruned", "cut", "trimmed", "evicted", "pinned", "noted"]
+    kind: Literal["pruned", "cut", "trimmed", "folded", "evicted", "pinned", "noted"]
     entry_id: str
     reason: str
     tokens_saved: int
@@ -167,12 +167,12 @@ class Decision:
         tokens_saved: As in `Action`.
         ref: As in `Action`.
         detail: ``at``, the chain id of the newest message when it was taken: it holds in every history that contains
-            that message, and in no other. Beside it JSON values that the act needs again (``keep_head`` and ``keep_tail`` in characters of a cut, the ``rows`` that a trimmed result keeps, the
+            that message, and in no other. Beside it JSON values that the act needs again (``keep_head`` and ``keep_tail`` in characters of a cut, the ``rows`` that a trimmed result keeps, how a result is folded (``fold``), the
             ``anchor`` and ``pin`` of a pin, the ``text`` of a tombstone or a note) and the figures behind the decision (for ``why``). Never content.
     """
 
     entry_id: str
-    kind: Literal["pruned", "cut", "trimmed", "evicted", "pinned", "noted"]
+    kind: Literal["pruned", "cut", "trimmed", "folded", "evicted", "pinned", "noted"]
     reason: str
     tokens_saved: int
     ref: str

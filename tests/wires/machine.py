@@ -32,6 +32,12 @@ _SIZES = st.integers(0, 2_000)
 _MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # what reaches the disk is another test's subject
 
 
+def _noise(size: int) -> str:
+    """Numbered lines, equal lines and escape codes: what is folded when a window shrinks, or before it is sent."""
+    listing = "".join(f"{n:6}→row {n}\n" for n in range(1, 9))
+    return f"{listing}\x1b[1msame\x1b[0m line\n" + "same line\n" * (size // 4)
+
+
 class Machine(RuleBasedStateMachine):
     """The rules; a subclass names the form and its provider."""
 
@@ -49,6 +55,7 @@ class Machine(RuleBasedStateMachine):
             keep_user_text_tokens=40,
             left_note_share=data.draw(st.sampled_from([0.01, 0.3]), label="note"),
             token_counter="characters/4",
+            first_send_shrink=data.draw(st.booleans(), label="shrink"),
             **self.drawn(data),
         )
         self.model = data.draw(st.sampled_from(self.models), label="model")
@@ -97,7 +104,8 @@ class Machine(RuleBasedStateMachine):
     @precondition(lambda self: bool(self.history.open))
     def answer(self, sizes: list[int], failed: bool) -> None:
         wanted = len(self.history.open)
-        self.history.answer([Result("r" * size, failed and not n) for n, size in enumerate(sizes[:wanted])])
+        texts = [_noise(size) if size % 2 else "r" * size for size in sizes[:wanted]]
+        self.history.answer([Result(text, failed and not n) for n, text in enumerate(texts)])
         self.answered = False
 
     @rule(rounds=st.lists(st.lists(_SIZES, min_size=1, max_size=3), min_size=1, max_size=6), thinks=st.booleans())
@@ -112,10 +120,13 @@ class Machine(RuleBasedStateMachine):
             self.answer([*sizes, 0, 0][:3], False)
         self.ask(0, True, 0)
 
-    @rule()
+    @rule(restarts=st.booleans())
     @precondition(lambda self: self.may_ask)
-    def send_twice(self) -> None:
-        assert self.prepared().body == self.prepared().body
+    def send_twice(self, restarts: bool) -> None:
+        before = self.prepared().body
+        if restarts:
+            self.restart()
+        assert self.prepared().body == before
 
     @rule(data=st.data())
     @precondition(lambda self: len(self.history) > 3 and not self.history.open)

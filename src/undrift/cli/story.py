@@ -122,7 +122,8 @@ def _range(report: ReplayReport) -> str:
 
 def _origin(left: Left) -> str:
     if left.tool is not None:
-        return f"{'lines of ' if left.kind == 'trimmed' else ''}{safe(left.tool)} (tool)"
+        part = {"trimmed": "lines of ", "folded": "noise of "}.get(left.kind, "")
+        return f"{part}{safe(left.tool)} (tool)"
     who = "the user" if left.what == "user" else "the agent"
     return f"middle of long texts of {who}" if left.kind == "cut" else f"texts of {who}"
 

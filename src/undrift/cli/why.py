@@ -81,6 +81,7 @@ class _Told:
                 "pruned": "left the window",
                 "cut": "lost its middle",
                 "trimmed": "lost lines",
+                "folded": "was folded",
                 "evicted": "gave way to a tombstone",
                 "pinned": "was pinned",
                 "noted": "was put in as a note",

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from undrift.core.fold import Folded
 from undrift.core.trim import GAP, HEADER_CHARACTERS, ranges_of
 from undrift.core.value import Known, rows_left
 from undrift.types import ContextEntry
@@ -102,6 +103,7 @@ def keep(
     known: Known,
     recent_share: float,
     count: Callable[[str], int],
+    folds: Mapping[str, Folded] | None = None,
 ) -> Kept:
     """Choose what of the units stays within `room_tokens`.
 
@@ -112,6 +114,7 @@ def keep(
         known: The history, learned up to now.
         recent_share: Share of the room in which the newest units stay whole, from 0 to 1.
         count: The counter in force.
+        folds: Entry id to its lines as they are folded, of those that are; their tokens are counted so already.
     """
     shown: set[int] = set()
     for entry in stays:
@@ -125,7 +128,7 @@ def keep(
         for entry in unit.entries:
             shown.update(_references(entry, known))
     missed = _Missed(known, shown)
-    judged = [_judged(unit, missed, known) for unit in reversed(rest)]
+    judged = [_judged(unit, missed, known, folds or {}) for unit in reversed(rest)]
     return _chosen(judged, left, (count("x" * HEADER_CHARACTERS), count(GAP + "\n")))
 
 
@@ -150,7 +153,7 @@ def _references(entry: ContextEntry, known: Known) -> Iterable[int]:
     return (reference for number in rows_left(entry, len(rows)) for reference in rows[number])
 
 
-def _judged(unit: Takeable, missed: _Missed, known: Known) -> _Unit:
+def _judged(unit: Takeable, missed: _Missed, known: Known, folds: Mapping[str, Folded]) -> _Unit:
     """Say what there is to keep of a unit."""
     found: _References = []
     parts: list[_Part] = []
@@ -159,7 +162,8 @@ def _judged(unit: Takeable, missed: _Missed, known: Known) -> _Unit:
             found += filter(missed.__getitem__, _references(entry, known))
             continue
         rows = known.rows(entry)
-        lengths = [len(line) + 1 for line in entry.content.split("\n")]
+        folded = folds.get(entry.id)
+        lengths = folded.lengths() if folded else [len(line) + 1 for line in entry.content.split("\n")]
         numbers = rows_left(entry, min(len(rows), len(lengths)))
         rate = entry.token_count / max(1, sum(lengths[n] for n in numbers))
         lines = [(n, lengths[n] * rate, [*filter(missed.__getitem__, rows[n])]) for n in numbers if rows[n]]

@@ -16,6 +16,7 @@ from undrift.core.keep import Kept, Ranges, Takeable, keep
 from undrift.core.observation_window import TerminalObservationWindow
 from undrift.core.paste import Cut, plan_cut
 from undrift.core.prune import Unit, leaving
+from undrift.core.shrink import Lean, lean
 from undrift.core.thinking import is_thinking, key_of, latest_answer, unsettled
 from undrift.core.trim import trim_text
 from undrift.core.value import Known
@@ -122,9 +123,9 @@ def plan_turn(
     protected = protected_keys(entries, first_unseen, policy.keep_tool_results)
     protected.update(key_of(e) for e in entries if e.id in settled)
     spare = _first_and_newest(entries)
-    must_tokens, units, cuts = _fitted(entries, first_unseen, protected, spare, fixed_tokens, policy, count, ref_of)
-    mark = (policy.target_ratio, policy.reserve_tokens)
-    target = low_water_tokens(policy.budget_tokens, must_tokens, *mark, by_worth=known is not None)
+    leaner, window = lean(entries, protected, count=count, ref_of=ref_of) if known else ({}, entries)
+    must_tokens, units, cuts = _fitted(window, first_unseen, protected, spare, fixed_tokens, policy, count, ref_of)
+    target = _target(policy, must_tokens, by_worth=known is not None)
     figures = {
         "budget_tokens": policy.budget_tokens,
         "target_tokens": target,
@@ -142,8 +143,8 @@ def plan_turn(
         history = known()
 
         def chosen(room_tokens: int) -> _Left:
-            kept = _kept(entries, units, room_tokens, history, policy.keep_recent_share, count)
-            return acts.by_worth(entries, _with_answers(entries, set(kept.gone), protected), kept)
+            kept = _kept(window, units, room_tokens, history, policy.keep_recent_share, count, leaner)
+            return acts.by_worth(entries, _with_answers(entries, set(kept.gone), protected), kept, leaner)
 
         left = _within(chosen, target - must_tokens, must_free=total - policy.budget_tokens)
     message_of = {e.id: _meta(e, "message") for e in entries}
@@ -157,6 +158,11 @@ def plan_turn(
         oversize=len(alone),
         shortened=sum(d.kind == "cut" and message_of[d.entry_id] in spare for d in decisions),
     )
+
+
+def _target(policy: Policy, must_tokens: int, *, by_worth: bool) -> int:
+    ratio, reserve = policy.target_ratio, policy.reserve_tokens
+    return low_water_tokens(policy.budget_tokens, must_tokens, ratio, reserve, by_worth=by_worth)
 
 
 _TRIES = 4
@@ -298,6 +304,7 @@ def _kept(
     known: Known,
     recent_share: float,
     count: Callable[[str], int],
+    leaner: Mapping[str, Lean],
 ) -> Kept:
     """Choose by worth."""
     by_id = {e.id: e for e in entries}
@@ -310,6 +317,7 @@ def _kept(
         known=known,
         recent_share=recent_share,
         count=count,
+        folds={id_: one.folded for id_, one in leaner.items()},
     )
 
 
@@ -332,8 +340,10 @@ class _Acts:
         misfit = f"could not fit even alone beside what must stay ({self._marks})"
         return [self._without(e, misfit if e.id in alone else older, self.figures) for e in entries if e.id in gone_ids]
 
-    def by_worth(self, entries: Sequence[ContextEntry], gone_ids: set[str], kept: Kept) -> _Left:
-        """What is worth least leaves, and lines of results do."""
+    def by_worth(
+        self, entries: Sequence[ContextEntry], gone_ids: set[str], kept: Kept, leaner: Mapping[str, Lean]
+    ) -> _Left:
+        """What is worth least leaves, and lines of results do; of what stays, the noise is folded."""
         found: _Left = []
         for entry in entries:
             worth, tokens = kept.worth.get(entry.id, (0.0, entry.token_count))
@@ -342,8 +352,11 @@ class _Acts:
             figures = {**self.figures, **scores}
             if entry.id in gone_ids:
                 found.append(self._without(entry, self._too_dear(worth, tokens, price), figures))
-            elif (ranges := kept.trimmed.get(entry.id)) is not None and ranges != _meta(entry, "rows"):
-                found += self._trimmed(entry, ranges, figures)
+                continue
+            rows, one = _meta(entry, "rows"), leaner.get(entry.id)
+            ranges = kept.trimmed.get(entry.id, rows)
+            if ranges != rows or (one is not None and _meta(entry, "fold") != one.fold):
+                found += self._trimmed(entry, ranges, one, figures)
         return found
 
     def _too_dear(self, worth: float, tokens: int, price: float) -> str:
@@ -362,15 +375,23 @@ class _Acts:
         saved = _meta(entry, "whole_tokens") or entry.token_count
         return Decision(entry.id, "pruned", reason, saved, self.ref_of(entry.id), dict(figures)), entry.token_count
 
-    def _trimmed(self, entry: ContextEntry, ranges: Ranges, figures: Mapping[str, Any]) -> _Left:
-        """Lines leave, if that frees anything."""
-        ref = self.ref_of(entry.id)
-        tokens = self.count(trim_text(entry.content, ranges, ref))
+    def _trimmed(
+        self, entry: ContextEntry, ranges: Ranges | None, leaner: Lean | None, figures: Mapping[str, Any]
+    ) -> _Left:
+        """Lines leave, or the noise of those that stay is folded, if that frees anything."""
+        ref, fold = self.ref_of(entry.id), leaner.fold if leaner else None
+        tokens = self.count(trim_text(entry.content, ranges, ref, fold))
         freed = entry.token_count - tokens
         if freed <= 0:
             return []
-        lines, stay = entry.content.count("\n") + 1, sum(end - start for start, end in ranges)
-        reason = f"{stay:,} of {lines:,} lines stay, those that mention most of what nothing newer does ({self._marks})"
-        detail = {**figures, "rows": [list(one) for one in ranges]}
+        detail, said = {**figures}, []
+        if ranges is not None:
+            lines, stay = entry.content.count("\n") + 1, sum(end - start for start, end in ranges)
+            said.append(f"{stay:,} of {lines:,} lines stay, those that mention most of what nothing newer does")
+            detail["rows"] = [list(one) for one in ranges]
+        if leaner is not None:
+            said.append(f"without {', '.join(leaner.folded.what)}, so that less has to leave")
+            detail["fold"] = fold
+        reason = f"{'; '.join(said)} ({self._marks})"
         saved = (_meta(entry, "whole_tokens") or entry.token_count) - tokens
-        return [(Decision(entry.id, "trimmed", reason, saved, ref, detail), freed)]
+        return [(Decision(entry.id, "folded" if ranges is None else "trimmed", reason, saved, ref, detail), freed)]

@@ -11,6 +11,7 @@ import json
 from collections.abc import Collection, Sequence
 from typing import Any
 
+from undrift.core.fold import plain_lines
 from undrift.core.restore.trace import LINE_CHARACTERS, RARE_PLACES, TOKEN, NameTable, edit_of, normal
 from undrift.types import ContextEntry
 
@@ -73,7 +74,8 @@ class Known:
         if _meta(entry, "kind") == "call":
             plain = text.replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
             return ((*self._names_in(text), *(id_ for line in plain.split("\n") for id_ in self._line(line))),)
-        return tuple((*self._names_in(line), *self._line(line)) for line in text.split("\n"))
+        lines = plain_lines(text) if _meta(entry, "kind") == "result" else text.split("\n")
+        return tuple((*self._names_in(line), *self._line(line)) if line else () for line in lines)
 
     def _names_in(self, text: str) -> set[int]:
         names, number_of = self._names, self._number_of

@@ -76,7 +76,7 @@ class Left:
         reason: Why the example left.
     """
 
-    kind: Literal["pruned", "cut", "trimmed", "evicted", "pinned", "noted"]
+    kind: Literal["pruned", "cut", "trimmed", "folded", "evicted", "pinned", "noted"]
     what: Origin
     tool: str | None
     blocks: int

@@ -1,0 +1,212 @@
+"""The certain noise of a tool's result, folded in a form that keeps every distinct line. Pure; in linear time.
+
+Noise is: escape codes of a terminal; what a carriage return has overwritten; lines equal to the one before; numbers in front
+of the lines of a listing, where they count on; long runs of encoded data, of which the beginning stays.
+
+Law: line by line. A line keeps its number whether it is folded or not, so that ranges of lines mean the same in both
+forms; the same text always gives the same bytes.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import eq
+from typing import Literal
+
+__all__ = ["Fold", "Folded", "fold_lines", "plain_lines"]
+
+Fold = Literal["noise", "all"]
+"""What is folded: all but the numbers of a listing, or those as well."""
+
+_ESCAPE = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|[()*+#%][0-~]|[@-OQ-WYZ\\`-~=>78])"
+)
+_ERASE = re.compile(r"\x1b\[[02]?K")
+_TO_LINE_START = re.compile(r"\r|\x1b\[[01]?G")
+_NUMBER = re.compile(r"[ \t]*([0-9]{1,7})(→|\t| ?\|)")
+_DATA = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{256,}={0,2}")
+_DATA_LINE = re.compile(r"[A-Za-z0-9+/]{60,100}={0,2}")
+_HEX = re.compile(r"[0-9a-f]+|[0-9A-F]+")
+
+_LEAST_NUMBERED = 4  # lines whose numbers count on; two may do so by chance
+_LEAST_DATA_LINES = 8
+_DATA_CHARACTERS = 256
+_DATA_HEAD = 24
+_LEAST_DISTINCT = 11  # more than the digits alone
+_LEAST_SAVED = 24  # characters that a mark must save beyond its own
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """A text, folded line by line.
+
+    Args:
+        plain: Each line without escape codes, overwritten text and data; with its number.
+        lines: The same as it stands behind the line before it: without a number that counts on; None where only a
+            mark stands.
+        data: Numbers of the lines of which only a mark stands because they are data; of the others, because they
+            repeat the one before.
+        what: In words, what was folded.
+    """
+
+    plain: Sequence[str]
+    lines: Sequence[str | None]
+    data: frozenset[int]
+    what: tuple[str, ...]
+
+    def lengths(self) -> list[int]:
+        """Return the characters that each line takes, its newline included; 0 where only a mark stands."""
+        return [0 if line is None else len(line) + 1 for line in self.lines]
+
+    def shown(self, start: int, end: int) -> list[str]:
+        """Return the lines of a range as they stand together."""
+        found, number = [], start
+        while number < end:
+            line = self.lines[number]
+            found.append(self.plain[number] if line is None else line)
+            number += 1
+            if hidden := self._hidden(number, end):
+                kind = "lines of data" if number in self.data else "lines like it"
+                found.append(f"[{hidden:,} more {kind}]")
+                number += hidden
+        return found
+
+    def _hidden(self, start: int, end: int) -> int:
+        """How many lines from here on only a mark stands for."""
+        number, is_data = start, start in self.data
+        while number < end and self.lines[number] is None and (number in self.data) == is_data:
+            number += 1
+        return number - start
+
+
+def fold_lines(text: str, fold: Fold) -> Folded:
+    """Fold a text; where there is nothing to fold, its lines are as they were and `what` is empty."""
+    lines = text.split("\n")
+    what: list[str] = []
+    if "\r" in text or "\x1b" in text:
+        lines = _without_codes(text, lines, what)
+    data = _without_data(lines, what)
+    shown: list[str | None] = [*lines]
+    for number in data:
+        shown[number] = None
+    _without_repeats(lines, shown, what)
+    if fold == "all":
+        _without_numbers(lines, shown, what)
+    return Folded(lines, shown, frozenset(data), tuple(what))
+
+
+def plain_lines(text: str) -> Sequence[str | None]:
+    """Return the lines of a text without noise, each with its number, None where one only repeats what stands before it."""
+    return fold_lines(text, "noise").lines
+
+
+def _without_codes(text: str, lines: list[str], what: list[str]) -> list[str]:
+    """Each line as a terminal would show it in the end."""
+    found = [_final(line) if "\r" in line or "\x1b" in line else line for line in lines]
+    if "\x1b" in text and found != lines:
+        what.append("escape codes")
+    if "\r" in text:
+        what.append("overwritten text" if "\r" in text.replace("\r\n", "\n") else "carriage returns")
+    return found
+
+
+def _final(line: str) -> str:
+    """What a terminal shows of a line: what was written later stands over what was written before."""
+    out = ""
+    for part in reversed(_TO_LINE_START.split(line)):
+        written = _ESCAPE.sub("", part) if "\x1b" in part else part
+        if len(written) > len(out):
+            out += written[len(out) :]
+        if out and written is not part and _ERASE.search(part):
+            break
+    return out
+
+
+def _without_data(lines: list[str], what: list[str]) -> set[int]:
+    """Shorten what is data within a line; return the numbers of lines that go on with the data of the line before."""
+    found: set[int] = set()
+    run: list[int] = []
+    for number in [n for n, line in enumerate(lines) if len(line) >= _DATA_CHARACTERS or _may_be_data(line)]:
+        line = lines[number]
+        if len(line) >= _DATA_CHARACTERS:
+            lines[number] = _DATA.sub(_shortened_data, line)
+            if lines[number] is not line and lines[number] != line and "long data" not in what:
+                what.append("long data")
+        elif _DATA_LINE.fullmatch(line):
+            if run and run[-1] != number - 1:
+                run = []
+            run.append(number)
+            if len(run) == _LEAST_DATA_LINES and _is_mixed("".join(lines[n] for n in run)):
+                found.update(run[1:])
+                if "long data" not in what:
+                    what.append("long data")
+            elif len(run) > _LEAST_DATA_LINES and number - 1 in found:
+                found.add(number)
+    return found
+
+
+def _may_be_data(line: str) -> bool:
+    return 60 <= len(line) <= 102 and " " not in line
+
+
+def _shortened_data(match: re.Match[str]) -> str:
+    run = match.group()
+    if not _is_data(run[:_DATA_CHARACTERS]):
+        return run
+    return f"{run[:_DATA_HEAD]}[{len(run) - _DATA_HEAD:,} more characters of data]"
+
+
+def _is_data(text: str) -> bool:
+    """Whether it is encoded, and no word, path or pattern."""
+    return _is_mixed(text) or (len(set(text)) >= _LEAST_DISTINCT and _HEX.fullmatch(text) is not None)
+
+
+def _is_mixed(text: str) -> bool:
+    """Whether it has upper and lower case and digits, and many different ones."""
+    if len(set(text)) < _LEAST_DISTINCT:
+        return False
+    return any(map(str.isdigit, text)) and any(map(str.isupper, text)) and any(map(str.islower, text))
+
+
+def _without_repeats(lines: Sequence[str], shown: list[str | None], what: list[str]) -> None:
+    if not any(map(eq, lines, lines[1:])):
+        return
+    start = 0
+    for number in range(1, len(lines) + 1):
+        is_shown = number < len(lines) and shown[number] is not None and shown[start] is not None
+        if is_shown and lines[number] == lines[start]:
+            continue
+        again = number - start - 1
+        if again * (len(lines[start]) + 1) > 2 * _LEAST_SAVED:
+            shown[start + 1 : number] = [None] * again
+            if "repeated lines" not in what:
+                what.append("repeated lines")
+        start = number
+
+
+def _without_numbers(lines: Sequence[str], shown: list[str | None], what: list[str]) -> None:
+    """Take out the numbers of a listing where they count on; the first of a run keeps its own."""
+    run: list[tuple[int, int]] = []  # number of a line, and where its text begins
+    last: tuple[int, str] = (-2, "")
+
+    def close() -> None:
+        if len(run) >= _LEAST_NUMBERED:
+            shown[run[0][0]] = lines[run[0][0]].lstrip(" \t")
+            for number, begins in run[1:]:
+                shown[number] = lines[number][begins:]
+            if "line numbers" not in what:
+                what.append("line numbers")
+        run.clear()
+
+    for number, line in enumerate(lines):
+        found = _NUMBER.match(line) if shown[number] is not None else None
+        if found is None:
+            if run:
+                close()
+            continue
+        counted, mark = int(found.group(1)), found.group(2)
+        if run and (counted, mark) != (last[0] + 1, last[1]):
+            close()
+        last = (counted, mark)
+        run.append((number, found.end()))
+    close()
