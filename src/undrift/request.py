@@ -9,6 +9,8 @@ from undrift.wire.form import MAX_ITEMS, Form
 
 __all__ = ["Request"]
 
+_EMPTY = (b"null", b"[]", b"{}", b'""', b"")
+
 
 class _Fields(Mapping[str, Any]):
     """The fields of a body in bytes, each decoded when it is first looked at."""
@@ -56,11 +58,13 @@ class Request:
         self.raws: list[bytes] = []
 
     def open(self) -> None:
-        """Take the history apart; `given` and `raws` are empty before.
+        """Take the history apart; `given` and `raws` are empty before. A second call does nothing.
 
         Raises:
             WireError: There is none, or it has the wrong shape.
         """
+        if self.given:
+            return
         name = self._form.HISTORY
         if self.is_bytes and memoryview(self._raws.get(name, b""))[:1].tobytes() == b"[":
             self.given = self.raws = [bytes(item) for item in raw.split(self._raws[name], name)]
@@ -78,6 +82,12 @@ class Request:
         """The model's name, where the body has it."""
         name = self.fields.get("model")
         return name if isinstance(name, str) else None
+
+    def has(self, name: str) -> bool:
+        """Tell whether a field is there and not empty, without decoding it."""
+        if not self.is_bytes:
+            return bool(self.fields.get(name))
+        return memoryview(self._raws.get(name, b"null"))[:8].tobytes().translate(None, b" \t\r\n") not in _EMPTY
 
     def load(self, number: int) -> Any:
         """Return an item as a JSON value."""

@@ -59,6 +59,7 @@ def test_a_locked_store_delays_nobody_beyond_the_deadline(upstream, tmp_path):
     with gateway(tmp_path, upstream.url, settings(tmp_path, budget_tokens=500), deadline_s=0.3) as server:
         assert "x-undrift-bypass" not in ask(server.url, body=body("another")).headers
         writer = apsw.Connection(str(tmp_path / "undrift.db"))
+        writer.set_busy_timeout(10_000)  # the session's name may be on its way to the store
         writer.execute("BEGIN IMMEDIATE")
         try:
             heard = ask(server.url, body=sent)

@@ -67,9 +67,19 @@ def test_a_second_refusal_is_the_answer(tmp_path):
     assert len(upstream.requests) == 2
 
 
-@pytest.mark.parametrize("named", [{}, {"x-undrift-session": "one"}])
-def test_a_file_that_left_is_put_where_the_client_says_that_it_has_not_changed(named: dict[str, str], tmp_path):
-    history = body("Read it.")
+@pytest.mark.parametrize(
+    ("named", "more"),
+    [
+        ({}, {}),
+        ({"x-undrift-session": "one"}, {}),
+        ({}, {"metadata": {"user_id": json.dumps({"session_id": "b583237d-88f3-4ab3-ba01-287f3af6ef47"})}}),
+    ],
+    ids=["recognised", "by-a-header", "by-the-client"],
+)
+def test_a_file_that_left_is_put_where_the_client_says_that_it_has_not_changed(
+    named: dict[str, str], more: Any, tmp_path
+):
+    history = {**body("Read it."), **more}
     messages = history["messages"]
 
     def read(number: int, path: str, text: str) -> None:

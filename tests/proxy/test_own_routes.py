@@ -15,7 +15,15 @@ from undrift.proxy.guard import foreign
 from undrift.testing import RawUpstream, Send, response
 
 BODY = {"model": "claude-opus-4-5", "max_tokens": 9, "messages": [{"role": "user", "content": "canary-content"}]}
-OWN = ("/undrift", "/undrift/", "/undrift/metrics", "/undrift/manage", "/undrift/ui", "/undrift/../undrift/metrics")
+OWN = (
+    "/undrift",
+    "/undrift/",
+    "/undrift/metrics",
+    "/undrift/sessions",
+    "/undrift/manage",
+    "/undrift/ui",
+    "/undrift/../undrift/metrics",
+)
 
 
 @pytest.fixture
@@ -31,7 +39,7 @@ def test_without_the_token_no_route_of_ours_answers(path: str, method: str, upst
         for wrong in ({}, {"authorization": "Bearer no"}, {"authorization": f"Basic {token(tmp_path)}"}):
             assert ask(server.url, path, method=method, headers=wrong).status == 401
         known = {"x-undrift-token": token(tmp_path)}
-        expected = 200 if (method, path) == ("GET", "/undrift/metrics") else 404
+        expected = 200 if method == "GET" and path in ("/undrift/metrics", "/undrift/sessions") else 404
         assert ask(server.url, path, method=method, headers=known).status == expected
     assert upstream.requests == ()
 

@@ -20,6 +20,7 @@ _ROOMS = {
     "recall": ("undrift.cli.recall", "Print the original of what left a window, as it was stored."),
     "why": ("undrift.cli.why", "Explain why an entry left the window, by its reference or id."),
     "facts": ("undrift.cli.facts", "Show what sub-agents have learned, now or as of an earlier operation."),
+    "sessions": ("undrift.cli.sessions", "List the sessions of a home under their readable names."),
     "tasks": ("undrift.cli.tasks", "Show the tasks of a session, how they ended, and what they let go."),
     "archive": ("undrift.cli.archive", "Write what tasks let go into files that grep reads."),
     "mcp": ("undrift.cli.mcp", "Serve tasks, recall, search and memory to an agent over MCP."),

@@ -127,6 +127,8 @@ class Gateway:
                 "process_descriptors": _descriptors(),
             }
             await respond(send, 200, shared.figures.text(gauges).encode("utf-8"), kind="text/plain; version=0.0.4")
+        elif path == f"{OWN}/sessions" and method == "GET":
+            await respond(send, 200, json.dumps({"sessions": shared.sessions.told()}).encode("ascii"))
         else:
             await self._refuse(send, 404, "no such route")
 

@@ -20,6 +20,7 @@ from typing import Any
 from undrift.errors import Declined, InputError, StoreError
 from undrift.proxy import coding, headers
 from undrift.proxy.config import GatewayConfig, Provider
+from undrift.proxy.naming import is_sub_agent
 from undrift.proxy.observe import Figures, log_line, safe_id
 from undrift.proxy.routes import Route
 from undrift.proxy.sessions import Ask, Bypass, Managed, Sessions
@@ -243,8 +244,16 @@ class Exchange:
 
     def _asked(self, body: bytes) -> Ask:
         session, task = self._given.get("x-undrift-session", ""), self._given.get("x-undrift-task", "")
-        deadline_s = time.monotonic() + self._shared.config.deadline_s
-        return Ask(self._route.wire, body, self._route.model, session[:_LONGEST_ID], task[:_LONGEST_ID], deadline_s)
+        return Ask(
+            self._route.wire,
+            body,
+            self._route.model,
+            session[:_LONGEST_ID],
+            task[:_LONGEST_ID],
+            time.monotonic() + self._shared.config.deadline_s,
+            self._given.get("user-agent", ""),
+            is_sub_agent(self._given),
+        )
 
     async def _work(self, what: str, job: Callable[..., Any], ask: Ask, *more: Any) -> Any:
         """Let a worker do a job for this request; None where it fails or takes too long, and why is noted."""
@@ -354,6 +363,8 @@ class Exchange:
             "wire": route.wire,
             "status": self._status,
             "session": safe_id(managed.session_id) if managed else "",
+            "name": managed.place if managed else "",
+            "from": managed.kind if managed and managed.kind != "main" else "",
             "tokens_before": managed.tokens_before if managed else None,
             "tokens_after": managed.tokens_after if managed else None,
             "actions": managed.actions if managed else None,

@@ -7,17 +7,19 @@ cannot be managed raises, and the caller sends the original.
 import hashlib
 import threading
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from undrift.core.tokens import counter
-from undrift.errors import TaskError, UndriftError
+from undrift.errors import StoreError, TaskError, UndriftError
 from undrift.identity import Recognised, given_id, recognise
 from undrift.models import lookup, read_models
 from undrift.proxy.config import GatewayConfig
 from undrift.proxy.faults import Breaker
+from undrift.proxy.naming import Kind, Name, kind_of, name_from, name_of
 from undrift.proxy.recent import Recent, history_of, longest
 from undrift.request import Request
 from undrift.session import Session
@@ -58,6 +60,8 @@ class Ask:
         session: The id that the client gave in a header, or empty.
         task: The task that it named, or empty.
         deadline_s: On the monotonic clock; nobody waits for the answer behind it.
+        agent: The client's user agent.
+        is_sub: Whether a sub-agent sends it.
         session_id: The session, once it is known.
     """
 
@@ -67,6 +71,8 @@ class Ask:
     session: str
     task: str
     deadline_s: float
+    agent: str = ""
+    is_sub: bool = False
     session_id: str = ""
 
 
@@ -83,6 +89,8 @@ class Managed:
         actions: How many blocks left or changed.
         restored: How many notes of an unchanged file were answered with the file.
         turn: Number of the request in its session.
+        place: Folder and client of the session.
+        kind: What the request is to it.
         bypass: Why the original is sent although the session was asked; empty where it was managed.
     """
 
@@ -94,7 +102,22 @@ class Managed:
     actions: int
     restored: int
     turn: int
+    place: str
+    kind: Kind
     bypass: str = ""
+
+
+@dataclass(slots=True)
+class _Told:
+    """What is told of an open session."""
+
+    name: Name = field(default_factory=Name)
+    named_by: Kind | None = None
+    is_stored: bool = False
+    requests: Counter[Kind] = field(default_factory=Counter)
+    tokens_before: int = 0
+    tokens_after: int = 0
+    last_s: float = 0.0
 
 
 @dataclass(slots=True)
@@ -105,6 +128,7 @@ class _Lane:
     session: Session | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
     recent: Recent = field(default_factory=Recent)
+    told: _Told = field(default_factory=_Told)
     turn: int = 0
     is_closed: bool = False
 
@@ -135,6 +159,25 @@ class Sessions:
     def bypassed_count(self) -> int:
         """How many sessions are left alone."""
         return sum(breaker.is_open for breaker in list(self._breakers.values()))
+
+    def told(self) -> list[dict[str, Any]]:
+        """Return what is known of each open session, the one used last first."""
+        now_s = time.monotonic()
+        with self._lock:
+            lanes = list(self._lanes.items())
+        return [
+            {
+                "session": session_id,
+                **lane.told.name.as_json(),
+                "requests": dict(lane.told.requests),
+                "tokens_before": lane.told.tokens_before,
+                "tokens_after": lane.told.tokens_after,
+                "seconds_since_request": round(now_s - lane.told.last_s, 1),
+                "bypassed": (breaker := self._breakers.get(session_id)) is not None and breaker.is_open,
+            }
+            for session_id, lane in reversed(lanes)
+            if lane.told.last_s
+        ]
 
     def prepare(self, ask: Ask) -> Managed:
         """Return what to send in place of a request.
@@ -186,13 +229,14 @@ class Sessions:
     def record(self, managed: Managed, wire: str, body: bytes) -> bool:
         """Take in the answer to a request; return whether it was whole, and the session's newest request its question."""
         answer = sse.answer_of(wire, body, with_text=False)
-        if answer is None:
-            return False
         with self._lock:
             lane = self._lanes.get(managed.session_id)
         if lane is None:
             return False
         with lane.lock:
+            self._store_name(lane, managed)
+            if answer is None:
+                return False
             if (
                 lane.session is None or lane.is_closed or lane.turn != managed.turn
             ):  # usage says something of the request that it answers alone
@@ -278,6 +322,7 @@ class Sessions:
                     continue
                 if lane.session is None:
                     lane.session = self._session(lane.found, self._settings(model))
+                    self._find_name(lane)
                     self._make_room()
                 return lane
             except BaseException:
@@ -321,6 +366,10 @@ class Sessions:
         lane.turn += 1
         body, restored, more = self._coherent(form, request, ask.body, prepared.body)
         self._remember(lane, form, request)
+        told, kind = lane.told, self._name(lane, form, request, ask)
+        told.requests[kind] += 1
+        told.tokens_before, told.tokens_after = prepared.tokens_before, prepared.tokens_after + more
+        told.last_s = time.monotonic()
         failed = next((w for w in prepared.warnings if any(words in w for words in _STORE_WARNINGS)), "")
         return Managed(
             session.id,
@@ -331,6 +380,8 @@ class Sessions:
             len(prepared.actions),
             restored,
             lane.turn,
+            told.name.place,
+            kind,
             "store" if failed and body is ask.body else "",
         )
 
@@ -338,6 +389,7 @@ class Sessions:
         """The body with each note of an unchanged file answered whose file has left; how many; tokens of what came back."""
         if sent is came or read_cache.HINT not in came:
             return sent, 0, 0
+        request.open()
         edited = Request(sent, form)
         edited.open()
         if not request.raws:  # nobody had to look into the history of a session that has its id
@@ -350,6 +402,32 @@ class Sessions:
         more = sum(self._count(encoded[n].decode()) - self._count(edited.raws[n].decode()) for n in encoded)
         out = [encoded.get(number, given) for number, given in enumerate(edited.raws)]
         return edited.with_items(out, {}), len(changes), max(0, more)
+
+    def _find_name(self, lane: _Lane) -> None:
+        """Take up the name under which the session was stored before a restart."""
+        named = self._shared().operations(lane.found.session_id, ("named",))
+        if named:
+            lane.told.name, lane.told.named_by, lane.told.is_stored = name_from(named[0].payload), "main", True
+
+    def _name(self, lane: _Lane, form: Form, request: Request, ask: Ask) -> Kind:
+        """Name the session by this request, unless one of its user's conversation has done so; return its kind."""
+        told = lane.told
+        if form.delta(request.fields) is not None:  # what it goes on with is held by the provider
+            return told.named_by or "main"
+        kind = kind_of(request, ask.agent, is_sub=ask.is_sub)
+        if told.named_by is None or (told.named_by != "main" and kind == "main"):
+            request.open()
+            told.name, told.named_by = name_of(form, request, ask.agent), kind
+        return kind
+
+    def _store_name(self, lane: _Lane, managed: Managed) -> None:
+        """Write the name down once, beside the answer's way: of a session with a user, or that lets something go."""
+        told = lane.told
+        if told.is_stored or not (told.named_by == "main" or managed.actions):
+            return
+        with suppress(StoreError):  # the next answer tries again
+            self._shared().commit(lane.found.session_id, "named", at_ms=_now_ms(), payload=told.name.as_json())
+            told.is_stored = True
 
     def _remember(self, lane: _Lane, form: Form, request: Request) -> None:
         if lane.found.how == "given" or form.delta(request.fields) is not None:

@@ -47,7 +47,10 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class SessionRow:
-    """One session in numbers: operations, originals and decisions it holds, and when it was first and last written."""
+    """One session in numbers: operations, originals and decisions it holds, and when it was first and last written.
+
+    `name` is how a person knows it again, as the gateway has stored it; empty where nobody did.
+    """
 
     session_id: str
     operations: int
@@ -55,6 +58,7 @@ class SessionRow:
     decisions: int
     first_at_ms: int
     last_at_ms: int
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)

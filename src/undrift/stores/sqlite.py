@@ -4,6 +4,7 @@ Law: a method that returned has its operation on disk (marks alone do not wait f
 serves all threads. Fork is not supported: a process opens its own store after the fork.
 """
 
+import json
 import os
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -54,7 +55,9 @@ _OPERATIONS = f"SELECT {rows.OPERATION_COLUMNS} FROM operations WHERE session_id
 _SESSIONS = """SELECT CAST(session_id AS BLOB), count(*),
     (SELECT count(*) FROM originals o WHERE o.session_id = p.session_id AND o.to_seq IS NULL),
     (SELECT count(*) FROM decisions d WHERE d.session_id = p.session_id AND d.to_seq IS NULL),
-    min(at_ms), max(at_ms) FROM operations p GROUP BY session_id ORDER BY max(seq) DESC"""
+    min(at_ms), max(at_ms),
+    (SELECT CAST(n.payload AS BLOB) FROM operations n WHERE n.session_id = p.session_id AND n.kind = 'named' ORDER BY n.seq LIMIT 1)
+    FROM operations p GROUP BY session_id ORDER BY max(seq) DESC"""
 _NEWEST = "SELECT CAST(session_id AS BLOB) FROM operations ORDER BY seq DESC LIMIT 1"
 _NAMES = """SELECT CAST(ref AS BLOB), CAST(session_id AS BLOB), CAST(entry_id AS BLOB), CAST(type AS BLOB)
     FROM originals WHERE number = ?"""
@@ -279,7 +282,7 @@ class SqliteStore(Closing):
 
     def sessions(self) -> tuple[SessionRow, ...]:
         """Return every session of the home, the one written last first."""
-        return tuple(SessionRow(_text(row[0]), *row[1:]) for row in self._read(_SESSIONS))
+        return tuple(map(_session, self._read(_SESSIONS)))
 
     def newest_session(self) -> str | None:
         """Return the session that was written last, without a look at the others; None where there is none."""
@@ -469,6 +472,20 @@ def _as_store_errors(place: object) -> Iterator[None]:
         raise faults.from_driver(error, place) from error
     except (OSError, ValueError) as error:
         raise faults.from_system(error, place) from error
+
+
+def _session(row: Any) -> SessionRow:
+    """A session as it is listed; its name is left out where the record of it is damaged."""
+    session_id, operations, originals, decisions, first_at_ms, last_at_ms, named = row
+    return SessionRow(_text(session_id), operations, originals, decisions, first_at_ms, last_at_ms, _name(named))
+
+
+def _name(payload: Any) -> str:
+    try:
+        name = json.loads(_text(payload))["name"] if payload else ""
+    except (ValueError, LookupError, TypeError):
+        return ""
+    return name if isinstance(name, str) else ""
 
 
 def _text(value: Any) -> str:

@@ -1,0 +1,188 @@
+"""How a session is called so that a person knows it again: its folder, its client, its first words. Pure.
+
+Law: a name is for reading, nothing is decided by it. What a client or a tool wrote is shown short, on one line, in printable
+characters, its secrets masked.
+
+Source: issue "Gateway", item 4; RELIABILITY S12.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from undrift.core.mask import mask
+from undrift.request import Request
+from undrift.wire.form import Form
+
+__all__ = ["Kind", "Name", "is_sub_agent", "kind_of", "name_from", "name_of"]
+
+Kind = Literal["main", "agent", "side"]
+"""Of a request: the conversation with the user; a sub-agent's; a title request and the like, which has no tools although its
+client works with them."""
+
+_FOLDER_CHARACTERS = 40
+_CLIENT_CHARACTERS = 24
+_WORDS_CHARACTERS = 60
+_LOOKED_AT = 8  # items from the start: clients put environment and rules before the first words
+_LOOKED_AT_CHARACTERS = 200_000
+_MASKED_CHARACTERS = 2_000  # before it is cut, so that no half of a secret is left
+_MOST_WRAPPERS = 16
+
+_CLIENTS = (
+    ("claude-cli", "Claude Code"),
+    ("codex", "Codex"),
+    ("GeminiCLI", "Gemini CLI"),
+    ("opencode", "opencode"),
+    ("Anthropic/", "SDK of Anthropic"),
+    ("AsyncAnthropic/", "SDK of Anthropic"),
+    ("OpenAI/", "SDK of OpenAI"),
+    ("AsyncOpenAI/", "SDK of OpenAI"),
+    ("langchain", "LangChain"),
+    ("Agents/", "openai-agents"),
+    ("pydantic-ai", "pydantic-ai"),
+    ("google-genai-sdk", "SDK of Google"),
+)
+"""How a user agent begins, and whose it is."""
+_SAID = (
+    ("Act as an expert software developer", "aider"),
+    ("You are a helpful assistant that can interact with a computer", "mini-swe-agent"),
+)
+"""How the system prompt begins of clients that come under the name of an SDK."""
+_WITH_TOOLS = frozenset({"Claude Code", "Codex", "Gemini CLI", "opencode"})
+_SUB_AGENT = ("x-claude-code-agent-id", "x-openai-subagent", "x-parent-session-id")
+
+_FOLDER = re.compile(
+    r"(?:[Ww]orking directory|[Cc]urrent directory|<cwd>|working in the directory|Workspace Directories|"
+    r"AGENTS\.md instructions for)[:*\s`\"'-]{0,8}(?P<path>(?:/|~[/\\]|[A-Za-z]:[\\/])[^\n\r<>`\"'|*?]{0,400})"
+)
+_WRAPPER = re.compile(r"\s{0,20}<(?P<tag>[A-Za-z][A-Za-z0-9_ -]{0,40})>")
+_NOT_THE_USERS = ("# AGENTS.md", "This session is being continued from", "Caveat: The messages below")
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """What a session is called.
+
+    Args:
+        folder: The last part of the folder in which the client works; empty where it does not say.
+        client: Its name.
+        words: The user's first ones; empty where there are none.
+    """
+
+    folder: str = ""
+    client: str = ""
+    words: str = ""
+
+    @property
+    def place(self) -> str:
+        """Folder and client: what a log may show, which holds no content."""
+        return " · ".join(filter(None, (self.folder, self.client)))
+
+    @property
+    def text(self) -> str:
+        """All of it."""
+        return " · ".join(filter(None, (self.folder, self.client, self.words)))
+
+    def as_json(self) -> dict[str, str]:
+        """Return what is stored."""
+        return {"name": self.text, "folder": self.folder, "client": self.client, "words": self.words}
+
+
+def name_from(stored: Mapping[str, Any] | None) -> Name:
+    """Return a name that was stored; what is missing is empty."""
+    found = stored or {}
+    return Name(*(str(found.get(part, "")) for part in ("folder", "client", "words")))
+
+
+def name_of(form: Form, request: Request, agent: str) -> Name:
+    """Return the name of a session by one of its requests.
+
+    Args:
+        form: Of the provider.
+        request: Opened.
+        agent: The client's user agent.
+
+    Raises:
+        WireError: One of the first items has the wrong shape.
+    """
+    texts = list(_texts(form, request))
+    folder = next((found["path"] for _, text in texts if (found := _FOLDER.search(text))), "")
+    words = next(filter(None, (_words(text) for role, text in texts if role == "user")), "")
+    return Name(_base(folder), _client(agent, [text for role, text in texts if role == "system"]), words)
+
+
+def kind_of(request: Request, agent: str, *, is_sub: bool) -> Kind:
+    """Return what a request is to its session.
+
+    Args:
+        request: To ask for.
+        agent: The client's user agent.
+        is_sub: Whether a header says that a sub-agent sends it.
+    """
+    if is_sub:
+        return "agent"
+    return "main" if request.has("tools") or _known(agent) not in _WITH_TOOLS else "side"
+
+
+def is_sub_agent(headers: Mapping[str, str]) -> bool:
+    """Tell whether a header says that a sub-agent sends it.
+
+    Args:
+        headers: By lower-case name.
+    """
+    return any(headers.get(name) for name in _SUB_AGENT)
+
+
+def _texts(form: Form, request: Request) -> Iterator[tuple[str, str]]:
+    """The texts at the beginning of a request, each with its role: items first, as tools are long."""
+    left = _LOOKED_AT_CHARACTERS
+    for number in range(min(_LOOKED_AT, len(request.raws))):
+        view = form.read(request.load(number), f"{form.HISTORY}[{number}]")
+        for block in view.blocks:
+            if block.kind == "text" and view.role in ("system", "user") and left > 0:
+                yield view.role, block.text[:left]
+                left -= len(block.text)
+    for text in form.beside_texts(request.fields):
+        if left <= 0:
+            return
+        yield "system", text[:left]
+        left -= len(text)
+
+
+def _words(text: str) -> str:
+    """The first words of a user's text, without what the client has wrapped around them."""
+    for _ in range(_MOST_WRAPPERS):
+        if not (opened := _WRAPPER.match(text)):
+            break
+        closing = f"</{opened['tag']}>"
+        end = text.find(closing, opened.end())
+        if end < 0:
+            return ""
+        text = text[end + len(closing) :]
+    text = text.lstrip()
+    if text.startswith(_NOT_THE_USERS):
+        return ""
+    return _line(mask(text[:_MASKED_CHARACTERS]).text, _WORDS_CHARACTERS)
+
+
+def _base(path: str) -> str:
+    parts = re.split(r"[/\\]", path.strip().rstrip("/\\.,; "))
+    return _line(parts[-1], _FOLDER_CHARACTERS)
+
+
+def _client(agent: str, said: list[str]) -> str:
+    for beginning, name in _SAID:
+        if any(text.lstrip().startswith(beginning) for text in said):
+            return name
+    return _known(agent) or _line(agent.partition("/")[0].partition(" ")[0], _CLIENT_CHARACTERS)
+
+
+def _known(agent: str) -> str:
+    return next((name for beginning, name in _CLIENTS if agent.startswith(beginning)), "")
+
+
+def _line(text: str, most: int) -> str:
+    """The beginning of a text on one line; what is not plainly printable is left out."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text[: 8 * most]).split())
+    return line if len(line) <= most else line[: most - 1].rstrip() + "…"
