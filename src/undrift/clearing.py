@@ -89,7 +89,8 @@ class Clearing:
         here = [t for t in ended if t.segments and (end := t.segments[-1].end) and end.id in conversation.numbers]
         refs = {task.id: self._ledger.decisions.let_go_by(task.id)[-1:] for task in here}
         last = sorted((task for task in here if refs[task.id]), key=lambda task: task.ordinal)[-most:]
-        rolled = [RolledTask(task.id, task.content, task.annotated_summary, refs[task.id][0]) for task in last]
+        names = conversation.names_recall
+        rolled = [RolledTask(t.id, t.content, t.annotated_summary, refs[t.id][0] if names else "") for t in last]
         return roll_up(rolled) if rolled else ""
 
     @property
@@ -126,8 +127,8 @@ class Clearing:
                 (one.items,) if one.items else (),
                 one.pair_ids,
                 is_valid,
-                _tool_text(one.task_id, one.summary, self._log_path(one.task_id)),
-                _assistant_text(one.task_id, one.summary),
+                _tool_text(one.task_id, one.summary, self._log_path(one.task_id), names=conversation.names_recall),
+                _assistant_text(one.task_id, one.summary, names=conversation.names_recall),
             )
             for one in planned_tasks(conversation)
         ]
@@ -145,8 +146,8 @@ class Clearing:
                 tuple(span for span in spans if span),
                 frozenset(one.call_ids),
                 {"always": False, "never": True}.get(rule, is_valid),
-                _tool_text(task.id, _given(one.summary), log_path),
-                _assistant_text(task.id, _given(one.summary)),
+                _tool_text(task.id, _given(one.summary), log_path, names=conversation.names_recall),
+                _assistant_text(task.id, _given(one.summary), names=conversation.names_recall),
             )
 
     def _rolled(self, conversation: Conversation, count: Callable[[str], int]) -> list[Decision]:
@@ -162,7 +163,9 @@ class Clearing:
             tagged,
             spares_tool=_tells_of_tasks,
             keep=max(stay, self._settings.keep_tool_results),
-            text=lambda ref: rolling_tombstone(task.id, ref=ref, log_path=self._log_path(task.id)),
+            text=lambda ref: rolling_tombstone(
+                task.id, ref=ref if conversation.names_recall else "", log_path=self._log_path(task.id)
+            ),
             count=count,
             ref_of=self._ledger.decisions.ref_of,
         )
@@ -185,9 +188,11 @@ def _given(summary: str) -> Callable[[], str]:
     return lambda: summary
 
 
-def _tool_text(task_id: str, summary: Callable[[], str], log_path: str) -> Callable[[str, bool], str]:
-    return lambda ref, is_last: tool_tombstone(task_id, summary() if is_last else None, ref=ref, log_path=log_path)
+def _tool_text(task_id: str, summary: Callable[[], str], log_path: str, *, names: bool) -> Callable[[str, bool], str]:
+    return lambda ref, is_last: tool_tombstone(
+        task_id, summary() if is_last else None, ref=ref if names else "", log_path=log_path
+    )
 
 
-def _assistant_text(task_id: str, summary: Callable[[], str]) -> Callable[[str, bool], str]:
-    return lambda ref, is_last: assistant_tombstone(task_id, summary() if is_last else None, ref=ref)
+def _assistant_text(task_id: str, summary: Callable[[], str], *, names: bool) -> Callable[[str, bool], str]:
+    return lambda ref, is_last: assistant_tombstone(task_id, summary() if is_last else None, ref=ref if names else "")

@@ -76,6 +76,7 @@ class Conversation:
         self._totals: tuple[int, int, tuple[Action, ...]] = (0, 0, ())
         self._rewritten_at = -1  # number of the newest item when something before it was last rewritten
         self.checked = False  # whether the window as decided was found legal
+        self.names_recall = True  # whether what is decided now may name the command
         self._mentioned: tuple[Known, int] | None = None  # what the first so many items mention
 
     def starts_with(self, raw: bytes, digest: bytes) -> bool:

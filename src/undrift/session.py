@@ -33,7 +33,7 @@ from undrift.stores.base import Found
 from undrift.stores.exports import Exports
 from undrift.stores.sqlite import SqliteStore
 from undrift.tending import Tending
-from undrift.turns import Turns
+from undrift.turns import RecallHint, Turns
 from undrift.types import PINNED_TYPES, ContextEntry, Decision, EntryType, Original, Prepared, Task
 from undrift.wire import raw
 from undrift.wire.form import Reply, ToolCall, ToolResult
@@ -59,6 +59,7 @@ class Session(Closing, SessionMemory):
         *,
         home: str | os.PathLike[str],
         recognised: Recognised | None = None,
+        names_recall: RecallHint = "always",
     ) -> None:
         self.id = session_id
         self.settings = settings
@@ -82,6 +83,7 @@ class Session(Closing, SessionMemory):
             self._tick,
             recognised,
             self._remembered,
+            names_recall,
         )
         self._shelf = shelf_of(store, settings)
         self._memories = Memories(store, self._shelf, session_id, settings, self._context)

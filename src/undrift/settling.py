@@ -142,7 +142,12 @@ class Settler:
                 entries,
                 first_unseen,
                 fixed_tokens=turn.fixed_tokens,
-                policy=Policy(turn.budget_tokens, *limits, reserve_tokens=self._allowance(turn)),
+                policy=Policy(
+                    turn.budget_tokens,
+                    *limits,
+                    reserve_tokens=self._allowance(turn),
+                    names_recall=conversation.names_recall,
+                ),
                 count=turn.count,
                 ref_of=self._ledger.decisions.ref_of,
                 settled=settled,
@@ -160,7 +165,8 @@ class Settler:
         """Fold the large noise of what was never sent; nothing is rewritten by that, so that it may be done at any time."""
         if self._settings.first_send_shrink:
             entries, first_unseen = turn.conversation.live()
-            found = first_send(entries[first_unseen:], count=turn.count, ref_of=self._ledger.decisions.ref_of)
+            names, ref_of = turn.conversation.names_recall, self._ledger.decisions.ref_of
+            found = first_send(entries[first_unseen:], count=turn.count, ref_of=ref_of, names_recall=names)
             if fresh.add(turn.conversation.taken_here(found)):
                 turn.conversation.sync()
 

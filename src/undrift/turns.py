@@ -8,13 +8,14 @@ import logging
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from undrift.archive import Archive
 from undrift.binding import binding_of, headers_for
 from undrift.clearing import Clearing
 from undrift.conversation import Conversation
 from undrift.core.calibration import Calibration, Report, is_plausible
+from undrift.core.calling_back import offers_recall
 from undrift.core.tokens import counter
 from undrift.core.turn import TurnPlan
 from undrift.desk import Desk
@@ -32,8 +33,12 @@ from undrift.types import Prepared
 from undrift.wire import raw
 from undrift.wire.form import Form, Reply
 from undrift.wire.forms import form_of
+from undrift.wire.offered import tool_names
 
-__all__ = ["Turns"]
+__all__ = ["RecallHint", "Turns"]
+
+RecallHint = Literal["always", "offered"]
+"""When what stands in for a text that left names the command that brings it back: always, or where the request offers our tool."""
 
 _log = logging.getLogger("undrift.session")
 
@@ -55,6 +60,7 @@ class Turns:
         tick: The session's clock.
         recognised: How the session was found, where it was not opened by its id.
         remembered: Words of the user to what is remembered about them, as it is to stand in the window.
+        names_recall: See `RecallHint`.
     """
 
     def __init__(
@@ -69,6 +75,7 @@ class Turns:
         tick: Callable[[], int],
         recognised: Recognised | None,
         remembered: Callable[[str], str],
+        names_recall: RecallHint,
     ) -> None:
         self.id = session_id
         self.settings = settings
@@ -91,6 +98,8 @@ class Turns:
         self._last: tuple[str, int] | None = None
         self._is_over = False
         self._remembered = remembered
+        self._names_recall = names_recall
+        self._offered: tuple[bytes | None, bool] = (None, True)
         self._recalled = ("", "")
 
     def prepare(self, body: Any, *, wire: str = "anthropic", model: str | None = None) -> Prepared:
@@ -109,6 +118,7 @@ class Turns:
         warnings = self._follow_others()
         binding = binding_of(request.fields, form.NAME, known, self.settings, budget)
         conversation = self._conversation(form, request, count)
+        conversation.names_recall = self._may_name_recall(request)
         conversation.follow(request.raws, request.load, now_ms)
         self._note(form, conversation, warnings)
         self._follow_tasks(conversation, warnings)
@@ -236,6 +246,15 @@ class Turns:
         if key != self._fixed[0]:
             self._fixed = (key, sum(map(count, form.beside_texts(request.fields))))
         return self._fixed[1]
+
+    def _may_name_recall(self, request: Request) -> bool:
+        """Whether what is decided at this request may name the command; what was decided before keeps its words."""
+        if self._names_recall == "always":
+            return True
+        key = request.beside_key()
+        if key != self._offered[0]:
+            self._offered = (key, offers_recall(tool_names(request.fields)))
+        return self._offered[1]
 
     def _calibrate(self, model: str, report: Report) -> None:
         try:

@@ -68,6 +68,7 @@ def upstream_options(defaults: Mapping[Provider, str] | None = None) -> Callable
 @click.option(
     "--socket", "descriptor", type=click.IntRange(min=0), metavar="FD", help="Serve a listening socket of the starter."
 )
+@click.option("--recall-reachable", is_flag=True, help="Agents can run `undrift recall`: name it where something left.")
 @click.option("--json", "as_json", is_flag=True, help="Say where it listens as one JSON object on stdout.")
 def proxy_command(
     port: int,
@@ -79,6 +80,7 @@ def proxy_command(
     home: str | None,
     while_pid: int | None,
     descriptor: int | None,
+    recall_reachable: bool,
     as_json: bool,
 ) -> None:
     """Run the gateway until Ctrl-C: what agents send through it is made to fit, as undrift manage does.
@@ -95,7 +97,10 @@ def proxy_command(
         "gemini": upstream_of(upstream_gemini),
     }
     listening = None if descriptor is None else socket.socket(fileno=descriptor)
-    server = Server(GatewayConfig(settings=settings, upstreams=upstreams, host=host, port=port), listening)
+    config = GatewayConfig(
+        settings=settings, upstreams=upstreams, host=host, port=port, recall_reachable=recall_reachable
+    )
+    server = Server(config, listening)
     _log_to_stderr()
     _say(server, settings, as_json=as_json)
     if host not in ("127.0.0.1", "localhost", "::1"):

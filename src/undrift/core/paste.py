@@ -23,22 +23,29 @@ class Cut:
     tokens: int
 
 
-def cut_text(text: str, keep_head: int, keep_tail: int, ref: str) -> str:
-    """Return the beginning and end of `text` with a line between them that says what left and how to get it back."""
+def cut_text(text: str, keep_head: int, keep_tail: int, ref: str | None) -> str:
+    """Return the beginning and end of `text` with a line between them that says what left and how to get it back.
+
+    Args:
+        text: The paste.
+        keep_head: Characters that stay at its beginning.
+        keep_tail: At its end.
+        ref: What `recall` takes; empty where the original was purged, None where recall is out of the agent's reach.
+    """
     left = len(text) - keep_head - keep_tail
-    where = f"the whole of it: undrift recall {ref}" if ref else "the original was purged"
-    marker = f"\n[{left:,} characters of this message left the window; {where}]\n"
+    where = f"; the whole of it: undrift recall {ref}" if ref else "" if ref is None else "; the original was purged"
+    marker = f"\n[{left:,} characters of this message left the window{where}]\n"
     return text[:keep_head] + marker + text[len(text) - keep_tail :]
 
 
-def plan_cut(text: str, tokens: int, keep_tokens: int, *, ref: str, count: Callable[[str], int]) -> Cut | None:
+def plan_cut(text: str, tokens: int, keep_tokens: int, *, ref: str | None, count: Callable[[str], int]) -> Cut | None:
     """Plan to keep about `keep_tokens` of a text of `tokens`; None when that would free nothing.
 
     Args:
         text: The paste.
         tokens: Its tokens by `count`.
         keep_tokens: How many may stay, marker included.
-        ref: What the marker names.
+        ref: What the marker names; None for nothing.
         count: The counter in force.
     """
     characters = int(len(text) * max(0, keep_tokens - _MARKER_TOKENS) / max(1, tokens))

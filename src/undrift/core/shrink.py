@@ -64,7 +64,11 @@ def lean(
 
 
 def first_send(
-    unseen: Sequence[ContextEntry], *, count: Callable[[str], int], ref_of: Callable[[str], str]
+    unseen: Sequence[ContextEntry],
+    *,
+    count: Callable[[str], int],
+    ref_of: Callable[[str], str],
+    names_recall: bool = True,
 ) -> list[Decision]:
     """Return a decision for each result with large noise among what the model has not seen yet.
 
@@ -72,6 +76,7 @@ def first_send(
         unseen: The end of the window, in order.
         count: The counter in force.
         ref_of: Entry id to recall reference.
+        names_recall: Whether the command is named that brings the original back.
     """
     found = []
     for entry in unseen:
@@ -81,12 +86,12 @@ def first_send(
         if not folded.what:
             continue
         ref = ref_of(entry.id)
-        text = trim_text(entry.content, None, ref, "noise")
+        text = trim_text(entry.content, None, ref if names_recall else None, "noise")
         saved = entry.token_count - count(text)
         if len(entry.content) - len(text) >= _LARGE_CHARACTERS and saved > 0:
             words = ", ".join(folded.what)
             reason = f"before its first send ({words}): {saved:,} of {entry.token_count:,} tokens less"
-            detail = {"fold": "noise", "first_send": True}
+            detail = {"fold": "noise", "first_send": True, **({} if names_recall else {"untold": True})}
             found.append(Decision(entry.id, "folded", reason, saved, ref, detail))
     return found
 
@@ -94,12 +99,13 @@ def first_send(
 def shortened(entry: ContextEntry, decision: Decision) -> tuple[str, dict[str, Any]]:
     """Return what a decision leaves of a text, and what the window has to know of it."""
     detail = decision.detail
+    ref = None if detail.get("untold") else decision.ref
     if decision.kind == "cut":
-        return cut_text(entry.content, detail["keep_head"], detail["keep_tail"], decision.ref), {"cut": True}
+        return cut_text(entry.content, detail["keep_head"], detail["keep_tail"], ref), {"cut": True}
     rows = None if "rows" not in detail else tuple((start, end) for start, end in detail["rows"])
     fold: Fold | None = detail.get("fold")
     known = {"rows": rows, "fold": fold, "whole_tokens": entry.token_count}
-    return trim_text(entry.content, rows, decision.ref, fold), known
+    return trim_text(entry.content, rows, ref, fold), known
 
 
 def _is_plain(entry: ContextEntry) -> bool:

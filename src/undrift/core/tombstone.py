@@ -41,7 +41,8 @@ _REF = re.compile(r"[0-9a-f]{16}", re.ASCII)
 _PLAIN_PATH = re.compile(r"[\w./\\:~@+=, -]{1,4096}")
 _CUT = "\n... {:,} characters of this summary left out ...\n"
 _ID_PATTERN = r"[A-Za-z0-9_](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9_])?"
-_LINE_PATTERN = r"\n(?:Use 'grep' on [^\n\[\]]+ if previous logs are needed\. )?Original: undrift recall [0-9a-f]{16}"
+_GREP_PATTERN = r"Use 'grep' on [^\n\[\]]+ if previous logs are needed\."
+_LINE_PATTERN = rf"\n(?:(?:{_GREP_PATTERN} )?Original: undrift recall [0-9a-f]{{16}}|{_GREP_PATTERN})"
 
 _OPENINGS = (
     "task", "assistantthinking", "finishedtasks", "remembered", "pinned", "activecontext", "sessioncontext"

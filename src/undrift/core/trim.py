@@ -29,13 +29,13 @@ def ranges_of(numbers: Iterable[int]) -> tuple[tuple[int, int], ...]:
     return tuple(found)
 
 
-def trim_text(text: str, ranges: Sequence[Sequence[int]] | None, ref: str, fold: Fold | None = None) -> str:
+def trim_text(text: str, ranges: Sequence[Sequence[int]] | None, ref: str | None, fold: Fold | None = None) -> str:
     """Return the lines of `text` in `ranges`, with marks where others stood.
 
     Args:
         text: The whole result.
         ranges: Ascending half-open ranges of line numbers, from 0; none leaves the first line alone. None for all lines.
-        ref: What `recall` takes; empty where the original was purged.
+        ref: What `recall` takes; empty where the original was purged, None where it is out of the agent's reach.
         fold: How the lines are folded, if they are.
     """
     folded = fold_lines(text, fold) if fold else None
@@ -46,8 +46,8 @@ def trim_text(text: str, ranges: Sequence[Sequence[int]] | None, ref: str, fold:
         stay = sum(end - start for start, end in ranges)
         said.insert(0, f"{stay:,} of {len(lines):,} lines stay{'' if without else ' here'}")
     original = "as it came" if ranges is None else "all of it"
-    where = f"{original}: undrift recall {ref}" if ref else "the original was purged"
-    parts = [f"[{', '.join(said)}; {where}]"]
+    where = f"; {original}: undrift recall {ref}" if ref else "" if ref is None else "; the original was purged"
+    parts = [f"[{', '.join(said)}{where}]"]
     ranges = ((0, len(lines)),) if ranges is None else ranges
     if ranges and ranges[0][0] > 0:
         parts.append(GAP)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from undrift.core.calling_back import called_back
 from undrift.core.keep import Kept, Ranges, Takeable, keep
 from undrift.core.observation_window import TerminalObservationWindow
 from undrift.core.paste import Cut, plan_cut
@@ -35,6 +36,8 @@ class Policy:
     keep_user_text_tokens: int
     keep_recent_share: float = 0.25
     reserve_tokens: int = 0
+    names_recall: bool = True
+    """Whether what is left of a text names the command that brings all of it back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +135,7 @@ def plan_turn(
         "protected_tokens": must_tokens,
         "total_tokens": total,
     }
-    acts = _Acts(cuts, figures, ref_of, count)
+    acts = _Acts(cuts, figures, ref_of, count, policy.names_recall)
     alone: set[str] = set()
     if known is None:
         gone, oversize = leaving(units, target - must_tokens)
@@ -212,7 +215,8 @@ def _fitted(
     """Tokens of what must stay, what may leave, and how the pastes among it are cut.
 
     The budget is hard: only when what must stay exceeds it, the first and newest words of the user lose their middle
-    as well, and only when that does not help, words that the model has not seen.
+    as well, and only when that does not help, words that the model has not seen. What the agent has called back a short
+    while ago stays where there is room for it.
     """
 
     def tried(may_be_cut: Sequence[ContextEntry], spared: frozenset[Any]) -> tuple[int, list[Unit], dict[str, Cut]]:
@@ -220,6 +224,12 @@ def _fitted(
         return *_units(entries, protected, cuts, fixed_tokens), cuts
 
     seen = entries[:first_unseen]
+    if back := called_back(entries) - protected:
+        protected |= back
+        found = tried(seen, spare)
+        if found[0] <= low_water_tokens(policy.budget_tokens, 0, policy.target_ratio):
+            return found
+        protected -= back
     found = tried(seen, spare)
     if found[0] > policy.budget_tokens:
         found = tried(seen, _NONE)
@@ -271,7 +281,7 @@ def _cuts(
     for entry in seen:
         long = is_user_text(entry) and entry.token_count > policy.keep_user_text_tokens
         if long and not _meta(entry, "cut") and _meta(entry, "message") not in spare:
-            keep, ref = policy.keep_user_text_tokens, ref_of(entry.id)
+            keep, ref = policy.keep_user_text_tokens, ref_of(entry.id) if policy.names_recall else None
             cut = plan_cut(entry.content, entry.token_count, keep, ref=ref, count=count)
             if cut is not None:
                 found[entry.id] = cut
@@ -329,10 +339,16 @@ class _Acts:
     figures: Mapping[str, int]
     ref_of: Callable[[str], str]
     count: Callable[[str], int]
+    names_recall: bool
 
     @property
     def _marks(self) -> str:
         return f"pruned to {self.figures['target_tokens']:,} of {self.figures['budget_tokens']:,} tokens"
+
+    @property
+    def _untold(self) -> dict[str, bool]:
+        """In a decision for good, so that its text stays the same whatever is in reach later."""
+        return {} if self.names_recall else {"untold": True}
 
     def by_age(self, entries: Sequence[ContextEntry], gone_ids: set[str], alone: set[str]) -> _Left:
         """The oldest leave."""
@@ -369,7 +385,7 @@ class _Acts:
         cut = self.cuts.get(entry.id)
         if cut is not None:
             words = f"the middle of a long paste, {reason}; beginning and end stay"
-            detail = {**figures, "keep_head": cut.keep_head, "keep_tail": cut.keep_tail}
+            detail = {**figures, "keep_head": cut.keep_head, "keep_tail": cut.keep_tail, **self._untold}
             freed = entry.token_count - cut.tokens
             return Decision(entry.id, "cut", words, freed, self.ref_of(entry.id), detail), freed
         saved = _meta(entry, "whole_tokens") or entry.token_count
@@ -380,11 +396,11 @@ class _Acts:
     ) -> _Left:
         """Lines leave, or the noise of those that stay is folded, if that frees anything."""
         ref, fold = self.ref_of(entry.id), leaner.fold if leaner else None
-        tokens = self.count(trim_text(entry.content, ranges, ref, fold))
+        tokens = self.count(trim_text(entry.content, ranges, ref if self.names_recall else None, fold))
         freed = entry.token_count - tokens
         if freed <= 0:
             return []
-        detail, said = {**figures}, []
+        detail, said = {**figures, **self._untold}, []
         if ranges is not None:
             lines, stay = entry.content.count("\n") + 1, sum(end - start for start, end in ranges)
             said.append(f"{stay:,} of {lines:,} lines stay, those that mention most of what nothing newer does")

@@ -80,6 +80,7 @@ class GatewayConfig:
         upstreams: One for each provider.
         host: Where to listen; the default is reachable from this machine alone.
         port: 0 takes a free one.
+        recall_reachable: Whether agents can run ``undrift recall``; else it is named only in requests that offer our tool.
         deadline_s: How long managing a request may take before its original goes upstream.
         most_sessions: Sessions kept open at once; the one used longest ago is closed for a new one.
         most_body_bytes: A request larger than this is not managed, and goes upstream as it comes.
@@ -93,6 +94,7 @@ class GatewayConfig:
     upstreams: Mapping[Provider, Upstream] = field(default_factory=_defaults)
     host: str = "127.0.0.1"
     port: int = 8787
+    recall_reachable: bool = False
     deadline_s: float = 5.0
     most_sessions: int = 64
     most_body_bytes: int = 64 << 20

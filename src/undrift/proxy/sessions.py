@@ -331,7 +331,15 @@ class Sessions:
 
     def _session(self, found: Recognised, settings: Settings) -> Session:
         """A session on the store that all share: it is never closed by itself, so that the store stays open."""
-        return Session(found.session_id, self._shared(), settings, _now_ms, home=settings.home, recognised=found)
+        return Session(
+            found.session_id,
+            self._shared(),
+            settings,
+            _now_ms,
+            home=settings.home,
+            recognised=found,
+            names_recall="always" if self._config.recall_reachable else "offered",
+        )
 
     def _settings(self, model: str | None) -> Settings:
         """The settings of a session that begins with this model: its window may be known to be smaller."""
