@@ -218,7 +218,7 @@ class Conversation:
         """Ids of the items of the newest answer while its calls are being answered; else none."""
         if not self.round_is_open:
             return frozenset()
-        return frozenset(m.id for m in self._messages[self._newest_answer_start() : self._first_unseen()])
+        return frozenset(m.id for m in self._messages[self.newest_answer() : self._first_unseen()])
 
     def loose(self) -> list[Decision]:
         """Return a decision for each block that has lost its call or result: the client wrote the other half anew."""
@@ -241,7 +241,7 @@ class Conversation:
         """
         end = len(self._messages) if rewrites else self._rewritten_at + 1
         if may_wait and self.round_is_open:
-            end = min(end, self._newest_answer_start())
+            end = min(end, self.newest_answer())
         reason = "thinking that is bound to words before it, which were rewritten"
         stale = [self._left(e, reason) for m in self._messages[:end] for e in m.live if is_thinking(e)]
         return [replace(d, detail={**d.detail, "thinking": True}) for d in self.taken_here(stale)]
@@ -343,7 +343,7 @@ class Conversation:
                 return number + 1
         return 0
 
-    def _newest_answer_start(self) -> int:
+    def newest_answer(self) -> int:
         """Number of the first item of the model's newest answer, which may stand in several."""
         number = self._first_unseen()
         while number and self._messages[number - 1].role == "assistant":

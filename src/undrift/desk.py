@@ -22,7 +22,7 @@ from undrift.types import Moment, Task, TaskUpdate
 __all__ = ["Desk"]
 
 _LONG_SUMMARY_CHARACTERS = 1_500
-_UNPLACED = "?"  # where a task is taken up after a restart, before any history has come: the next one tells the place
+_UNPLACED = "?"  # where a task is taken up or ends without a history at hand, as over MCP: the next one tells the place
 _BEFORE = "{} tool calls before this belong to no task: only the budget lets them go"
 _LONG_SUMMARY = (
     "task {!r}: its summary has {:,} characters and stands in every window from now on; "
@@ -123,6 +123,7 @@ class Desk:
             StoreError: The tags could not be written; the calls are tagged at a later turn.
         """
         self._conversation = conversation
+        self._place_ends(conversation, at_ms)
         calls: list[tuple[str, str]] = []
         task = self._placed(current(self._ledger.tasks, MAIN_AGENT), conversation, at_ms)
         if task is not None and task.is_worked_on:
@@ -145,6 +146,25 @@ class Desk:
         placed = replace(task, segments=(*task.segments[:-1], replace(task.segments[-1], start=here)))
         self._ledger.write_tasks([TaskUpdate(task, placed)], at_ms=at_ms)
         return placed
+
+    def _place_ends(self, conversation: Conversation, at_ms: int) -> None:
+        """Tell the place at which tasks of this history ended where none was known then: before the newest answer, which said so."""
+        updates = []
+        for task in self._ledger.tasks.by_id.values():
+            last = task.segments[-1] if task.segments else None
+            if (
+                last is None
+                or last.end is None
+                or last.end.id != _UNPLACED
+                or last.start.id not in conversation.numbers
+            ):
+                continue
+            number = conversation.newest_answer()
+            there = Moment(list(conversation.numbers)[number], number)
+            placed = replace(task, segments=(*task.segments[:-1], replace(last, end=there)))
+            updates.append(TaskUpdate(task, placed))
+        if updates:
+            self._ledger.write_tasks(updates, at_ms=at_ms)
 
     def _marked(self, conversation: Conversation) -> dict[str, str]:
         """The task that the marker behind a result names, for each call whose result has one."""

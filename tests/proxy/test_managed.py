@@ -26,17 +26,18 @@ WORDS = "line of output, "
 
 
 class Provider:
-    """A simulator behind HTTP; it streams where it is asked to."""
+    """A simulator behind HTTP; it streams where it is asked to, and thinks aloud where that is wanted."""
 
-    def __init__(self, wire: str) -> None:
-        self.wire = wire
+    def __init__(self, wire: str, thinking: str | None = None) -> None:
+        self.wire, self.thinking = wire, thinking
         self.simulator = simulator_for(wire, model=MODELS[wire])
         self.refused: list[str] = []
         self.answers: list[Any] = []
 
     def __call__(self, request: RawRequest) -> list[Step]:
         number = len(self.answers)
-        turn = ModelTurn(f"Step {number}.", (Call("Read", {"path": f"f{number}.py"}),) if number < TURNS else ())
+        calls = (Call("Read", {"path": f"f{number}.py"}),) if number < TURNS else ()
+        turn = ModelTurn(f"Step {number}.", calls, thinking=self.thinking)
         try:
             answered = self.simulator.send(request.body, request.header, turn=turn, model=MODELS[self.wire])
         except Refused as refused:
