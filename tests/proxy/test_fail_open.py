@@ -1,17 +1,25 @@
 """Whatever fails on our side, the client's own bytes reach the provider, and the answer says so."""
 
+import http.client
 import json
 import logging
+import resource
+import socket
+import subprocess
+import sys
 import threading
+import time
+from contextlib import closing, suppress
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
-import apsw
 import pytest
 
 from tests.proxy.builders import ask, gateway
+from tests.proxy.served import needs_small_disks, served
 from undrift import Settings
-from undrift.proxy.sessions import Sessions
-from undrift.testing import RawUpstream, Send, response
+from undrift.testing import Close, RawUpstream, Send, response
 
 ANSWER = response(b'{"id": "m", "content": []}')
 
@@ -36,53 +44,124 @@ def upstream():
         yield found
 
 
-def test_a_bug_of_ours_costs_nobody_an_answer(upstream, tmp_path, monkeypatch, caplog):
+def until_managed(url: str, sent: Any) -> Any:
+    """Ask until the session is managed again."""
+    end = time.monotonic() + 30
+    while "x-undrift-bypass" in (heard := ask(url, body=sent)).headers and time.monotonic() < end:
+        time.sleep(0.05)
+    return heard
+
+
+def test_what_nobody_thought_of_costs_nobody_an_answer(upstream, tmp_path, caplog):
+    """The user's file of models is broken while the gateway runs: no session can be opened until it is whole again."""
     caplog.set_level(logging.INFO, "undrift.proxy")
-
-    def broken(*_: Any) -> Any:
-        raise RuntimeError("secret words of the user")
-
-    monkeypatch.setattr(Sessions, "_prepared", broken)
+    models = tmp_path / "models.json"
+    models.write_text("[]")
+    given = settings(tmp_path, budget_tokens=500, models_file=str(models))
     sent = json.dumps(body(rounds=9), indent=2).encode()
-    with gateway(tmp_path, upstream.url, settings(tmp_path, budget_tokens=500)) as server:
-        heard = [ask(server.url, body=sent, headers={"x-undrift-session": "s"}) for _ in range(5)]
-    assert [one.status for one in heard] == [200] * 5
-    assert [one.headers["x-undrift-bypass"] for one in heard] == ["fault"] * 3 + ["repeated-faults"] * 2
-    assert [request.body for request in upstream.requests] == [sent] * 5
+    with gateway(tmp_path, upstream.url, given, recovery_s=0.5) as server:
+        models.write_text("secret words of the user")
+        heard = [ask(server.url, body=sent, headers={"x-undrift-session": "s"}) for _ in range(4)]
+        assert [one.status for one in heard] == [200] * 4
+        assert [one.headers["x-undrift-bypass"] for one in heard[:3]] == ["fault"] * 3
+        assert heard[3].headers["x-undrift-bypass"] in ("repeated-faults", "fault")
+        assert [request.body for request in upstream.requests] == [sent] * 4
+        models.write_text("[]")
+        assert "x-undrift-bypass" not in until_managed(server.url, sent).headers
+        assert len(upstream.requests[-1].body) < len(sent)
     faults = [json.loads(record.message) for record in caplog.records if record.levelno >= logging.ERROR]
-    assert [fault["reason"] for fault in faults] == ["fault"] * 3  # one line each
+    assert {(fault["reason"], fault["at"].partition(" at ")[0]) for fault in faults} == {
+        ("fault", "prepare: SettingsError")
+    }
     assert "secret words" not in caplog.text
 
 
-def test_a_locked_store_delays_nobody_beyond_the_deadline(upstream, tmp_path):
+_HOLDS = "import apsw, sys; c = apsw.Connection(sys.argv[1]); c.set_busy_timeout(20000); c.execute('BEGIN IMMEDIATE'); print(1, flush=True); sys.stdin.read()"
+
+
+def test_a_store_that_another_process_holds_delays_nobody_beyond_the_deadline(upstream, tmp_path):
     sent = json.dumps(body(rounds=9)).encode()
     with gateway(tmp_path, upstream.url, settings(tmp_path, budget_tokens=500), deadline_s=0.3) as server:
         assert "x-undrift-bypass" not in ask(server.url, body=body("another")).headers
-        writer = apsw.Connection(str(tmp_path / "undrift.db"))
-        writer.set_busy_timeout(10_000)  # the session's name may be on its way to the store
-        writer.execute("BEGIN IMMEDIATE")
-        try:
+        command = [sys.executable, "-c", _HOLDS, str(tmp_path / "undrift.db")]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+            assert holder.stdin is not None
+            assert holder.stdout is not None
+            holder.stdout.readline()
             heard = ask(server.url, body=sent)
-        finally:
-            writer.execute("ROLLBACK")
-            writer.close()
-    assert heard.headers["x-undrift-bypass"] == "deadline"
-    assert upstream.requests[-1].body == sent
+            holder.stdin.close()
+        assert heard.headers["x-undrift-bypass"] == "deadline"
+        assert upstream.requests[-1].body == sent
+        assert "x-undrift-bypass" not in until_managed(server.url, sent).headers
+        assert len(upstream.requests[-1].body) < len(sent)
 
 
-def test_nothing_leaves_the_window_that_cannot_be_stored(upstream, tmp_path, monkeypatch):
-    from undrift.errors import StoreError
-    from undrift.stores.sqlite import SqliteStore
-
-    def full(*_: Any, **__: Any) -> Any:
-        raise StoreError("the disk is full")
-
-    monkeypatch.setattr(SqliteStore, "commit", full)
+@needs_small_disks
+def test_nothing_leaves_the_window_that_a_full_disk_cannot_hold(upstream, tmp_path):
     sent = json.dumps(body(rounds=9)).encode()
-    with gateway(tmp_path, upstream.url, settings(tmp_path, budget_tokens=500)) as server:
-        heard = ask(server.url, body=sent)
-    assert heard.headers["x-undrift-bypass"] == "store"
-    assert upstream.requests[-1].body == sent
+    given = {"budget_tokens": 500, "keep_tool_results": 1}
+    with served(tmp_path / "home", upstream.url, disk="4m", config={"recovery_s": 0.2}, **given) as server:
+        assert "x-undrift-bypass" not in ask(server.url, body=body("another")).headers
+        filler = server.home / "filler"
+        with suppress(OSError), filler.open("wb", buffering=0) as file:
+            while file.write(b"x" * 4096):
+                pass
+        reasons = []
+        for _ in range(6):
+            heard = ask(server.url, body=sent)
+            assert (heard.status, upstream.requests[-1].body) == (200, sent)
+            reasons.append(heard.headers["x-undrift-bypass"])
+        health = ask(server.url, "/undrift/health", method="GET")
+        assert (health.status, health.json["store"]) == (503, "failing")
+        assert reasons[0] == "store"
+        assert set(reasons) <= {"store", "repeated-faults", "unhealthy"}
+        assert reasons[-1] != "store"
+        filler.unlink()
+        heard = until_managed(server.url, sent)
+        assert "x-undrift-bypass" not in heard.headers
+        assert len(upstream.requests[-1].body) < len(sent)
+        time.sleep(1.1)  # an answer about health holds for a second
+        assert ask(server.url, "/undrift/health", method="GET").status == 200
+
+
+def test_without_a_descriptor_the_client_is_told_to_come_back(tmp_path):
+    def once(_: Any) -> list[Any]:  # each request needs a new connection to the provider
+        return [Send(response(b'{"id": "m", "content": []}', headers={"connection": "close"})), Close()]
+
+    with RawUpstream(once) as upstream, served(tmp_path / "home", upstream.url) as server:
+        assert ask(server.url, body=body()).status == 200
+        parts = urlsplit(server.url)
+        with closing(http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=30)) as connection:
+            connection.request("GET", "/undrift/health")
+            connection.getresponse().read()  # so that it has been taken
+            used = {int(path.name) for path in Path(f"/proc/{server.pid}/fd").iterdir()}
+            before = resource.prlimit(server.pid, resource.RLIMIT_NOFILE)
+            resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (min(set(range(4096)) - used), before[1]))
+            connection.request("POST", "/v1/messages", json.dumps(body("no descriptor")).encode())
+            refused = connection.getresponse()
+            message = json.loads(refused.read())["error"]["message"]
+            assert (refused.status, refused.headers["retry-after"]) == (503, "1")
+            assert "descriptor" in message
+            resource.prlimit(server.pid, resource.RLIMIT_NOFILE, before)
+        assert ask(server.url, body=body("again")).status == 200
+
+
+def test_more_connections_than_descriptors_are_told_to_come_back(upstream, tmp_path):
+    with served(tmp_path / "home", upstream.url, descriptors=104) as server:
+        host, port = server.url.removeprefix("http://").split(":")
+        held = [socket.create_connection((host, int(port))) for _ in range(40)]
+        try:
+            heard = ask(server.url, body=body())
+            assert (heard.status, heard.headers["retry-after"]) == (503, "1")
+            assert heard.json["type"] == "error"
+            assert "connections" in heard.json["error"]["message"]
+        finally:
+            for one in held:
+                one.close()
+        end = time.monotonic() + 30
+        while (heard := ask(server.url, body=body())).status != 200 and time.monotonic() < end:
+            time.sleep(0.05)
+        assert (heard.status, heard.headers.get("x-undrift-bypass")) == (200, None)
 
 
 def test_a_home_that_cannot_be_written_stops_no_request(upstream, tmp_path):
@@ -95,26 +174,6 @@ def test_a_home_that_cannot_be_written_stops_no_request(upstream, tmp_path):
     assert (heard.status, heard.headers["x-undrift-bypass"]) == (200, "store")
     assert upstream.requests[-1].body == sent
     assert (health.status, health.json["status"]) == (503, "degraded")
-
-
-def test_a_session_is_managed_again_once_health_has_returned(upstream, tmp_path, monkeypatch):
-    healthy, works = threading.Event(), Sessions.health
-    found = Sessions._find
-
-    def broken(self: Sessions, *given: Any) -> Any:
-        if not healthy.is_set():
-            raise RuntimeError
-        return found(self, *given)
-
-    monkeypatch.setattr(Sessions, "_find", broken)
-    monkeypatch.setattr(Sessions, "health", lambda self: works(self) if healthy.is_set() else "not yet")
-    with gateway(tmp_path, upstream.url, settings(tmp_path), recovery_s=0.0) as server:
-        reasons = [ask(server.url, body=body()).headers.get("x-undrift-bypass") for _ in range(5)]
-        healthy.set()
-        last = [ask(server.url, body=body()).headers.get("x-undrift-bypass") for _ in range(2)]
-    assert reasons == ["fault", "fault", "fault", "unhealthy", "unhealthy"]
-    assert last == [None, None]
-    assert len(upstream.requests) == 7
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import logging
 import os
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from typing import Any
 from undrift.errors import StoreError, UndriftError
 from undrift.proxy import guard
 from undrift.proxy.config import GatewayConfig
-from undrift.proxy.exchange import Asgi, Exchange, Receive, Send, Shared, respond
+from undrift.proxy.exchange import COME_BACK, Asgi, Exchange, Receive, Send, Shared, failure, respond
 from undrift.proxy.routes import OWN, VIA, route_of
 from undrift.proxy.sessions import Sessions
 from undrift.proxy.upstream import Pool
@@ -42,10 +42,12 @@ class Gateway:
 
     Args:
         config: Of the gateway.
+        is_full: Whether no more requests can be carried out now; the gateway's own routes answer nevertheless.
     """
 
-    def __init__(self, config: GatewayConfig) -> None:
+    def __init__(self, config: GatewayConfig, is_full: Callable[[], bool] = lambda: False) -> None:
         self._config = config
+        self._is_full = is_full
         self._shared: Shared | None = None
         self._token = ""
         self._health: tuple[float, str] = (-_HEALTH_S, "")
@@ -106,6 +108,10 @@ class Gateway:
             await self._refuse(send, 426, "websockets are not carried; use HTTP")
         elif (route := route_of(method, path, query, given)) is None:
             await self._refuse(send, 404, _UNKNOWN)
+        elif self._is_full():
+            shared.figures.add("refused_total", 'status="503"')
+            body = failure(route.provider, 503, "too many connections at once; try again, or raise `ulimit -n`")
+            await respond(send, 503, body, more=COME_BACK)
         else:
             await Exchange(shared, Asgi(method, query, pairs, receive, send), route).run()
 

@@ -8,11 +8,12 @@ Source: issue "Gateway", items 1 to 3 and 7; RELIABILITY R15 to R17, R20.
 """
 
 import asyncio
+import errno
 import json
 import logging
 import time
 import traceback
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,7 +28,7 @@ from undrift.proxy.sessions import Ask, Bypass, Managed, Sessions
 from undrift.proxy.upstream import Pool
 from undrift.wire.refusals import REFUSAL_STATUSES, too_long
 
-__all__ = ["Asgi", "Exchange", "Shared", "respond"]
+__all__ = ["COME_BACK", "Asgi", "Exchange", "Shared", "failure", "respond"]
 
 _log = logging.getLogger("undrift.proxy")
 
@@ -35,6 +36,10 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
+COME_BACK = [(b"retry-after", b"1"), (b"connection", b"close")]
+"""Headers of an answer for want of descriptors: the client is to try again, and not to keep this one."""
+
+_NO_DESCRIPTOR = (errno.EMFILE, errno.ENFILE)
 _KEPT_BYTES = 1 << 20  # of a body that is not managed; what is longer goes upstream while it still comes in
 _REFUSAL_BYTES = 64 << 10
 _LONGEST_ID = 500
@@ -178,9 +183,14 @@ class Exchange:
                 self._end = "client-gone"
             elif self._status:  # the client sees that the answer ends where the provider's ended
                 self._end = "cut"
+            elif isinstance(error, OSError) and error.errno in _NO_DESCRIPTOR:
+                self._end = "no-descriptor"
+                message = "no file descriptor is left; try again, or raise `ulimit -n`"
+                await self._own(503, failure(self._route.provider, 503, message), COME_BACK)
             else:
                 self._end = "unreachable"
-                await self._own(502, _failure(self._route.provider, type(error).__name__))
+                message = f"the provider could not be reached, or gave no answer ({type(error).__name__})"
+                await self._own(502, failure(self._route.provider, 502, message))
 
     async def _ask(self, body: bytes, rest: AsyncIterator[bytes] | None) -> None:
         """Ask the provider; a prompt that it refuses as too long, once more with a smaller one."""
@@ -340,11 +350,11 @@ class Exchange:
             found.append(("x-undrift-bypass", self._bypass))
         return [(name.encode("ascii"), value.encode("ascii", "replace")) for name, value in found]
 
-    async def _own(self, status: int, body: bytes) -> None:
+    async def _own(self, status: int, body: bytes, more: Sequence[tuple[bytes, bytes]] = ()) -> None:
         """Answer in the gateway's own name."""
         self._status, self._is_over = status, True
         self._bytes_out = len(body)
-        await respond(self._asgi.send, status, body, more=self._own_headers())
+        await respond(self._asgi.send, status, body, more=[*self._own_headers(), *more])
 
     def _report(self) -> None:
         managed, route = self._managed, self._route
@@ -422,13 +432,20 @@ def _recorded(shared: Shared, managed: Managed, wire: str, parts: list[bytes], c
         _log.error("%s", json.dumps({"event": "fault", "reason": "record", "at": type(error).__name__}))
 
 
-def _failure(provider: Provider, why: str) -> bytes:
-    """An error in the provider's own shape, so that its client takes it for one."""
-    message = f"undrift: the provider could not be reached, or gave no answer ({why})"
+def failure(provider: Provider, status: int, message: str) -> bytes:
+    """Return an error of ours in the provider's own shape, so that its client takes it for one.
+
+    Args:
+        provider: Whose client asks.
+        status: 502 or 503.
+        message: What is wrong, and what to do.
+    """
+    message = f"undrift: {message}"
     if provider == "anthropic":
-        body: dict[str, Any] = {"type": "error", "error": {"type": "api_error", "message": message}}
+        kind = "overloaded_error" if status == 503 else "api_error"
+        body: dict[str, Any] = {"type": "error", "error": {"type": kind, "message": message}}
     elif provider == "openai":
         body = {"error": {"message": message, "type": "api_error", "param": None, "code": None}}
     else:
-        body = {"error": {"code": 502, "message": message, "status": "UNAVAILABLE"}}
+        body = {"error": {"code": status, "message": message, "status": "UNAVAILABLE"}}
     return json.dumps(body).encode("ascii")

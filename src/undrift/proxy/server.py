@@ -52,9 +52,10 @@ class Server:
                 raise SettingsError(f"the upstream is this gateway itself (port {self.port}): choose another --port")
         self.url = f"http://{f'[{config.host}]' if ':' in config.host else config.host}:{self.port}"
         self._thread: threading.Thread | None = None
+        self._most = _most_connections()
         self._server: Any = uvicorn.Server(
             uvicorn.Config(
-                Gateway(config),
+                Gateway(config, self._is_full),
                 lifespan="on",
                 log_config=None,
                 log_level="critical",
@@ -64,7 +65,6 @@ class Server:
                 proxy_headers=False,
                 ws="none",
                 backlog=_BACKLOG,
-                limit_concurrency=_most_requests(),
                 timeout_keep_alive=75,
                 timeout_graceful_shutdown=int(config.shutdown_s),
             )
@@ -86,6 +86,10 @@ class Server:
             self._socket.close()
         if not self._server.started:
             raise SettingsError("the gateway could not start: is undrift[proxy] installed?")
+
+    def _is_full(self) -> bool:
+        """Whether there are more connections than descriptors for them, and for those to the providers."""
+        return self._most is not None and len(self._server.server_state.connections) > self._most
 
     def stop(self) -> None:
         """Let the streams end, then return from `run`."""
@@ -127,7 +131,7 @@ def _listening(host: str, port: int) -> socket.socket:
     return found
 
 
-def _most_requests() -> int | None:
+def _most_connections() -> int | None:
     """How many connections fit into the descriptors that a process may have; beyond, a client is told to come back."""
     try:
         import resource
