@@ -28,7 +28,7 @@ from undrift.proxy.sessions import Ask, Bypass, Managed, Sessions
 from undrift.proxy.upstream import Pool
 from undrift.wire.refusals import REFUSAL_STATUSES, too_long
 
-__all__ = ["COME_BACK", "Asgi", "Exchange", "Shared", "failure", "respond"]
+__all__ = ["Asgi", "COME_BACK", "Exchange", "Shared", "failure", "respond"]
 
 _log = logging.getLogger("undrift.proxy")
 
