@@ -43,7 +43,6 @@ class Request:
     """
 
     def __init__(self, body: Any, form: Form) -> None:
-        self._body = body
         self._form = form
         self.fields: Mapping[str, Any]
         if isinstance(body, (bytes, bytearray)):
@@ -54,6 +53,7 @@ class Request:
         else:
             raise WireError(f"a body must be a dict or bytes, not {type(body).__name__}")
         self.is_bytes = not isinstance(body, dict)
+        self.body = body
         self.given: Sequence[Any] = ()
         self.raws: list[bytes] = []
 
@@ -114,5 +114,5 @@ class Request:
         """
         if self.is_bytes:
             fields = {**self._raws, **{name: raw.encode(value, name) for name, value in changed.items()}}
-            return type(self._body)(raw.join(fields, self._form.HISTORY, items))
-        return {**self._body, **changed, self._form.HISTORY: list(items)}
+            return type(self.body)(raw.join(fields, self._form.HISTORY, items))
+        return {**self.body, **changed, self._form.HISTORY: list(items)}

@@ -109,8 +109,8 @@ class ScratchpadFile:
             return ""
         if found.warning:
             warnings.append(found.warning)
-        text = self._masked(found.window_text.strip())
-        return f"{_TITLE}{text}" if text else ""
+        text = found.window_text.strip()
+        return f"{_TITLE}{self._masked(text)}" if text else ""
 
     def snapshot(self, at_ms: int) -> ContextEntry | None:
         """Return the notes as an entry to be stored at a task's boundary; None where there are none.

@@ -175,7 +175,8 @@ class Session(Closing, SessionMemory):
 
         Args:
             body: A request with its whole history, as a dict or as JSON bytes; never changed. One whose history is held
-                by the provider (``previous_response_id``, ``conversation``) is passed through.
+                by the provider (``previous_response_id``, ``conversation``) is passed through. The gateway gives the
+                `Request` that it has made of it.
             wire: The provider's form: ``anthropic``, ``openai-chat``, ``openai-responses`` or ``gemini``.
             model: Its name, where the body does not have it (Gemini's stands in the URL).
 

@@ -103,9 +103,10 @@ class Turns:
         self._recalled = ("", "")
 
     def prepare(self, body: Any, *, wire: str = "anthropic", model: str | None = None) -> Prepared:
-        """Return the body to send; see `Session.prepare`."""
+        """Return the body to send; see `Session.prepare`. A `Request` does as well, where the caller has made one already."""
         form = form_of(wire)
-        request = Request(body, form)
+        request = body if isinstance(body, Request) else Request(body, form)
+        body = request.body
         now_ms = self._now_ms = self._tick()
         known = lookup(model or request.model, self._models)
         count = self._counter(known)

@@ -370,7 +370,7 @@ class Sessions:
         session = _of(lane)
         if ask.task:
             _take_up(session, ask.task)
-        prepared = session.prepare(ask.body, wire=ask.wire, model=ask.model)
+        prepared = session.prepare(request, wire=ask.wire, model=ask.model)
         lane.turn += 1
         body, restored, more = self._coherent(form, request, ask.body, prepared.body)
         self._remember(lane, form, request)

@@ -163,8 +163,11 @@ class Exports:
         Raises:
             StoreError: Something else than a file stands under its name, or the disk fails.
         """
+        path = self.scratchpad_path(session_id)
+        if _is_empty(path):  # nearly always: a look costs a twentieth of opening folder after folder
+            return self._scratchpad(b"", 0)
         try:
-            with self._opened(session_id, self.scratchpad_path(session_id), make=False) as folder:
+            with self._opened(session_id, path, make=False) as folder:
                 data, size_bytes = _read(folder, _SCRATCHPAD)
         except FileNotFoundError:
             data, size_bytes = b"", 0
@@ -364,6 +367,15 @@ def _read(folder: int, name: str) -> tuple[bytes, int]:
         size_bytes = os.fstat(file.fileno()).st_size
         file.seek(max(0, size_bytes - _MOST_READ_BYTES))
         return file.read(_MOST_READ_BYTES), size_bytes
+
+
+def _is_empty(path: Path) -> bool:
+    """Whether a file is there that has nothing in it; whatever else is found is for a closer look."""
+    try:
+        found = os.lstat(path)
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISREG(found.st_mode) and found.st_size == 0
 
 
 def _append(folder: int, name: str, data: bytes) -> None:
