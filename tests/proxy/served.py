@@ -83,7 +83,7 @@ def main(home: str, url: str, more: str) -> None:
     given = json.loads(more)
     settings = Settings(home=home, token_counter="characters/4", **given["settings"])
     upstreams = {provider: upstream_of(url) for provider in PROVIDERS}
-    with Server(GatewayConfig(settings=settings, upstreams=upstreams, port=0, **given["config"])) as server:
+    with Server(GatewayConfig(settings=settings, upstreams=upstreams, **{"port": 0, **given["config"]})) as server:
         print(server.url, flush=True)
         os.read(0, 1)
 

@@ -25,7 +25,7 @@ def doctor_command(context: click.Context, home: str | None, as_json: bool) -> N
     """Say what is wrong and what to do.
 
     Looks at the store (every record is read and compared with its SHA-256), its files and their permissions, the search
-    index, the hooks and their log, the settings in force, the free space. Changes nothing. The exit code is 1 when
+    index, the hooks and their log, the gateways, the settings in force, the free space. Changes nothing. The exit code is 1 when
     something is wrong.
     """
     overrides = {} if home is None else {"home": home}

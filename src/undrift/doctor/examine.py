@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from undrift.doctor.finding import Finding, note, ok, wrong
+from undrift.doctor.gateway import gateway
 from undrift.doctor.hooks import hooks
 from undrift.doctor.store import store
 from undrift.errors import UndriftError
@@ -48,6 +49,7 @@ def examine(
             "free space": _space,
             "store": lambda folder: store(folder, window),
             "hooks": hooks,
+            "gateway": gateway,
         }
         for name, look in looks.items():
             yield from _guarded(name, str(folder), lambda look=look, folder=folder: look(folder))  # type: ignore[misc]

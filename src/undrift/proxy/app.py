@@ -23,6 +23,7 @@ from undrift.proxy.exchange import COME_BACK, Asgi, Exchange, Receive, Send, Sha
 from undrift.proxy.routes import OWN, VIA, route_of
 from undrift.proxy.sessions import Sessions
 from undrift.proxy.upstream import Pool
+from undrift.stores.gateways import Presence, announce, withdraw
 from undrift.stores.secret import TOKEN_NAME, http_token
 
 __all__ = ["Gateway"]
@@ -42,11 +43,14 @@ class Gateway:
 
     Args:
         config: Of the gateway.
+        url: Where it listens.
+        port: Of TCP.
         is_full: Whether no more requests can be carried out now; the gateway's own routes answer nevertheless.
     """
 
-    def __init__(self, config: GatewayConfig, is_full: Callable[[], bool] = lambda: False) -> None:
+    def __init__(self, config: GatewayConfig, url: str, port: int, is_full: Callable[[], bool] = lambda: False) -> None:
         self._config = config
+        self._url, self._port = url, port
         self._is_full = is_full
         self._shared: Shared | None = None
         self._token = ""
@@ -75,19 +79,32 @@ class Gateway:
                 return
 
     async def _start(self) -> None:
+        home = Path(self._config.settings.home)
         workers = ThreadPoolExecutor(_WORKERS, thread_name_prefix="undrift")
         pool = Pool(self._config.upstreams)
         self._shared = Shared(self._config, Sessions(self._config), pool, workers, _WORKERS)
         try:
-            self._token = await asyncio.to_thread(http_token, Path(self._config.settings.home))
+            self._token = await asyncio.to_thread(http_token, home)
         except StoreError as error:  # requests go through all the same; only our own routes stay closed
             self._token = secrets.token_urlsafe(32)
             _log.error("%s", json.dumps({"event": "fault", "reason": "token", "at": str(error)}))
+        try:
+            await asyncio.to_thread(announce, home, self._presence())
+        except OSError as error:  # whoever looks after gateways does not find this one
+            _log.error("%s", json.dumps({"event": "fault", "reason": "home", "at": error.strerror or "OSError"}))
+
+    def _presence(self) -> Presence:
+        upstreams: dict[str, str] = {
+            name: f"{one.scheme}://{f'[{one.host}]' if ':' in one.host else one.host}:{one.port}{one.path}"
+            for name, one in self._config.upstreams.items()
+        }
+        return Presence(self._url, self._port, os.getpid(), time.time_ns() // 1_000_000, upstreams)
 
     async def _stop(self) -> None:
         """Close all, the answers that are being taken in first."""
         if (shared := self._shared) is None:
             return
+        await asyncio.to_thread(withdraw, Path(self._config.settings.home), self._port)
         await shared.pool.close()
         await asyncio.to_thread(shared.workers.shutdown)
         await asyncio.to_thread(shared.sessions.close)

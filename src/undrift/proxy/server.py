@@ -55,7 +55,7 @@ class Server:
         self._most = _most_connections()
         self._server: Any = uvicorn.Server(
             uvicorn.Config(
-                Gateway(config, self._is_full),
+                Gateway(config, self.url, self.port, self._is_full),
                 lifespan="on",
                 log_config=None,
                 log_level="critical",
