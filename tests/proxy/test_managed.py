@@ -30,6 +30,7 @@ class Provider:
 
     def __init__(self, wire: str, thinking: str | None = None) -> None:
         self.wire, self.thinking = wire, thinking
+        self.wanted: Call | None = None  # instead of the next one
         self.simulator = simulator_for(wire, model=MODELS[wire])
         self.refused: list[str] = []
         self.answers: list[Any] = []
@@ -37,6 +38,8 @@ class Provider:
     def __call__(self, request: RawRequest) -> list[Step]:
         number = len(self.answers)
         calls = (Call("Read", {"path": f"f{number}.py"}),) if number < TURNS else ()
+        if self.wanted is not None:
+            calls, self.wanted = (self.wanted,), None
         turn = ModelTurn(f"Step {number}.", calls, thinking=self.thinking)
         try:
             answered = self.simulator.send(request.body, request.header, turn=turn, model=MODELS[self.wire])

@@ -7,7 +7,9 @@ import pytest
 
 from tests.proxy.builders import MODELS, PATHS, ask, gateway
 from tests.proxy.test_managed import Provider, settings
-from undrift.testing import RawUpstream, Result, history_for
+from undrift.core.calling_back import STAYS_ANSWERS
+from undrift.stores.sqlite import SqliteStore
+from undrift.testing import Call, RawUpstream, Result, history_for
 from undrift.wire.forms import form_of
 
 COMMAND = b"undrift recall"
@@ -90,3 +92,29 @@ def test_what_was_said_stays_when_the_tool_comes_and_after_a_restart(tmp_path):
             ask(server.url, PATHS[wire], {**client.history.body(), "tools": TOOLS[wire]})
         without, again = (items(wire, request.body) for request in upstream.requests[-2:])
         assert without == again
+
+
+@pytest.mark.parametrize("wire", PATHS)
+def test_what_was_called_back_is_not_evicted_again_for_several_answers(wire: str, tmp_path, monkeypatch):
+    monkeypatch.setattr("tests.proxy.test_managed.TURNS", 40)
+    provider = Provider(wire)
+    client, given = Client(wire, provider), settings(tmp_path)
+    with RawUpstream(provider) as upstream, gateway(tmp_path, upstream.url, given) as server:
+        client.goes_on(server.url, 10, tools=TOOLS[wire])
+        with SqliteStore.open(tmp_path, create=False) as store:
+            (row,) = store.sessions()
+            ref = next(
+                d.ref for d in store.decided(row.session_id) if "see here" in store.original(d.ref).entry.content
+            )
+            original = store.original(ref).entry.content
+        provider.wanted = Call("mcp__undrift__recall", {"ref": ref})
+        ask(server.url, PATHS[wire], {**client.history.body(), "tools": TOOLS[wire]})
+        client.history.take(provider.answers[-1])
+        client.history.answer([Result(original)])
+        start = len(upstream.requests)
+        client.goes_on(server.url, STAYS_ANSWERS + 8, tools=TOOLS[wire])
+    assert provider.refused == []
+    whole = json.dumps(original)[1:-1].encode()
+    stands = [whole in request.body for request in upstream.requests[start:]]
+    assert all(stands[:STAYS_ANSWERS])
+    assert not stands[-1]  # in the end it is worth what everything is worth
