@@ -23,7 +23,8 @@ _ALL = _names(
     """
     accept accept-charset accept-encoding accept-language authorization baggage cache-control content-encoding content-type
     helicone-auth idempotency-key pragma priority prefer range if-match if-none-match if-modified-since
-    if-unmodified-since sec-fetch-mode traceparent tracestate user-agent x-app x-client-request-id x-request-id
+    if-unmodified-since sec-fetch-mode traceparent tracestate user-agent x-app x-client-request-id x-parent-session-id
+    x-request-id
     """
 )
 _ALL_BEGINNINGS = ("x-stainless-", "x-session-", "x-b3-")
