@@ -41,6 +41,7 @@ class Turn:
     now_ms: int
     scratchpad: str = ""
     remembered: str = ""
+    is_aside: bool = False
 
     def render(self) -> list[Any]:
         """The items to send, in the notation in which they came."""
@@ -180,6 +181,8 @@ class Settler:
 
     def _add_notes(self, turn: Turn, fresh: Tentative) -> None:
         """Say what is new behind what was sent, as far as the budget has room for it: a note makes nothing else leave."""
+        if turn.is_aside:
+            return
         conversation, notes = turn.conversation, self._notes(turn, fresh)
         if has_left(fresh.decisions) and fresh.add(outdated(conversation, self._ledger.decisions, notes[LEFT])):
             conversation.sync()

@@ -96,7 +96,7 @@ class Turns:
         self._fixed: tuple[Any, int] = (None, 0)
         self._counters: dict[float, Callable[[str], int]] = {}
         self._last: tuple[str, int] | None = None
-        self._is_over = False
+        self._is_over = self._uses_tools = False
         self._remembered = remembered
         self._names_recall = names_recall
         self._offered: tuple[bytes | None, bool] = (None, True)
@@ -125,7 +125,10 @@ class Turns:
         self._follow_tasks(conversation, warnings)
         notes = self._scratchpad.note(warnings)
         about = self._about_newest_words(conversation, warnings)
-        turn = Turn(conversation, request, binding, fixed, calibration.counted(budget), count, now_ms, notes, about)
+        aside = self._is_aside(request)
+        turn = Turn(
+            conversation, request, binding, fixed, calibration.counted(budget), count, now_ms, notes, about, aside
+        )
         items, plan = self._settler.settle(turn, warnings)
         self._export(warnings)
         after = fixed + (conversation.tokens_before if items is None else conversation.tokens_after)
@@ -144,6 +147,12 @@ class Turns:
             headers=headers_for(changed),
             warnings=tuple(warnings),
         )
+
+    def _is_aside(self, request: Request) -> bool:
+        """Whether it stands beside the work, as for a title: without tools, in a session that works with tools."""
+        has_tools = request.has("tools")
+        self._uses_tools |= has_tools
+        return self._uses_tools and not has_tools
 
     def _about_newest_words(self, conversation: Conversation, warnings: list[str]) -> str:
         """What is remembered about the user's newest words; looked for once for the same words."""

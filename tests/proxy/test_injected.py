@@ -126,3 +126,22 @@ def test_without_settings_and_notes_nothing_is_added(wire: str, tmp_path):
         assert digests(wire, request.body) == own
         assert b"heron" not in request.body
         assert NOTES.encode() not in request.body
+
+
+@pytest.mark.parametrize("wire", PATHS)
+def test_a_request_for_a_title_gets_nothing_of_it(wire: str, tmp_path):
+    agent = Agent(wire, tmp_path)
+    with agent.session() as session:
+        session.remember(FACT, trust="user")
+    title = history_for(wire, model=MODELS[wire])
+    title.say("Name the session: What is the build server of the login service?")
+    asked = {name: value for name, value in title.body().items() if name != "tools"}
+    given = settings(tmp_path, memory_tokens=200)
+    with RawUpstream(agent.provider) as upstream, gateway(tmp_path, upstream.url, given) as server:
+        agent.turn(server.url)
+        ask(server.url, PATHS[wire], asked, headers=NAMED)
+        agent.turn(server.url)
+    first, aside, second = (request.body for request in upstream.requests)
+    assert aside == json.dumps(asked).encode()
+    assert b"heron" in first
+    assert digests(wire, second)[: len(digests(wire, first))] == digests(wire, first)
