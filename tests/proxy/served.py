@@ -60,7 +60,7 @@ def served(
         try:
             address = process.stdout.readline().strip()
             assert address, "it did not start"
-            seen = Path(f"/proc/{process.pid}/root{home}") if disk else home
+            seen = Path("/proc", str(process.pid), "root", home.relative_to("/")) if disk else home
             yield Served(address, process.pid, seen)
         finally:
             process.stdin.close()
