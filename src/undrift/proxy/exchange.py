@@ -327,12 +327,12 @@ class Exchange:
             if parts is not None and self._bytes_out <= most:
                 parts.append(chunk)
             await send({"type": "http.response.body", "body": chunk, "more_body": True})
-        self._take_in()
         self._is_over = True
         await send({"type": "http.response.body", "body": b"", "more_body": False})
+        self._take_in()  # not before: the worker would hold the interpreter while the last bytes wait to be sent
 
     def _take_in(self) -> None:
-        """Give the answer to its session, before the client can send what follows it."""
+        """Give the answer to its session; what the client sends next is only read after that."""
         parts, self._parts = self._parts, None
         if not parts or self._managed is None or self._bytes_out > self._shared.config.most_answer_bytes:
             return
