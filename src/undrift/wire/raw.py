@@ -79,6 +79,13 @@ def join(body: Mapping[str, bytes | msgspec.Raw], name: str, items: Sequence[byt
     parts: list[bytes | msgspec.Raw] = []
     for key, value in body.items():
         parts += [b"," if parts else b"{", msgspec.json.encode(key), b":"]
-        parts += [b"[", b",".join(items), b"]"] if key == name else [value]
+        parts += [b"[", *_apart(items), b"]"] if key == name else [value]
     parts += [b"}"] if parts else [b"{}"]
     return b"".join(parts)  # one copy: a body has megabytes
+
+
+def _apart(items: Sequence[bytes | msgspec.Raw]) -> list[bytes | msgspec.Raw]:
+    """The items with commas between them; not joined yet, as a second buffer of megabytes costs 3 ms in page faults."""
+    found: list[bytes | msgspec.Raw] = [b","] * max(0, 2 * len(items) - 1)
+    found[::2] = items
+    return found
