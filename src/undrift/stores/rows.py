@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from undrift.errors import InputError, StoreCorrupt
 from undrift.fact_types import FactVersion, SessionFact
 from undrift.records import MemoryEntry, Slot
-from undrift.stores.base import Mark, Operation
+from undrift.stores.base import Mark, Operation, SessionRow
 from undrift.types import ContextEntry, Decision, MaskedSpan, Moment, Original, Segment, Tag, Task
 
 __all__ = [
@@ -57,6 +57,8 @@ __all__ = [
     "raw",
     "run_from",
     "run_row",
+    "session_from",
+    "shown_text",
     "tag_from",
     "tag_row",
     "task_from",
@@ -147,6 +149,26 @@ def operation_from(row: Row) -> Operation:
         return Operation(seq, _text(kind), at_ms, _load(payload))
     except _FORGED as error:
         raise StoreCorrupt(f"operation {seq} was not written by undrift: {error}; {REMEDY}") from error
+
+
+def session_from(row: Any) -> SessionRow:
+    """Return a session as it is listed; its name is left out where the record of it is damaged."""
+    session_id, operations, originals, decisions, first_at_ms, last_at_ms, named = row
+    try:
+        name = json.loads(shown_text(named))["name"] if named else ""
+    except (ValueError, LookupError, TypeError):
+        name = ""
+    name = name if isinstance(name, str) else ""
+    return SessionRow(shown_text(session_id), operations, originals, decisions, first_at_ms, last_at_ms, name)
+
+
+def shown_text(value: Any) -> str:
+    """Return a text that is only to be shown: what is damaged of it shows as a replacement character."""
+    data = bytes(value)
+    try:
+        return data.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return data.decode("utf-8", "replace")
 
 
 def decision_row(session_id: str, decision: Decision) -> Row:

@@ -4,7 +4,6 @@ Law: a method that returned has its operation on disk (marks alone do not wait f
 serves all threads. Fork is not supported: a process opens its own store after the fork.
 """
 
-import json
 import os
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -282,7 +281,7 @@ class SqliteStore(Closing):
 
     def sessions(self) -> tuple[SessionRow, ...]:
         """Return every session of the home, the one written last first."""
-        return tuple(map(_session, self._read(_SESSIONS)))
+        return tuple(map(rows.session_from, self._read(_SESSIONS)))
 
     def newest_session(self) -> str | None:
         """Return the session that was written last, without a look at the others; None where there is none."""
@@ -380,7 +379,7 @@ class SqliteStore(Closing):
         except StoreCorrupt:
             # The rest is served, and this one is not passed over: a missing answer must not look like none.
             (names,) = connection.execute(_NAMES, (match.number,)).fetchall()
-            ref, session_id, entry_id, kind = (_text(name) for name in names)
+            ref, session_id, entry_id, kind = (rows.shown_text(name) for name in names)
             return Found(ref, session_id, entry_id, kind, _DAMAGED, match.score)
         entry = original.entry
         return Found(original.ref, original.session_id, entry.id, entry.type, match.snippet, match.score)
@@ -472,25 +471,3 @@ def _as_store_errors(place: object) -> Iterator[None]:
         raise faults.from_driver(error, place) from error
     except (OSError, ValueError) as error:
         raise faults.from_system(error, place) from error
-
-
-def _session(row: Any) -> SessionRow:
-    """A session as it is listed; its name is left out where the record of it is damaged."""
-    session_id, operations, originals, decisions, first_at_ms, last_at_ms, named = row
-    return SessionRow(_text(session_id), operations, originals, decisions, first_at_ms, last_at_ms, _name(named))
-
-
-def _name(payload: Any) -> str:
-    try:
-        name = json.loads(_text(payload))["name"] if payload else ""
-    except (ValueError, LookupError, TypeError):
-        return ""
-    return name if isinstance(name, str) else ""
-
-
-def _text(value: Any) -> str:
-    data = bytes(value)
-    try:
-        return data.decode("utf-8", "surrogatepass")
-    except UnicodeDecodeError:  # damaged, and only to be shown
-        return data.decode("utf-8", "replace")
