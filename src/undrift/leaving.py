@@ -55,4 +55,4 @@ def left_text(conversation: Conversation, most_tokens: int, count: Callable[[str
             tool, given, call_ref = call
             ref = refs[entry.id] if len(entry.content) >= len(given) else call_ref
             gone.append(LeftCall(tool, given, entry.content, ref))
-    return left_note(gone, most_tokens, count)
+    return left_note(gone, most_tokens, count, names_recall=conversation.names_recall)

@@ -118,3 +118,13 @@ def test_many_calls_are_counted_in_linear_time():
     first, *rest = said(*calls)
     assert first.startswith("1,800 older: 1,800 reads; most in /r/")
     assert len(rest) == 200
+
+
+def test_without_the_command_it_only_says_what_left():
+    calls = [made("Read", file_path="src/a.py"), made("Read", file_path="src/b.py")]
+    named = left_note(calls, MUCH, characters_per_4)
+    alone = left_note(calls, MUCH, characters_per_4, names_recall=False)
+    assert "undrift recall" in named
+    assert "recall" not in alone
+    assert not any(call.ref in alone for call in calls)
+    assert "src/a.py" in alone

@@ -54,7 +54,7 @@ def items(wire: str, sent: bytes) -> list[bytes]:
 def test_the_command_is_named_where_the_tool_is_offered_and_nowhere_else(wire: str, tmp_path):
     for name, tools, reachable in (("none", None, False), ("tool", TOOLS[wire], False), ("installed", None, True)):
         provider = Provider(wire)
-        given = settings(tmp_path / name, budget_tokens=1_400, prune_target_ratio=0.9)
+        given = settings(tmp_path / name, budget_tokens=1_400, prune_target_ratio=0.9, left_note_share=0.1)
         with (
             RawUpstream(provider) as upstream,
             gateway(tmp_path, upstream.url, given, recall_reachable=reachable) as server,

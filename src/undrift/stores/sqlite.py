@@ -285,7 +285,7 @@ class SqliteStore(Closing):
 
     def newest_session(self) -> str | None:
         """Return the session that was written last, without a look at the others; None where there is none."""
-        return next((_text(row[0]) for row in self._read(_NEWEST)), None)
+        return next((rows.shown_text(row[0]) for row in self._read(_NEWEST)), None)
 
     def operations(self, session_id: str, kinds: Collection[str] | None = None) -> tuple[Operation, ...]:
         """Return the log of a session, or its operations of some kinds, oldest first."""
