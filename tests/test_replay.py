@@ -372,3 +372,24 @@ def test_a_real_session_is_replayed_within_its_budget(shared: Path, tmp_path: Pa
     assert report.prunes
     assert report.tokens_after < report.tokens_before == everything.tokens_before
     assert not report.over_budget_turns or any("over budget" in warning for warning in report.warnings)
+
+
+def test_a_prune_after_a_pause_and_one_that_leaves_the_beginning_alone_say_what_they_saved(tmp_path: Path):
+    records = long_session(100)
+    for record in records[60:]:  # the agent's user has had a coffee when the window was nearly full for the second time
+        stamp = record["timestamp"]
+        record["timestamp"] = stamp.replace("T10:", "T11:")
+    cheapest = replace(with_budget(12_000), prune_when="cheapest")
+    report = run(written(tmp_path / "session.jsonl", records), settings=cheapest)
+    pauses = [prune for prune in report.prunes if prune.moment == "pause"]
+    partial = [prune for prune in report.prunes if prune.moment == "budget" and prune.saved]
+    assert len(pauses) == 1
+    assert pauses[0].turn == 31
+    assert pauses[0].saved == pytest.approx(1.25 * pauses[0].tokens, rel=0.05)
+    assert partial
+    for prune in partial:  # what was read from the cache instead of written, at 0.1 and 1.25
+        assert 0.4 * 12_000 * 1.15 < prune.saved < 12_000 * 1.15
+    assert all(9_000 <= prune.target_tokens <= 10_800 for prune in report.prunes)
+    plain = run(tmp_path / "session.jsonl", settings=replace(with_budget(12_000), prune_when="over_budget"))
+    assert {prune.moment for prune in plain.prunes} == {"budget"}
+    assert not any(prune.saved for prune in plain.prunes)

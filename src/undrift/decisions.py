@@ -5,6 +5,7 @@ thus always gives the same window, whatever else the session has seen. Why: docs
 """
 
 from collections.abc import Container, Iterable, Mapping
+from itertools import takewhile
 
 from undrift.core.refs import ref_of
 from undrift.types import Decision, Original
@@ -49,6 +50,19 @@ class Decisions:
         if found is None:
             return None
         return next((d for at, d in reversed(found.items()) if not at or at in history), None)
+
+    def partial_prunes(self, history: Mapping[str, int]) -> int | None:
+        """Return how many of the newest prunes of a history in a row have left its beginning alone; None without any.
+
+        Args:
+            history: Chain id of each item to its number.
+        """
+        found: dict[int, int] = {}
+        for about in self._about.values():
+            for at, decision in about.items():
+                if at in history and "stays_tokens" in decision.detail:
+                    found[history[at]] = decision.detail["stays_tokens"]
+        return None if not found else len([*takewhile(lambda number: found[number], sorted(found, reverse=True))])
 
     def placed_at(self, message_id: str, history: Container[str]) -> list[Decision]:
         """Return the pins and notes that stand in a message of a history, in the order in which they were put there."""

@@ -16,7 +16,10 @@ from undrift.decisions import Decisions, taken_at
 from undrift.stores.base import Known, Store
 from undrift.types import ContextEntry, Decision, Original, Tag, Task, Tasks, TaskUpdate
 
-__all__ = ["Ledger", "Tentative", "masked_original", "masked_value"]
+__all__ = ["ASKED_EVERY_MS", "Ledger", "Tentative", "masked_original", "masked_value"]
+
+ASKED_EVERY_MS = 60_000
+"""How exactly it is known when something was asked last."""
 
 
 class Ledger:
@@ -37,6 +40,7 @@ class Ledger:
         self._known = Known()
         self.decisions = Decisions(session_id, *self._in_force())
         self._reports = self._stored_reports()
+        self._asked_ms = self._stored_asked()
         self.tasks = self._stored_tasks()
 
     def tentative(self) -> "Tentative":
@@ -116,6 +120,24 @@ class Ledger:
             self._commit("calibrate", at_ms=at_ms, payload={"model": model, **asdict(report)})
             self._reports[model] = (*kept, report)[-REPORTS:]
 
+    def idle_ms(self, now_ms: int) -> int | None:
+        """Return for how long at least nothing was asked, in milliseconds; None where that is not known.
+
+        Times are on disk, so that a restart knows them, and coarse, so that few are written.
+        """
+        return None if self._asked_ms is None else max(0, now_ms - self._asked_ms - ASKED_EVERY_MS)
+
+    def asked(self, *, at_ms: int, is_large: bool) -> None:
+        """Write that something is asked now, where that is news; from a session's first large window on.
+
+        Raises:
+            StoreError: Nothing was written.
+        """
+        known = self._asked_ms
+        if (is_large and known is None) or (known is not None and at_ms - known >= ASKED_EVERY_MS):
+            self._commit("asked", at_ms=at_ms)
+            self._asked_ms = at_ms
+
     def note(self, kind: str, snapshot: ContextEntry | None, payload: Mapping[str, Any], *, at_ms: int) -> int:
         """Write an operation that changes nothing, with the notes as they are; return its number.
 
@@ -141,6 +163,7 @@ class Ledger:
         seq = self._store.last_seq(self._session_id)
         self.decisions.reset(*self._in_force())
         self._reports = self._stored_reports()
+        self._asked_ms = self._stored_asked()
         self.tasks = self._stored_tasks()
         self._seq = self._reset_at = seq
 
@@ -177,6 +200,10 @@ class Ledger:
                 found[given["model"]] = (*found.get(given["model"], ()), report)[-REPORTS:]
         return found
 
+    def _stored_asked(self) -> int | None:
+        found = self._store.operations(self._session_id, ("asked",))
+        return found[-1].at_ms if found else None
+
     def follow(self) -> None:
         """Take in what another process has decided or pinned for this session since.
 
@@ -203,6 +230,7 @@ class Ledger:
         if news:
             self.decisions.add(news)
         self._reports = self._stored_reports()
+        self._asked_ms = self._stored_asked()
         self.tasks = self._stored_tasks()
         self._seq = seq
         return bool(news)

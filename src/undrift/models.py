@@ -15,7 +15,10 @@ Where the figures come from (November 2026):
   results alone and whole turns cost per token of o200k: 1.2 for the older Claude tokenizer (1.16 and 1.25), 1.6 for the
   one since Opus 4.7 (1.58 and 1.67), 1.0 for GPT (1.01 and 1.04), 1.1 for Gemini (1.13 and 1.11). Reported usage
   corrects them in each session.
-- ASSUMED: the prices and windows of claude-fable-5-2 and claude-mythos-5-2 (as 5-1); the factor 1.2 of unknown models.
+- Caches: Anthropic's five minutes and its shortest prefixes; OpenAI's hour, the longest that its caches last unless a
+  request asks for more. A pause is taken for the end of a cache only when it is sure to be: a warm one that is rewritten
+  costs, a cold one that is missed only saves nothing.
+- ASSUMED: the cache of Gemini and of unknown models (an hour, 4,096 tokens); the prices and windows of claude-fable-5-2 and claude-mythos-5-2 (as 5-1); the factor 1.2 of unknown models.
 """
 
 import json
@@ -38,6 +41,8 @@ __all__ = [
 ]
 
 _AS_OF = "2026-11"
+_CACHE_SECONDS = 3_600
+_CACHE_LEAST_TOKENS = 4_096
 _FILE_LIMIT_CHARACTERS = 1_000_000
 _LONG_WINDOW_TOKENS = 1_000_000
 _NAME_LIMIT_CHARACTERS = 500  # a request may carry anything as its model
@@ -57,6 +62,8 @@ class Model:
         token_factor: Tokens of this model per token of o200k, above 0.
         binds_thinking: Whether editing earlier messages makes later thinking blocks invalid.
         as_of: Year and month of these figures, as in ``2026-11``.
+        cache_seconds: A prefix that was not read for longer than this may have left the provider's cache, at least 0.
+        cache_least_tokens: A shorter prefix is never cached, at least 0.
 
     Raises:
         SettingsError: A field breaks its rule; the message names the model, the field, the value and the rule.
@@ -73,6 +80,8 @@ class Model:
     token_factor: float
     binds_thinking: bool
     as_of: str
+    cache_seconds: int = _CACHE_SECONDS
+    cache_least_tokens: int = _CACHE_LEAST_TOKENS
 
     def __post_init__(self) -> None:
         for field, (rule, check) in _RULES.items():
@@ -107,6 +116,8 @@ _RULES: dict[str, tuple[str, Callable[[Any], bool]]] = {
         "a year and month as in 2026-11",
         lambda value: isinstance(value, str) and bool(re.fullmatch(r"[0-9]{4}-(0[1-9]|1[0-2])", value)),
     ),
+    "cache_seconds": ("an integer from 0 to 1000000", lambda v: type(v) is int and 0 <= v <= 1_000_000),
+    "cache_least_tokens": ("an integer from 0 to 1000000", lambda v: type(v) is int and 0 <= v <= 1_000_000),
 }
 
 
@@ -231,18 +242,20 @@ def read_models(path: str | None) -> tuple[Model, ...]:
         raise SettingsError(f"{path}: {error}: {remedy}") from error
 
 
-def _claude(name: str, window_tokens: int, usd: float | None, read_ratio: float = 0.1) -> Model:
+def _claude(name: str, window_tokens: int, usd: float | None, *, least: int = 1_024) -> Model:
     """A Claude with the tokenizer that came before Opus 4.7."""
-    return Model(name, "claude", window_tokens, usd, read_ratio, 1.25, 1.2, False, _AS_OF)
+    return Model(name, "claude", window_tokens, usd, 0.1, 1.25, 1.2, False, _AS_OF, 300, least)
 
 
-def _claude_new(name: str, usd: float | None, read_ratio: float = 0.1, *, binds: bool = False) -> Model:
+def _claude_new(
+    name: str, usd: float | None, read_ratio: float = 0.1, *, binds: bool = False, least: int = 512
+) -> Model:
     """A Claude with the tokenizer since Opus 4.7."""
-    return Model(name, "claude-4.7", 1_000_000, usd, read_ratio, 1.25, 1.6, binds, _AS_OF)
+    return Model(name, "claude-4.7", 1_000_000, usd, read_ratio, 1.25, 1.6, binds, _AS_OF, 300, least)
 
 
 def _gpt(name: str, window_tokens: int, usd: float | None, read_ratio: float = 0.1, write_ratio: float = 1.0) -> Model:
-    return Model(name, "gpt", window_tokens, usd, read_ratio, write_ratio, 1.0, False, _AS_OF)
+    return Model(name, "gpt", window_tokens, usd, read_ratio, write_ratio, 1.0, False, _AS_OF, 3_600, 1_024)
 
 
 def _gemini(name: str, usd: float | None, read_ratio: float = 0.1, window_tokens: int = 1_048_576) -> Model:
@@ -254,29 +267,29 @@ UNKNOWN = Model("unknown", "unknown", 200_000, None, 0.1, 1.25, 1.2, False, _AS_
 
 MODELS: tuple[Model, ...] = (
     # The first row of a vendor speaks for versions that are not listed: the careful figures, no price.
-    replace(_claude_new("claude", None, binds=True), window_tokens=200_000),
-    _claude("claude-3-5-haiku", 200_000, 0.8),
+    replace(_claude_new("claude", None, binds=True, least=4_096), window_tokens=200_000),
+    _claude("claude-3-5-haiku", 200_000, 0.8, least=2_048),
     _claude("claude-3-5-sonnet", 200_000, 3),
     _claude("claude-3-7-sonnet", 200_000, 3),
     _claude("claude-opus-4", 200_000, 15),
     _claude("claude-opus-4-1", 200_000, 15),
-    _claude("claude-opus-4-5", 200_000, 5),
-    _claude("claude-opus-4-6", 200_000, 5),
+    _claude("claude-opus-4-5", 200_000, 5, least=4_096),
+    _claude("claude-opus-4-6", 200_000, 5, least=4_096),
     _claude("claude-sonnet-4", 200_000, 3),
     _claude("claude-sonnet-4-5", 200_000, 3),
     _claude("claude-sonnet-4-6", 200_000, 3),
-    _claude("claude-haiku-4-5", 200_000, 1),
-    _claude_new("claude-opus-4-7", 5),
-    _claude_new("claude-opus-4-8", 5),
+    _claude("claude-haiku-4-5", 200_000, 1, least=4_096),
+    _claude_new("claude-opus-4-7", 5, least=2_048),
+    _claude_new("claude-opus-4-8", 5, least=1_024),
     _claude_new("claude-opus-5", 5),
     _claude_new("claude-opus-5-5", 4, 0.05, binds=True),
-    _claude_new("claude-sonnet-5", 2),
-    _claude_new("claude-sonnet-5-5", 2, 0.05, binds=True),
-    _claude_new("claude-haiku-5-5", 0.1, binds=True),
+    _claude_new("claude-sonnet-5", 2, least=1_024),
+    _claude_new("claude-sonnet-5-5", 2, 0.05, binds=True, least=1_024),
+    _claude_new("claude-haiku-5-5", 0.1, binds=True, least=4_096),
     _claude_new("claude-fable-5", 10),
     _claude_new("claude-fable-5-1", 10, 0.025, binds=True),
     _claude_new("claude-fable-5-2", 10, 0.025, binds=True),
-    _claude_new("claude-mythos-preview", 10),
+    _claude_new("claude-mythos-preview", 10, least=2_048),
     _claude_new("claude-mythos-5", 10),
     _claude_new("claude-mythos-5-1", 10, 0.025, binds=True),
     _claude_new("claude-mythos-5-2", 10, 0.025, binds=True),

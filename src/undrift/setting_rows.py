@@ -4,6 +4,7 @@ Law: the only home of these. Nothing is read here; `undrift.settings` does, once
 """
 
 import re
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -89,8 +90,8 @@ def _one_of(*values: str) -> Callable[[object], bool]:
     return lambda value: isinstance(value, str) and value in values
 
 
-def _is_kept_text(value: object) -> bool:
-    return type(value) is int and 2 <= value < INTEGER_LIMIT
+def _is_from(least: int) -> Callable[[object], bool]:
+    return lambda value: type(value) is int and least <= value < INTEGER_LIMIT
 
 
 def _is_share(value: object) -> bool:
@@ -101,24 +102,12 @@ def _up_to(most: float) -> Callable[[object], bool]:
     return lambda value: (type(value) is float or type(value) is int) and 0 <= value <= most
 
 
-def _is_rate(value: object) -> bool:
-    return (type(value) is float or type(value) is int) and 0 <= value < float("inf")
-
-
 def _matches(pattern: str) -> Callable[[object], bool]:
     return lambda value: isinstance(value, str) and re.fullmatch(pattern, value) is not None
 
 
-def _is_count_or_none(value: object) -> bool:
-    return type(value) is int and 0 <= value < INTEGER_LIMIT
-
-
 def _is_boolean(value: object) -> bool:
     return type(value) is bool
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and value != "" and "\0" not in value
 
 
 COUNT_RULE = "an integer of at least 1 (and under 2^63)"
@@ -162,8 +151,18 @@ SETTINGS: tuple[Setting, ...] = (
         rule=_SHARE_RULE,
         parse=_decimal,
         check=_is_share,
-        help="How far down one pruning goes: for a session a share of the budget, for a TieredMemoryManager the share "
-        "of what its pins leave free. 1 prunes just enough, and therefore nearly every turn.",
+        help="How far down one pruning goes: for a session at least so large a share of the budget, for a "
+        "TieredMemoryManager the share of what its pins leave free. 1 prunes just enough, and therefore nearly every turn.",
+    ),
+    Setting(
+        name="prune_when",
+        environment=("UNDRIFT_PRUNE_WHEN",),
+        default="pauses",
+        rule="pauses, cheapest or over_budget",
+        parse=str,
+        check=_one_of("pauses", "cheapest", "over_budget"),
+        help="When a session prunes: `over_budget`, only then; `pauses`, also where the prompt is written anew anyway; "
+        "`cheapest`, likewise, and mostly behind the window's beginning, which stays cached.",
     ),
     Setting(
         name="policy",
@@ -190,7 +189,7 @@ SETTINGS: tuple[Setting, ...] = (
         default=2_000,
         rule="an integer of at least 2 (and under 2^63)",  # 2: one token for the beginning, one for the end
         parse=_integer,
-        check=_is_kept_text,
+        check=_is_from(2),
         help="A user's text up to this many tokens stays whole; a longer paste may lose its middle.",
     ),
     _switch(
@@ -241,7 +240,7 @@ SETTINGS: tuple[Setting, ...] = (
         default=0,
         rule=_COUNT_OR_NONE_RULE,
         parse=_integer,
-        check=_is_count_or_none,
+        check=_is_from(0),
         help="Tool results of one task that is still open which stay in the window: at half as many again the older ones "
         "leave. 0 switches it off; never fewer than keep_tool_results stay.",
     ),
@@ -269,7 +268,7 @@ SETTINGS: tuple[Setting, ...] = (
         default=10,
         rule=_COUNT_OR_NONE_RULE,
         parse=_integer,
-        check=_is_count_or_none,
+        check=_is_from(0),
         help="How many finished tasks, whose tombstones have left, stand with id, title and summary in one list at the "
         "end of the window. 0 shows none.",
     ),
@@ -285,7 +284,7 @@ SETTINGS: tuple[Setting, ...] = (
         default=8_192,
         rule=_COUNT_OR_NONE_RULE,
         parse=_integer,
-        check=_is_count_or_none,
+        check=_is_from(0),
         help="How much of the agent's notes, active_context.md, stands in the window: their end. 0: there are no notes.",
     ),
     Setting(
@@ -391,7 +390,7 @@ SETTINGS: tuple[Setting, ...] = (
         default=None,
         rule=_TEXT_RULE,
         parse=str,
-        check=_is_text,
+        check=_matches(r"[^\0]+"),
         help="A JSON file that overrides or extends the table of models.",
     ),
     Setting(
@@ -400,7 +399,7 @@ SETTINGS: tuple[Setting, ...] = (
         default=".undrift",
         rule=_TEXT_RULE,
         parse=str,
-        check=_is_text,
+        check=_matches(r"[^\0]+"),
         help="The folder in which sessions are stored, made when first needed.",
     ),
     Setting(
@@ -409,7 +408,7 @@ SETTINGS: tuple[Setting, ...] = (
         default=None,
         rule=_TEXT_RULE,
         parse=str,
-        check=_is_text,
+        check=_matches(r"[^\0]+"),
         help="The session that undrift mcp serves. Not set: the newest of the home when a tool is first called.",
     ),
     Setting(
@@ -445,7 +444,7 @@ SETTINGS: tuple[Setting, ...] = (
         default=DECAY_RATE,
         rule="a decimal number of at least 0",
         parse=_decimal,
-        check=_is_rate,
+        check=_up_to(sys.float_info.max),
         help="How fast memories decay for each task of age: 0.05 leaves half after 13.9 tasks, 0 switches decay off.",
     ),
     Setting(
@@ -488,7 +487,7 @@ SETTINGS: tuple[Setting, ...] = (
         default=0,
         rule=_COUNT_OR_NONE_RULE,
         parse=_integer,
-        check=_is_count_or_none,
+        check=_is_from(0),
         help="How many tokens of what is remembered about the user's newest words go into the window, as a note. 0: none.",
     ),
 )

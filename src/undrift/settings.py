@@ -38,6 +38,7 @@ class Settings:
     budget_tokens: int | None = None
     prune_threshold_tokens: int = PRUNE_THRESHOLD
     prune_target_ratio: float = 0.75
+    prune_when: str = "pauses"
     policy: str = "worth"
     keep_tool_results: int = TERMINAL_OBSERVATION_WINDOW
     keep_user_text_tokens: int = 2_000

@@ -5,14 +5,15 @@ back; a fault of the store lets nothing leave.
 """
 
 import logging
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
 from typing import Any
 
 from undrift.binding import Binding
 from undrift.clearing import Clearing
 from undrift.conversation import Conversation
 from undrift.core import check
+from undrift.core.marks import Cache, Marks, marks_of
 from undrift.core.shrink import first_send
 from undrift.core.turn import Policy, TurnPlan, plan_turn
 from undrift.errors import StoreError
@@ -39,6 +40,8 @@ class Turn:
     budget_tokens: int
     count: Callable[[str], int]
     now_ms: int
+    cache: Cache
+    idle_ms: int | None = None
     scratchpad: str = ""
     remembered: str = ""
     is_aside: bool = False
@@ -129,38 +132,68 @@ class Settler:
             self._rewrite(turn, fresh, self._clearing.let_go(conversation, turn.count))
             self._rewrite(turn, fresh, self._clearing.roll_up(conversation, turn.budget_tokens))
         self._shrink(turn, fresh)
-        if turn.fixed_tokens + conversation.tokens_after <= turn.budget_tokens or binding.holds(conversation):
+        marks = None if binding.holds(conversation) else self._marks(turn, fresh)
+        if marks is None or (marks.least_share and self._planned(turn, fresh, marks, is_due=True) is None):
             return None
-        self._rewrite(turn, fresh, self._clearing.let_go_under_pressure(conversation, turn.count))
+        if marks.moment == "budget":
+            self._rewrite(turn, fresh, self._clearing.let_go_under_pressure(conversation, turn.count))
         self._strip(turn, fresh, rewrites=True)
-        keep, plan = self._settings, None
-        limits = (keep.prune_target_ratio, keep.keep_tool_results, keep.keep_user_text_tokens)
-        mentions = conversation.known if keep.policy == "worth" else None
-        settled = conversation.decided_here - {d.entry_id for d in fresh.decisions}
+        plan = None
         while True:
-            entries, first_unseen = conversation.live()
-            more = plan_turn(
-                entries,
-                first_unseen,
-                fixed_tokens=turn.fixed_tokens,
-                policy=Policy(
-                    turn.budget_tokens,
-                    *limits,
-                    reserve_tokens=self._allowance(turn),
-                    names_recall=conversation.names_recall,
-                ),
-                count=turn.count,
-                ref_of=self._ledger.decisions.ref_of,
-                settled=settled,
-                is_due=plan is None,
-                known=mentions,
-            )
+            more = self._planned(turn, fresh, marks, is_due=plan is None)
             if more is None or (plan is not None and not more.decisions):
                 return plan
             plan, has_changed = more, fresh.add(conversation.taken_here(more.decisions))
             conversation.sync()
             if not has_changed:  # of one block, one decision is taken at a time: the rest at a later turn
                 return plan
+            marks = replace(marks, stays_tokens=0, least_share=0.0)
+
+    def _marks(self, turn: Turn, fresh: Tentative) -> Marks | None:
+        """Say whether the window is pruned now, and how; None where it is not."""
+        conversation, keep, budget = turn.conversation, self._settings, turn.budget_tokens
+        total, ratio = turn.fixed_tokens + conversation.tokens_after, keep.prune_target_ratio
+        if keep.prune_when == "over_budget" or keep.policy != "worth":
+            return Marks("budget", ratio, ratio, 0, 0.0) if total > budget else None
+        evicted = {d.entry_id for d in fresh.decisions if d.kind == "evicted"}
+        if total <= (ratio * budget if evicted or turn.idle_ms else budget):
+            return None
+        # An earlier request that is sent again keeps the window it had: after a pause only the furthest history is pruned.
+        is_furthest = self._ledger.decisions.places <= conversation.numbers.keys() | {""}
+        answers = sum(view.role == "assistant" for view in conversation.views)
+        return marks_of(
+            total,
+            budget,
+            ratio=ratio,
+            cache=turn.cache,
+            growth_tokens=conversation.tokens_before / (answers + 1),
+            idle_ms=turn.idle_ms if is_furthest else None,
+            partial_prunes=self._ledger.decisions.partial_prunes(conversation.numbers),
+            spares_beginning=keep.prune_when == "cheapest",
+            rewritten_from=_rewritten_from(turn, evicted) if evicted else None,
+        )
+
+    def _planned(self, turn: Turn, fresh: Tentative, marks: Marks, *, is_due: bool) -> TurnPlan | None:
+        conversation, keep = turn.conversation, self._settings
+        limits = (keep.prune_target_ratio, keep.keep_tool_results, keep.keep_user_text_tokens)
+        entries, first_unseen = conversation.live()
+        return plan_turn(
+            entries,
+            first_unseen,
+            fixed_tokens=turn.fixed_tokens,
+            policy=Policy(
+                turn.budget_tokens,
+                *limits,
+                reserve_tokens=self._allowance(turn),
+                names_recall=conversation.names_recall,
+            ),
+            count=turn.count,
+            ref_of=self._ledger.decisions.ref_of,
+            settled=conversation.decided_here - {d.entry_id for d in fresh.decisions},
+            is_due=is_due,
+            known=conversation.known if keep.policy == "worth" else None,
+            marks=marks,
+        )
 
     def _shrink(self, turn: Turn, fresh: Tentative) -> None:
         """Fold the large noise of what was never sent; nothing is rewritten by that, so that it may be done at any time."""
@@ -232,3 +265,12 @@ class Settler:
             return self._ledger.reload()
         except StoreError:
             return False
+
+
+def _rewritten_from(turn: Turn, rewritten: Collection[str]) -> int | None:
+    """Tokens before the first of some entries; None where none of them is sent."""
+    entries, _ = turn.conversation.live()
+    for number, entry in enumerate(entries):
+        if entry.id in rewritten:
+            return turn.fixed_tokens + sum(e.token_count for e in entries[:number])
+    return None

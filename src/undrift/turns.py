@@ -16,6 +16,8 @@ from undrift.clearing import Clearing
 from undrift.conversation import Conversation
 from undrift.core.calibration import Calibration, Report, is_plausible
 from undrift.core.calling_back import offers_recall
+from undrift.core.cost import Prices
+from undrift.core.marks import Cache
 from undrift.core.tokens import counter
 from undrift.core.turn import TurnPlan
 from undrift.desk import Desk
@@ -126,15 +128,15 @@ class Turns:
         notes = self._scratchpad.note(warnings)
         about = self._about_newest_words(conversation, warnings)
         aside = self._is_aside(request)
-        turn = Turn(
-            conversation, request, binding, fixed, calibration.counted(budget), count, now_ms, notes, about, aside
-        )
+        counted, cache, idle = calibration.counted(budget), _cache_of(known), self._ledger.idle_ms(now_ms)
+        turn = Turn(conversation, request, binding, fixed, counted, count, now_ms, cache, idle, notes, about, aside)
         items, plan = self._settler.settle(turn, warnings)
         self._export(warnings)
         after = fixed + (conversation.tokens_before if items is None else conversation.tokens_after)
         if calibration.tokens(after) > budget and (reason := binding.holds(conversation)):
             warnings.append(f"over budget: {reason}")
         warnings.extend(self._plan_warnings(plan, after, budget, calibration))
+        self._asked(is_large=2 * after > counted)
         self._last = (known.name, after)
         changed = binding.fields(conversation, request.fields)
         is_same = (items is None or conversation.untouched) and not changed
@@ -266,6 +268,15 @@ class Turns:
             self._offered = (key, offers_recall(tool_names(request.fields)))
         return self._offered[1]
 
+    def _asked(self, *, is_large: bool) -> None:
+        """Take note of the time, where pauses matter."""
+        if self.settings.prune_when == "over_budget" or self.settings.policy != "worth":
+            return
+        try:
+            self._ledger.asked(at_ms=self._now_ms, is_large=is_large)
+        except StoreError as error:
+            _log.error("session %s: the time could not be stored, a pause may be missed: %s", self.id, error)
+
     def _calibrate(self, model: str, report: Report) -> None:
         try:
             self._ledger.calibrate(model, report, at_ms=self._now_ms)
@@ -297,6 +308,10 @@ class Turns:
                 _log.critical("session %s: %s", self.id, found[-1])
         self._is_over = plan is not None and after > budget
         return found
+
+
+def _cache_of(model: Model) -> Cache:
+    return Cache(Prices(model.read_ratio, model.write_ratio), model.cache_seconds, model.cache_least_tokens)
 
 
 def _is_said(metadata: Mapping[str, Any]) -> bool:

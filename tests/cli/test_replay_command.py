@@ -70,6 +70,9 @@ def test_one_session_is_told_as_a_story(tmp_path: Path):
     assert f"{left['blocks']} blocks left on {len(session['prunes'])} of 31 turns" in story
     assert "to keep each prompt within 6,000 tokens (as set)" in story
     assert re.search(rf"Read \(tool\) {left['blocks']} {left['tokens']:,} {left['example_ref']} value_", story)
+    low = [prune["target_tokens"] for prune in session["prunes"]]
+    assert {prune["moment"] for prune in session["prunes"]} == {"budget"}
+    assert f"High-water mark 6,000 tokens, low-water marks {min(low):,}" in story
     assert f"{session['tokens_before']:,} {session['tokens_after']:,}" in story
     assert f"largest prompt {session['peak_before']:,} {session['peak_after']:,}" in story
     assert "If the agent fetches again what it had lost, that adds $" in story

@@ -17,11 +17,12 @@ def test_a_result_that_left_is_explained(tmp_path: Path):
     (left,) = session["left"]
     result = undrift("why", left["example_ref"], "--home", home)
     assert result.exit_code == 0
-    what, begins, reason, figures, operation, back = result.stdout.splitlines()
+    what, begins, reason, figures, moment, operation, back = result.stdout.splitlines()
     assert what.startswith(f"{left['example_ref']}: a result of Read, ")
     assert begins == f"begins with: {left['example']}"
     assert reason == f"it left the window: {left['reason']}"
     assert "the budget was 6,000" in figures
+    assert moment == "why then: the window exceeded the budget"
     assert "(prune) of 2026-03-01 10:0" in operation  # the recording's own time
     assert back == f"get it back: undrift recall {left['example_ref']} --home {home}"
 

@@ -47,7 +47,15 @@ def as_json(report: ReplayReport) -> dict[str, Any]:
             for left in report.left
         ],
         "prunes": [
-            {"turn": one.turn, "blocks": one.blocks, "tokens": one.tokens, "window_tokens": one.window_tokens}
+            {
+                "turn": one.turn,
+                "blocks": one.blocks,
+                "tokens": one.tokens,
+                "window_tokens": one.window_tokens,
+                "moment": one.moment,
+                "target_tokens": one.target_tokens,
+                "saved": round(one.saved, 1),
+            }
             for one in report.prunes
         ],
         "skipped": dict(report.skipped),

@@ -4,6 +4,7 @@ Law: nothing of a recording reaches the terminal unescaped; every sentence can b
 """
 
 import shlex
+from collections import Counter
 from collections.abc import Sequence
 
 from rich.console import Console
@@ -110,13 +111,31 @@ def _what_left(console: Console, report: ReplayReport) -> None:
     when = f"on turn {first.turn:,}" if first is last else f"on turns {first.turn:,} to {last.turn:,}"
     say(
         console,
-        f"{count(len(report.prunes), 'prune')}, {when}; after each the prompt was {_range(report)} tokens.",
+        f"{count(len(report.prunes), 'prune')}, {when}; after each the prompt was "
+        f"{_range([prune.window_tokens for prune in report.prunes])} tokens.",
     )
+    if any(prune.moment for prune in report.prunes):
+        say(console, _marks(report))
 
 
-def _range(report: ReplayReport) -> str:
-    windows = [prune.window_tokens for prune in report.prunes]
-    low, high = min(windows), max(windows)
+def _marks(report: ReplayReport) -> str:
+    """Say to what marks it was pruned, when, and what that saved."""
+    prunes = [prune for prune in report.prunes if prune.moment]
+    early = Counter(prune.moment for prune in prunes)
+    when = [f"{number:,} {_EARLY[moment]}" for moment, number in sorted(early.items()) if moment in _EARLY]
+    marks = (
+        f"High-water mark {report.budget_tokens:,} tokens, low-water marks {_range([p.target_tokens for p in prunes])}"
+    )
+    said = f"; {' and '.join(when)}, below the high one" if when else ""
+    saved = sum(prune.saved for prune in prunes)
+    return f"{marks}{said}. The beginnings left alone and the moments chosen saved {_money(report, saved)}."
+
+
+_EARLY = {"pause": "after a pause", "task": "at a task's end"}
+
+
+def _range(numbers: Sequence[int]) -> str:
+    low, high = min(numbers), max(numbers)
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 

@@ -1,6 +1,7 @@
 """``undrift why``: what something was, why it left, with which figures, in which operation; and what a task came to."""
 
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -167,7 +168,23 @@ def _figures(decision: Decision) -> list[str]:
         f"the window then was {total:,} tokens, of which {protected:,} had to stay; the budget was {budget:,}, "
         f"the mark to prune down to {target:,}; this freed {decision.tokens_saved:,}"
     )
-    return [sentence]
+    return [sentence, *_moment(detail)]
+
+
+_MOMENTS = {
+    "budget": "the window exceeded the budget",
+    "pause": "a pause had let the provider's cache go cold, so that all of the prompt was written anew in any case",
+    "task": "the logs of a finished task left, so that what stood behind them was written anew in any case",
+}
+
+
+def _moment(detail: Mapping[str, Any]) -> list[str]:
+    """Say why it left just then."""
+    said, stays = _MOMENTS.get(str(detail.get("moment"))), detail.get("stays_tokens")
+    if said is None:
+        return []
+    left_alone = f"; the first {stays:,} tokens were left alone, to be read from the cache" if stays else ""
+    return [f"why then: {said}{left_alone}"]
 
 
 def _told(store: SqliteStore, folder: Path, original: Original) -> _Told:

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 from undrift.core.calling_back import called_back
 from undrift.core.keep import Kept, Ranges, Takeable, keep
+from undrift.core.marks import Marks
 from undrift.core.observation_window import TerminalObservationWindow
 from undrift.core.paste import Cut, plan_cut
 from undrift.core.prune import Unit, leaving
@@ -102,6 +103,7 @@ def plan_turn(
     settled: Collection[str] = (),
     is_due: bool = False,
     known: Callable[[], Known] | None = None,
+    marks: Marks | None = None,
 ) -> TurnPlan | None:
     """Plan what has to leave a window; None while it fits.
 
@@ -117,6 +119,7 @@ def plan_turn(
         settled: Ids of entries that were decided about, in writing, at the newest item: they wait for a later turn.
         is_due: Plan even where it fits: it is being rewritten anyway, and a second rewriting would cost the cache again.
         known: Gives the history, learned up to now; then what is worth most stays, else what is newest.
+        marks: Why now, how far down and from where on; None: the budget alone decides that.
 
     Source: R2-04 to R2-14, R0-04, A0-6, A2-1 to A2-4, A2-12, AX-1.
     """
@@ -128,17 +131,16 @@ def plan_turn(
     spare = _first_and_newest(entries)
     leaner, window = lean(entries, protected, count=count, ref_of=ref_of) if known else ({}, entries)
     must_tokens, units, cuts = _fitted(window, first_unseen, protected, spare, fixed_tokens, policy, count, ref_of)
-    target = _target(policy, must_tokens, by_worth=known is not None)
-    figures = {
-        "budget_tokens": policy.budget_tokens,
-        "target_tokens": target,
-        "protected_tokens": must_tokens,
-        "total_tokens": total,
-    }
+    marks = marks or Marks("budget", policy.target_ratio, policy.target_ratio, 0, 0.0)
+    figures = _figures(policy, marks, must_tokens, total, by_worth=known is not None)
+    behind = _behind(marks, (entries, window, leaner, units), protected, cuts, fixed_tokens, policy, figures)
+    if behind is None:
+        return None
+    room_tokens, window, leaner, units = behind
     acts = _Acts(cuts, figures, ref_of, count, policy.names_recall)
     alone: set[str] = set()
     if known is None:
-        gone, oversize = leaving(units, target - must_tokens)
+        gone, oversize = leaving(units, room_tokens)
         gone_ids = _with_answers(entries, {id_ for unit in gone for id_ in unit.ids}, protected)
         alone = {id_ for unit in oversize for id_ in unit.ids if id_ not in cuts}
         left = acts.by_age(entries, gone_ids, alone)
@@ -149,23 +151,17 @@ def plan_turn(
             kept = _kept(window, units, room_tokens, history, policy.keep_recent_share, count, leaner)
             return acts.by_worth(entries, _with_answers(entries, set(kept.gone), protected), kept, leaner)
 
-        left = _within(chosen, target - must_tokens, must_free=total - policy.budget_tokens)
+        left = _within(chosen, room_tokens, must_free=total - policy.budget_tokens)
     message_of = {e.id: _meta(e, "message") for e in entries}
-    decisions = tuple(decision for decision, _ in left)
     return TurnPlan(
-        decisions=decisions,
+        decisions=tuple(decision for decision, _ in left),
         protected_tokens=must_tokens,
-        target_tokens=target,
+        target_tokens=figures["target_tokens"],
         total_tokens=total,
         freed_tokens=sum(freed for _, freed in left),
         oversize=len(alone),
-        shortened=sum(d.kind == "cut" and message_of[d.entry_id] in spare for d in decisions),
+        shortened=sum(d.kind == "cut" and message_of[d.entry_id] in spare for d, _ in left),
     )
-
-
-def _target(policy: Policy, must_tokens: int, *, by_worth: bool) -> int:
-    ratio, reserve = policy.target_ratio, policy.reserve_tokens
-    return low_water_tokens(policy.budget_tokens, must_tokens, ratio, reserve, by_worth=by_worth)
 
 
 _TRIES = 4
@@ -260,6 +256,63 @@ def _units(
         place = numbers[0] if is_thinking(entries[last]) else last
         units.append(Unit((0, 0, place), freed, tuple(entries[n].id for n in numbers)))
     return must_tokens, units
+
+
+def _figures(policy: Policy, marks: Marks, must_tokens: int, total: int, *, by_worth: bool) -> dict[str, Any]:
+    budget, mark = policy.budget_tokens, (marks.low_share, policy.reserve_tokens)
+    return {
+        "budget_tokens": budget,
+        "target_tokens": low_water_tokens(budget, must_tokens, *mark, by_worth=by_worth),
+        "protected_tokens": must_tokens,
+        "total_tokens": total,
+    }
+
+
+def _behind(
+    marks: Marks,
+    whole: tuple[Sequence[ContextEntry], Sequence[ContextEntry], dict[str, Lean], list[Unit]],
+    protected: set[Hashable],
+    cuts: Mapping[str, Cut],
+    fixed_tokens: int,
+    policy: Policy,
+    figures: dict[str, Any],
+) -> tuple[int, Sequence[ContextEntry], dict[str, Lean], list[Unit]] | None:
+    """Room, window, folds and units behind the beginning that the marks leave alone; all of it where that is too little.
+
+    None where nothing forces a prune, and it would free little or rewrite more than is written anyway. The moment and
+    what stays go into the figures.
+    """
+    entries, window, leaner, units = whole
+    target, must_tokens = figures["target_tokens"], figures["protected_tokens"]
+    if figures["total_tokens"] - target < marks.least_share * (policy.budget_tokens - target):
+        return None
+    figures |= {"moment": marks.moment, "stays_tokens": 0}
+    begins = _begins(entries, marks.stays_tokens - fixed_tokens)
+    if not begins:
+        return target - must_tokens, window, leaner, units
+    mixed = [as_is if key_of(as_is) in begins else thin for as_is, thin in zip(entries, window, strict=True)]
+    later = {e.id: cuts[e.id] for e in entries if e.id in cuts and key_of(e) not in begins}
+    held_tokens, younger = _units(mixed, protected | begins, later, fixed_tokens)
+    if held_tokens < target:
+        figures["stays_tokens"] = marks.stays_tokens
+        folds = {e.id: leaner[e.id] for e in entries if e.id in leaner and key_of(e) not in begins}
+        return target - held_tokens, mixed, folds, younger
+    if marks.least_share:
+        return None
+    mark = (marks.whole_share, policy.reserve_tokens)
+    figures["target_tokens"] = low_water_tokens(policy.budget_tokens, must_tokens, *mark, by_worth=True)
+    return figures["target_tokens"] - must_tokens, window, leaner, units
+
+
+def _begins(entries: Sequence[ContextEntry], tokens: int) -> set[Hashable]:
+    """The units of the window's beginning, as far as it has so many tokens."""
+    found: set[Hashable] = set()
+    for entry in entries:
+        tokens -= entry.token_count
+        if tokens < 0:
+            break
+        found.add(key_of(entry))
+    return found
 
 
 def _first_and_newest(entries: Sequence[ContextEntry]) -> frozenset[Any]:

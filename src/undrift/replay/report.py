@@ -53,12 +53,26 @@ class ReplayCost:
 
 @dataclass(frozen=True, slots=True)
 class Prune:
-    """One turn on which something left: its number from 1, how many blocks, their tokens, and the window after it."""
+    """One turn on which something left.
+
+    Args:
+        turn: Its number from 1.
+        blocks: How many left or lost something.
+        tokens: What that frees.
+        window_tokens: The prompt after it.
+        moment: Why just then, as in `undrift.core.marks.Moment`; empty where no mark decided it.
+        target_tokens: The low-water mark; 0 where none decided.
+        saved: What the moment and the beginning that was left alone saved on this very prompt, in plain input tokens:
+            what was still read from the cache, and after a pause what was not written again.
+    """
 
     turn: int
     blocks: int
     tokens: int
     window_tokens: int
+    moment: str = ""
+    target_tokens: int = 0
+    saved: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -139,6 +139,7 @@ class _Run:
         self._refetch = 0.0
         self._is_timed = any(entry.timestamp for entry in recording.entries)
         self._actions: tuple[Action, ...] = ()
+        self._fresh: list[Action] = []
         self._prunes: list[Prune] = []
         self._warnings: dict[str, tuple[str, int]] = {}
         self._over_budget_turns = 0
@@ -166,9 +167,12 @@ class _Run:
             started = time.perf_counter()
             prepared = session.prepare(body, wire="anthropic")
             self._prepare_ms.append((time.perf_counter() - started) * 1e3)
-            self._note(turn, prepared)
+            is_prune = self._note(turn, prepared)
             managed = everything if prepared.body is body else texts.of_body(prepared.body)
+            cached = self._after.cost.cached_tokens
             self._add(number, everything, managed, prepared)
+            if is_prune:
+                self._prunes[-1] = self._judged(self._prunes[-1], session, self._after.cost.cached_tokens - cached)
         if progress is not None:
             progress(len(turns), len(turns))
 
@@ -181,23 +185,35 @@ class _Run:
             held = self._count(self._needs.entries[holder].content)
             self._refetch += self._prices.read * window + self._prices.write * held
 
-    def _note(self, turn: int, prepared: Prepared) -> None:
-        """Take in what the engine did and said on one turn."""
+    def _judged(self, prune: Prune, session: Session, cached: int) -> Prune:
+        """Say why a prune came when it did, and what it saved beside what it freed."""
+        found = (session.why(action.ref) for action in self._fresh if action.ref)
+        detail = next((one.detail for one in found if one is not None and "moment" in one.detail), None)
+        if detail is None:
+            return prune
+        saved = cached * (self._prices.write - self._prices.read) if detail["stays_tokens"] else 0.0
+        if detail["moment"] == "pause":
+            saved = (detail["total_tokens"] - prune.window_tokens) * self._prices.write
+        return replace(prune, moment=detail["moment"], target_tokens=detail["target_tokens"], saved=max(0.0, saved))
+
+    def _note(self, turn: int, prepared: Prepared) -> bool:
+        """Take in what the engine did and said on one turn; return whether something left on it."""
         for warning in prepared.warnings:
             if warning.startswith(_NOT_STORED):
                 raise StoreError(warning.removeprefix(_NOT_STORED))
             kind = re.sub(r"[\d,]+", "#", warning)  # the same sentence with other figures
             self._warnings[kind] = (warning, self._warnings.get(kind, ("", 0))[1] + 1)
         left = tuple(action for action in prepared.actions if action.kind != "noted")  # a note was put in
-        if left != self._actions:
+        if has_changed := left != self._actions:
             known = {action.entry_id: action for action in self._actions}
             fresh = [action for action in left if known.get(action.entry_id) != action]
             before = (known[action.entry_id].tokens_saved for action in fresh if action.entry_id in known)
             saved = sum(action.tokens_saved for action in fresh) - sum(before)
             self._prunes.append(Prune(turn, len(fresh), saved, prepared.tokens_after))
-            self._actions = left
+            self._fresh, self._actions = fresh, left
         self._over_budget_turns += prepared.tokens_after > prepared.budget_tokens
         self._beyond_window_turns += prepared.tokens_before > self._model.window_tokens
+        return has_changed
 
     def report(self, path: str, folder: Path) -> ReplayReport:
         """Sum up."""
