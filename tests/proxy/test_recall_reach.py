@@ -13,7 +13,7 @@ from undrift.testing import Call, RawUpstream, Result, history_for
 from undrift.wire.forms import form_of
 
 COMMAND = b"undrift recall"
-LEFT = b"lines stay here"
+LEFT = b" lines stay"
 TOOLS: dict[str, Any] = {
     "anthropic": [{"name": "mcp__undrift__recall", "input_schema": {"type": "object"}}],
     "openai-chat": [{"type": "function", "function": {"name": "undrift_recall", "parameters": {"type": "object"}}}],
@@ -23,7 +23,7 @@ TOOLS: dict[str, Any] = {
 
 
 def output(number: int) -> str:
-    noise = ["nothing to see here"] * 30
+    noise = [f"nothing to see here {number} {n} of it" for n in range(30)]
     return "\n".join([*noise, *(f"src/module_{100 * number + n}.py" for n in range(6)), *noise])
 
 
@@ -62,7 +62,7 @@ def test_the_command_is_named_where_the_tool_is_offered_and_nowhere_else(wire: s
             Client(wire, provider).goes_on(server.url, 12, tools=tools)
         assert provider.refused == []
         sent = b"".join(request.body for request in upstream.requests)
-        assert LEFT in sent
+        assert b"left this window" in sent
         assert (COMMAND in sent) is (name != "none"), name
 
 
@@ -117,4 +117,3 @@ def test_what_was_called_back_is_not_evicted_again_for_several_answers(wire: str
     whole = json.dumps(original)[1:-1].encode()
     stands = [whole in request.body for request in upstream.requests[start:]]
     assert all(stands[:STAYS_ANSWERS])
-    assert not stands[-1]  # in the end it is worth what everything is worth
