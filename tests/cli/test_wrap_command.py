@@ -30,6 +30,11 @@ def ask():
     except urllib.error.HTTPError as error:
         return error.code, error.read().decode()
 """
+SHOW_GATEWAYS = """
+import pathlib
+words = [path.read_bytes() for path in pathlib.Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
+print([one for one in words if b"--while-pid=%d" % os.getpid() in one])
+"""
 KILL = """
 import signal, time
 def pids():
@@ -212,6 +217,28 @@ def test_the_users_settings_of_claude_code_say_where_its_requests_go(tmp_path):
         done = run(command, PATH=str(tmp_path), CLAUDE_CONFIG_DIR=str(tmp_path), **wrong)
     assert done.stdout.startswith("200 ['--settings', '{\"env\""), done.stderr
     assert len(upstream.requests) == 1
+
+
+@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="reads command lines from /proc")
+@pytest.mark.parametrize(
+    ("options", "has_program", "is_told"),
+    [((), True, True), ((), False, False), (("--no-recall-reachable",), True, False)],
+)
+def test_the_gateway_knows_whether_claude_code_can_recall(
+    options: tuple[str, ...], has_program: bool, is_told: bool, tmp_path
+):
+    client = tmp_path / "claude"
+    look = "print(json.loads(sys.argv[2])['permissions'], os.environ['UNDRIFT_HOME'])"
+    client.write_text(f"#!{sys.executable}\nimport json, os, sys\n{look}\n{SHOW_GATEWAYS}")
+    client.chmod(0o700)
+    if has_program:
+        (tmp_path / "undrift").write_text("#!/bin/sh\n")
+        (tmp_path / "undrift").chmod(0o700)
+    command = [sys.executable, "-m", "undrift", "wrap", "--home", str(tmp_path / "home"), *options, "claude"]
+    done = run(command, PATH=str(tmp_path), CLAUDE_CONFIG_DIR=str(tmp_path))
+    allowed, gateways = done.stdout.splitlines()
+    assert allowed == f"{{'allow': ['Bash(undrift recall:*)']}} {tmp_path / 'home'}", done.stderr
+    assert ("--recall-reachable" in gateways) is is_told
 
 
 CODEX = f"""#!{sys.executable}

@@ -46,6 +46,11 @@ _ASK_S = 10
 @click.option("--budget", type=click.IntRange(min=1), metavar="N", help="The most tokens of a request.")
 @click.option("--home", metavar="DIR", help="The folder of the store (default: the setting home).")
 @click.option("--log", metavar="FILE", help=f"Of the gateway (default: {LOG} in the home).")
+@click.option(
+    "--recall-reachable/--no-recall-reachable",
+    default=None,
+    help="The agent can run `undrift recall`: name it where something left (default: for Claude Code with it on the PATH).",
+)
 def wrap_command(
     client: str,
     arguments: tuple[str, ...],
@@ -55,6 +60,7 @@ def wrap_command(
     budget: int | None,
     home: str | None,
     log: str | None,
+    recall_reachable: bool | None,
 ) -> None:
     """Start CLIENT behind a gateway of its own, which ends with it.
 
@@ -80,10 +86,13 @@ def wrap_command(
     path = Path(log) if log else Path(settings.home) / LOG
     words = [f"--upstream-{name}={url}" for name, url in upstreams.items()]
     words += [f"--home={settings.home}", *([f"--budget={budget}"] if budget else [])]
+    if recall_reachable is None:
+        recall_reachable = told.may_recall and shutil.which("undrift") is not None
+    words += ["--recall-reachable"] if recall_reachable else []
     url = start([sys.executable, "-P", "-m", "undrift", "proxy", *words], path)
     at_version = "/v1" if upstreams["openai"].rstrip("/").endswith("/v1") else ""
     at = Addresses(url, f"{url}{at_version}", url)
-    variables = told.environment(at, around)
+    variables = {**told.environment(at, around), "UNDRIFT_HOME": str(Path(settings.home).absolute())}
     if sys.stderr.isatty():
         click.echo(f"undrift: {safe(client)} talks through {url}; log: {safe(str(path))}", err=True)
     _become(program, [told.program, *told.words(at), *arguments[arguments[:1] == ("--",) :]], variables)

@@ -39,12 +39,14 @@ class Wrapped:
         variables: Addresses and the user's environment -> what is set in it.
         words: Addresses -> what stands before the user's own arguments.
         remedy: How it is installed; empty where that is not known.
+        may_recall: Whether `words` allow its agent to run `undrift recall` without asking.
     """
 
     program: str
     variables: Callable[[Addresses, _Environment], _Environment]
     words: Callable[[Addresses], Sequence[str]] = lambda _: ()
     remedy: str = ""
+    may_recall: bool = False
 
     def environment(self, at: Addresses, given: _Environment) -> dict[str, str]:
         """Return the environment of the client: the user's, the addresses, and no proxy on the way to them.
@@ -100,7 +102,8 @@ def _opencode(at: Addresses, given: _Environment) -> _Environment:
 
 def _claude_words(at: Addresses) -> Sequence[str]:
     """A settings file of the user may set the variable as well, and would win over the environment."""
-    return ("--settings", json.dumps({"env": {"ANTHROPIC_BASE_URL": at.anthropic}}))
+    allowed = {"allow": ["Bash(undrift recall:*)"]}  # joins what the user allows; it only reads
+    return ("--settings", json.dumps({"env": {"ANTHROPIC_BASE_URL": at.anthropic}, "permissions": allowed}))
 
 
 def _codex_words(at: Addresses) -> Sequence[str]:
@@ -118,7 +121,7 @@ def _aider_words(at: Addresses) -> Sequence[str]:
 
 
 WRAPPED: Mapping[str, Wrapped] = {
-    "claude": Wrapped("claude", _anthropic, _claude_words, "npm install -g @anthropic-ai/claude-code"),
+    "claude": Wrapped("claude", _anthropic, _claude_words, "npm install -g @anthropic-ai/claude-code", may_recall=True),
     "codex": Wrapped("codex", lambda _, __: {}, _codex_words, "npm install -g @openai/codex"),
     "gemini": Wrapped("gemini", _gemini, remedy="npm install -g @google/gemini-cli"),
     "opencode": Wrapped("opencode", _opencode, remedy="npm install -g opencode-ai"),
