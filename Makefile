@@ -32,7 +32,7 @@ FUZZ_SECONDS ?= 600
 WIRE_REQUESTS ?= 100000
 TASK_STEPS ?= 10000
 # `make test` runs these beside all others, as a machine has two cores.
-ONE_HALF := $(addprefix tests/,bench clients core dispatch facts house integrations mcp proxy seeds stores testing transcripts wire)
+ONE_HALF := $(addprefix tests/,bench clients core dispatch facts fuzz house integrations mcp proof proxy report seeds stores testing transcripts wire)
 SOAK_MINUTES ?= 20
 
 PIP_INSTALL := -m pip install --quiet --no-input --disable-pip-version-check

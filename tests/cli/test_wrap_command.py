@@ -177,6 +177,7 @@ except KeyboardInterrupt:
 """
     process, terminal = pty.fork()
     if process == 0:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # as in a terminal's shell: what runs in the background ignores it
         os.execv(sys.executable, wrap(tmp_path, script))
     said = b""
     while b"ready" not in said or not said.endswith(b"\n"):

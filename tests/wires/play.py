@@ -18,7 +18,7 @@ def play(wire: str, requests: int, first_seed: int) -> int:
     before, number = machine.requests, first_seed
     while machine.requests - before < requests:
         number += 1
-        machines.play(machine, number, examples=15, steps=STEPS, said=f"{wire}: ")
+        machines.play(machine, number, examples=5, steps=STEPS, said=f"{wire}: ")
     return machine.requests - before
 
 
