@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from undrift.wire.forms import form_of
-from undrift.wire.read_cache import HINT, restored
+from undrift.wire.read_cache import may_have_note, restored
 
 STUB = "Wasted call \u2014 file unchanged since your last Read. Refer to that earlier tool_result instead."
+NOTES = [STUB, "<system-reminder>This file is already in your context.</system-reminder>"]
 FORM = form_of("anthropic")
 
 
@@ -97,6 +98,15 @@ def test_a_picture_is_not_put_back_as_text():
     assert restored(FORM, came, came[2:]) == {}
 
 
-def test_the_hint_stands_in_every_body_that_has_such_a_note():
-    assert HINT in json.dumps(CAME).encode()
-    assert HINT in json.dumps(CAME, ensure_ascii=False).encode()
+@pytest.mark.parametrize("note", NOTES)
+def test_each_note_of_a_client_is_known_and_looked_for(note: str):
+    came = [*CAME[:-1], result(4, note)]
+    assert may_have_note(json.dumps(came).encode())
+    assert may_have_note(json.dumps(came, ensure_ascii=False).encode())
+    (changed,) = restored(FORM, came, without(1, 2, of=came)).values()
+    assert changed["content"][0]["content"] == "new content"
+
+
+def test_words_of_a_note_within_a_file_are_no_note():
+    came = [*CAME[:-1], result(4, f"text = {NOTES[1]!r}")]
+    assert restored(FORM, came, without(1, 2, of=came)) == {}

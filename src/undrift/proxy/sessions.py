@@ -395,13 +395,11 @@ class Sessions:
 
     def _coherent(self, form: Form, request: Request, came: bytes, sent: bytes) -> tuple[bytes, int, int]:
         """The body with each note of an unchanged file answered whose file has left; how many; tokens of what came back."""
-        if sent is came or read_cache.HINT not in came:
+        if sent is came or not read_cache.may_have_note(came):
             return sent, 0, 0
         request.open()
         edited = Request(sent, form)
         edited.open()
-        if not request.raws:  # nobody had to look into the history of a session that has its id
-            request.open()
         items = [edited.load(number) for number in range(len(edited.raws))]
         changes = read_cache.restored(form, [request.load(n) for n in range(len(request.raws))], items)
         if not changes:

@@ -18,12 +18,13 @@ from undrift.errors import WireError
 from undrift.wire import raw
 from undrift.wire.form import Edit, Form, View
 
-__all__ = ["HINT", "restored"]
+__all__ = ["may_have_note", "restored"]
 
-HINT = b"nchanged since"
-"""Bytes that stand in every body that has such a note; without them nothing needs to be looked at."""
-
-_STUB = re.compile(r"file (?:is )?unchanged since (?:your |the )?last read", re.IGNORECASE)
+_HINTS = (b"nchanged since", b"already in your context")
+_STUB = re.compile(
+    r"file (?:is )?unchanged since (?:your |the )?last read|\A<system-reminder>This file is already in your context",
+    re.IGNORECASE,
+)
 _LONGEST_STUB = 400
 _FILE = ("file_path", "path", "absolute_path", "filePath")
 _RANGE = ("offset", "limit", "pages")
@@ -36,6 +37,11 @@ class _Result:
     call_id: str
     text: str
     is_plain: bool  # one text, nothing else
+
+
+def may_have_note(body: bytes) -> bool:
+    """Tell whether a body may have such a note; without one nothing needs to be looked at."""
+    return any(hint in body for hint in _HINTS)
 
 
 def restored(form: Form, came: Sequence[Any], sent: Sequence[Any]) -> dict[int, Any]:
