@@ -23,6 +23,33 @@ settings.register_profile(
 settings.load_profile("default")
 
 
+UNMEASURED = frozenset(
+    {
+        "tests/core/test_mask.py",
+        "tests/core/test_restore.py",
+        "tests/facts/test_retriever.py",
+        "tests/report/test_all_sessions.py",
+        "tests/test_poisoning.py",
+        "tests/test_real_sessions.py",
+        "tests/test_session_properties.py",
+        "tests/test_task_properties.py",
+        "tests/transcripts/test_damage.py",
+        "tests/transcripts/test_real_clients.py",
+        "tests/transcripts/test_real_message_lists.py",
+        "tests/transcripts/test_real_sessions.py",
+        "tests/wires/test_real_sessions.py",
+    }
+)
+"""Long runs, whose coverage is not measured: that takes longer than they do, and other tests reach the same lines."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave the long runs out of the coverage."""
+    for item in items:
+        if item.path.relative_to(ROOT).as_posix() in UNMEASURED:
+            item.add_marker("no_cover")
+
+
 def pytest_report_header() -> str:
     """Say in the report's head which examples Hypothesis takes."""
     return "hypothesis examples: " + (
