@@ -13,6 +13,7 @@ from undrift.binding import Binding
 from undrift.clearing import Clearing
 from undrift.conversation import Conversation
 from undrift.core import check
+from undrift.core.calling_back import called_back
 from undrift.core.marks import Cache, Marks, marks_of
 from undrift.core.shrink import first_send
 from undrift.core.turn import Policy, TurnPlan, plan_turn
@@ -190,6 +191,7 @@ class Settler:
             count=turn.count,
             ref_of=self._ledger.decisions.ref_of,
             settled=conversation.decided_here - {d.entry_id for d in fresh.decisions},
+            wanted=called_back(list(conversation.all_entries)),
             is_due=is_due,
             known=conversation.known if keep.policy == "worth" else None,
             marks=marks,

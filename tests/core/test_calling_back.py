@@ -54,7 +54,7 @@ def test_what_was_called_back_stays_for_some_answers(tool: str, arguments: str, 
     back = pair(3, 400, tool, arguments)
     later = [one for number in range(4, 4 + after) for one in pair(number, 400)]
     window = [entry(99, "user", "text", 5, "Go."), *before, *back, *later]
-    gone = left(plan(window, 1_500, keep_tool_results=1))
+    gone = left(plan(window, 1_500, keep_tool_results=1, wanted=called_back(window)))
     stays = after < STAYS_ANSWERS
     assert bool(called_back(window)) is stays
     assert ("e3result" not in gone) is (stays or after == 0)
@@ -63,7 +63,7 @@ def test_what_was_called_back_stays_for_some_answers(tool: str, arguments: str, 
 
 def test_it_gives_way_where_the_window_has_no_room_for_it():
     window = [entry(99, "user", "text", 5, "Go."), *pair(0, 2_000, "undrift_recall"), *pair(1, 100)]
-    assert "e0result" in left(plan(window, 1_500, keep_tool_results=1))
+    assert "e0result" in left(plan(window, 1_500, keep_tool_results=1, wanted=called_back(window)))
 
 
 def test_several_messages_of_one_answer_count_once():

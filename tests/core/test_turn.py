@@ -39,7 +39,9 @@ def window(*rows: tuple[Any, ...]) -> list[ContextEntry]:
     return entries
 
 
-def plan(entries: Sequence[ContextEntry], budget: int, *, unseen: int | None = None, **policy: Any) -> TurnPlan | None:
+def plan(
+    entries: Sequence[ContextEntry], budget: int, *, unseen: int | None = None, wanted: Any = (), **policy: Any
+) -> TurnPlan | None:
     numbers: dict[str, Any] = {"target_ratio": 0.75, "keep_tool_results": 1, "keep_user_text_tokens": 50, **policy}
     fixed = numbers.pop("fixed_tokens", 0)
     first_unseen = len(entries) if unseen is None else unseen
@@ -50,6 +52,7 @@ def plan(entries: Sequence[ContextEntry], budget: int, *, unseen: int | None = N
         policy=Policy(budget, **numbers),
         count=characters_per_4,
         ref_of=lambda entry_id: f"ref-{entry_id}",
+        wanted=wanted,
     )
 
 

@@ -112,8 +112,9 @@ def test_what_was_called_back_is_not_evicted_again_for_several_answers(wire: str
         client.history.take(provider.answers[-1])
         client.history.answer([Result(original)])
         start = len(upstream.requests)
-        client.goes_on(server.url, STAYS_ANSWERS + 8, tools=TOOLS[wire])
+        client.goes_on(server.url, STAYS_ANSWERS + 20, tools=TOOLS[wire])
     assert provider.refused == []
     whole = json.dumps(original)[1:-1].encode()
     stands = [whole in request.body for request in upstream.requests[start:]]
     assert all(stands[:STAYS_ANSWERS])
+    assert not stands[-1]  # in the end it is worth what everything is worth

@@ -35,7 +35,7 @@ def called_back(entries: Sequence[ContextEntry]) -> set[Hashable]:
     """Return the keys (`core.thinking.key_of`) of what was called back within the last `STAYS_ANSWERS` answers.
 
     Args:
-        entries: The window, in order.
+        entries: The whole history, in order: of a window most answers may have left, so that it would stay for ever.
     """
     found: set[Hashable] = set()
     answers, was_answer = 0, False

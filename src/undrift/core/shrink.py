@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from undrift.core.calling_back import called_back
 from undrift.core.fold import Fold, Folded, fold_lines
 from undrift.core.paste import cut_text
 from undrift.core.thinking import key_of
@@ -49,9 +48,8 @@ def lean(
         ref_of: Entry id to recall reference.
     """
     found: dict[str, Lean] = {}
-    spared = {*protected, *called_back(entries)}  # nor is folded what the agent has just asked for
     for entry in entries:
-        if not _is_plain(entry) or key_of(entry) in spared:
+        if not _is_plain(entry) or key_of(entry) in protected:
             continue
         fold: Fold | None = entry.meta("fold")
         folded = fold_lines(entry.content, "all")

@@ -12,7 +12,6 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from undrift.core.calling_back import called_back
 from undrift.core.keep import Kept, Ranges, Takeable, keep
 from undrift.core.marks import Marks
 from undrift.core.observation_window import TerminalObservationWindow
@@ -101,6 +100,7 @@ def plan_turn(
     count: Callable[[str], int],
     ref_of: Callable[[str], str],
     settled: Collection[str] = (),
+    wanted: Collection[Hashable] = (),
     is_due: bool = False,
     known: Callable[[], Known] | None = None,
     marks: Marks | None = None,
@@ -117,6 +117,7 @@ def plan_turn(
         count: The counter in force.
         ref_of: Entry id to recall reference.
         settled: Ids of entries that were decided about, in writing, at the newest item: they wait for a later turn.
+        wanted: Keys (`core.thinking.key_of`) of what the agent has just called back: stays whole where there is room.
         is_due: Plan even where it fits: it is being rewritten anyway, and a second rewriting would cost the cache again.
         known: Gives the history, learned up to now; then what is worth most stays, else what is newest.
         marks: Why now, how far down and from where on; None: the budget alone decides that.
@@ -129,8 +130,9 @@ def plan_turn(
     protected = protected_keys(entries, first_unseen, policy.keep_tool_results)
     protected.update(key_of(e) for e in entries if e.id in settled)
     spare = _first_and_newest(entries)
-    leaner, window = lean(entries, protected, count=count, ref_of=ref_of) if known else ({}, entries)
-    must_tokens, units, cuts = _fitted(window, first_unseen, protected, spare, fixed_tokens, policy, count, ref_of)
+    leaner, window = lean(entries, {*protected, *wanted}, count=count, ref_of=ref_of) if known else ({}, entries)
+    fitted = _fitted(window, first_unseen, protected, wanted, spare, fixed_tokens, policy, count, ref_of)
+    must_tokens, units, cuts = fitted
     marks = marks or Marks("budget", policy.target_ratio, policy.target_ratio, 0, 0.0)
     figures = _figures(policy, marks, must_tokens, total, by_worth=known is not None)
     behind = _behind(marks, (entries, window, leaner, units), protected, cuts, fixed_tokens, policy, figures)
@@ -152,14 +154,20 @@ def plan_turn(
             return acts.by_worth(entries, _with_answers(entries, set(kept.gone), protected), kept, leaner)
 
         left = _within(chosen, room_tokens, must_free=total - policy.budget_tokens)
+    return _planned(entries, left, figures, spare, oversize=len(alone))
+
+
+def _planned(
+    entries: Sequence[ContextEntry], left: "_Left", figures: Mapping[str, Any], spare: frozenset[Any], *, oversize: int
+) -> TurnPlan:
     message_of = {e.id: _meta(e, "message") for e in entries}
     return TurnPlan(
         decisions=tuple(decision for decision, _ in left),
-        protected_tokens=must_tokens,
+        protected_tokens=figures["protected_tokens"],
         target_tokens=figures["target_tokens"],
-        total_tokens=total,
+        total_tokens=figures["total_tokens"],
         freed_tokens=sum(freed for _, freed in left),
-        oversize=len(alone),
+        oversize=oversize,
         shortened=sum(d.kind == "cut" and message_of[d.entry_id] in spare for d, _ in left),
     )
 
@@ -202,6 +210,7 @@ def _fitted(
     entries: Sequence[ContextEntry],
     first_unseen: int,
     protected: set[Hashable],
+    wanted: Collection[Hashable],
     spare: frozenset[Any],
     fixed_tokens: int,
     policy: Policy,
@@ -220,7 +229,7 @@ def _fitted(
         return *_units(entries, protected, cuts, fixed_tokens), cuts
 
     seen = entries[:first_unseen]
-    if back := called_back(entries) - protected:
+    if back := set(wanted) - protected:
         protected |= back
         found = tried(seen, spare)
         if found[0] <= low_water_tokens(policy.budget_tokens, 0, policy.target_ratio):
