@@ -177,6 +177,18 @@ def test_lines_that_a_command_printed_from_a_range_are_numbered() -> None:
     assert item.text.split("\n")[0] == f"{item.first_line}→{code('tax')[item.first_line - 300]}"
 
 
+def test_a_number_that_stands_behind_a_header_is_not_counted_a_second_time() -> None:
+    header = ["Chunk ID: 1", "Wall time: 0.0 seconds", "Process exited with code 0", "Output:"]
+    printed = [f"{number:6d}\t{line}" for number, line in enumerate(code("tax"), 300) if not 310 <= number < 330]
+    session = Recorded().user("go")
+    session.call("exec_command", "\n".join(header + printed), cmd="nl -ba src/tax.py | sed -n '300,309p;330,340p'")
+    shown = [
+        line for item in items(session.said("tax_total_35 is next").back(), "file") for line in item.text.split("\n")
+    ]
+    assert f"335→{code('tax')[35]}" in shown
+    assert set(shown) <= {f"{number}→{line}" for number, line in enumerate(code("tax"), 300)}
+
+
 def test_every_line_stood_in_the_history() -> None:
     session = at_work().call("Bash", "FAILED tests/test_billing.py::test_rounding_of_invoices", command="pytest")
     known = {normal(line) for entry in session.entries for line in entry.content.split("\n")}

@@ -185,13 +185,14 @@ def _brief(call: Mapping[str, Any], command: str) -> str:
 
 def _numbers(lines: Sequence[str], command: str) -> Sequence[int]:
     """Give the number of each line: from its gutter, or from the range that was asked for."""
-    if any(map(_GUTTER.match, lines[:3])):
-        return [int(gutter[1]) if (gutter := _GUTTER.match(line)) else 0 for line in lines]
+    # Codex puts a header of up to six lines before what the command printed: a gutter stands behind it
+    head = next((index + 1 for index, line in enumerate(lines[:8]) if line == "Output:"), 0)
+    if any(map(_GUTTER.match, lines[head : head + 3])):
+        gutters = [_GUTTER.match(line) for line in lines[head:]]
+        return [0] * head + [int(gutter[1]) if gutter else 0 for gutter in gutters]
     asked = _SED_FROM.search(command)
     if not asked or command.count("sed -n") > 1:
         return ()
-    # Codex puts a header of up to six lines before what the command printed
-    head = next((index + 1 for index, line in enumerate(lines[:8]) if line == "Output:"), 0)
     return [0] * head + [int(asked[1]) + index for index in range(len(lines) - head)]
 
 
