@@ -81,7 +81,10 @@ def test_anything_but_exactly_one_block_is_named_so(output: str):
     """Two blocks are as bad as none: nobody can tell which one the agent has only quoted."""
     code, message = refusal(output)
     assert code == "marker_missing"
-    assert BEGIN in message
+    assert "begin mark" in message
+    assert (BEGIN in message, END in message) == (False, False), (
+        "it goes into the next prompt, where marks are taken out"
+    )
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.dispatch.builders import block, done, in_memory, needs_changes, ok, on_disk, task
+from undrift.core.dispatch.contracts import BEGIN, END
 from undrift.core.dispatch.state import ledger_name
 from undrift.dispatch import CompiledPrompt, DispatchRuntimeManager, SqliteRunStore, dispatch_runtime_manager
 from undrift.errors import ContractError, DispatchError, SettingsError, StoreError
@@ -201,6 +203,16 @@ def test_a_broken_contract_is_told_to_the_next_attempt(run: DispatchRuntimeManag
     (failure,) = delta_of(run.compile_prompt("run", "1").text)["failures"]
     assert failure.startswith("marker_missing: ")
     assert "BEGIN_DISPATCH_RESULT" not in failure
+
+
+@pytest.mark.parametrize("output", ["done", f"{END}\n{{}}\n{BEGIN}", f"{BEGIN}\nnone\n{END}", f"{BEGIN}\n[]\n{END}"])
+def test_the_next_attempt_is_asked_for_no_marks_but_those_of_the_guide(run: DispatchRuntimeManager, output: str):
+    with pytest.raises(ContractError) as caught:
+        run.ingest_output("run", "1", "implementer", output, attempt=1)
+    run.note_fault("run", "1", "implementer", str(caught.value), output=output, attempt=1)
+    (failure,) = delta_of(run.compile_prompt("run", "1").text)["failures"]
+    assert failure == " ".join(str(caught.value).split()), "the hint arrives as it was said"
+    assert re.findall(r"(?i)\b(?:begin|end)[\W_]*dispatch[\W_]*result", failure) == []
 
 
 def test_the_first_part_is_the_same_for_all_tasks_of_a_role(manager: DispatchRuntimeManager):

@@ -37,6 +37,8 @@ MOST_ITEMS = 1_000
 _MOST_PROBLEMS_SHOWN = 5
 _LONGEST_SHOWN = 60
 _FENCE = re.compile(r"```(?:json)?[ \t]*\r?\n(.*)\n[ \t]*```", re.DOTALL)
+# What is said of a fault goes into the next prompt, where the marks of a result are taken out of whatever is quoted:
+# the guide alone names them, so that no agent is asked for marks that are refused.
 _REPEAT = "End the answer with exactly one result block, as the guide shows it"
 
 _Check = Callable[[Any, str], None]
@@ -114,11 +116,11 @@ def read_block(output: str) -> dict[str, Any]:
     if (begins, ends) != (1, 1):
         raise ContractError(
             "marker_missing",
-            f"the output has {begins} times the mark {BEGIN} and {ends} times {END}. {_REPEAT}, "
+            f"the output has {begins} begin marks and {ends} end marks of a result block. {_REPEAT}, "
             "and write its marks nowhere else",
         )
     if end < start:
-        raise ContractError("marker_missing", f"{END} stands before {BEGIN}. {_REPEAT}")
+        raise ContractError("marker_missing", f"the end mark stands before the begin mark. {_REPEAT}")
     text = output[start:end].strip()
     fenced = _FENCE.fullmatch(text) if text.startswith("```") else None
     try:
