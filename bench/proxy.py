@@ -1,7 +1,8 @@
 """What the gateway adds to a stream of 500 chunks and to a request of 1 MB: ``python -m bench.run proxy``.
 
 All sides take turns in one run, each in a process of its own: straight to the upstream, a bare pass-through of aiohttp, the
-gateway on a path that it passes through, and the gateway managing. A promise compares sides of the same run.
+gateway on a path that it passes through, and the gateway managing. A promise compares sides of the same run. Connections are
+kept, as clients keep theirs.
 """
 
 import asyncio
@@ -14,13 +15,15 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from statistics import median
-from urllib.parse import urlsplit
 
 from bench.figures import Claim, Figure, Report
+from bench.kept import Kept
 
 __all__ = ["measure", "started"]
 
 _SINGLE = 150
+_SMALL = 200
+_LATE_MS = 35.0  # for an acknowledgement that a client puts off, which is what a kept connection may wait for
 _ROUNDS = 5
 _SESSIONS = 8  # that take turns
 _IDLE = 1_000
@@ -33,8 +36,8 @@ class _Side:
 
     def __init__(self, name: str, url: str, path: str, pid: int | None) -> None:
         self.name, self.path, self.pid = name, path, pid
-        parts = urlsplit(url)
-        self.host, self.port = parts.hostname or "", parts.port or 0
+        self.kept = Kept(url)
+        self.small: list[float] = []
         self.first: list[float] = []
         self.last: list[float] = []
         self.rates: dict[int, list[float]] = {32: [], 256: []}
@@ -65,11 +68,12 @@ def measure() -> Report:
             _Side("gateway, passed through", ours, _PASSED, our_pid),
             _Side("gateway, managed", ours, _MANAGED, our_pid),
         ]
-        asyncio.run(_streams(sides))
-        added = asyncio.run(_large(ours, upstream))
-        idle_mb = asyncio.run(_idle(sides[-1]))
+        added, idle_mb = asyncio.run(_all(sides))
     direct, plain, *gateways = sides
     for side in sides:
+        report.figures.append(
+            Figure(f"proxy: {side.name}, a small answer on a kept connection", "ms", tuple(side.small))
+        )
         report.figures.append(Figure(f"proxy: {side.name}, first byte of one stream", "ms", tuple(side.first)))
         report.figures.append(Figure(f"proxy: {side.name}, last byte of one stream", "ms", tuple(side.last)))
         for count, rates in side.rates.items():
@@ -95,14 +99,29 @@ def measure() -> Report:
             ),
             Claim(f"{side.name}: errors in 256 streams", float(side.errors), "", 0.0),
         ]
+        late = 100 * sum(ms > _LATE_MS for ms in side.small) / len(side.small)
+        report.claims.append(Claim(f"{side.name}: small answers on a kept connection over 35 ms", late, "%", 5.0))
     report.claims.append(Claim("gateway: managing 1 MB adds, median", median(added), "ms", 15.0))
     report.claims.append(Claim(f"gateway: memory with {_IDLE:,} idle connections", idle_mb, " MB", 200.0))
     return report
 
 
+async def _all(sides: list[_Side]) -> tuple[list[float], float]:
+    """Fill the sides; return what managing 1 MB adds, and the memory of the gateway with idle connections."""
+    await _streams(sides)
+    for number in range(_SMALL):
+        for side in sides:
+            side.small.append((await side.kept.ask(side.path, _request(number, 100, stream=False))).last_ms)
+    added = await _large(sides[-1], sides[0])
+    idle_mb = await _idle(sides[-1])
+    for side in sides:
+        side.kept.close()
+    return added, idle_mb
+
+
 async def _idle(side: _Side) -> float:
     """Memory of the gateway, in MB, while so many clients are connected and ask nothing."""
-    opened = [await asyncio.open_connection(side.host, side.port) for _ in range(_IDLE)]
+    opened = [await asyncio.open_connection(side.kept.host, side.kept.port) for _ in range(_IDLE)]
     await _one(side, 0)
     with open(f"/proc/{side.pid}/status", encoding="ascii") as file:  # noqa: PTH123
         resident = next(int(line.split()[1]) for line in file if line.startswith("VmRSS"))
@@ -134,57 +153,31 @@ async def _streams(sides: list[_Side]) -> None:
                 side.rates[count].append(count / (time.perf_counter() - started))
 
 
-def _request(number: int, size: int = 1_500) -> bytes:
+def _request(number: int, size: int = 1_500, *, stream: bool = True) -> bytes:
     words = f"request {number % _SESSIONS} " + "word " * (size // 5)
     return json.dumps(
-        {"stream": True, "model": "claude-opus-4-5", "messages": [{"role": "user", "content": words}]}
+        {"stream": stream, "model": "claude-opus-4-5", "messages": [{"role": "user", "content": words}]}
     ).encode()
 
 
 async def _one(side: _Side, number: int) -> tuple[float, float]:
-    """Ask for a stream on a new connection; return milliseconds to its first and last byte.
+    """Ask for a stream; return milliseconds to its first and last byte.
 
     Raises:
         OSError: It did not come whole.
     """
-    body = _request(number)
-    reader, writer = await asyncio.open_connection(side.host, side.port)
-    try:
-        started = time.perf_counter()
-        head = f"POST {side.path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: {len(body)}"
-        writer.write(f"{head}\r\n\r\n".encode() + body)
-        head_bytes = await reader.readuntil(b"\r\n\r\n")
-        data = await reader.read(1 << 16)
-        first = time.perf_counter()
-        tail = data
-        while not tail.endswith(b"\r\n0\r\n\r\n"):
-            data = await reader.read(1 << 16)
-            if not data:
-                raise OSError("the stream broke off")
-            tail = (tail + data)[-16:]
-        if b" 200 " not in head_bytes[:20]:
-            raise OSError(head_bytes[:20].decode("latin-1"))
-        return (first - started) * 1000, (time.perf_counter() - started) * 1000
-    finally:
-        writer.close()
+    answer = await side.kept.ask(side.path, _request(number))
+    return answer.first_ms, answer.last_ms
 
 
-async def _large(ours: str, upstream: str) -> list[float]:
+async def _large(ours: _Side, direct: _Side) -> list[float]:
     """Milliseconds that a managed request of 1 MB takes more than the same one straight to the upstream."""
-    times: dict[str, list[float]] = {ours: [], upstream: []}
+    found: list[float] = []
     for number in range(200, 260):
         body = _history(number)
-        for url, found in times.items():
-            parts = urlsplit(url)
-            reader, writer = await asyncio.open_connection(parts.hostname or "", parts.port)
-            started = time.perf_counter()
-            head = f"POST {_MANAGED} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: {len(body)}\r\n\r\n"
-            writer.write(head.encode() + body)
-            await reader.readuntil(b"\r\n\r\n")
-            found.append((time.perf_counter() - started) * 1000)
-            writer.close()
-    pairs = list(zip(times[ours], times[upstream], strict=True))
-    return [mine - theirs for mine, theirs in pairs[10:]]
+        mine, theirs = [(await side.kept.ask(_MANAGED, body)).last_ms for side in (ours, direct)]
+        found.append(mine - theirs)
+    return found[10:]
 
 
 def _history(rounds: int) -> bytes:

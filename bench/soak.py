@@ -1,9 +1,9 @@
 """The gateway for a long time: ``python -m bench.soak [MINUTES]`` drives 50 sessions at once and watches what must not grow.
 
-Each session resends its whole history, with a budget that bites; one that is long enough gives way to a new one. Memory,
-descriptors, threads, the write-ahead log and the number of files are read ten times a minute: their median over the last
-third must not be more than a tenth (and a little) above that over the second third. The first third is warming up. No request
-may fail, and none may pass unmanaged.
+Each session keeps its connection and resends its whole history, with a budget that bites; one that is long enough gives way to
+a new one. Memory, descriptors, threads, the write-ahead log and the number of files are read ten times a minute: their median
+over the last third must not be more than a tenth (and a little) above that over the second third. The first third is warming
+up. No request may fail, and none may pass unmanaged.
 """
 
 import asyncio
@@ -14,8 +14,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from urllib.parse import urlsplit
 
+from bench.kept import Kept
 from bench.proxy import started
 
 __all__ = ["main"]
@@ -36,20 +36,18 @@ class _Counts:
 
 async def _session(url: str, number: int, until_s: float, counts: _Counts) -> None:
     """One client after the other, each with a history of its own."""
-    parts = urlsplit(url)
-    life = 0
+    kept, life = Kept(url), 0
     while time.monotonic() < until_s:
         life += 1
         messages: list[object] = [{"role": "user", "content": f"Session {number}, life {life}."}]
         for step in range(_ROUNDS):
             if time.monotonic() >= until_s:
-                return
+                break
             body = json.dumps({"stream": True, "model": "claude-opus-4-5", "messages": messages}).encode()
             counts.requests += 1
             try:
-                bypassed = await _ask(parts.hostname or "", parts.port or 0, body)
-                counts.bypassed += bypassed
-            except (OSError, asyncio.IncompleteReadError):
+                counts.bypassed += "\r\nx-undrift-bypass:" in (await kept.ask("/v1/messages", body)).head
+            except OSError:
                 counts.failed += 1
             call = f"toolu_{number:02}{life:04}{step:04}"
             use = {"type": "tool_use", "id": call, "name": "Bash", "input": {"command": f"run {step}"}}
@@ -57,22 +55,7 @@ async def _session(url: str, number: int, until_s: float, counts: _Counts) -> No
             result = {"type": "tool_result", "tool_use_id": call, "content": f"line {step} of {number}\n" * 120}
             messages.append({"role": "user", "content": [result]})
             await asyncio.sleep(_PAUSE_S)
-
-
-async def _ask(host: str, port: int, body: bytes) -> bool:
-    """Ask for a stream and read all of it; return whether it was not managed."""
-    reader, writer = await asyncio.open_connection(host, port)
-    try:
-        head = (
-            f"POST /v1/messages HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\ncontent-length: {len(body)}\r\n\r\n"
-        )
-        writer.write(head.encode() + body)
-        answer = await reader.read()
-        if not answer.startswith(b"HTTP/1.1 200") or not answer.endswith(b"0\r\n\r\n"):
-            raise OSError("the stream broke off")
-        return b"x-undrift-bypass" in answer[:4096]
-    finally:
-        writer.close()
+    kept.close()
 
 
 def _look(pid: int, home: Path) -> dict[str, float]:

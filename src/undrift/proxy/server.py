@@ -45,6 +45,7 @@ class Server:
                 f"the gateway needs aiohttp and uvicorn ({error}): pip install undrift[proxy]"
             ) from error
         self._socket = listening or _listening(config.host, config.port)
+        _send_at_once(self._socket)
         self.port: int = self._socket.getsockname()[1]
         for upstream in config.upstreams.values():
             if upstream.port == self.port and upstream.host in (config.host, "localhost", "127.0.0.1", "::1"):
@@ -120,7 +121,7 @@ def _on_signals(handler: Callable[[int, Any], None]) -> dict[int, Any]:
 def _listening(host: str, port: int) -> socket.socket:
     """A socket that takes connections already, so that whoever is told of it can connect."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    found = socket.socket(family, socket.SOCK_STREAM)
+    found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # asyncio asks this number, not the kernel
     try:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         found.bind((host, port))
@@ -129,6 +130,16 @@ def _listening(host: str, port: int) -> socket.socket:
         found.close()
         raise SettingsError(f"{host}:{port} cannot be listened on ({error.strerror}): choose another --port") from error
     return found
+
+
+def _send_at_once(listening: socket.socket) -> None:
+    """Let no part of an answer wait until the client has acknowledged the part before it, which takes it 40 ms.
+
+    Accepted connections inherit the option. asyncio sets it only on sockets that were made with the number of TCP, and one
+    that a starter hands over need not be.
+    """
+    with contextlib.suppress(OSError):  # without it the gateway is slower, but it serves
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
 def _most_connections() -> int | None:
