@@ -59,6 +59,24 @@ def test_where_the_path_does_not_tell_headers_do_and_else_nobody_is_asked():
     assert where("HEAD", "/") is None
 
 
+@pytest.mark.parametrize(
+    ("agent", "provider"),
+    [
+        ("Anthropic/Python 2.12.0", "anthropic"),
+        ("AsyncAnthropic/Python 2.12.0", "anthropic"),
+        ("OpenAI/Python 3.54.0", "openai"),
+        ("AsyncOpenAI/Python 3.54.0", "openai"),
+        ("AzureOpenAI/Python 3.54.0", "openai"),
+        ("AsyncAzureOpenAI/Python 3.54.0", "openai"),
+        ("google-genai-sdk/3.4.0 gl-python/3.11.7", "gemini"),
+    ],
+)
+@pytest.mark.parametrize("path", ["/v1/models", "/v1/files", "/v1/batches", "/v1/models/m-1", "/models"])
+def test_each_sdks_lists_find_their_provider_with_a_bearer_alone(agent: str, provider: str, path: str):
+    assert where("GET", path, user_agent=agent, authorization="Bearer k") == (provider, path, "")
+    assert where("GET", path, user_agent=f"Not{agent}", authorization="Bearer k") is None
+
+
 def test_the_model_of_gemini_stands_in_the_path():
     path = "/v1beta/models/gemini-3.1-pro:generateContent"
     assert route_of("POST", path, "", {}) == Route("gemini", path, "gemini", "gemini-3.1-pro")

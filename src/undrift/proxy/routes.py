@@ -50,7 +50,18 @@ _HEADERS: Mapping[str, Provider] = {
     "chatgpt-account-id": "openai",
     "originator": "openai",
 }
-_AGENTS = (("claude-cli", "anthropic"), ("Anthropic/", "anthropic"), ("OpenAI/", "openai"), ("codex", "openai"))
+_AGENTS: tuple[tuple[str, Provider], ...] = (
+    ("claude-cli", "anthropic"),
+    ("Anthropic/", "anthropic"),
+    ("AsyncAnthropic/", "anthropic"),
+    ("OpenAI/", "openai"),
+    ("AsyncOpenAI/", "openai"),
+    ("AzureOpenAI/", "openai"),
+    ("AsyncAzureOpenAI/", "openai"),
+    ("codex", "openai"),
+    ("google-genai-sdk/", "gemini"),
+)
+"""An SDK names the class of its client: the synchronous one and the asynchronous one differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +124,7 @@ def _by_path(path: str) -> Provider | None:
 def _by_headers(query: str, headers: Mapping[str, str]) -> Provider | None:
     found: set[Provider] = {provider for name, provider in _HEADERS.items() if name in headers}
     agent = headers.get("user-agent", "")
-    found |= {provider for start, provider in _AGENTS if agent.startswith(start)}  # type: ignore[misc]
+    found |= {provider for start, provider in _AGENTS if agent.startswith(start)}
     if query.startswith("key=") or "&key=" in query:
         found.add("gemini")
     return found.pop() if len(found) == 1 else None
