@@ -62,12 +62,17 @@ class Conversation:
         form: Of the provider.
         decisions: The session's; shared by all its conversations.
         count: The token counter in force; called once in the life of an entry.
+        defers_tools: Whether its requests defer tools: then what loads some stays, and comes back where it had left.
     """
 
-    def __init__(self, form: Form, decisions: Decisions, count: Callable[[str], int]) -> None:
+    def __init__(
+        self, form: Form, decisions: Decisions, count: Callable[[str], int], *, defers_tools: bool = False
+    ) -> None:
         self.form = form
         self._decisions = decisions
         self._count = count
+        self._defers_tools = defers_tools
+        self._loading: set[str] = set()  # pair ids of the searches that have loaded tools
         self._messages: list[_Message] = []
         self._pairing = Pairing(is_adjacent=form.ADJACENT)
         self._numbers: dict[str, int] = {}  # chain id -> number of an item
@@ -83,9 +88,9 @@ class Conversation:
         """Tell whether the first item is this one."""
         return bool(self._messages) and (self._messages[0].raw == raw or self._messages[0].digest == digest)
 
-    def suits(self, form: Form, count: Callable[[str], int]) -> bool:
+    def suits(self, form: Form, count: Callable[[str], int], *, defers_tools: bool) -> bool:
         """Tell whether it was opened with these."""
-        return self.form is form and self._count is count
+        return self.form is form and self._count is count and self._defers_tools == defers_tools
 
     @property
     def tokens_before(self) -> int:
@@ -351,6 +356,8 @@ class Conversation:
         return number
 
     def _decision(self, entry: ContextEntry) -> Decision | None:
+        if entry.pair_id in self._loading:  # decided while nothing was deferred, or before this rule was known
+            return None
         return self._decisions.in_force(entry.id, self._numbers)
 
     def _is_gone(self, entry: ContextEntry) -> bool:
@@ -385,6 +392,9 @@ class Conversation:
             block = self._pairing.named(block)
             if block.kind == "result" and pair_id is None:  # its call is held by the provider, so it can never leave
                 block = replace(block, is_pinned=True)
+            if block.loads_tools and self._defers_tools:
+                block = replace(block, is_pinned=True)
+                self._loading |= {pair_id} if pair_id is not None else set()
             entry = entry_of(
                 block,
                 view.role,

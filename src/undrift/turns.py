@@ -35,7 +35,7 @@ from undrift.types import Prepared
 from undrift.wire import raw
 from undrift.wire.form import Form, Reply
 from undrift.wire.forms import form_of
-from undrift.wire.offered import tool_names
+from undrift.wire.offered import defers_tools, tool_names
 
 __all__ = ["RecallHint", "Turns"]
 
@@ -95,7 +95,7 @@ class Turns:
         self._settler = Settler(session_id, ledger, clearing, settings)
         self._recognised = recognised
         self._conversations: list[Conversation] = []
-        self._fixed: tuple[Any, int] = (None, 0)
+        self._fixed: tuple[Any, int, bool] = (None, 0, False)
         self._counters: dict[float, Callable[[str], int]] = {}
         self._last: tuple[str, int] | None = None
         self._is_over = self._uses_tools = False
@@ -112,7 +112,7 @@ class Turns:
         now_ms = self._now_ms = self._tick()
         known = lookup(model or request.model, self._models)
         count = self._counter(known)
-        fixed = self._fixed_tokens(form, request, count)
+        fixed, defers_tools = self._beside(form, request, count)
         calibration = self._ledger.calibration(known.name)
         budget = self.settings.budget_for(known.window_tokens)
         if (held := form.delta(request.fields)) is not None:
@@ -120,7 +120,7 @@ class Turns:
         request.open()
         warnings = self._follow_others()
         binding = binding_of(request.fields, form.NAME, known, self.settings, budget)
-        conversation = self._conversation(form, request, count)
+        conversation = self._conversation(form, request, count, defers_tools)
         conversation.names_recall = self._may_name_recall(request)
         conversation.follow(request.raws, request.load, now_ms)
         self._note(form, conversation, warnings)
@@ -240,24 +240,28 @@ class Turns:
             self._counters[factor] = count if factor == 1.0 else lambda text: math.ceil(count(text) * factor)
         return self._counters[factor]
 
-    def _conversation(self, form: Form, request: Request, count: Callable[[str], int]) -> Conversation:
+    def _conversation(
+        self, form: Form, request: Request, count: Callable[[str], int], defers_tools: bool
+    ) -> Conversation:
         """The conversation that starts as this request does; the one used last stands last."""
         first = request.load(0)
         digest = form.digest(first) if isinstance(first, Mapping) else b""
-        known = (c for c in self._conversations if c.suits(form, count))
+        known = (c for c in self._conversations if c.suits(form, count, defers_tools=defers_tools))
         found = next((c for c in known if c.starts_with(request.raws[0], digest)), None)
         if found is None:
-            found = Conversation(form, self._ledger.decisions, count)
+            found = Conversation(form, self._ledger.decisions, count, defers_tools=defers_tools)
         else:
             self._conversations.remove(found)
         self._conversations = [*self._conversations[1 - _CONVERSATIONS :], found]
         return found
 
-    def _fixed_tokens(self, form: Form, request: Request, count: Callable[[str], int]) -> int:
+    def _beside(self, form: Form, request: Request, count: Callable[[str], int]) -> tuple[int, bool]:
+        """Tokens of what stands beside the history, and whether it defers tools; looked at once for the same."""
         key = (form.NAME, count, request.beside_key())
         if key != self._fixed[0]:
-            self._fixed = (key, sum(map(count, form.beside_texts(request.fields))))
-        return self._fixed[1]
+            tokens = sum(map(count, form.beside_texts(request.fields)))
+            self._fixed = (key, tokens, defers_tools(request.fields))
+        return self._fixed[1], self._fixed[2]
 
     def _may_name_recall(self, request: Request) -> bool:
         """Whether what is decided at this request may name the command; what was decided before keeps its words."""

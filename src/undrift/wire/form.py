@@ -59,6 +59,7 @@ class Block:
         is_pinned: Whether it must never leave, as a provider's own compaction.
         marker: The time to live of the cache marker on it, or None.
         is_signed: Whether it carries a signature.
+        loads_tools: Whether the model sees deferred tools by it: it must not leave while the request defers any.
     """
 
     kind: Kind
@@ -71,6 +72,7 @@ class Block:
     is_pinned: bool = False
     marker: str | None = None
     is_signed: bool = False
+    loads_tools: bool = False
 
 
 @dataclass(frozen=True, slots=True)

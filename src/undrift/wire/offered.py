@@ -1,4 +1,4 @@
-"""The names of the tools that a request offers, whichever form it has. Pure.
+"""The names of the tools that a request offers, whichever form it has, and whether it defers any. Pure.
 
 Law: what has another shape is passed over; the provider says what is wrong with it.
 
@@ -8,7 +8,7 @@ Source: WIRE sections 1 to 4.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-__all__ = ["tool_names"]
+__all__ = ["defers_tools", "tool_names"]
 
 _FIELDS = ("tools", "functions")
 _INSIDE = ("function", "functionDeclarations", "function_declarations", "tools")
@@ -23,6 +23,27 @@ def tool_names(fields: Mapping[str, Any]) -> frozenset[str]:
         fields: Of the body, each a JSON value.
     """
     return frozenset(name for field in _FIELDS for name in _names(fields.get(field), "", _DEEPEST))
+
+
+def defers_tools(fields: Mapping[str, Any]) -> bool:
+    """Tell whether a request has tools that the model sees only once a search has loaded them.
+
+    Args:
+        fields: Of the body, each a JSON value.
+
+    Source: WIRE section 1; of a server's tools the flag stands in its defaults, or beside one tool's name.
+    """
+    tools = fields.get("tools")
+    return isinstance(tools, list) and any(_defers(tool) for tool in tools)
+
+
+def _defers(tool: Any) -> bool:
+    if not isinstance(tool, Mapping):
+        return False
+    configs = tool.get("configs")
+    by_name = list(configs.values()) if isinstance(configs, Mapping) else []
+    given = [tool, tool.get("default_config"), *by_name]
+    return any(isinstance(one, Mapping) and one.get("defer_loading") is True for one in given)
 
 
 def _names(value: Any, before: str, depth: int) -> Iterator[str]:

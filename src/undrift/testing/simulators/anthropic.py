@@ -10,6 +10,7 @@ from undrift.testing.simulators.anthropic_binding import Reading, Signatures
 from undrift.testing.simulators.anthropic_models import binds_thinking, minimum_tokens_of
 from undrift.testing.simulators.anthropic_rules import BINDING_BETA, check
 from undrift.testing.simulators.anthropic_shape import Request, invalid, read_request
+from undrift.testing.simulators.anthropic_tools import LoadedTools
 from undrift.testing.simulators.base import (
     Answered,
     Bill,
@@ -36,7 +37,7 @@ class AnthropicSimulator:
         messages.append({"role": "assistant", "content": answer.body["content"]})
 
     A refused request leaves it as it was. Thinking is checked as `Signatures` says, the cache kept as `MarkedCache`
-    says, all other rules are those of `anthropic_rules`. Two things are left out: what server-side context management
+    says, deferred tools stay visible as `LoadedTools` says, all other rules are those of `anthropic_rules`. Two things are left out: what server-side context management
     would clear (it is accepted, and clears nothing), and message threads (they are refused).
 
     Args:
@@ -64,6 +65,7 @@ class AnthropicSimulator:
         self._window_tokens = window_tokens
         self._signatures = Signatures(count)
         self._cache = MarkedCache()
+        self._tools = LoadedTools()
         self._answers = 0
         self._calls = 0
 
@@ -78,12 +80,14 @@ class AnthropicSimulator:
     ) -> Answered:
         """Answer one request; see `Simulator.send`; of `headers` only ``anthropic-beta`` is read."""
         request, reading = self._read(body, model, betas_of(headers, "anthropic-beta"))
+        seen = self._tools.read(request)
         total = sum(piece.tokens for piece in reading.pieces)
         if self._window_tokens is not None and total > self._window_tokens:
             raise invalid(f"prompt is too long: {total} tokens > {self._window_tokens} maximum", "A23")
         minimum = self._minimum_tokens if self._minimum_tokens is not None else minimum_tokens_of(request.model)
         taken = self._cache.take(request.model, reading.pieces, minimum_tokens=minimum, now_ms=now_ms)
         content = self._content(request, reading, turn)
+        self._tools.note((part["id"] for part in content if part["type"] == "tool_use"), seen)
         output = sum(tokens_of(canonical(block), self._count) for block in content)
         written = taken.short_tokens + taken.long_tokens
         self._answers += 1

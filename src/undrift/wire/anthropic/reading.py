@@ -83,9 +83,12 @@ def _block(part: Any, path: str) -> Block:
         given = _json(part.get("input"), f"{path}.input")
         return Block("call", given, string_at(part, "id", path), tool_name=tool_name, marker=marker)
     if type_ == "tool_result":
-        text, counted, extra = _result(part.get("content"), f"{path}.content")
-        call_id = string_at(part, "tool_use_id", path)
-        return Block("result", text, call_id, True, extra_tokens=extra, counted=counted, marker=marker)
+        content = part.get("content")
+        text, counted, extra = _result(content, f"{path}.content")
+        call_id, loads = string_at(part, "tool_use_id", path), _refers_to_tools(content)
+        return Block(
+            "result", text, call_id, True, extra_tokens=extra, counted=counted, marker=marker, loads_tools=loads
+        )
     if type_ in ("thinking", "redacted_thinking"):
         text = part["thinking"] if isinstance(part.get("thinking"), str) else _json(part, path)
         return Block("thinking", text, marker=marker, is_signed=True)
@@ -97,7 +100,16 @@ def _block(part: Any, path: str) -> Block:
     answered = part.get("tool_use_id")  # server tools: call and result may both stand in one message
     other_id = part.get("id") if answered is None else answered
     known = other_id if isinstance(other_id, str) else None
-    return Block("other", _json(part, path), known, answered is not None, marker=marker)
+    found = part.get("content")  # of the provider's own search
+    loads = isinstance(found, Mapping) and _refers_to_tools(found.get("tool_references"))
+    return Block("other", _json(part, path), known, answered is not None, marker=marker, loads_tools=loads)
+
+
+def _refers_to_tools(content: Any) -> bool:
+    """Whether it has references that the provider expands into the schemas of deferred tools."""
+    return isinstance(content, list) and any(
+        isinstance(p, Mapping) and p.get("type") == "tool_reference" for p in content
+    )
 
 
 def _json(value: Any, path: str) -> str:
