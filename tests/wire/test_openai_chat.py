@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.wire.odd import places, put
@@ -320,6 +320,7 @@ def test_messages_of_one_digest_have_the_same_blocks(one, other):
         assert [b.text for b in views[0].blocks] == [b.text for b in views[1].blocks]
 
 
+@example(None, None, ["\ud800", float("inf")])
 @given(anything, anything, anything)
 def test_any_answer_and_any_body_are_looked_at_without_an_error(one, two, three):
     answer = {"usage": one, "choices": [{"message": {"content": two, "tool_calls": three, "function_call": one}}]}

@@ -25,7 +25,9 @@ def encode(value: Any, path: str = "", *, ordered: bool = False) -> bytes:
         try:
             return msgspec.json.encode(value, order="deterministic" if ordered else None)
         except UnicodeEncodeError:  # a lone surrogate: legal in a Python string and as an escape, not in UTF-8
-            return json.dumps(value, sort_keys=ordered, allow_nan=False).encode("ascii")
+            # msgspec writes null for a number that is not finite; what stands beside it does not change that.
+            finite = json.loads(json.dumps(value), parse_constant=lambda _: None)
+            return json.dumps(finite, sort_keys=ordered).encode("ascii")
     except (TypeError, ValueError, OverflowError) as error:
         raise WireError(f"not a JSON value: {error}", path=path) from error
     except RecursionError:
