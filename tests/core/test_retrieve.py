@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from undrift.core.retrieve import (
@@ -132,6 +132,7 @@ def test_what_has_no_line_is_passed_over():
     assert numbers({1: 5.0, 2: 1.0}, {3: 0.9}, {2: At(after=(9, None))}) == [2]
 
 
+@example({0: 1.0, 9: 5e-324}, {}, [False] * 10)
 @given(
     st.dictionaries(st.integers(0, 9), st.floats(0, 10)),
     st.dictionaries(st.integers(0, 9), st.floats(-1, 1)),

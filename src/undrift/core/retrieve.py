@@ -208,16 +208,15 @@ def rank(
         for number in sorted(by_words.keys() | by_vectors.keys())
     }
     given = _given(own, lines, weights)
-    scored = []
+    scored, most = [], weights.most
     for number in own.keys() | given.keys():
         line, score = lines[number], own.get(number, 0.0) + given.get(number, 0.0)
         if line.speaker in speakers:
             score *= weights.speaker
         if line.asks:
             score *= weights.question
-        if score > 0.0:
+        if score / most > 0.0:  # the least score there can be is above 0, what is given out of it may not be
             scored.append((-score, -number))
-    most = weights.most
     ranked = []
     for score, number in nsmallest(k, scored):
         parts = {
