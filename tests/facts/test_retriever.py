@@ -142,10 +142,11 @@ WORDS = [f"w{n}" for n in range(12)]
 
 
 @settings(max_examples=12, deadline=None)
-@given(st.randoms(use_true_random=False), st.integers(1, 900))
-def test_the_index_gives_what_a_look_at_each_fact_gives(chance: random.Random, size: int):
+@given(st.integers(0, 2**32), st.integers(1, 900))
+def test_the_index_gives_what_a_look_at_each_fact_gives(seed: int, size: int):
     """Common and rare words, facts in and out of order, taken out and seen again; over the point where it is made anew."""
-    index, kept = FactIndex(), dict[int, SessionFact]()
+    # A seed, not Hypothesis' own Random: that notes every draw, and thousands of draws are too large for an example.
+    chance, index, kept = random.Random(seed), FactIndex(), dict[int, SessionFact]()
     for sequence in range(size):
         one = fact(
             " ".join(chance.choices(WORDS, [2**n for n in range(12)], k=4)),
