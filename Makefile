@@ -68,7 +68,7 @@ unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all demo setup fmt check test build fuzz wires exact lance bench clients soak proof powercut faults kills contention flips agents conformance frameworks lock clean help
+.PHONY: all demo setup fmt check test build fuzz properties wires exact lance bench clients soak proof powercut faults kills contention flips agents conformance frameworks lock clean help
 
 all: check test  ## check and test (what `make` alone does)
 
@@ -110,8 +110,11 @@ build: $(SELF) $(DEV)  ## wheel and source archive into dist/, then try the whee
 	cd build && wheel-venv/bin/undrift --version
 	cd build && wheel-venv/bin/python -c "import undrift; print(undrift.__file__)"
 
-fuzz: $(SELF) $(DEV)  ## feed every reader of recorded sessions broken files, FUZZ_SECONDS (600) each
+fuzz: properties $(SELF) $(DEV)  ## feed every reader of recorded sessions broken files, FUZZ_SECONDS (600) each, after `make properties`
 	$(PY) -m tests.fuzz.fuzz_readers $(FUZZ_SECONDS)
+
+properties: $(SELF) $(DEV)  ## every property of the tests with inputs drawn at random, for FUZZ_SECONDS (600)
+	$(PY) -m tests.fuzz.fuzz_properties $(FUZZ_SECONDS)
 
 wires: $(SELF) $(DEV)  ## conversations played at random against simulated providers, WIRE_REQUESTS (100,000) for each form, and TASK_STEPS (10,000) of tasks
 	$(PY) -m tests.wires.play $(WIRE_REQUESTS)

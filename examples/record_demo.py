@@ -125,7 +125,7 @@ class Workshop:
             "PYTEST_ADDOPTS": f"-p no:cacheprovider --basetemp={self.folder / 'pytest'}",
             "RUFF_NO_CACHE": "true",
             "PYTHONDONTWRITEBYTECODE": "1",
-            "CI": "1",  # Hypothesis takes the same examples every time
+            "CI": "1",
             "COLUMNS": "100",
             "LC_ALL": "C.UTF-8",
             "NO_COLOR": "1",

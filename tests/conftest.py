@@ -1,25 +1,24 @@
 """What every test may ask for: the shared material, and one setting of Hypothesis for all."""
 
-import os
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
-from hypothesis.database import DirectoryBasedExampleDatabase
+from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).parents[1]
-IN_CI = bool(os.environ.get("CI"))
 
-# In CI the same examples every time, so that a failure belongs to the change; elsewhere new ones on each run, so that
-# something is found. No deadline: a time-out on a busy machine is not a finding.
+# The same examples everywhere and on each run, so that a failure belongs to the change; `make fuzz` draws others, and what
+# it finds is written here as an example. No deadline and no look at the clock: a slow machine is not a finding.
 settings.register_profile(
     "default",
     max_examples=60,
     deadline=None,
-    derandomize=IN_CI,
-    database=None if IN_CI else DirectoryBasedExampleDatabase(ROOT / ".hypothesis"),
+    derandomize=True,
+    database=None,
     print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
 )
+settings.register_profile("random", settings.get_profile("default"), derandomize=False)
 settings.load_profile("default")
 
 
@@ -53,7 +52,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_report_header() -> str:
     """Say in the report's head which examples Hypothesis takes."""
     return "hypothesis examples: " + (
-        "the same on every run (CI is set)" if IN_CI else "new on every run (set CI=1 to fix them)"
+        "the same on every run (make fuzz draws others)" if settings().derandomize else "drawn at random"
     )
 
 

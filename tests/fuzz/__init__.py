@@ -1,1 +1,1 @@
-"""Broken recordings, made from whole ones: what `make fuzz` feeds to every reader for minutes, and `make test` for seconds."""
+"""What `make fuzz` does for minutes and `make test` for seconds: readers fed with broken recordings, properties played at random."""

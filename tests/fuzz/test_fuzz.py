@@ -4,6 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.fuzz import fuzz_properties
 from tests.fuzz.damage import broken, is_whole, survives
 from tests.fuzz.fuzz_readers import feed, main
 from tests.fuzz.sessions import WHOLE, WRITERS, whole
@@ -54,3 +55,22 @@ def test_the_fuzzer_says_how_much_it_has_fed(capsys):
     assert main(["0.5", "aider"]) == 0
     assert " broken files in 0.5 s, the slowest " in capsys.readouterr().out
     assert main(["0", "aider"]) == 1
+
+
+def test_a_property_that_fails_for_few_inputs_is_found_and_its_input_is_printed(capfd):
+    assert fuzz_properties.main(["120", "tests/fuzz/careless.py"]) == 1
+    said = capfd.readouterr().out
+    assert "test_no_number_is_a_multiple_of_97(" in said
+    assert "number=" in said
+    assert " fails with seed " in said
+
+
+def test_a_round_ends_between_two_tests_when_its_time_is_up(capfd):
+    assert fuzz_properties.main(["0.1", "tests/core/test_trim.py"]) == 0
+    said = capfd.readouterr().out
+    assert "1 passed" in said
+    assert "rounds played in 0.1 s: 1, nothing was found" in said
+
+
+def test_the_same_inputs_are_drawn_on_every_run():
+    assert settings().derandomize

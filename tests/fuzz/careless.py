@@ -1,0 +1,9 @@
+"""A property that fails for few inputs: not among the tests, for the fuzzer to find."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+@given(st.integers(0, 600))
+def test_no_number_is_a_multiple_of_97(number):
+    assert number % 97 or number < 97
