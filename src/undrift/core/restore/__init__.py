@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from undrift.core.restore.choose import Pick, choose
 from undrift.core.restore.history import History, history_of
 from undrift.core.restore.render import Page, Restored, RestoredItem
-from undrift.core.restore.stated import newest_edits, plan, requests, statements, verdicts
+from undrift.core.restore.stated import newest_edits, pasted, plan, requests, statements, verdicts
 from undrift.core.restore.trace import normal
 from undrift.core.restore.worth import worth_of_lines, worth_of_names
 from undrift.core.tokens import characters_per_4, estimate
@@ -71,7 +71,9 @@ def restore(
 def _page(entries: Sequence[ContextEntry], history: History, characters: int) -> Page:
     """Begin the text with what was said outright."""
     page = Page(history)
+    empty = page.characters
     page.say("requests", requests(entries), int(characters * _REQUESTS))
+    page.say("pasted", pasted(entries), int(characters * _REQUESTS) - (page.characters - empty))
     page.say("plan", plan(entries), int(characters * _PLAN))
     page.say("statement", statements(history), int(characters * _STATEMENTS))
     page.say("verdict", verdicts(history), int(characters * _VERDICTS))

@@ -4,21 +4,21 @@ Each is a list of `Excerpt`: lines as they stand in the history, the most wanted
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from undrift.core.restore.history import History
 from undrift.core.restore.plain import label
+from undrift.core.restore.typed import GAP, typed_and_pasted, user_texts
 from undrift.types import ContextEntry
 
-__all__ = ["Excerpt", "newest_edits", "plan", "requests", "statements", "verdicts"]
+__all__ = ["Excerpt", "newest_edits", "pasted", "plan", "requests", "rules", "statements", "verdicts"]
 
 _RULE = re.compile(
     r"\b(?:must|never|always|don'?t|do not|only|instead of|make sure|ensure|prefer|avoid|without|remember|stop|no longer)\b",
     re.IGNORECASE,
 )
-_BY_CLIENT = re.compile(r"\s*(?:<|\[Request interrupted|Caveat: |# AGENTS\.md|This session is being continued)")
 _VERDICT = re.compile(
     r"(?:error|exception|\b(?:fail(?:ed|ure|s)?|panic|traceback|undefined|cannot|not found|denied))\b|[✗✘❌]"
     r"|^(?:ok|pass)\b|\b\d{1,9} (?:passed|tests?|errors?|issues)\b",
@@ -54,36 +54,49 @@ class Excerpt:
     title: str = ""
 
 
-def _user_texts(entries: Sequence[ContextEntry]) -> Iterator[tuple[int, ContextEntry]]:
-    """Yield what the user typed, the newest first, without what the client wrote in the user's name."""
-    for index in range(len(entries) - 1, -1, -1):
-        entry = entries[index]
-        about = entry.metadata or {}
-        if about.get("role") != "user" or about.get("kind") != "text" or about.get("meta"):
-            continue
-        if entry.content.strip() and not _BY_CLIENT.match(entry.content):
-            yield index, entry
-
-
 def requests(entries: Sequence[ContextEntry]) -> list[Excerpt]:
-    """Give the last requests whole, then the first, then single lines of earlier ones that read like rules."""
+    """Give the last requests, then the first, then single lines of earlier ones that read like rules; only what was typed."""
     found: list[Excerpt] = []
-    rules: list[Excerpt] = []
-    seen: set[str] = set()
+    ruled: list[Excerpt] = []
     first: Excerpt | None = None
-    for _, entry in _user_texts(entries):
-        if entry.content in seen:
-            continue
-        seen.add(entry.content)
-        lines = entry.content.strip("\n").split("\n")
+    for entry in _told(entries):
+        lines, _ = typed_and_pasted(entry.content)
         if len(found) < _LAST_REQUESTS:
             found.append(Excerpt(entry.id, None, lines, "One of the user's last requests.", title="### request"))
             continue
         first = Excerpt(entry.id, None, lines, "The session's first request.", title="### first request")
-        ruled = [line for line in lines if len(line) <= _RULE_CHARACTERS and _RULE.search(line)]
-        if ruled:
-            rules.append(Excerpt(entry.id, None, ruled, "The user's words read like a rule.", title="### earlier"))
-    return found + ([first] if first else []) + rules
+        ruled += _rules_in(entry, lines)
+    return found + ([first] if first else []) + ruled
+
+
+def rules(entries: Sequence[ContextEntry]) -> list[Excerpt]:
+    """Give the typed lines that read like rules, the newest first."""
+    return [rule for entry in _told(entries) for rule in _rules_in(entry, typed_and_pasted(entry.content)[0])]
+
+
+def pasted(entries: Sequence[ContextEntry]) -> list[Excerpt]:
+    """Give what the user pasted into the last requests and the first one."""
+    told = _told(entries)
+    shown = told if len(told) <= _LAST_REQUESTS else [*told[:_LAST_REQUESTS], told[-1]]
+    found = [(entry, typed_and_pasted(entry.content)[1]) for entry in shown]
+    return [
+        Excerpt(entry.id, None, lines, "The user pasted or quoted it.", title="### with a request")
+        for entry, lines in found
+        if any(line != GAP for line in lines)
+    ]
+
+
+def _told(entries: Sequence[ContextEntry]) -> list[ContextEntry]:
+    """The user's texts, the newest first, each once."""
+    told: dict[str, ContextEntry] = {}
+    for entry in user_texts(entries):
+        told.setdefault(entry.content, entry)
+    return list(told.values())
+
+
+def _rules_in(entry: ContextEntry, typed: Sequence[str]) -> list[Excerpt]:
+    lines = [line for line in typed if len(line) <= _RULE_CHARACTERS and _RULE.search(line)]
+    return [Excerpt(entry.id, None, lines, "The user's words read like a rule.", title="### earlier")] if lines else []
 
 
 def plan(entries: Sequence[ContextEntry]) -> list[Excerpt]:

@@ -1,0 +1,87 @@
+"""What the user typed, told apart from what was pasted and from what a client wrote in the user's name. Pure, and linear.
+
+Law: where it is not certain that the user typed a line, the user did not: a pasted line must not come back as a rule.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from itertools import dropwhile
+
+from undrift.types import ContextEntry
+
+__all__ = ["GAP", "typed_and_pasted", "user_texts"]
+
+GAP = "…"
+"""Stands where lines are left out."""
+
+_BY_CLIENT = re.compile(
+    r"<|\[Request interrupted|Caveat: |# AGENTS\.md|This session is being continued"
+    r"|[A-Za-z:]{3,60} hook (?:feedback|error|blocking error|success|additional context|stopped)\b"
+)
+_LOOKED_AT = 120
+_FENCE = re.compile(r"`{3,}|~{3,}")
+_QUOTED = re.compile(r"\s{0,3}>")
+# Letters and marks that a screen shows as nothing; the categories of control and format characters are the others.
+_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\ufe0e\ufe0f\uffa0")
+
+
+def user_texts(entries: Sequence[ContextEntry]) -> Iterator[ContextEntry]:
+    """Yield what the user typed, the newest first, without what the client wrote in the user's name.
+
+    A text beside a tool's result, in one record, is taken for the client's: that is where clients put their own words.
+    """
+    answering = {place for entry in entries if (place := _record(entry)) and _kind(entry) == "result"}
+    for entry in reversed(entries):
+        about = entry.metadata or {}
+        if about.get("role") != "user" or about.get("kind") != "text" or about.get("meta"):
+            continue
+        if (
+            entry.content.strip()
+            and _record(entry) not in answering
+            and not _BY_CLIENT.match(_beginning(entry.content))
+        ):
+            yield entry
+
+
+def typed_and_pasted(text: str) -> tuple[list[str], list[str]]:
+    """Part the lines of a user's text into those that were typed and those that were pasted or quoted.
+
+    What was pasted can hold fences itself. So all from the first fence to the last one counts as pasted, and all up to
+    the end if one fence is left open. In both lists `GAP` stands for the lines between two of its own.
+    """
+    lines = text.strip("\n").split("\n")
+    fences = [len(_FENCE.findall(line)) for line in lines]
+    fenced = [index for index, number in enumerate(fences) if number]
+    first, last = (fenced[0], fenced[-1]) if fenced else (len(lines), -1)
+    if sum(fences) % 2:
+        last = len(lines)
+    typed: list[str] = []
+    pasted: list[str] = []
+    for index, line in enumerate(lines):
+        own, other = (pasted, typed) if first <= index <= last or _QUOTED.match(line) else (typed, pasted)
+        own.append(line)
+        if other and other[-1] != GAP:
+            other.append(GAP)
+    return typed, pasted
+
+
+def _record(entry: ContextEntry) -> tuple[object, object, str] | None:
+    """Name the record that an entry is a block of; None where the entry does not say which message it is of."""
+    about = entry.metadata or {}
+    message = about.get("message")
+    return None if message is None else (message, about.get("line"), entry.id.rpartition(":")[0])
+
+
+def _kind(entry: ContextEntry) -> object:
+    return (entry.metadata or {}).get("kind")
+
+
+def _beginning(text: str) -> str:
+    """Give the first characters that can be seen: an unseen one in front hides nothing."""
+    seen = "".join(dropwhile(_is_unseen, text))[:_LOOKED_AT]
+    return "".join(character for character in seen if character.isspace() or not _is_unseen(character))
+
+
+def _is_unseen(character: str) -> bool:
+    return character.isspace() or unicodedata.category(character)[0] == "C" or character in _BLANK
