@@ -383,7 +383,7 @@ def test_characters_over_four_are_never_scaled(tmp_path):
 @pytest.mark.parametrize(
     "reply",
     [
-        None, [], {}, {"usage": None}, {"usage": []}, {"usage": {}}, {"usage": {"input_tokens": -5}},
+        {}, {"usage": None}, {"usage": []}, {"usage": {}}, {"usage": {"input_tokens": -5}},
         {"usage": {"input_tokens": True}}, {"usage": {"input_tokens": "9"}}, {"usage": {"input_tokens": 10**400}}, b"{}",
     ],
 )  # fmt: skip

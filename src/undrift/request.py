@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from undrift.errors import WireError
-from undrift.wire import raw
+from undrift.wire import objects, raw
 from undrift.wire.form import MAX_ITEMS, Form
 
 __all__ = ["Request"]
@@ -31,11 +31,37 @@ class _Fields(Mapping[str, Any]):
         return len(self._raws)
 
 
+class _Plain(Mapping[str, Any]):
+    """The fields of a dict, an SDK's objects in them written as plain JSON when a field is first looked at."""
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        self._given = given
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        value = self._given[name]
+        if value is None or isinstance(value, (str, int, float)):
+            return value
+        if name not in self._made:
+            try:
+                self._made[name] = objects.plain(value, name)[1]
+            except WireError:
+                self._made[name] = value  # whoever needs it as JSON says what is wrong with it
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._given)
+
+    def __len__(self) -> int:
+        return len(self._given)
+
+
 class Request:
     """A request with its history.
 
     Args:
-        body: A dict, or JSON bytes; never changed.
+        body: A dict, JSON bytes, or an SDK's object; never changed. The dict may hold an SDK's objects: they are read as
+            the JSON that the SDK would send.
         form: Of the provider.
 
     Raises:
@@ -48,11 +74,13 @@ class Request:
         if isinstance(body, (bytes, bytearray)):
             self._raws = raw.fields(bytes(body))
             self.fields = _Fields(self._raws)
-        elif isinstance(body, dict):
-            self.fields = body
         else:
-            raise WireError(f"a body must be a dict or bytes, not {type(body).__name__}")
-        self.is_bytes = not isinstance(body, dict)
+            given = body if isinstance(body, dict) else objects.dumped(body)
+            if not isinstance(given, dict):
+                raise WireError(f"a body must be a dict or bytes, not {type(body).__name__}; {objects.REMEDY}")
+            self._given = given
+            self.fields = _Plain(given)
+        self.is_bytes = isinstance(body, (bytes, bytearray))
         self.body = body
         self.given: Sequence[Any] = ()
         self.raws: list[bytes] = []
@@ -69,13 +97,21 @@ class Request:
         if self.is_bytes and memoryview(self._raws.get(name, b""))[:1].tobytes() == b"[":
             self.given = self.raws = [bytes(item) for item in raw.split(self._raws[name], name)]
         else:
-            items = self._form.items(self.fields.get(name))
-            self.raws = [raw.encode(item, f"{name}[{i}]") for i, item in enumerate(items)]
-            self.given = self.raws if self.is_bytes else items
+            items = self._form.items(self._history(name))
+            pairs = [objects.plain(item, f"{name}[{i}]") for i, item in enumerate(items)]
+            self.raws = [encoded for encoded, _ in pairs]
+            self.given = self.raws if self.is_bytes else [item for _, item in pairs]
         if not self.given:
             raise WireError("at least one is required", path=name)
         if len(self.given) > MAX_ITEMS:
             raise WireError(f"at most {MAX_ITEMS:,} are possible, not {len(self.given):,}", path=f"{name}[{MAX_ITEMS}]")
+
+    def _history(self, name: str) -> Any:
+        """The field that holds the items; an SDK's object in place of all of them as plain JSON."""
+        if self.is_bytes:
+            return self.fields.get(name)
+        history = self._given.get(name)
+        return history if isinstance(history, (list, dict, str)) else objects.dumped(history, name) or history
 
     @property
     def model(self) -> str | None:
@@ -86,7 +122,7 @@ class Request:
     def has(self, name: str) -> bool:
         """Tell whether a field is there and not empty, without decoding it."""
         if not self.is_bytes:
-            return bool(self.fields.get(name))
+            return bool(self._given.get(name))
         return memoryview(self._raws.get(name, b"null"))[:8].tobytes().translate(None, b" \t\r\n") not in _EMPTY
 
     def load(self, number: int) -> Any:
@@ -115,4 +151,5 @@ class Request:
         if self.is_bytes:
             fields = {**self._raws, **{name: raw.encode(value, name) for name, value in changed.items()}}
             return type(self.body)(raw.join(fields, self._form.HISTORY, items))
-        return {**self.body, **changed, self._form.HISTORY: list(items)}
+        beside = {name: self.fields[name] for name in self._given if name != self._form.HISTORY}
+        return {**self._given, **beside, **changed, self._form.HISTORY: list(items)}

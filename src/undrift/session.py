@@ -174,9 +174,10 @@ class Session(Closing, SessionMemory):
         exceeds the budget or a task has ended, and are on disk before this returns.
 
         Args:
-            body: A request with its whole history, as a dict or as JSON bytes; never changed. One whose history is held
-                by the provider (``previous_response_id``, ``conversation``) is passed through. The gateway gives the
-                `Request` that it has made of it.
+            body: A request with its whole history, as a dict or as JSON bytes; never changed. The dict may hold an SDK's
+                objects, such as ``reply.content``: where something leaves, they come out as the JSON that the SDK would
+                send. A body whose history is held by the provider (``previous_response_id``, ``conversation``) is passed
+                through. The gateway gives the `Request` that it has made of it.
             wire: The provider's form: ``anthropic``, ``openai-chat``, ``openai-responses`` or ``gemini``.
             model: Its name, where the body does not have it (Gemini's stands in the URL).
 
@@ -191,7 +192,7 @@ class Session(Closing, SessionMemory):
         """Take in the provider's answer: its usage corrects the token counts, its calls of the task tool change tasks.
 
         Args:
-            reply: The answer, as a dict or as JSON bytes.
+            reply: The answer: an SDK's object (what has ``model_dump`` or ``to_dict``), a dict, or JSON bytes.
             wire: The provider's form.
 
         Returns:
@@ -199,7 +200,7 @@ class Session(Closing, SessionMemory):
             task tool (`undrift.TASK_TOOL_SCHEMA`), a refusal included. Markers are taken out of its text.
 
         Raises:
-            WireError: Bytes that are no JSON.
+            WireError: It is no answer: bytes that are no JSON object, a text, None.
             InputError: An unknown `wire`.
 
         Source: WIRE A20, C5, R8, G11; A3-14 (a factor, never a high-water mark); R3-05, R3-20.

@@ -7,6 +7,7 @@ then applied. A fault of the store lets nothing leave: the request goes out as i
 import logging
 import math
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -21,7 +22,7 @@ from undrift.core.marks import Cache
 from undrift.core.tokens import counter
 from undrift.core.turn import TurnPlan
 from undrift.desk import Desk
-from undrift.errors import Declined, StoreError, TaskError
+from undrift.errors import Declined, StoreError, TaskError, WireError
 from undrift.identity import TAIL, Recognised, note
 from undrift.ledger import Ledger
 from undrift.models import Model, lookup, read_models
@@ -32,7 +33,7 @@ from undrift.settling import Settler, Turn
 from undrift.stores.base import Store
 from undrift.stores.exports import Exports
 from undrift.types import Prepared
-from undrift.wire import raw
+from undrift.wire import objects, raw
 from undrift.wire.form import Form, Reply
 from undrift.wire.forms import form_of
 from undrift.wire.offered import defers_tools, tool_names
@@ -181,8 +182,7 @@ class Turns:
     def record(self, reply: Any, *, wire: str = "anthropic") -> Reply:
         """Take in the provider's answer; see `Session.record`."""
         form = form_of(wire)
-        answer = raw.decode(bytes(reply)) if isinstance(reply, (bytes, bytearray)) else reply
-        read = form.reply(answer) if isinstance(answer, Mapping) else Reply()
+        read = form.reply(_answer(reply))
         if read.input_tokens is None or self._last is None or self.settings.token_counter == "characters/4":
             return read
         model, counted = self._last
@@ -312,6 +312,19 @@ class Turns:
                 _log.critical("session %s: %s", self.id, found[-1])
         self._is_over = plan is not None and after > budget
         return found
+
+
+def _answer(reply: Any) -> Mapping[str, Any]:
+    """An answer as plain JSON, however it was given; what is none must not pass for one that says nothing."""
+    given = raw.decode(bytes(reply)) if isinstance(reply, (bytes, bytearray)) else reply
+    answer = given if isinstance(given, Mapping) else objects.dumped(given)
+    if not isinstance(answer, Mapping):
+        found = type(given).__name__
+        raise WireError(f"a reply must be a dict, JSON bytes or an SDK's object, not {found}; {objects.REMEDY}")
+    with suppress(WireError):  # what no JSON can hold is left as it is: a form passes over it
+        made: Mapping[str, Any] = objects.plain(answer)[1]
+        return made
+    return answer
 
 
 def _cache_of(model: Model) -> Cache:
