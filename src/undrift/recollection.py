@@ -208,7 +208,7 @@ class Recollection:
         newest = memory_search.newest(self._connection)
         if newest == self._complete_until:
             return
-        with suppress(apsw.BusyError):
+        with suppress(apsw.BusyError, apsw.ReadOnlyError, apsw.FullError):  # they are found by words until then
             while numbers := self._table.missing(self._complete_until, _EMBEDDED_AT_ONCE):
                 ids = memory_search.ids_of(self._connection, numbers)
                 texts = self._texts(list(ids.values()))

@@ -14,7 +14,7 @@ from typing import Any
 import apsw
 
 from undrift.errors import StoreError
-from undrift.stores import copies, faults, holders
+from undrift.stores import copies, faults, holders, read_only
 from undrift.stores.connection import NAME, prepare_file
 from undrift.stores.integrity import OF_THE_INDEX, problems
 from undrift.stores.migrations import MIGRATIONS, identify
@@ -109,6 +109,13 @@ def _open(path: Path) -> apsw.Connection:
         connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_NOFOLLOW)
     connection.set_busy_timeout(_BUSY_TIMEOUT_MS)
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+    try:
+        connection.pragma("user_version")  # the log is opened at the first reading
+    except (apsw.CantOpenError, apsw.ReadOnlyError):
+        connection.close()
+        if not read_only.is_unwritable(path):
+            raise
+        return read_only.connect_as_it_is(path)
     return connection
 
 

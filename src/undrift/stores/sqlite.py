@@ -20,7 +20,7 @@ from undrift.errors import InputError, RecallError, StoreCorrupt, StoreError
 from undrift.fact_types import FactChange, FactVersion
 from undrift.stores import dispatch as dispatch_table
 from undrift.stores import facts as facts_table
-from undrift.stores import faults, files, holders, rows, search, timeline
+from undrift.stores import faults, files, holders, read_only, rows, search, timeline
 from undrift.stores import marks as marks_table
 from undrift.stores import memories as memories_table
 from undrift.stores import tasks as tasks_table
@@ -77,6 +77,7 @@ class SqliteStore(Closing):
         self._closed = False
         self._connection = connection
         self._is_makeshift = False
+        self._frozen: read_only.State | None = None  # of a store that cannot be written, as it was when it was read
         self._identity = files.identity(path)
 
     @classmethod
@@ -102,13 +103,11 @@ class SqliteStore(Closing):
             with _OPENING.setdefault(folder, threading.Lock()):
                 path = prepare_file(folder, create=create)
                 with _as_store_errors(path):
-                    try:
-                        return cls(path, connect(path, busy_timeout_ms), busy_timeout_ms)
-                    except apsw.Error as error:
-                        if not is_without_room(error):
-                            raise
-                        _makeshift(path, busy_timeout_ms, error).close()
-                        return cls(path, None, busy_timeout_ms)  # what is there can be read; each use tries anew
+                    store = cls(path, None, busy_timeout_ms)
+                    store._connection = store._reconnected()
+                    if store._is_makeshift:
+                        store._drop()  # what is there can be read; each use tries anew
+                    return store
 
     def commit(
         self,
@@ -341,7 +340,8 @@ class SqliteStore(Closing):
                     done = marks_table.add(connection, session_id, marks, is_claim=is_claim)
                 connection.execute("PRAGMA synchronous = FULL")
             except BaseException:
-                self._drop()  # whatever happened, no connection stays that does not wait for the disk
+                if self._frozen is None:
+                    self._drop()  # whatever happened, no connection stays that does not wait for the disk
                 raise
             return done
 
@@ -389,6 +389,8 @@ class SqliteStore(Closing):
             raise StoreError(f"{self.path}: the store is closed; open it again")
         if self._process != os.getpid():
             raise StoreError(f"{self.path}: the store was opened before a fork; open another one in this process")
+        if self._frozen is not None and self._frozen != read_only.state(self.path):
+            self._drop()
         if self._connection is None:
             with _as_store_errors(self.path):
                 self._connection = self._reconnected()
@@ -399,19 +401,21 @@ class SqliteStore(Closing):
         return self._connection
 
     def _reconnected(self) -> apsw.Connection:
-        self._is_makeshift = False
+        self._is_makeshift, self._frozen = False, None
         try:
             connection = connect(self.path, self._busy_timeout_ms)
-        except apsw.Error as error:
-            if not is_without_room(error):
+        except (apsw.Error, OSError) as error:
+            unwritable = read_only.is_unwritable(self.path)
+            if not unwritable and not (isinstance(error, apsw.Error) and is_without_room(error)):
                 raise
-            connection = _makeshift(self.path, self._busy_timeout_ms, error)
-            self._is_makeshift = True
+            self._frozen = read_only.state(self.path) if unwritable else None
+            self._is_makeshift = not unwritable
+            connection = _makeshift(self.path, self._busy_timeout_ms, error, is_unwritable=unwritable)
         self._identity = files.identity(self.path)
         return connection
 
     def _drop(self) -> None:
-        connection, self._connection = self._connection, None
+        connection, self._connection, self._frozen = self._connection, None, None
         if connection is not None:
             with suppress(apsw.Error):
                 connection.close(True)
@@ -447,19 +451,21 @@ class _Use:
 
     def _translated(self, error: apsw.Error) -> StoreError:
         store = self._store
-        if faults.fault_of(error).reopen:
-            store._drop()
+        if faults.fault_of(error).reopen and not (store._frozen and isinstance(error, apsw.ReadOnlyError)):
+            store._drop()  # a refused write of what cannot be written is no fault: another copy would be as good
         about = f"original {self._ref[:64]!r}: " if self._ref else ""
         if isinstance(error, apsw.BusyError) and (pids := holders.holders(store.path, writer=True)):
             about = f"{about}{holders.named(pids)} holds it: "
         return faults.from_driver(error, store.path, about)
 
 
-def _makeshift(path: Path, busy_timeout_ms: int, error: apsw.Error) -> apsw.Connection:
-    """Open to read where there is no room to write; where that fails as well, the first error is the one to tell."""
+def _makeshift(
+    path: Path, busy_timeout_ms: int, error: apsw.Error | OSError, *, is_unwritable: bool
+) -> apsw.Connection:
+    """Open to read where nothing can be written; where that fails as well, the first error is the one to tell."""
     try:
-        return connect_to_read(path, busy_timeout_ms)
-    except apsw.Error:
+        return read_only.connect_as_it_is(path) if is_unwritable else connect_to_read(path, busy_timeout_ms)
+    except (apsw.Error, OSError):
         raise error from None
 
 

@@ -1,0 +1,138 @@
+"""A store in a place that cannot be written, opened to be read: SQLite alone refuses, as it makes files beside a database.
+
+Law: nothing is written beside the store and no lock of it is taken; what is given out is one whole moment of it.
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import apsw
+
+from undrift.stores import search
+from undrift.stores.migrations import MIGRATIONS, identify, migrate, transaction
+
+__all__ = ["State", "connect_as_it_is", "is_unwritable", "state"]
+
+_MOUNTS = Path("/proc/self/mountinfo")
+_BLOCK_BYTES = 8 << 20
+_TRIES = 3
+_OPEN = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
+
+
+class State(NamedTuple):
+    """By what is seen that a store has changed since it was read, or can be written again."""
+
+    files: tuple[tuple[int, ...], ...]
+    unwritable: bool
+
+
+def is_unwritable(path: Path) -> bool:
+    """Tell whether this process can change neither a database nor the folder that it stands in, or one of them."""
+    return not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
+
+
+def state(path: Path) -> State:
+    """Return the state of a database and the log beside it."""
+    return State(tuple(_status(one) for one in (path, _log(path))), is_unwritable(path))
+
+
+def connect_as_it_is(path: Path) -> apsw.Connection:
+    """Open a store to read it alone.
+
+    A file is read in its place only where nothing can change it: its whole file system is read-only, and no log waits to
+    be written into it. Else a private copy of file and log is read, which has no name and goes with the connection.
+
+    Raises:
+        apsw.Error, OSError: It cannot be read, there is no room for a copy, or somebody is writing it at this moment.
+    """
+    if not _status(_log(path))[1:2] > (0,) and _is_frozen(path):
+        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_NOFOLLOW | apsw.SQLITE_OPEN_URI
+        connection = apsw.Connection(f"{path.as_uri()}?immutable=1", flags=flags)
+        try:
+            if identify(connection) == len(MIGRATIONS) and search.complete(connection):
+                return connection
+        except BaseException:
+            connection.close(True)
+            raise
+        connection.close()
+    return _copied(path)
+
+
+def _copied(path: Path) -> apsw.Connection:
+    """Open a private copy, brought up to date; its files lose their names at once, so that none is ever left behind."""
+    if os.name == "nt":
+        raise apsw.CantOpenError("a file that is open keeps its name on Windows")
+    folder = Path(tempfile.mkdtemp(prefix="undrift-"))  # for its owner alone
+    try:
+        copy = folder / path.name
+        _copy(path, copy)
+        connection = apsw.Connection(str(copy), flags=_OPEN)
+        try:
+            connection.execute("PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE")  # reads the log in
+            migrate(connection)
+            if not search.complete(connection):
+                with transaction(connection):
+                    search.rebuild(connection)
+            connection.execute("PRAGMA query_only = ON; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")
+        except BaseException:
+            connection.close(True)
+            raise
+        return connection
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _copy(path: Path, copy: Path) -> None:
+    for _ in range(_TRIES):
+        before = state(path)
+        for source, target in ((path, copy), (_log(path), _log(copy))):
+            target.unlink(missing_ok=True)
+            if source.exists():
+                with target.open("xb") as file:
+                    file.writelines(_blocks(source, is_log=source != path))
+        if state(path) == before:
+            return
+    raise apsw.BusyError("it is written at this moment, and cannot be locked from here")
+
+
+def _blocks(path: Path, *, is_log: bool) -> Iterator[bytes]:
+    """Read a file through SQLite: to close a descriptor of our own would drop the locks that this process holds on it."""
+    kind = apsw.SQLITE_OPEN_WAL if is_log else apsw.SQLITE_OPEN_MAIN_DB
+    file = apsw.VFSFile("", str(path), [apsw.SQLITE_OPEN_READONLY | kind, 0])
+    try:
+        size_bytes, offset = file.xFileSize(), 0
+        while offset < size_bytes:
+            yield file.xRead(min(_BLOCK_BYTES, size_bytes - offset), offset)
+            offset += _BLOCK_BYTES
+    finally:
+        file.xClose()
+
+
+def _is_frozen(path: Path) -> bool:
+    """Tell whether the whole file system is read-only, as far as the system tells (Linux): a place that is mounted
+    read-only here may be written elsewhere."""
+    try:
+        device = path.stat().st_dev
+        lines = _MOUNTS.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return False
+    name = f"{os.major(device)}:{os.minor(device)}"
+    halves = [line.partition(" - ") for line in lines]
+    own = [after.split() for before, _, after in halves if before.split()[2:3] == [name]]
+    return bool(own) and all("ro" in words[-1].split(",") for words in own if words)
+
+
+def _log(path: Path) -> Path:
+    return path.with_name(f"{path.name}-wal")
+
+
+def _status(path: Path) -> tuple[int, ...]:
+    try:
+        found = path.stat()
+    except OSError:
+        return ()
+    return found.st_ino, found.st_size, found.st_mtime_ns
