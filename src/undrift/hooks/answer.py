@@ -85,6 +85,7 @@ class Call:
         cwd: The folder that the client works in; may be empty.
         sessions: The client's folder of sessions.
         home: Of the store.
+        at_ms: When a compaction was announced; None where it is over.
     """
 
     client: str
@@ -94,6 +95,7 @@ class Call:
     cwd: str
     sessions: Path
     home: Path
+    at_ms: int | None = None
 
     @property
     def format(self) -> str:
@@ -122,7 +124,7 @@ def answer(event: str, given: bytes, options: Options) -> str:
     try:
         place = home.home_folder(options.home)
         payload = _payload(event, given)
-        call = _call(payload, options, place)
+        call = _call(payload, options, place, _announced_ms(payload) if event == "PreCompact" else None)
         if event == "PreCompact":
             _pre_compact(call, payload, options)
             return ""
@@ -148,7 +150,13 @@ def _payload(event: str, given: bytes) -> dict[str, Any]:
     return payload
 
 
-def _call(payload: Mapping[str, Any], options: Options, place: Path) -> Call:
+def _announced_ms(payload: Mapping[str, Any]) -> int:
+    """When the client said that it compacts: the process that prepares the text is told, as it begins later."""
+    told = payload.get("at_ms")
+    return told if type(told) is int else now_ms()
+
+
+def _call(payload: Mapping[str, Any], options: Options, place: Path, at_ms: int | None) -> Call:
     """Check a payload; nothing in it is believed that is not needed."""
     if options.client not in CLIENTS:
         raise InputError(f"no such client: {options.client[:40]}; known are {', '.join(CLIENTS)}")
@@ -160,7 +168,7 @@ def _call(payload: Mapping[str, Any], options: Options, place: Path) -> Call:
     if not own.is_absolute():
         raise InputError("--client-home must be an absolute path")
     source, transcript, cwd = (_text(payload, name) for name in ("source", "transcript_path", "cwd"))
-    return Call(options.client, session_id, source, transcript, cwd, own / client.sessions, place)
+    return Call(options.client, session_id, source, transcript, cwd, own / client.sessions, place, at_ms)
 
 
 def _text(payload: Mapping[str, Any], name: str) -> str:
@@ -182,7 +190,7 @@ def _pre_compact(call: Call, payload: Mapping[str, Any], options: Options) -> No
                 record(call, transcript)
             return
     call.folder()  # a home that cannot be written to is said here, where the log tells of this call
-    _aside(payload, options)
+    _aside({**payload, "at_ms": call.at_ms}, options)
 
 
 def _session_start(call: Call, options: Options) -> str:
@@ -228,7 +236,7 @@ def _aside(payload: Mapping[str, Any], options: Options) -> None:
 
     -P and the folder: no module is taken from the project that the client works in.
     """
-    told = {name: payload[name] for name in ("session_id", "transcript_path", "source") if name in payload}
+    told = {name: payload[name] for name in ("session_id", "transcript_path", "source", "at_ms") if name in payload}
     home_of = str(home.home_folder(options.home))
     words = [sys.executable, "-P", "-m", "undrift", "hook", "PreCompact", "--now"]
     words += [f"--client={options.client}", f"--home={home_of}"]

@@ -18,9 +18,11 @@ from undrift.errors import RecallError, StoreBusy, StoreCorrupt, StoreError, Sto
 from undrift.hooks.answer import Call
 from undrift.hooks.home import read_small, recall_command, write_small
 from undrift.hooks.prepared import has_news, save, split
+from undrift.hooks.room import Room, room_of
 from undrift.hooks.transcript import Mark, Transcript, lines_before
 from undrift.ledger import masked_original
 from undrift.stores.sqlite import SqliteStore
+from undrift.transcripts.figures import Boundary, Figures, figures
 from undrift.types import ContextEntry, Original
 
 __all__ = ["BUDGETS_TOKENS", "parts_of", "prepare", "record"]
@@ -28,6 +30,7 @@ __all__ = ["BUDGETS_TOKENS", "parts_of", "prepare", "record"]
 BUDGETS_TOKENS = (4_900, 4_700, 4_400, 4_000, 3_000, 2_000, 1_000)
 """Characters / 4, as the client bounds characters; the second and later ones only where two parts do not hold the text."""
 
+_ALL = Room()
 _NEWEST_BYTES = 24 << 20
 _BATCH_BYTES = 8 << 20
 _RECORDED = "recorded.json"
@@ -38,47 +41,65 @@ def prepare(call: Call, transcript: Transcript) -> tuple[str, ...]:
     """Make the text, keep it for the hook that asks for it, and return its parts."""
     parts: tuple[str, ...] = ()
     for _ in range(_ROUNDS):  # the client may still be writing the last results while it compacts
-        mark, entries = _newest(transcript, call.format)
-        parts = parts_of(entries, recall_command(call.home))
+        mark, entries, room = _newest(transcript, call)
+        parts = parts_of(entries, recall_command(call.home), room)
         save(call.folder(), mark, parts)
         if not has_news(transcript, mark, call.format):
             break
     return parts
 
 
-def parts_of(entries: Sequence[ContextEntry], recall: str) -> tuple[str, ...]:
+def parts_of(entries: Sequence[ContextEntry], recall: str, room: Room = _ALL) -> tuple[str, ...]:
     """Return what to give back, in as many parts as it needs; never more than two.
 
     Args:
         entries: The session up to now.
         recall: The command that finds any original, for the last line.
+        room: What the window has place for, that line included.
 
     Source: issue "Restore" item 2; WIRE section 12.
     """
-    from undrift.core.restore import restore
+    from undrift.core.restore import restore, restore_rules
 
-    for budget_tokens in BUDGETS_TOKENS:
+    if room.rules_only:
+        rules = restore_rules(entries, budget_tokens=room.tokens or 0, count=characters_per_4).text
+        return split(mask(rules).text) or ()
+    last_line = f"\n\nWhat is not here can be read again word for word: {recall}\n"
+    most = BUDGETS_TOKENS[0] if room.tokens is None else room.tokens - characters_per_4(last_line)
+    for budget_tokens in sorted({min(budget, most) for budget in BUDGETS_TOKENS}, reverse=True):
+        if budget_tokens < 1:
+            break
         text = mask(restore(entries, budget_tokens=budget_tokens, count=characters_per_4).text).text
-        parts = (
-            split(f"{text.rstrip()}\n\nWhat is not here can be read again word for word: {recall}\n") if text else ()
-        )
+        parts = split(text.rstrip() + last_line) if text else ()
         if parts is not None:
             return parts
     return ()
 
 
-def _newest(transcript: Transcript, format_name: str) -> tuple[Mark, tuple[ContextEntry, ...]]:
+def _newest(transcript: Transcript, call: Call) -> tuple[Mark, tuple[ContextEntry, ...], Room]:
     """Read the session up to its last compaction, if nothing was done since, and remember how far."""
     start, before = transcript.skip(max(0, transcript.size - _NEWEST_BYTES))
     read = [line for line in transcript.lines(start)]  # noqa: C416 - the offsets are looked at once more
     mark = transcript.mark(read[-1].end if read else start, before + len(read))
-    recording = transcripts.read(chain(lines_before(before), (line.text for line in read)), format=format_name)
+    texts = [line.text for line in read]
+    recording = transcripts.read(chain(lines_before(before), texts), format=call.format)
+    found = figures(chain(lines_before(before), texts), format=call.format)
     entries = recording.entries
+    compaction = None
     if recording.compactions:
         last = recording.compactions[-1]
         if not any((entry.metadata or {}).get("role") == "assistant" for entry in entries[last:]):
             entries = entries[:last]
-    return mark, entries
+            compaction = _this(found, call)
+    return mark, entries, room_of(found, entries, compaction, whole=not start)
+
+
+def _this(found: Figures, call: Call) -> Boundary | None:
+    """The record of the compaction that the hook was called for; None where the last one was over before the call."""
+    last = found.boundaries[-1] if found.boundaries else None
+    if last is None or (call.at_ms is not None and last.at_ms is not None and last.at_ms < call.at_ms):
+        return None
+    return last
 
 
 def record(call: Call, transcript: Transcript) -> int:

@@ -9,14 +9,14 @@ from collections.abc import Callable, Sequence
 from undrift.core.restore.choose import Pick, choose
 from undrift.core.restore.history import History, history_of
 from undrift.core.restore.render import Page, Restored, RestoredItem
-from undrift.core.restore.stated import newest_edits, pasted, plan, requests, statements, verdicts
+from undrift.core.restore.stated import newest_edits, pasted, plan, requests, rules, statements, verdicts
 from undrift.core.restore.trace import normal
 from undrift.core.restore.worth import worth_of_lines, worth_of_names
 from undrift.core.tokens import characters_per_4, estimate
 from undrift.errors import InputError
 from undrift.types import ContextEntry
 
-__all__ = ["Restored", "RestoredItem", "restore"]
+__all__ = ["Restored", "RestoredItem", "restore", "restore_rules"]
 
 # What each kind of saying may take of the text, in shares of the budget; what it leaves goes to the lines.
 # It costs nothing on 22 real compactions, and 3 to 4 of 100 names and lines at 68 made-up cuts of the same clients.
@@ -62,6 +62,28 @@ def restore(
             shown_names=_names_in(history, shown),
         )
         restored = _fitting(page, picks, budget_tokens, count)
+        if restored is not None:
+            return restored
+        characters = characters * 3 // 4
+    return Restored("", (), 0)
+
+
+def restore_rules(
+    entries: Sequence[ContextEntry], *, budget_tokens: int, count: Callable[[str], int] = estimate
+) -> Restored:
+    """Write down the lines of the user that read like rules, the newest first, and nothing else.
+
+    Args:
+        entries: The session up to now.
+        budget_tokens: The most tokens of the text; below 1 there is none.
+        count: Tokens of a text.
+    """
+    characters = budget_tokens * 4
+    found = rules(entries)
+    while characters > 0:
+        page = Page(history_of(()))
+        page.say("requests", found, characters - page.characters)
+        restored = _fitting(page, [], budget_tokens, count)
         if restored is not None:
             return restored
         characters = characters * 3 // 4

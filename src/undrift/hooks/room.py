@@ -1,0 +1,71 @@
+"""How much a text may take of the window that a compaction has made free: the session's own figures say it. Pure.
+
+Law: a small window is not filled by what is given back: a client that has to compact again at once gives the session up.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from undrift.transcripts.figures import Boundary, Figures
+from undrift.types import ContextEntry
+
+__all__ = ["RULES_TOKENS", "Room", "room_of"]
+
+RULES_TOKENS = 500
+"""The most of a text that holds the user's rules alone."""
+
+_SHARE = 10
+"""A text takes at most one part in so many of what was free after the last compaction.
+
+Claude Code with 30,000 tokens ended the session after 4,900 given back; 35 real compactions of windows of 155,000 and more
+leave room for 4,900 by this rule, but for those that were asked for early."""
+
+_FIRST_SHARE = 2 * _SHARE
+"""Before the first compaction it is not known what one leaves: the beginning of a session has neither summary nor files."""
+
+_FEW_ANSWERS = 3
+"""Claude Code gives up where the window is full again within three turns, three times in a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What a text may hold.
+
+    Args:
+        tokens: The most tokens of it; None where the session names no figures.
+        rules_only: Only the user's typed rules: the last compaction was a moment ago.
+    """
+
+    tokens: int | None = None
+    rules_only: bool = False
+
+
+def room_of(
+    figures: Figures, entries: Sequence[ContextEntry], compaction: Boundary | None, *, whole: bool = True
+) -> Room:
+    """Say how large a text may be.
+
+    Args:
+        figures: Of the session's file.
+        entries: The session up to this compaction.
+        compaction: This compaction's record; None where it is not written yet.
+        whole: Whether the file was read from its beginning.
+    """
+    boundaries = [one for one in figures.boundaries if compaction is None or one.line < compaction.line]
+    prompts = [one for one in figures.prompts if compaction is None or one.line < compaction.line]
+    last = boundaries[-1].line if boundaries else 0
+    since = [one.prompt_tokens for one in prompts if one.line > last]
+    told = [one.tokens_before or 0 for one in (*boundaries, *([compaction] if compaction else ()))]
+    tokens = None
+    if since and (last or whole):
+        window = max(*(one.prompt_tokens for one in prompts), *told, 0)
+        tokens = max(0, window - since[0]) // (_SHARE if last else _FIRST_SHARE)
+    if not last or max(_answers(entries, last), len(since)) >= _FEW_ANSWERS:
+        return Room(tokens)
+    return Room(RULES_TOKENS if tokens is None else min(tokens, RULES_TOKENS), rules_only=True)
+
+
+def _answers(entries: Sequence[ContextEntry], after_line: int) -> int:
+    """How many messages of the model stand behind a line."""
+    about = [entry.metadata or {} for entry in entries]
+    return len({one.get("message") for one in about if one.get("role") == "assistant" and one["line"] > after_line})

@@ -1,0 +1,146 @@
+"""How much the hooks give back: no more than the window has place for."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.builders import Record, answered, called, claude, listing
+from tests.hooks.builders import User, compacted, with_ids
+from undrift.core.tokens import characters_per_4
+from undrift.hooks.room import Room, room_of
+from undrift.restoring import restore
+from undrift.transcripts.figures import Figures, PromptUsage, figures
+from undrift.types import ContextEntry
+
+RULE = "Never touch the file build.lock."
+REQUEST = "Find out where value_0 is computed."
+
+
+def at_work(prompts: list[int], first: int = 0) -> list[Record]:
+    """An agent that reads a file a turn, whose prompts were so large."""
+    records = []
+    for number, tokens in enumerate(prompts, first):
+        usage = {"input_tokens": 5, "cache_read_input_tokens": tokens - 5, "output_tokens": 20}
+        answer = claude("assistant", [called(number, file_path=f"/repo/src/part_{number}.py")], at_s=number)
+        answer["message"] |= {"usage": usage, "id": f"msg-{number}"}
+        records += [answer, claude("user", [answered(number, listing(number))], at_s=number)]
+    return records
+
+
+def compaction(tokens: int, at_s: int = 0) -> list[Record]:
+    boundary, summary = compacted(at_s)
+    stamp = f"2026-03-01T10:{at_s // 60:02}:{at_s % 60:02}.500Z"
+    return [{**boundary, "timestamp": stamp, "compactMetadata": {"preTokens": tokens}}, {**summary, "timestamp": stamp}]
+
+
+def session(since: list[int], before: list[int] | None = None) -> list[Record]:
+    """A session that was compacted once: its prompts before and since."""
+    before = before or [11_000, 15_000, 20_000, 25_000, 30_000]
+    asked = claude("user", f"{REQUEST}\n{RULE}")
+    earlier = [asked, *at_work(before), *compaction(max(before), len(before))]
+    return with_ids([*earlier, *at_work(since, len(before) + 1)])
+
+
+def given_back(user: User, records: list[Record], *, announced: bool = True) -> str:
+    """What the client puts into the window, both parts of it."""
+    user.write(records)
+    if announced:
+        user.pre_compact()
+    user.add([{**record, "uuid": f"end-{number}"} for number, record in enumerate(compaction(0, 3_000))])
+    text = user.starts("compact") + user.starts("compact", part=2)
+    assert user.log() == []
+    return text
+
+
+@pytest.mark.parametrize("announced", [True, False])
+@pytest.mark.parametrize(("left_tokens", "most"), [(25_000, 500), (20_000, 1_000), (10_000, 2_000)])
+def test_a_text_takes_a_tenth_of_what_the_last_compaction_left_free(
+    tmp_path: Path, left_tokens: int, most: int, announced: bool
+):
+    text = given_back(User(tmp_path), session([left_tokens, left_tokens + 900, 29_000, 29_900]), announced=announced)
+    assert most * 0.7 <= characters_per_4(text) <= most
+    assert RULE in text
+
+
+@pytest.mark.parametrize("announced", [True, False])
+@pytest.mark.parametrize("answers", [1, 2])
+def test_soon_after_a_compaction_only_the_users_rules_come_back(tmp_path: Path, answers: int, announced: bool):
+    before = [20_000, 90_000, 160_000]
+    text = given_back(User(tmp_path), session([60_000, 155_000][:answers], before), announced=announced)
+    assert RULE in text
+    assert characters_per_4(text) <= 500
+    assert [line for line in text.splitlines() if not line.startswith(("#", "Copied"))] == [RULE]
+
+
+def test_a_window_that_is_full_again_before_any_answer_gets_the_users_rules(tmp_path: Path):
+    text = given_back(User(tmp_path), session([], [20_000, 90_000, 160_000]))
+    assert [line for line in text.splitlines() if not line.startswith(("#", "Copied"))] == [RULE]
+
+
+def test_many_rules_stay_under_500_tokens(tmp_path: Path):
+    records = session([60_000], [20_000, 90_000, 160_000])
+    rules = "\n".join(f"Always keep the column number_{number} of the table where it is." for number in range(200))
+    text = given_back(User(tmp_path), [with_ids([claude("user", rules)])[0] | {"uuid": "rules"}, *records])
+    assert 300 <= characters_per_4(text) <= 500
+    assert "number_0 " in text
+
+
+def test_soon_after_a_compaction_without_rules_nothing_comes_back(tmp_path: Path):
+    records = session([60_000], [20_000, 90_000, 160_000])
+    records[0]["message"]["content"] = REQUEST
+    assert given_back(User(tmp_path), records) == ""
+
+
+@pytest.mark.parametrize("since", [[50_000, 80_000, 120_000, 160_000], []])
+def test_a_large_window_gets_the_text_as_before(tmp_path: Path, since: list[int]):
+    first = [20_000, 60_000, *range(100_000, 156_000, 4_000)]
+    records = session(since, first) if since else with_ids([claude("user", f"{REQUEST}\n{RULE}"), *at_work(first)])
+    assert 4_500 <= characters_per_4(given_back(User(tmp_path), records)) <= 5_100
+
+
+def test_a_session_without_figures_gets_the_text_as_before(tmp_path: Path):
+    records = session([60_000, 70_000, 80_000, 90_000], [20_000] * 20)
+    for record in records:
+        record.pop("compactMetadata", None)
+        record.get("message", {}).pop("usage", None)
+    assert 4_500 <= characters_per_4(given_back(User(tmp_path), records)) <= 5_100
+
+
+def test_the_budget_of_restore_itself_is_as_it_was(tmp_path: Path):
+    records = session([29_000, 29_500, 29_600, 29_900, *[29_950] * 8])
+    path = User(tmp_path).write(records)
+    assert 4_000 <= restore(path).tokens <= 5_000
+
+
+@pytest.mark.parametrize("hostile", [-1, True, 1 << 70, 1.5e308, "9", None, [], {}])
+def test_figures_of_any_shape_fail_nothing(tmp_path: Path, hostile: Any):
+    records = session([25_000, 26_000, 27_000, 28_000])
+    for record in records:
+        if usage := record.get("message", {}).get("usage"):
+            usage["input_tokens"] = usage["cache_read_input_tokens"] = hostile
+        if "compactMetadata" in record:
+            record["compactMetadata"] = {"preTokens": hostile}
+    assert RULE in given_back(User(tmp_path), records)
+
+
+def codex(*inputs: int) -> list[str]:
+    line = '{"type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"total_tokens":%d},'
+    line += '"last_token_usage":{"input_tokens":%d},"model_context_window":258400}}}'
+    counted = [line % (number + 1, tokens) for number, tokens in enumerate(inputs)]
+    return [*counted[:3], '{"type":"compacted","payload":{"message":""}}', *counted[3:]]
+
+
+def test_the_counts_of_codex_say_it_too():
+    found = figures(codex(11_000, 20_000, 30_000, 25_000, 26_000, 29_000), format="codex")
+    assert room_of(found, (), None) == Room(500)
+    assert room_of(figures(codex(11_000, 20_000, 30_000, 25_000), format="codex"), (), None) == Room(
+        500, rules_only=True
+    )
+
+
+def test_a_part_of_a_file_says_nothing_of_what_was_free_at_its_beginning():
+    found = Figures((PromptUsage(5, None, 90_000, 0), PromptUsage(9, None, 100_000, 0)), (), sub_agent=False)
+    nothing: tuple[ContextEntry, ...] = ()
+    assert room_of(found, nothing, None, whole=False) == Room()
+    assert room_of(found, nothing, None) == Room(500)
