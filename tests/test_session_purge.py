@@ -65,6 +65,16 @@ def test_an_original_is_gone_from_every_byte_and_its_block_stays_out_of_the_wind
     assert is_sound(tmp_path)
 
 
+def test_each_action_can_be_recalled_after_a_purge(tmp_path: Path):
+    session, ref, history = paste(tmp_path)
+    before = session.prepare(body(*history)).actions
+    session.purge(ref)
+    windows = [session.prepare(body(*turn)) for turn in (history, [*history, *rounds(3, first=20)])]
+    for action in (one for prepared in windows for one in prepared.actions):  # as the README does
+        assert session.recall(action.ref)
+    assert set(before) - set(windows[0].actions) == {action for action in before if action.ref == ref}
+
+
 def test_the_same_purge_again_cleans_and_removes_nothing(tmp_path: Path):
     session, ref, _ = paste(tmp_path)
     session.purge(ref)

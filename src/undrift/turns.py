@@ -146,7 +146,7 @@ class Turns:
             tokens_before=calibration.tokens(fixed + conversation.tokens_before),
             tokens_after=calibration.tokens(after),
             budget_tokens=budget,
-            actions=() if items is None else conversation.actions,
+            actions=() if items is None else tuple(one for one in conversation.actions if one.ref),
             headers=headers_for(changed),
             warnings=tuple(warnings),
         )

@@ -123,7 +123,7 @@ class Action:
         entry_id: The block's id, stable across turns and restarts.
         reason: One sentence for a human.
         tokens_saved: What it frees in each window from now on; negative for a pin and a note.
-        ref: What `recall` takes; empty where there is nothing to recall.
+        ref: What `recall` takes.
     """
 
     kind: Literal["pruned", "cut", "trimmed", "folded", "evicted", "pinned", "noted"]
@@ -142,7 +142,8 @@ class Prepared:
         tokens_before: All that came in, system and tools included.
         tokens_after: All that is to be sent.
         budget_tokens: The budget that was in force.
-        actions: One per block that left or changed, re-applied ones included, in the order of the window.
+        actions: One per block that left or changed, re-applied ones included, in the order of the window. A block whose
+            original was purged has none: there is nothing to recall.
         headers: HTTP headers that must go with the edited body.
         warnings: Sentences for a human; empty when all is well.
     """
