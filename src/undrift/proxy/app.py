@@ -31,6 +31,8 @@ __all__ = ["Gateway"]
 _log = logging.getLogger("undrift.proxy")
 
 _WORKERS = 16
+_NOT_CARRIED = ("TRACE", "TRACK")  # they ask for the request, keys included, to be sent back
+_CARRIED = b"GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
 _HEALTH_S = 1.0  # for so long an answer holds, so that whoever asks all the time does not write all the time
 _UNKNOWN = (
     f"undrift: this path does not tell whose it is; put {VIA}anthropic, {VIA}openai or {VIA}gemini in front of it, "
@@ -117,10 +119,17 @@ class Gateway:
         given, method = dict(pairs), scope["method"]
         path = scope.get("raw_path", b"").decode("latin-1")
         query = scope["query_string"].decode("latin-1")
-        if (reason := guard.foreign(given, self._config.host)) or not path.startswith("/"):
+        reason = guard.repeated(pairs) or guard.foreign(given, self._config.host)
+        if reason or not path.startswith("/"):
             await self._refuse(send, 421 if reason == "host" else 403, f"refused: {reason or 'path'}")
+        elif not guard.is_framed(pairs):
+            await self._refuse(send, 400, "refused: transfer-encoding", [(b"connection", b"close")])
         elif path == OWN or path.startswith(f"{OWN}/"):
             await self._own(shared, method, path, given, send)
+        elif method in _NOT_CARRIED:
+            await self._refuse(send, 405, f"refused: {method}", [(b"allow", _CARRIED)])
+        elif guard.climbs(path):
+            await self._refuse(send, 400, "refused: path")
         elif "websocket" in given.get("upgrade", "").lower():  # at this status alone Codex goes on over HTTP at once
             await self._refuse(send, 426, "websockets are not carried; use HTTP")
         elif (route := route_of(method, path, query, given)) is None:
@@ -132,10 +141,13 @@ class Gateway:
         else:
             await Exchange(shared, Asgi(method, query, pairs, receive, send), route).run()
 
-    async def _refuse(self, send: Send, status: int, message: str) -> None:
+    async def _refuse(
+        self, send: Send, status: int, message: str, more: list[tuple[bytes, bytes]] | None = None
+    ) -> None:
         if self._shared is not None:
             self._shared.figures.add("refused_total", f'status="{status}"')
-        await respond(send, status, json.dumps({"error": {"message": message, "type": "undrift"}}).encode("ascii"))
+        body = json.dumps({"error": {"message": message, "type": "undrift"}}).encode("ascii")
+        await respond(send, status, body, more=more)
 
     async def _own(self, shared: Shared, method: str, path: str, given: Mapping[str, str], send: Send) -> None:
         if path == f"{OWN}/health" and method in ("GET", "HEAD"):

@@ -1,19 +1,56 @@
 """Who may ask what: the names under which the gateway answers, where a page may come from, and the token of its own routes.
 
-Law: deny by default. Every request passes `foreign`; every path of the gateway's own but health passes `has_token`, the
+Law: deny by default. What two readers could read in two ways is refused. Every request passes `foreign`; every path of the gateway's own but health passes `has_token`, the
 ones that do not exist as well.
 
 Source: issue "Gateway", item 8; CONTRACT "HTTP"; RELIABILITY S8.
 """
 
 import hmac
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from ipaddress import ip_address
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
-__all__ = ["foreign", "has_token"]
+__all__ = ["climbs", "foreign", "has_token", "is_framed", "repeated"]
 
 _HERE = frozenset({"localhost", "127.0.0.1", "::1"})
+_HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^:\[\]]+))(?::[0-9]{0,5})?", re.ASCII)
+_MOST_DECODED = 4
+
+
+def repeated(pairs: Iterable[tuple[str, str]]) -> str:
+    """Return which header, Host or Origin, a request has more than once; another reader may go by another of them.
+
+    Args:
+        pairs: Its headers, by lower-case name.
+    """
+    names = [name for name, _ in pairs]
+    return next((name for name in ("host", "origin") if names.count(name) > 1), "")
+
+
+def is_framed(pairs: Iterable[tuple[str, str]]) -> bool:
+    """Tell whether the body's end is told in the one way that every server reads alike: in chunks, or by its length.
+
+    Args:
+        pairs: The headers, by lower-case name.
+    """
+    return [value.strip().lower() for name, value in pairs if name == "transfer-encoding"] in ([], ["chunked"])
+
+
+def climbs(path: str) -> bool:
+    """Tell whether a path leads out of the one that stands before it upstream, as any server there may read it.
+
+    Args:
+        path: As it was sent, percent signs included.
+    """
+    for _ in range(_MOST_DECODED):
+        if any(part.partition(";")[0] == ".." for part in path.replace("\\", "/").split("/")):
+            return True
+        coded, path = path, unquote(path, "latin-1")
+        if path == coded:
+            return False
+    return True  # coded over and over, which no client does
 
 
 def foreign(headers: Mapping[str, str], host: str) -> str:
@@ -32,7 +69,7 @@ def foreign(headers: Mapping[str, str], host: str) -> str:
         return ""
     try:
         parts = urlsplit(origin)
-        is_ours = parts.scheme in ("http", "https") and _is_ours((parts.hostname or "").lower(), host)
+        is_ours = parts.scheme in ("http", "https") and _is_ours(_name(parts.netloc), host)
     except ValueError:
         return "origin"
     return "" if is_ours else "origin"
@@ -51,10 +88,9 @@ def _is_ours(name: str, host: str) -> bool:
 
 
 def _name(host: str) -> str:
-    """The name in a Host header, without its port."""
-    if host.startswith("["):
-        return host[1:].partition("]")[0].lower()
-    return host.partition(":")[0].lower()
+    """The name in a Host header or an origin, without its port; empty where it is malformed."""
+    found = _HOST.fullmatch(host)
+    return "" if found is None else (found[1] or found[2]).lower()
 
 
 def has_token(headers: Mapping[str, str], token: str) -> bool:
