@@ -190,7 +190,7 @@ class Rewinding:
         try:
             self._scratchpad.write(self._store.original(ref).entry.content if ref else "")
         except StoreError as error:
-            _log.warning("session %s: the notes are not as they were then: %s", self._session_id, error)
+            _log.warning("session %.80r: the notes are not as they were then: %s", self._session_id, error)
 
 
 def _payload(operation: Operation) -> Mapping[str, Any]:

@@ -95,7 +95,7 @@ class ScratchpadFile:
         try:
             return self._exports is not None and self._exports.start_scratchpad(self._session_id)
         except StoreError as error:
-            _log.warning("session %s: no scratchpad: %s", self._session_id, error)
+            _log.warning("session %.80r: no scratchpad: %s", self._session_id, error)
             return False
 
     def note(self, warnings: list[str]) -> str:
@@ -120,7 +120,7 @@ class ScratchpadFile:
         try:
             text = self._exports.read_scratchpad(self._session_id).text if self._exports is not None else ""
         except StoreError as error:
-            _log.warning("session %s: no snapshot of the scratchpad: %s", self._session_id, error)
+            _log.warning("session %.80r: no snapshot of the scratchpad: %s", self._session_id, error)
             return None
         if not text.strip():
             return None

@@ -96,11 +96,11 @@ class Settler:
                     conversation.sync()
                     continue
                 warnings.append(f"nothing left the window, because it could not be stored first: {error}")
-                _log.error("session %s: nothing left the window: %s", self._session_id, error)
+                _log.error("session %.80r: nothing left the window: %s", self._session_id, error)
                 return turn.render(), None
             break
         warnings.append(f"nothing new left: the edit would have been refused ({refused})")
-        _log.error("session %s: an edit would have been refused: %s", self._session_id, refused)
+        _log.error("session %.80r: an edit would have been refused: %s", self._session_id, refused)
         conversation.sync()
         items = turn.render()
         if refused := self._refused(turn):

@@ -89,7 +89,7 @@ class Tending:
             return self._memories.remember(content, at_ms=at_ms, fields=made)
         payload = {"type": str(type_)[:64], "status": str(status)[:64]}
         self._store.commit(self._session_id, "memory_denied", at_ms=at_ms, payload=payload)
-        _log.info("session %s: a memory did not enter by itself: %s, %s", self._session_id, *payload.values())
+        _log.info("session %.80r: a memory did not enter by itself: %s, %s", self._session_id, *payload.values())
         return None
 
     def admit_tasks(self, before: Mapping[str, Task], after: Iterable[Task], at_ms: int) -> None:
@@ -111,7 +111,7 @@ class Tending:
             try:
                 self.admit(said, type_="task_outcome", status="approved", at_ms=at_ms, fields=fields)
             except UndriftError as error:
-                _log.warning("session %s: a task's summary is not remembered: %s", self._session_id, error)
+                _log.warning("session %.80r: a task's summary is not remembered: %s", self._session_id, error)
 
     def prune(self, *, dry_run: bool, threshold: float | None, at_ms: int) -> StalePruned:
         """Take stale memories out of sight; see `Session.prune_memories`."""
@@ -150,7 +150,7 @@ class Tending:
         found = self.precision()
         if found.alert:
             _log.warning(
-                "session %s: of what the last %d rated searches returned, %.0f%% was of use",
+                "session %.80r: of what the last %d rated searches returned, %.0f%% was of use",
                 self._session_id,
                 found.samples,
                 100 * (found.value or 0),

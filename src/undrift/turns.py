@@ -279,20 +279,20 @@ class Turns:
         try:
             self._ledger.asked(at_ms=self._now_ms, is_large=is_large)
         except StoreError as error:
-            _log.error("session %s: the time could not be stored, a pause may be missed: %s", self.id, error)
+            _log.error("session %.80r: the time could not be stored, a pause may be missed: %s", self.id, error)
 
     def _calibrate(self, model: str, report: Report) -> None:
         try:
             self._ledger.calibrate(model, report, at_ms=self._now_ms)
         except StoreError as error:
-            _log.error("session %s: the usage could not be stored, the counts stay as they were: %s", self.id, error)
+            _log.error("session %.80r: the usage could not be stored, the counts stay as they were: %s", self.id, error)
 
     def _follow_others(self) -> list[str]:
         """Take in what other processes have decided; return the warning when the store cannot be read."""
         try:
             self._ledger.follow()
         except StoreError as error:
-            _log.error("session %s: the store cannot be read, earlier decisions hold: %s", self.id, error)
+            _log.error("session %.80r: the store cannot be read, earlier decisions hold: %s", self.id, error)
             return [f"the store cannot be read, earlier decisions hold: {error}"]
         return []
 
@@ -301,15 +301,15 @@ class Turns:
         after = calibration.tokens(counted)
         if plan is not None and plan.oversize:
             found.append(f"{plan.oversize} entries left because they could not fit even alone")
-            _log.warning("session %s: %s", self.id, found[-1])
+            _log.warning("session %.80r: %s", self.id, found[-1])
         if plan is not None and plan.shortened:
             found.append("the first or newest message of the user lost its middle: nothing else would have fitted")
-            _log.warning("session %s: %s", self.id, found[-1])
+            _log.warning("session %.80r: %s", self.id, found[-1])
         if plan is not None and after > budget:
             must = calibration.tokens(plan.protected_tokens)
             found.append(f"over budget: what must stay is {must:,} tokens of {budget:,}, the window {after:,}")
             if not self._is_over:  # logged once per transition, in every result while it lasts (A2-11)
-                _log.critical("session %s: %s", self.id, found[-1])
+                _log.critical("session %.80r: %s", self.id, found[-1])
         self._is_over = plan is not None and after > budget
         return found
 

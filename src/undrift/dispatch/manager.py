@@ -322,7 +322,7 @@ class DispatchRuntimeManager:
                 "give the attempt of the prompt that the agent was sent"
             )
         if attempt <= answered and attempt == answered and digest is not None and ledger.outputs.get(role) != digest:
-            _log.warning("task %s: a second answer of %s %d was passed over", ledger.task_id, role, attempt)
+            _log.warning("task %.80r: a second answer of %s %d was passed over", ledger.task_id, role, attempt)
         return attempt <= answered
 
     def _save(

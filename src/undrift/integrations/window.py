@@ -38,12 +38,12 @@ class Window:
             with self._lock:
                 prepared = self.session.prepare(dict(body), wire=self._wire)
         except UndriftError as error:
-            _log.error("session %s: the window goes out as it is: %s", self.session.id, error)
+            _log.error("session %.80r: the window goes out as it is: %s", self.session.id, error)
             return None
         if prepared.warnings != self._warned:
             self._warned = prepared.warnings
             for warning in prepared.warnings:
-                _log.warning("session %s: %s", self.session.id, warning)
+                _log.warning("session %.80r: %s", self.session.id, warning)
         return prepared
 
     def record(self, reply: Mapping[str, Any]) -> None:
@@ -52,7 +52,7 @@ class Window:
             with self._lock:
                 self.session.record(dict(reply), wire=self._wire)
         except UndriftError as error:
-            _log.error("session %s: the usage was not taken in: %s", self.session.id, error)
+            _log.error("session %.80r: the usage was not taken in: %s", self.session.id, error)
 
     async def aprepare(self, body: Mapping[str, Any]) -> Prepared | None:
         """See `prepare`; the event loop goes on meanwhile."""
