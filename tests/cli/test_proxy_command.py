@@ -1,6 +1,7 @@
 """``undrift proxy`` as users start it: says where it listens, serves, and ends in order."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -9,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.proxy.builders import ask
+from tests.proxy.builders import ask, token
+from undrift.cli.proxy import CLIENTS
 from undrift.testing import RawUpstream, Send, response
 
 BODY = {"model": "claude-opus-4-5", "messages": [{"role": "user", "content": "canary"}]}
@@ -40,21 +42,26 @@ def test_it_serves_until_a_signal_comes(number: signal.Signals, tmp_path):
     (line,) = errors.splitlines()
     assert json.loads(line)["status"] == 200
     assert "canary" not in line
-    assert set(said) == {"url", "port", "home", "token_file", "clients"}
+    assert set(said) == {"url", "port", "home", "token_file", "base_urls", "clients"}
     assert Path(said["token_file"]).stat().st_mode & 0o777 == 0o600
+    assert said["base_urls"]["gemini"] == f"{said['url']}/{Path(said['token_file']).read_text()}/via/gemini"
 
 
-def test_it_says_how_to_point_each_client_at_it(tmp_path):
-    with started(tmp_path) as process:
+@pytest.mark.parametrize("words", [(), ("--host", "0.0.0.0")])
+def test_it_says_how_to_point_each_client_at_it(words: tuple[str, ...], tmp_path):
+    with started(tmp_path, *words) as process:
         assert process.stdout is not None
         lines = []
         while "Ctrl-C" not in (line := process.stdout.readline()):
             lines.append(line)
     text = "".join(lines)
-    url = lines[0].split()[3]
-    assert f"ANTHROPIC_BASE_URL={url} claude" in text
-    assert f'base_url="{url}/v1"' in text
-    assert f"GOOGLE_GEMINI_BASE_URL={url} gemini" in text
+    url = f"{lines[0].split()[3]}/{token(tmp_path)}/via"
+    assert f"ANTHROPIC_BASE_URL={url}/anthropic claude" in text
+    assert f'base_url="{url}/openai/v1"' in text
+    assert f"GOOGLE_GEMINI_BASE_URL={url}/gemini gemini" in text
+    assert all(url in line for line in lines[2 : 2 + len(CLIENTS)])
+    in_words = re.compile(r" -\S+ ?\S*\{")  # what stands there can be seen by every user of the machine
+    assert not [way for way in CLIENTS.values() if in_words.search(way)]
 
 
 @pytest.mark.parametrize("words", [("--upstream-openai", "no url"), ("--host", "256.0.0.1")])

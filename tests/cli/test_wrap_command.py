@@ -220,6 +220,26 @@ def test_the_users_settings_of_claude_code_say_where_its_requests_go(tmp_path):
     assert len(upstream.requests) == 1
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux says whose a connection is")
+def test_the_environment_has_the_owners_token_and_no_command_line_shows_it(tmp_path):
+    client = tmp_path / "claude"
+    look = "words = [path.read_text() for path in pathlib.Path('/proc').glob('[0-9]*/cmdline') if path.exists()]"
+    say = "print(json.dumps([dict(os.environ), sys.argv, [word for word in words if sys.argv[0] in word or 'proxy' in word]]))"
+    client.write_text(f"#!{sys.executable}\nimport json, os, pathlib, sys\n{look}\n{say}")
+    client.chmod(0o700)
+    outer = f"http://127.0.0.1:9/{'ab' * 32}/via/anthropic"  # as in a wrapped client's shell
+    command = [sys.executable, "-m", "undrift", "wrap", "--home", str(tmp_path / "home"), "claude"]
+    done = run(command, PATH=str(tmp_path), CLAUDE_CONFIG_DIR=str(tmp_path), ANTHROPIC_BASE_URL=outer)
+    environment, words, seen = json.loads(done.stdout)
+    token = (tmp_path / "home" / TOKEN_NAME).read_text()
+    assert f"/{token}/via/anthropic" in environment["ANTHROPIC_BASE_URL"]
+    url = environment["ANTHROPIC_BASE_URL"].replace(f"/{token}", "")
+    assert json.loads(words[2])["env"]["ANTHROPIC_BASE_URL"] == url
+    assert "--upstream-anthropic=http://127.0.0.1:9/via/anthropic" in "".join(seen)
+    assert not [word for word in seen if token in word or "ab" * 32 in word]
+    assert token not in (tmp_path / "home" / "gateway.log").read_text()
+
+
 @pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="reads command lines from /proc")
 @pytest.mark.parametrize(
     ("options", "has_program", "is_told"),

@@ -19,6 +19,7 @@ from typing import Any
 
 from tests.clients.programs import PROGRAMS, ROOT, Program
 from undrift.clients.wrapped import Addresses, wrapped
+from undrift.stores.secret import TOKEN_NAME
 from undrift.testing import ScriptedProvider, Seen
 
 __all__ = ["Ran", "Room", "budget_of", "main"]
@@ -39,6 +40,13 @@ class Ran:
     seen: tuple[Seen, ...]
     lines: list[dict[str, Any]] = field(default_factory=list)
     sent: list[bytes] = field(default_factory=list)
+    token: str = ""
+
+    @property
+    def shown(self) -> list[str]:
+        """Requests in which the owner's token reached the provider."""
+        texts = [f"{seen.path} {seen.headers} {seen.raw!r}" for seen in self.seen]
+        return [text[:200] for text in texts if self.token and self.token in text]
 
     @property
     def asked(self) -> list[Seen]:
@@ -103,7 +111,9 @@ class Room:
         except subprocess.TimeoutExpired as late:
             status, said = -1, str(late.stdout or b"") + str(late.stderr or b"")
         sent = [path.read_bytes() for path in sorted(self.tapped.iterdir())]
-        return Ran(status, said, provider.requests, self.lines(), sent)
+        secret = self.home / ".undrift" / TOKEN_NAME
+        token = secret.read_text(encoding="ascii") if secret.exists() else ""
+        return Ran(status, said, provider.requests, self.lines(), sent, token)
 
     def lines(self) -> list[dict[str, Any]]:
         log = self.home / ".undrift" / "gateway.log"
@@ -148,6 +158,7 @@ def try_one(program: Program, folder: Path) -> Row:
     )
     arrived = Counter(seen.raw for seen in managed.seen if seen.method == "POST")
     same_bytes = Counter(body for body in managed.sent if not _is_thread(body)) == arrived
+    problems += [f"with: the token reached the provider: {text}" for text in managed.shown]
     problems += [f"with: {line}" for line in managed.lines if line.get("bypass") or line["event"] == "fault"]
     small = Room(folder / "small", program, program.steps_small)
     budget = budget_of(managed, program.steps_small)

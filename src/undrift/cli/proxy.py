@@ -23,17 +23,17 @@ __all__ = ["CLIENTS", "proxy_command", "upstream_options"]
 _Command = Callable[..., Any]
 
 CLIENTS = {
-    "Claude Code": "ANTHROPIC_BASE_URL={url} claude",
-    "Codex": "codex -c 'openai_base_url=\"{url}/v1\"'",
-    "Gemini CLI": "GOOGLE_GEMINI_BASE_URL={url} gemini",
-    "opencode": 'in opencode.json, provider.anthropic.options.baseURL (or that of another provider): "{url}/v1"',
-    "aider": "OPENAI_API_BASE={url}/v1 aider --model openai/NAME",
-    "mini-swe-agent": "OPENAI_API_BASE={url}/v1 mini -m openai/NAME",
-    "SDK of Anthropic": 'base_url="{url}", or ANTHROPIC_BASE_URL={url}',
-    "SDK of OpenAI": 'base_url="{url}/v1", or OPENAI_BASE_URL={url}/v1',
-    "SDK of Google": 'http_options={{"base_url": "{url}"}}, or GOOGLE_GEMINI_BASE_URL={url}',
+    "Claude Code": "ANTHROPIC_BASE_URL={anthropic} claude",
+    "Codex": 'in ~/.codex/config.toml: openai_base_url="{openai}/v1"',
+    "Gemini CLI": "GOOGLE_GEMINI_BASE_URL={gemini} gemini",
+    "opencode": 'in opencode.json, provider.anthropic.options.baseURL: "{anthropic}/v1" (another provider\'s alike)',
+    "aider": "OPENAI_API_BASE={openai}/v1 aider --model openai/NAME",
+    "mini-swe-agent": "OPENAI_API_BASE={openai}/v1 mini -m openai/NAME",
+    "SDK of Anthropic": 'base_url="{anthropic}", or ANTHROPIC_BASE_URL={anthropic}',
+    "SDK of OpenAI": 'base_url="{openai}/v1", or OPENAI_BASE_URL={openai}/v1',
+    "SDK of Google": 'http_options={{"base_url": "{gemini}"}}, or GOOGLE_GEMINI_BASE_URL={gemini}',
 }
-"""Client -> how it is pointed at the gateway."""
+"""Client -> how it is pointed at the gateway. None is told by words of its command line, which every user of a machine can see."""
 
 
 def upstream_options(defaults: Mapping[Provider, str] | None = None) -> Callable[[_Command], _Command]:
@@ -100,11 +100,14 @@ def proxy_command(
     config = GatewayConfig(
         settings=settings, upstreams=upstreams, host=host, port=port, recall_reachable=recall_reachable
     )
-    server = Server(config, listening)
     _log_to_stderr()
+    server = Server(config, listening)
     _say(server, settings, as_json=as_json)
     if host not in ("127.0.0.1", "localhost", "::1"):
-        click.echo(f"undrift: {safe(host)} can be reached by other machines, which can use this gateway too", err=True)
+        text = (
+            f"undrift: {safe(host)} can be reached by other machines; what they send without the token passes unmanaged"
+        )
+        click.echo(text, err=True)
     if while_pid is not None:
         threading.Thread(target=_end_with, args=(server, while_pid), daemon=True).start()
     server.run()
@@ -116,19 +119,19 @@ def _end_with(server: Server, process: int) -> None:
 
 
 def _say(server: Server, settings: Settings, *, as_json: bool) -> None:
-    ways = {client: way.format(url=server.url) for client, way in CLIENTS.items()}
+    ways = {client: way.format(**server.base_urls) for client, way in CLIENTS.items()}
     token = str(Path(settings.home) / TOKEN_NAME)
     if as_json:
-        click.echo(
-            json.dumps(
-                {"url": server.url, "port": server.port, "home": settings.home, "token_file": token, "clients": ways}
-            )
-        )
+        said = {"url": server.url, "port": server.port, "home": settings.home, "token_file": token}
+        click.echo(json.dumps({**said, "base_urls": server.base_urls, "clients": ways}))
     else:
         click.echo(f"undrift listens on {server.url} and keeps what leaves a window in {safe(settings.home)}\n")
         width = max(map(len, ways))
         for client, way in ways.items():
             click.echo(f"  {client:{width}}  {way}")
+        click.echo(
+            "\nThe long part of an address is your token: what comes without it, and not from you, passes unmanaged."
+        )
         click.echo(
             f"\n  health   {server.url}/undrift/health\n  metrics  {server.url}/undrift/metrics, with the token in {safe(token)}"
         )

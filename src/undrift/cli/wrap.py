@@ -1,7 +1,8 @@
 """``undrift wrap``: a client behind a gateway of its own, for as long as the client runs.
 
 Law: this process becomes the client. Terminal, signals and exit status are the client's own, because nothing stands between;
-no file of the client is written, so that nothing is to be put back.
+no file of the client is written, so that nothing is to be put back. Words of a command line hold the owner's token only
+on a system that cannot say whose a connection is: every user of the machine can read them.
 """
 
 import json
@@ -21,9 +22,12 @@ from undrift.cli.keeper import start
 from undrift.cli.proxy import upstream_options
 from undrift.cli.show import safe
 from undrift.clients.wrapped import Addresses, wrapped
-from undrift.errors import InputError, SettingsError
+from undrift.errors import InputError, SettingsError, StoreError
 from undrift.proxy.config import DEFAULT_UPSTREAMS, Provider
+from undrift.proxy.owner import base_url, without_token
+from undrift.proxy.peer import tells_users
 from undrift.settings import Settings, environment
+from undrift.stores.secret import http_token
 
 __all__ = ["wrap_command"]
 
@@ -82,7 +86,7 @@ def wrap_command(
         "gemini": upstream_gemini,
     }
     around = environment()
-    upstreams = {name: url or _used(name, told.program, program, around) for name, url in given.items()}
+    upstreams = {name: _told(url or _used(name, told.program, program, around)) for name, url in given.items()}
     path = Path(log) if log else Path(settings.home) / LOG
     words = [f"--upstream-{name}={url}" for name, url in upstreams.items()]
     words += [f"--home={settings.home}", *([f"--budget={budget}"] if budget else [])]
@@ -91,11 +95,32 @@ def wrap_command(
     words += ["--recall-reachable"] if recall_reachable else []
     url = start([sys.executable, "-P", "-m", "undrift", "proxy", *words], path)
     at_version = "/v1" if upstreams["openai"].rstrip("/").endswith("/v1") else ""
-    at = Addresses(url, f"{url}{at_version}", url)
+    token = _token(Path(settings.home))
+    at = _addresses(url, token, at_version)
     variables = {**told.environment(at, around), "UNDRIFT_HOME": str(Path(settings.home).absolute())}
     if sys.stderr.isatty():
         click.echo(f"undrift: {safe(client)} talks through {url}; log: {safe(str(path))}", err=True)
-    _become(program, [told.program, *told.words(at), *arguments[arguments[:1] == ("--",) :]], variables)
+    before = told.words(_addresses(url, "" if tells_users() else token, at_version))
+    _become(program, [told.program, *before, *arguments[arguments[:1] == ("--",) :]], variables)
+
+
+def _addresses(url: str, token: str, at_version: str) -> Addresses:
+    """Where the client finds each provider."""
+    openai = f"{base_url(url, token, 'openai')}{at_version}"
+    return Addresses(base_url(url, token, "anthropic"), openai, base_url(url, token, "gemini"))
+
+
+def _token(home: Path) -> str:
+    """The owner's token; without one the gateway knows its client by the user alone."""
+    try:
+        return http_token(home)
+    except StoreError:  # the gateway's log says so
+        return ""
+
+
+def _told(upstream: str) -> str:
+    """An upstream as the gateway is told of it: on its command line, which every user of the machine can see."""
+    return without_token(upstream) if tells_users() else upstream
 
 
 def _used(provider: Provider, client: str, program: str, variables: Mapping[str, str]) -> str:

@@ -32,6 +32,7 @@ _MEANING = {
     "content-encoding": "the client compresses its requests; only plain ones are managed",
     "deadline": "managing took more than 5 seconds: is the machine under load, the disk slow, or the store held by another?",
     "fault": "a bug: the gateway's log names the place; report it",
+    "not-the-owner": "they came without the token and from no process of yours: see docs/gateway.md, Whose a request is",
     "not-understood": "the body has another shape than its form; the provider's answer says what is wrong with it",
     "overloaded": "16 requests at once took more than 5 seconds each: is the machine under load?",
     "repeated-faults": "the session was left alone after three faults in a row; the other reasons say which",

@@ -9,22 +9,22 @@ import asyncio
 import json
 import logging
 import os
-import secrets
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from undrift.errors import StoreError, UndriftError
-from undrift.proxy import guard
+from undrift.errors import UndriftError
+from undrift.proxy import guard, owner
 from undrift.proxy.config import GatewayConfig
 from undrift.proxy.exchange import COME_BACK, Asgi, Exchange, Receive, Send, Shared, failure, respond
+from undrift.proxy.peer import PEER, Peer
 from undrift.proxy.routes import OWN, VIA, route_of
 from undrift.proxy.sessions import Sessions
 from undrift.proxy.upstream import Pool
 from undrift.stores.gateways import Presence, announce, withdraw
-from undrift.stores.secret import TOKEN_NAME, http_token
+from undrift.stores.secret import TOKEN_NAME
 
 __all__ = ["Gateway"]
 
@@ -47,15 +47,18 @@ class Gateway:
         config: Of the gateway.
         url: Where it listens.
         port: Of TCP.
+        token: Of the owner.
         is_full: Whether no more requests can be carried out now; the gateway's own routes answer nevertheless.
     """
 
-    def __init__(self, config: GatewayConfig, url: str, port: int, is_full: Callable[[], bool] = lambda: False) -> None:
+    def __init__(
+        self, config: GatewayConfig, url: str, port: int, token: str, is_full: Callable[[], bool] = lambda: False
+    ) -> None:
         self._config = config
         self._url, self._port = url, port
         self._is_full = is_full
         self._shared: Shared | None = None
-        self._token = ""
+        self._token = token
         self._health: tuple[float, str] = (-_HEALTH_S, "")
 
     async def __call__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
@@ -86,11 +89,6 @@ class Gateway:
         pool = Pool(self._config.upstreams)
         self._shared = Shared(self._config, Sessions(self._config), pool, workers, _WORKERS)
         try:
-            self._token = await asyncio.to_thread(http_token, home)
-        except StoreError as error:  # requests go through all the same; only our own routes stay closed
-            self._token = secrets.token_urlsafe(32)
-            _log.error("%s", json.dumps({"event": "fault", "reason": "token", "at": str(error)}))
-        try:
             await asyncio.to_thread(announce, home, self._presence())
         except OSError as error:  # whoever looks after gateways does not find this one
             _log.error("%s", json.dumps({"event": "fault", "reason": "home", "at": error.strerror or "OSError"}))
@@ -117,7 +115,7 @@ class Gateway:
         assert shared is not None
         pairs = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
         given, method = dict(pairs), scope["method"]
-        path = scope.get("raw_path", b"").decode("latin-1")
+        shown, path = owner.split(scope.get("raw_path", b"").decode("latin-1"))
         query = scope["query_string"].decode("latin-1")
         reason = guard.repeated(pairs) or guard.foreign(given, self._config.host)
         if reason or not path.startswith("/"):
@@ -130,6 +128,8 @@ class Gateway:
             await self._refuse(send, 405, f"refused: {method}", [(b"allow", _CARRIED)])
         elif guard.climbs(path):
             await self._refuse(send, 400, "refused: path")
+        elif owner.is_misplaced(f"{path}?{query}", self._token):
+            await self._refuse(send, 400, "refused: the token stands at the very beginning of a path, and nowhere else")
         elif "websocket" in given.get("upgrade", "").lower():  # at this status alone Codex goes on over HTTP at once
             await self._refuse(send, 426, "websockets are not carried; use HTTP")
         elif (route := route_of(method, path, query, given)) is None:
@@ -139,7 +139,8 @@ class Gateway:
             body = failure(route.provider, 503, "too many connections at once; try again, or raise `ulimit -n`")
             await respond(send, 503, body, more=COME_BACK)
         else:
-            await Exchange(shared, Asgi(method, query, pairs, receive, send), route).run()
+            is_owner = owner.is_token(shown, self._token) or (bool(route.wire) and await _is_neighbour(scope, given))
+            await Exchange(shared, Asgi(method, query, pairs, receive, send, is_owner), route).run()
 
     async def _refuse(
         self, send: Send, status: int, message: str, more: list[tuple[bytes, bytes]] | None = None
@@ -187,6 +188,12 @@ class Gateway:
         if wrong:
             _log.error("%s", json.dumps({"event": "fault", "reason": "health", "at": wrong[:300]}))
         await respond(send, 503 if wrong else 200, json.dumps(body).encode("ascii"))
+
+
+async def _is_neighbour(scope: Mapping[str, Any], given: Mapping[str, str]) -> bool:
+    """Whether a process of our own user asks, for itself: a browser asks for the page of anybody."""
+    peer = scope.get("state", {}).get(PEER)
+    return "origin" not in given and isinstance(peer, Peer) and await peer.is_ours()
 
 
 def _descriptors() -> int:

@@ -54,6 +54,8 @@ class Asgi:
     pairs: headers.Pairs
     receive: Receive
     send: Send
+    is_owner: bool
+    """Whether it is known to be; else nothing of the home goes into it, and nothing of it into the home."""
 
 
 @dataclass(slots=True)
@@ -125,7 +127,7 @@ class Exchange:
             self._report()
 
     def _limit(self) -> int:
-        return self._shared.config.most_body_bytes if self._route.wire else _KEPT_BYTES
+        return self._shared.config.most_body_bytes if self._route.wire and self._asgi.is_owner else _KEPT_BYTES
 
     async def _read(self, limit: int) -> tuple[bytes, bool]:
         """The body, or its first bytes where it is longer than that."""
@@ -167,7 +169,9 @@ class Exchange:
 
     async def _carry(self, body: bytes, rest: AsyncIterator[bytes] | None) -> None:
         if self._route.wire:
-            if rest is not None:
+            if not self._asgi.is_owner:
+                self._bypass = "not-the-owner"
+            elif rest is not None:
                 self._bypass = "too-large"
             elif "content-encoding" in self._given:
                 self._bypass = "content-encoding"

@@ -3,20 +3,30 @@
 Source: issue "Gateway", items 1 and 8; PERFORMANCE section 6; RELIABILITY R18.
 """
 
+import asyncio
 import contextlib
+import json
+import logging
+import secrets
 import signal
 import socket
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from undrift.errors import SettingsError
+from undrift.errors import SettingsError, StoreError
 from undrift.proxy.app import Gateway
-from undrift.proxy.config import GatewayConfig
+from undrift.proxy.config import PROVIDERS, GatewayConfig, Provider
+from undrift.proxy.owner import base_url
+from undrift.proxy.peer import PEER, Peer
+from undrift.stores.secret import http_token
 
 __all__ = ["Server"]
+
+_log = logging.getLogger("undrift.proxy")
 
 _BACKLOG = 2_048
 _KEPT_FREE = 64  # descriptors for the store, the log and what is being opened
@@ -52,11 +62,15 @@ class Server:
                 self._socket.close()
                 raise SettingsError(f"the upstream is this gateway itself (port {self.port}): choose another --port")
         self.url = f"http://{f'[{config.host}]' if ':' in config.host else config.host}:{self.port}"
+        token = _token(Path(config.settings.home))
+        self.base_urls: dict[Provider, str] = {name: base_url(self.url, token, name) for name in PROVIDERS}
+        """What the owner's clients are given, each with the token."""
         self._thread: threading.Thread | None = None
         self._most = _most_connections()
         self._server: Any = uvicorn.Server(
             uvicorn.Config(
-                Gateway(config, self.url, self.port, self._is_full),
+                Gateway(config, self.url, self.port, token, self._is_full),
+                http=_protocol(),
                 lifespan="on",
                 log_config=None,
                 log_level="critical",
@@ -109,6 +123,29 @@ class Server:
         self.stop()
         if self._thread is not None:
             self._thread.join()
+
+
+def _token(home: Path) -> str:
+    """The token of a home; where there is none to be had, one that this gateway alone knows, and those whom it tells."""
+    try:
+        return http_token(home)
+    except StoreError as error:  # requests go through all the same
+        _log.error("%s", json.dumps({"event": "fault", "reason": "token", "at": str(error)}))
+        return secrets.token_hex(32)
+
+
+def _protocol() -> type[asyncio.Protocol]:
+    """The server's own protocol, whose requests know the other end of their connection."""
+    from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+    class Protocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
+        app_state: dict[str, Any]
+
+        def connection_made(self, transport: asyncio.BaseTransport) -> None:
+            self.app_state = {**self.app_state, PEER: Peer(transport)}
+            super().connection_made(transport)
+
+    return Protocol
 
 
 def _on_signals(handler: Callable[[int, Any], None]) -> dict[int, Any]:

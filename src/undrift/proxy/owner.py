@@ -1,0 +1,150 @@
+"""Whose a request is: the owner's, or that of anybody else who reaches the port. Pure.
+
+Law: deny by default. A request is the owner's if it shows the token of the home in its path, or if the system says that the
+socket at the other end belongs to the owner's user. A provider's key proves nothing: everybody has one.
+
+Source: issue "Mend what bites", item 6.
+"""
+
+import hmac
+import re
+import socket
+import struct
+import sys
+from ipaddress import IPv4Address, IPv6Address, ip_address
+
+from undrift.proxy.config import Provider
+
+__all__ = [
+    "End",
+    "QUESTION_KIND",
+    "base_url",
+    "end_of",
+    "is_misplaced",
+    "is_of_this_machine",
+    "is_token",
+    "question",
+    "split",
+    "uid_in_answer",
+    "uid_in_table",
+    "without_token",
+]
+
+End = tuple[IPv4Address | IPv6Address, int]
+"""One end of a connection: its address and its port."""
+
+QUESTION_KIND = 20
+"""SOCK_DIAG_BY_FAMILY of Linux."""
+
+_TOKEN = re.compile(r"/([0-9a-f]{64})(?=/|$)")
+_TOKEN_BEFORE_VIA = re.compile(r"/[0-9a-f]{64}(?=/via/)")
+_DIGITS = re.compile(r"[0-9a-f]{64}")
+_HEADER = struct.Struct("=IHHII")  # length, kind, flags, number, sender
+_ASKED = struct.Struct("=BBBxI")  # family, protocol, extensions, states
+_PORTS = struct.Struct("!HH")
+_BEHIND = struct.Struct("=III")  # any interface, any cookie
+_FIRST = struct.Struct("=BBBB")  # family, state, timer, retransmissions
+_LAST = struct.Struct("=IIIII")  # expires, two queues, uid, inode
+_ADDRESS_BYTES = 16
+_LINE_CHARACTERS = 400
+_LISTENS = 10
+
+
+def split(path: str) -> tuple[str, str]:
+    """Return the token that a path begins with, or nothing, and the path without it.
+
+    One that is wrong is taken out as well: it may be the token of another home.
+    """
+    found = _TOKEN.match(path)
+    return (found[1], path[found.end() :] or "/") if found else ("", path)
+
+
+def is_misplaced(text: str, token: str) -> bool:
+    """Tell whether the token stands where it would go on to the provider: behind the first part of a path, or in a query."""
+    return any(is_token(one, token) for one in _DIGITS.findall(text))
+
+
+def is_token(shown: str, token: str) -> bool:
+    """Tell whether a request shows the token; takes equally long for every wrong one."""
+    return bool(shown) and hmac.compare_digest(shown.encode("utf-8", "replace"), token.encode("ascii"))
+
+
+def base_url(url: str, token: str, provider: Provider) -> str:
+    """Return what a client of a provider is given as its base URL, without a version.
+
+    Args:
+        url: Of the gateway.
+        token: Of its home; without one only the system can say whose the requests are.
+        provider: Whose client it is.
+    """
+    return f"{url}/{token}/via/{provider}" if token else f"{url}/via/{provider}"
+
+
+def without_token(url: str) -> str:
+    """Return a base URL without the token of a gateway in it."""
+    return _TOKEN_BEFORE_VIA.sub("", url, count=1)
+
+
+def end_of(host: str, port: int) -> End:
+    """Return an end of a connection; an IPv4 address that stands in an IPv6 one, as itself.
+
+    Raises:
+        ValueError: It is no address.
+    """
+    address = ip_address(host.partition("%")[0])
+    return (address.ipv4_mapped or address, port) if isinstance(address, IPv6Address) else (address, port)
+
+
+def is_of_this_machine(client: End, server: End) -> bool:
+    """Tell whether a connection comes from this machine; whoever connects to its own machine does so from that address."""
+    return client[0].is_loopback or client[0] == server[0]
+
+
+def uid_in_table(table: str, client: End, server: End) -> int | None:
+    """Return whose the client's socket is, by the text of /proc/net/tcp or tcp6; None where it is not there.
+
+    A socket that nobody holds any more has no inode; the system shows it as root's, whoever has closed it.
+    """
+    found = set()
+    for wide in (False, True):
+        wanted = f" {_in_table(client, wide)} {_in_table(server, wide)} "
+        at = table.find(wanted)
+        while at >= 0:
+            behind = at + len(wanted)
+            fields = table[behind : behind + _LINE_CHARACTERS].partition("\n")[0].split()
+            if len(fields) > 6 and fields[6] != "0":
+                found.add(int(fields[4]))
+            at = table.find(wanted, at + 1)
+    return found.pop() if len(found) == 1 else None
+
+
+def _in_table(end: End, wide: bool) -> str:
+    """An end as the table shows it: the address in words of the machine's own byte order."""
+    packed = end[0].packed
+    if wide and len(packed) < _ADDRESS_BYTES:
+        packed = b"\0" * 10 + b"\xff\xff" + packed
+    words = (int.from_bytes(packed[at : at + 4], sys.byteorder) for at in range(0, len(packed), 4))
+    return f"{''.join(f'{word:08X}' for word in words)}:{end[1]:04X}"
+
+
+def question(client: End, server: End) -> bytes:
+    """Return the message that asks Linux, over its socket for diagnoses, for the client's end of one connection."""
+    family = socket.AF_INET if client[0].version == 4 else socket.AF_INET6
+    asked = _ASKED.pack(family, socket.IPPROTO_TCP, 0, 0xFFFFFFFF) + _PORTS.pack(client[1], server[1])
+    asked += client[0].packed.ljust(_ADDRESS_BYTES, b"\0") + server[0].packed.ljust(_ADDRESS_BYTES, b"\0")
+    asked += _BEHIND.pack(0, 0xFFFFFFFF, 0xFFFFFFFF)
+    return _HEADER.pack(_HEADER.size + len(asked), QUESTION_KIND, 1, 1, 0) + asked
+
+
+def uid_in_answer(answer: bytes, client: End, server: End) -> int | None:
+    """Return whose the client's socket is, by the answer to `question`; None where it does not say.
+
+    Where the connection is gone, the system names a socket that listens on the client's port, which may be anybody's.
+    """
+    at = _HEADER.size + _FIRST.size
+    if len(answer) < at + _PORTS.size + 2 * _ADDRESS_BYTES + _BEHIND.size + _LAST.size:
+        return None
+    _, state, _, _ = _FIRST.unpack_from(answer, _HEADER.size)
+    uid, inode = _LAST.unpack_from(answer, at + _PORTS.size + 2 * _ADDRESS_BYTES + _BEHIND.size)[3:]
+    is_it = _HEADER.unpack_from(answer)[1] == QUESTION_KIND and _PORTS.unpack_from(answer, at) == (client[1], server[1])
+    return uid if is_it and state != _LISTENS and inode else None
