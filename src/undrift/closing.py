@@ -1,11 +1,17 @@
-"""What is closed at the end of a ``with`` block.
+"""What is closed at the end of a ``with`` block, and what several threads share until then.
 
-Law: leaving the block closes, whatever was raised in it, and hides nothing.
+Law: leaving the block closes, whatever was raised in it, and hides nothing. What is shared does one thing at a time.
 """
 
-from typing import Self
+import threading
+from collections.abc import Callable
+from functools import wraps
+from types import TracebackType
+from typing import Any, Self, TypeVar, cast
 
-__all__ = ["AsyncClosing", "Closing"]
+__all__ = ["AsyncClosing", "Closing", "Sharing", "in_turn"]
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Closing:
@@ -30,3 +36,30 @@ class AsyncClosing(Closing):
 
     async def __aexit__(self, *_: object) -> None:
         self.close()
+
+
+class Sharing:
+    """One thread after the other; a thread that has its turn may take it again."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+
+    def __enter__(self) -> Self:
+        self._lock.acquire()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._lock.release()
+
+
+def in_turn(method: F) -> F:
+    """Make a method of what has a `_sharing` wait for its turn."""
+
+    @wraps(method)
+    def waits(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        with self._sharing:
+            return method(self, *args, **kwargs)
+
+    return cast(F, waits)

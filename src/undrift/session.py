@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from undrift.clock import now_ms
-from undrift.closing import Closing
+from undrift.closing import Closing, Sharing, in_turn
 from undrift.core import marker
 from undrift.core.agent_rules import TOLD_BY_REPLY
 from undrift.core.refs import ref_of
@@ -45,7 +45,8 @@ __all__ = ["Session"]
 class Session(Closing, SessionMemory):
     """One agent session: `prepare` each request, `record` each answer, `recall` what left.
 
-    Open it with `Session.open`; it is a context manager. One thread at a time.
+    Open it with `Session.open`; it is a context manager. Several threads may use one: each call waits until the one before
+    it is done.
 
     Source: CONTRACT "Python"; HOUSE "A turn's way through it".
     """
@@ -63,6 +64,7 @@ class Session(Closing, SessionMemory):
     ) -> None:
         self.id = session_id
         self.settings = settings
+        self._sharing = Sharing()
         self._store = store
         self._clock = clock
         self._now_ms = 0
@@ -164,9 +166,11 @@ class Session(Closing, SessionMemory):
             raise
 
     def close(self) -> None:
-        """Close the store; a second call does nothing."""
-        self._store.close()
+        """Close the store, once a call that is under way in another thread is done; a second call does nothing."""
+        with self._sharing:
+            self._store.close()
 
+    @in_turn
     def prepare(self, body: Any, *, wire: str = "anthropic", model: str | None = None) -> Prepared:
         """Return the body to send in place of `body`, so that it fits the budget.
 
@@ -188,6 +192,7 @@ class Session(Closing, SessionMemory):
         """
         return self._turns.prepare(body, wire=wire, model=model)
 
+    @in_turn
     def record(self, reply: Any, *, wire: str = "anthropic") -> Reply:
         """Take in the provider's answer: its usage corrects the token counts, its calls of the task tool change tasks.
 
@@ -210,6 +215,7 @@ class Session(Closing, SessionMemory):
         text = marker.strip_markers(read.text) if self.settings.task_markers else read.text
         return replace(read, text=text, task_results=told)
 
+    @in_turn
     def pin(self, type: EntryType, text: str) -> str:
         """Pin a text: it stands in every window from now on, byte-identical. Return its reference.
 
@@ -232,6 +238,7 @@ class Session(Closing, SessionMemory):
         entry = ContextEntry(f"pin:{ref_of(type, text)}", type, text, self._turns.count(text), at_ms)
         return self._ledger.pin(entry, at_ms=at_ms)
 
+    @in_turn
     def start_task(
         self,
         task_id: str,
@@ -263,6 +270,7 @@ class Session(Closing, SessionMemory):
         }
         return self.update_task(task_id, stack=stack, status="in_progress", **fields)
 
+    @in_turn
     def update_task(self, task_id: str, *, stack: bool = False, **fields: Any) -> Task:
         """Change a task; what is not given keeps its value.
 
@@ -282,6 +290,7 @@ class Session(Closing, SessionMemory):
         self.change_tasks([{**fields, "id": task_id}], stack=stack)
         return self._ledger.tasks.by_id[task_id]
 
+    @in_turn
     def change_tasks(
         self, updates: Sequence[Mapping[str, Any]], *, agent: str = MAIN_AGENT, stack: bool = False
     ) -> tuple[str, ...]:
@@ -309,6 +318,7 @@ class Session(Closing, SessionMemory):
             self._tending.admit_tasks(before, self.tasks(), at_ms)
         return notes
 
+    @in_turn
     def mark(self, tool_result: str) -> str:
         """Return a tool's result with the hidden marker of the task in progress as its last line.
 
@@ -323,6 +333,7 @@ class Session(Closing, SessionMemory):
         task = current(self._ledger.tasks)
         return marker.mark(tool_result, task.id) if task is not None else marker.neutralise(tool_result)
 
+    @in_turn
     def complete_task(self, task_id: str, result_summary: str) -> Task:
         """Complete a task: from the next `prepare` on its summary stands in for its raw logs, which stay recallable.
 
@@ -342,10 +353,12 @@ class Session(Closing, SessionMemory):
         """
         return self.update_task(task_id, status="completed", result_summary=result_summary)
 
+    @in_turn
     def tasks(self) -> tuple[Task, ...]:
         """Return all tasks of the session, in the order in which they were made."""
         return self._desk.tasks
 
+    @in_turn
     def recall(self, ref: str) -> str:
         """Return the original text of what left, as it was stored.
 
@@ -358,6 +371,7 @@ class Session(Closing, SessionMemory):
         """
         return self.original(ref).entry.content
 
+    @in_turn
     def original(self, ref: str) -> Original:
         """Return what left with all that is known of it; see `recall`."""
         if found := self._ledger.decisions.about(ref):
@@ -368,11 +382,13 @@ class Session(Closing, SessionMemory):
             raise InputError(f"{ref} belongs to another session")
         return original
 
+    @in_turn
     def why(self, ref: str) -> Decision | None:
         """Return the newest decision about an entry, by its reference or id; None when it never left."""
         about = self._ledger.decisions.about(ref)
         return self._store.decision(ref) or (about[-1] if about else None)
 
+    @in_turn
     def find(self, query: str, *, limit: int = 10) -> tuple[Found, ...]:
         """Search the originals of this session by words, best first."""
         return self._store.find(query, session_id=self.id, limit=limit)

@@ -7,6 +7,7 @@ the other half.
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from undrift.closing import Sharing, in_turn
 from undrift.core.stale import Precision
 from undrift.fact_types import SessionFact
 from undrift.purging import Purged, Purging
@@ -22,6 +23,7 @@ __all__ = ["SessionMemory"]
 class SessionMemory:
     """What a session remembers, and how it goes back in time; a base of `undrift.Session`."""
 
+    _sharing: Sharing
     _memories: Memories
     _purging: Purging
     _tending: Tending
@@ -30,6 +32,7 @@ class SessionMemory:
     def _tick(self) -> int:
         raise NotImplementedError
 
+    @in_turn
     def remember(
         self,
         content: str,
@@ -84,6 +87,7 @@ class SessionMemory:
         }
         return self._memories.remember(content, at_ms=self._tick(), fields=fields)
 
+    @in_turn
     def search(
         self,
         query: str,
@@ -114,14 +118,17 @@ class SessionMemory:
         seq = None if known_at is None else self._rewinding.seq_of(known_at)
         return self._memories.search(query, k=k, types=types, as_of_ms=as_of_ms, seq=seq, only_valid=only_valid)
 
+    @in_turn
     def memories(self, *, known_at: int | str | None = None) -> tuple[MemoryEntry, ...]:
         """Return everything that this session sees of what is remembered, oldest first; see `search`."""
         return self._memories.all(None if known_at is None else self._rewinding.seq_of(known_at))
 
+    @in_turn
     def conflicts(self, *, known_at: int | str | None = None) -> tuple[Conflict, ...]:
         """Return the pairs of memories that exclude each other, where nothing says which one holds; see `search`."""
         return self._memories.conflicts(None if known_at is None else self._rewinding.seq_of(known_at))
 
+    @in_turn
     def admit(
         self,
         content: str,
@@ -156,6 +163,7 @@ class SessionMemory:
         fields = {"source": source, "metadata": metadata}
         return self._tending.admit(content, type_=type, status=status, at_ms=self._tick(), fields=fields)
 
+    @in_turn
     def brief(self, query: str, budget_tokens: int = 500) -> str:
         """Return what is remembered about something as a text for a window: dated, labelled, with the parts of each score.
 
@@ -175,6 +183,7 @@ class SessionMemory:
         """
         return self._tending.brief(query, budget_tokens, now_ms=self._tick()).text
 
+    @in_turn
     def prune_memories(self, *, dry_run: bool = True, threshold: float | None = None) -> StalePruned:
         """Take memories out of sight that are worth nothing any more; nothing is deleted, and `rewind` brings them back.
 
@@ -193,6 +202,7 @@ class SessionMemory:
         """
         return self._tending.prune(dry_run=dry_run, threshold=threshold, at_ms=self._tick())
 
+    @in_turn
     def rate_search(self, query: str, returned_ids: Collection[str], useful_ids: Collection[str]) -> Precision:
         """Say which results of a search were of use; return how well the newest rated searches of the home did.
 
@@ -209,10 +219,12 @@ class SessionMemory:
         """
         return self._tending.rate(query, returned_ids, useful_ids, self._tick())
 
+    @in_turn
     def search_precision(self) -> Precision:
         """Return how well the newest rated searches of the home did; see `rate_search`."""
         return self._tending.precision()
 
+    @in_turn
     def facts(self, *, as_of: int | str | None = None) -> tuple[SessionFact, ...]:
         """Return the facts that hold in this session's run, oldest first.
 
@@ -223,6 +235,7 @@ class SessionMemory:
         """
         return self._rewinding.facts(None if as_of is None else self._rewinding.seq_of(as_of))
 
+    @in_turn
     def checkpoint(self, label: str = "") -> int:
         """Name this moment and return its number, to which `rewind` goes back.
 
@@ -231,10 +244,12 @@ class SessionMemory:
         """
         return self._rewinding.checkpoint(label, self._tick())
 
+    @in_turn
     def history(self) -> tuple[Operation, ...]:
         """Return all operations of the session, oldest first; those before a rewinding included."""
         return self._rewinding.history()
 
+    @in_turn
     def rewind(self, to: int | str) -> Rewound:
         """Go back: from now on every reading answers as right after an operation.
 
@@ -254,6 +269,7 @@ class SessionMemory:
         """
         return self._rewinding.rewind(to, self._tick())
 
+    @in_turn
     def undo_rewind(self) -> Rewound:
         """Take back the newest rewinding that was not taken back: all is as right before it.
 
@@ -263,10 +279,12 @@ class SessionMemory:
         """
         return self._rewinding.undo(self._tick())
 
+    @in_turn
     def diff(self, earlier: int | str, later: int | str | None = None) -> Diff:
         """Return what differs between two moments; the later one is now where it is left out."""
         return self._rewinding.diff(earlier, later)
 
+    @in_turn
     def purge(self, what: str) -> Purged:
         """Destroy something for good: the only thing here that deletes, and nothing brings it back.
 
