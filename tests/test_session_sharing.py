@@ -1,4 +1,4 @@
-"""One session in the hands of several threads: each call waits for its turn."""
+"""One session in the hands of several threads, and one that was closed: each call waits for its turn, or says what is wrong."""
 
 import sys
 import threading
@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 
 from tests.builders import Json, assistant, body, call, opened, result, sent, user
+from undrift.errors import StoreError
+from undrift.session import Session
 
 THREADS = 4
 ROUNDS = 20
+OPENS = {"open", "recognise", "close"}  # these make a session or end it; all others use one
 
 
 @pytest.fixture(autouse=True)
@@ -79,3 +82,27 @@ def test_whatever_threads_do_with_one_session_side_by_side_all_of_it_is_there(tm
         assert len(session.memories()) == len(session.tasks()) == THREADS * 5
         assert len([one for one in session.history() if one.kind == "checkpoint"]) == THREADS * 5
         assert len([one for one in session.history() if one.kind == "pin"]) == THREADS
+
+
+@pytest.mark.parametrize("name", sorted({one for one in dir(Session) if not one.startswith("_")} - OPENS))
+def test_every_use_after_the_end_says_that_the_session_is_closed(tmp_path, name):
+    session = opened(tmp_path, "run-42")
+    session.close()
+    session.close()
+    use: Any = getattr(session, name)
+    with pytest.raises(StoreError, match="session 'run-42' is closed; open it again"):
+        use()
+
+
+def test_the_end_waits_for_a_call_that_is_under_way_and_cuts_off_none(tmp_path):
+    session = opened(tmp_path, budget_tokens=2_000)
+
+    def work(thread: int) -> list[str]:
+        if thread == 0:
+            session.close()
+        try:
+            return [one for n in range(ROUNDS) for one in session.prepare(body(*told(thread, n + 1))).warnings]
+        except StoreError as error:
+            return [str(error)]
+
+    assert {one for said in at_once(work) for one in said} == {"session 's' is closed; open it again"}

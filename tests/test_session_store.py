@@ -288,7 +288,7 @@ def test_a_store_that_was_deleted_or_closed_is_a_warning_too(tmp_path):
     assert (gone.body is given, len(gone.actions)) == (True, 0)
     assert any("could not be stored" in one and str(tmp_path / "a") in one for one in gone.warnings)
     session = opened(tmp_path / "b", budget_tokens=1_000)
-    session.close()
+    session._store.close()
     assert any("closed" in warning for warning in session.prepare(given).warnings)
 
 

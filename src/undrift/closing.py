@@ -1,6 +1,7 @@
 """What is closed at the end of a ``with`` block, and what several threads share until then.
 
-Law: leaving the block closes, whatever was raised in it, and hides nothing. What is shared does one thing at a time.
+Law: leaving the block closes, whatever was raised in it, and hides nothing. What is shared does one thing at a time, and
+after its end nothing.
 """
 
 import threading
@@ -8,6 +9,8 @@ from collections.abc import Callable
 from functools import wraps
 from types import TracebackType
 from typing import Any, Self, TypeVar, cast
+
+from undrift.errors import StoreError
 
 __all__ = ["AsyncClosing", "Closing", "Sharing", "in_turn"]
 
@@ -39,13 +42,22 @@ class AsyncClosing(Closing):
 
 
 class Sharing:
-    """One thread after the other; a thread that has its turn may take it again."""
+    """One thread after the other, as long as it is open; a thread that has its turn may take it again.
 
-    def __init__(self) -> None:
+    Args:
+        name: What is shared, for the error.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
         self._lock = threading.RLock()
+        self._is_over = False
 
     def __enter__(self) -> Self:
         self._lock.acquire()
+        if self._is_over:
+            self._lock.release()
+            raise StoreError(f"{self._name} is closed; open it again")
         return self
 
     def __exit__(
@@ -53,9 +65,19 @@ class Sharing:
     ) -> None:
         self._lock.release()
 
+    def end(self, close: Callable[[], None]) -> None:
+        """Close once whoever has its turn is done; from then on each turn raises."""
+        with self._lock:
+            self._is_over = True
+            close()
+
 
 def in_turn(method: F) -> F:
-    """Make a method of what has a `_sharing` wait for its turn."""
+    """Make a method of what has a `_sharing` wait for its turn.
+
+    Raises:
+        StoreError: When it is called: what is shared was closed.
+    """
 
     @wraps(method)
     def waits(self: Any, /, *args: Any, **kwargs: Any) -> Any:

@@ -46,7 +46,7 @@ class Session(Closing, SessionMemory):
     """One agent session: `prepare` each request, `record` each answer, `recall` what left.
 
     Open it with `Session.open`; it is a context manager. Several threads may use one: each call waits until the one before
-    it is done.
+    it is done. After `close` every call raises `StoreError`.
 
     Source: CONTRACT "Python"; HOUSE "A turn's way through it".
     """
@@ -64,7 +64,7 @@ class Session(Closing, SessionMemory):
     ) -> None:
         self.id = session_id
         self.settings = settings
-        self._sharing = Sharing()
+        self._sharing = Sharing(f"session {session_id[:64]!r}")
         self._store = store
         self._clock = clock
         self._now_ms = 0
@@ -167,8 +167,7 @@ class Session(Closing, SessionMemory):
 
     def close(self) -> None:
         """Close the store, once a call that is under way in another thread is done; a second call does nothing."""
-        with self._sharing:
-            self._store.close()
+        self._sharing.end(self._store.close)
 
     @in_turn
     def prepare(self, body: Any, *, wire: str = "anthropic", model: str | None = None) -> Prepared:
