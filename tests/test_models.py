@@ -340,3 +340,13 @@ def test_a_file_that_cannot_be_read_is_named_with_its_remedy(tmp_path: Path) -> 
         assert str(caught.value).startswith(f"{path}: ")
         assert words in str(caught.value)
         assert str(caught.value).endswith("correct the file or unset UNDRIFT_MODELS_FILE")
+
+
+@pytest.mark.parametrize(
+    ("write_ratio", "seconds", "expected"),
+    [(1.25, None, 1.25), (1.25, 300, 1.25), (1.25, 3_600, 2.0), (2.5, 3_600, 2.5), (1.0, 3_600, 1.0), (0, 3_600, 0)],
+)
+def test_what_is_written_for_an_hour_costs_more_where_writing_costs_anything(
+    write_ratio: float, seconds: int | None, expected: float
+):
+    assert row(write_ratio=write_ratio).write_ratio_for(seconds) == expected

@@ -5,7 +5,7 @@ written is taken back.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from types import TracebackType
 from typing import Any, Literal, Self
 
@@ -20,6 +20,14 @@ __all__ = ["ASKED_EVERY_MS", "Ledger", "Tentative", "masked_original", "masked_v
 
 ASKED_EVERY_MS = 60_000
 """How exactly it is known when something was asked last."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """When something was asked last, and for how long the cache keeps it; None where the traffic has not said so."""
+
+    at_ms: int
+    cache_seconds: int | None = None
 
 
 class Ledger:
@@ -40,7 +48,7 @@ class Ledger:
         self._known = Known()
         self.decisions = Decisions(session_id, *self._in_force())
         self._reports = self._stored_reports()
-        self._asked_ms = self._stored_asked()
+        self._asked = self._stored_asked()
         self.tasks = self._stored_tasks()
 
     def tentative(self) -> "Tentative":
@@ -125,18 +133,50 @@ class Ledger:
 
         Times are on disk, so that a restart knows them, and coarse, so that few are written.
         """
-        return None if self._asked_ms is None else max(0, now_ms - self._asked_ms - ASKED_EVERY_MS)
+        return None if self._asked is None else max(0, now_ms - self._asked.at_ms - ASKED_EVERY_MS)
 
-    def asked(self, *, at_ms: int, is_large: bool) -> None:
+    @property
+    def cache_seconds(self) -> int | None:
+        """For how long the cache keeps what was asked last, as the traffic has it; None where it has not said so."""
+        return None if self._asked is None else self._asked.cache_seconds
+
+    def asked(self, *, at_ms: int, is_large: bool, cache_seconds: int | None = None) -> None:
         """Write that something is asked now, where that is news; from a session's first large window on.
+
+        Args:
+            at_ms: The session's clock.
+            is_large: Whether the window is.
+            cache_seconds: See the property. A longer life is news at once.
 
         Raises:
             StoreError: Nothing was written.
         """
-        known = self._asked_ms
-        if (is_large and known is None) or (known is not None and at_ms - known >= ASKED_EVERY_MS):
-            self._commit("asked", at_ms=at_ms)
-            self._asked_ms = at_ms
+        known = self._asked
+        is_news = is_large if known is None else at_ms - known.at_ms >= ASKED_EVERY_MS
+        if is_news or (known is not None and (cache_seconds or 0) > (known.cache_seconds or 0)):
+            self._write_asked(_Asked(at_ms, cache_seconds))
+
+    def answered(self, *, at_ms: int, cache_seconds: int) -> None:
+        """Write for how long the cache keeps a request by its answer, where that is news and times are written at all.
+
+        Args:
+            at_ms: When the request was asked.
+            cache_seconds: See the property. A shorter life is taken only from the answer to the request that was
+                written down: of two conversations in one minute, the one whose cache lives longer counts.
+
+        Raises:
+            StoreError: Nothing was written.
+        """
+        known = self._asked
+        if known is None or known.cache_seconds == cache_seconds:
+            return
+        if known.at_ms == at_ms or cache_seconds > (known.cache_seconds or 0):
+            self._write_asked(_Asked(at_ms, cache_seconds))
+
+    def _write_asked(self, asked: _Asked) -> None:
+        seconds = asked.cache_seconds
+        self._commit("asked", at_ms=asked.at_ms, payload=None if seconds is None else {"cache_seconds": seconds})
+        self._asked = asked
 
     def note(self, kind: str, snapshot: ContextEntry | None, payload: Mapping[str, Any], *, at_ms: int) -> int:
         """Write an operation that changes nothing, with the notes as they are; return its number.
@@ -163,7 +203,7 @@ class Ledger:
         seq = self._store.last_seq(self._session_id)
         self.decisions.reset(*self._in_force())
         self._reports = self._stored_reports()
-        self._asked_ms = self._stored_asked()
+        self._asked = self._stored_asked()
         self.tasks = self._stored_tasks()
         self._seq = self._reset_at = seq
 
@@ -200,9 +240,12 @@ class Ledger:
                 found[given["model"]] = (*found.get(given["model"], ()), report)[-REPORTS:]
         return found
 
-    def _stored_asked(self) -> int | None:
+    def _stored_asked(self) -> _Asked | None:
         found = self._store.operations(self._session_id, ("asked",))
-        return found[-1].at_ms if found else None
+        if not found:
+            return None
+        seconds = (found[-1].payload or {}).get("cache_seconds")
+        return _Asked(found[-1].at_ms, seconds if type(seconds) is int and seconds > 0 else None)
 
     def follow(self) -> None:
         """Take in what another process has decided or pinned for this session since.
@@ -230,7 +273,7 @@ class Ledger:
         if news:
             self.decisions.add(news)
         self._reports = self._stored_reports()
-        self._asked_ms = self._stored_asked()
+        self._asked = self._stored_asked()
         self.tasks = self._stored_tasks()
         self._seq = seq
         return bool(news)

@@ -15,7 +15,7 @@ Where the figures come from (November 2026):
   results alone and whole turns cost per token of o200k: 1.2 for the older Claude tokenizer (1.16 and 1.25), 1.6 for the
   one since Opus 4.7 (1.58 and 1.67), 1.0 for GPT (1.01 and 1.04), 1.1 for Gemini (1.13 and 1.11). Reported usage
   corrects them in each session.
-- Caches: Anthropic's five minutes and its shortest prefixes; OpenAI's hour, the longest that its caches last unless a
+- Caches: Anthropic's five minutes, unless the traffic says an hour, and its shortest prefixes; OpenAI's hour, the longest that its caches last unless a
   request asks for more. A pause is taken for the end of a cache only when it is sure to be: a warm one that is rewritten
   costs, a cold one that is missed only saves nothing.
 - ASSUMED: the cache of Gemini and of unknown models (an hour, 4,096 tokens); the prices and windows of claude-fable-5-2 and claude-mythos-5-2 (as 5-1); the factor 1.2 of unknown models.
@@ -42,6 +42,8 @@ __all__ = [
 
 _AS_OF = "2026-11"
 _CACHE_SECONDS = 3_600
+_LONG_CACHE_SECONDS = 3_600
+_LONG_WRITE_RATIO = 2.0
 _CACHE_LEAST_TOKENS = 4_096
 _FILE_LIMIT_CHARACTERS = 1_000_000
 _LONG_WINDOW_TOKENS = 1_000_000
@@ -88,6 +90,15 @@ class Model:
             value = getattr(self, field)
             if not check(value):
                 raise SettingsError(f"model {_shown(self.name)}: {field}={_shown(value)}: must be {rule}")
+
+    def write_ratio_for(self, seconds: int | None) -> float:
+        """Return the price of a token that is written for so long, as `write_ratio`; None: the traffic does not say.
+
+        Where writing costs nothing extra, it does so for an hour neither.
+        """
+        if seconds is None or seconds < _LONG_CACHE_SECONDS or self.write_ratio <= 1:
+            return self.write_ratio
+        return max(self.write_ratio, _LONG_WRITE_RATIO)
 
 
 def _shown(value: object) -> str:

@@ -8,7 +8,7 @@ import logging
 import math
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from undrift.archive import Archive
@@ -33,7 +33,7 @@ from undrift.settling import Settler, Turn
 from undrift.stores.base import Store
 from undrift.stores.exports import Exports
 from undrift.types import Prepared
-from undrift.wire import objects, raw
+from undrift.wire import cache_life, objects, raw
 from undrift.wire.form import Form, Reply
 from undrift.wire.forms import form_of
 from undrift.wire.offered import defers_tools, tool_names
@@ -47,6 +47,24 @@ _log = logging.getLogger("undrift.session")
 
 _QUERY_CHARACTERS = 2_000
 _CONVERSATIONS = 8  # of one session kept in memory at once: the main one, sub-agents, title requests
+
+
+@dataclass(frozen=True, slots=True)
+class _Beside:
+    """What stands beside a history: its tokens, whether it defers tools, for how long it asks to be kept."""
+
+    tokens: int
+    defers_tools: bool
+    cache_seconds: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """The newest request: its model, its tokens as counted, for how long it asks to be kept."""
+
+    model: Model
+    tokens: int
+    cache_seconds: int | None
 
 
 class Turns:
@@ -96,9 +114,9 @@ class Turns:
         self._settler = Settler(session_id, ledger, clearing, settings)
         self._recognised = recognised
         self._conversations: list[Conversation] = []
-        self._fixed: tuple[Any, int, bool] = (None, 0, False)
+        self._fixed: tuple[Any, _Beside] = (None, _Beside(0, False, None))
         self._counters: dict[float, Callable[[str], int]] = {}
-        self._last: tuple[str, int] | None = None
+        self._last: _Sent | None = None
         self._is_over = self._uses_tools = False
         self._remembered = remembered
         self._names_recall = names_recall
@@ -113,7 +131,8 @@ class Turns:
         now_ms = self._now_ms = self._tick()
         known = lookup(model or request.model, self._models)
         count = self._counter(known)
-        fixed, defers_tools = self._beside(form, request, count)
+        beside = self._beside(form, request, count)
+        fixed = beside.tokens
         calibration = self._ledger.calibration(known.name)
         budget = self.settings.budget_for(known.window_tokens)
         if (held := form.delta(request.fields)) is not None:
@@ -121,7 +140,7 @@ class Turns:
         request.open()
         warnings = self._follow_others()
         binding = binding_of(request.fields, form.NAME, known, self.settings, budget)
-        conversation = self._conversation(form, request, count, defers_tools)
+        conversation = self._conversation(form, request, count, beside.defers_tools)
         conversation.names_recall = self._may_name_recall(request)
         conversation.follow(request.raws, request.load, now_ms)
         self._note(form, conversation, warnings)
@@ -129,7 +148,8 @@ class Turns:
         notes = self._scratchpad.note(warnings)
         about = self._about_newest_words(conversation, warnings)
         aside = self._is_aside(request)
-        counted, cache, idle = calibration.counted(budget), _cache_of(known), self._ledger.idle_ms(now_ms)
+        asked = cache_life.seconds_of(conversation.views, request.fields) or beside.cache_seconds
+        counted, cache, idle = calibration.counted(budget), self._cache_of(known, asked), self._ledger.idle_ms(now_ms)
         turn = Turn(conversation, request, binding, fixed, counted, count, now_ms, cache, idle, notes, about, aside)
         items, plan = self._settler.settle(turn, warnings)
         self._export(warnings)
@@ -137,8 +157,8 @@ class Turns:
         if calibration.tokens(after) > budget and (reason := binding.holds(conversation)):
             warnings.append(f"over budget: {reason}")
         warnings.extend(self._plan_warnings(plan, after, budget, calibration))
-        self._asked(is_large=2 * after > counted)
-        self._last = (known.name, after)
+        self._last = _Sent(known, after, asked)
+        self._asked(self._last, is_large=2 * after > counted)
         changed = binding.fields(conversation, request.fields)
         is_same = (items is None or conversation.untouched) and not changed
         return Prepared(
@@ -183,12 +203,12 @@ class Turns:
         """Take in the provider's answer; see `Session.record`."""
         form = form_of(wire)
         read = form.reply(_answer(reply))
+        self._answered(read)
         if read.input_tokens is None or self._last is None or self.settings.token_counter == "characters/4":
             return read
-        model, counted = self._last
-        report = Report(counted, read.input_tokens)
+        report = Report(self._last.tokens, read.input_tokens)
         if is_plausible(report):
-            self._calibrate(model, report)
+            self._calibrate(self._last.model.name, report)
         return read
 
     def _note(self, form: Form, conversation: Conversation, warnings: list[str]) -> None:
@@ -255,13 +275,13 @@ class Turns:
         self._conversations = [*self._conversations[1 - _CONVERSATIONS :], found]
         return found
 
-    def _beside(self, form: Form, request: Request, count: Callable[[str], int]) -> tuple[int, bool]:
-        """Tokens of what stands beside the history, and whether it defers tools; looked at once for the same."""
+    def _beside(self, form: Form, request: Request, count: Callable[[str], int]) -> _Beside:
+        """What stands beside the history; looked at once for the same."""
         key = (form.NAME, count, request.beside_key())
         if key != self._fixed[0]:
-            tokens = sum(map(count, form.beside_texts(request.fields)))
-            self._fixed = (key, tokens, defers_tools(request.fields))
-        return self._fixed[1], self._fixed[2]
+            given, tokens = request.fields, sum(map(count, form.beside_texts(request.fields)))
+            self._fixed = (key, _Beside(tokens, defers_tools(given), cache_life.seconds_beside(given)))
+        return self._fixed[1]
 
     def _may_name_recall(self, request: Request) -> bool:
         """Whether what is decided at this request may name the command; what was decided before keeps its words."""
@@ -272,14 +292,43 @@ class Turns:
             self._offered = (key, offers_recall(tool_names(request.fields)))
         return self._offered[1]
 
-    def _asked(self, *, is_large: bool) -> None:
-        """Take note of the time, where pauses matter."""
+    def _cache_of(self, model: Model, asked: int | None) -> Cache:
+        """What the cache is like by what the request asks for and the traffic has shown, else by the table."""
+        said = max(asked or 0, self._ledger.cache_seconds or 0)
+        prices = Prices(model.read_ratio, model.write_ratio_for(said or None))
+        return Cache(prices, self._kept_seconds(model, asked), model.cache_least_tokens)
+
+    def _kept_seconds(self, model: Model, asked: int | None) -> int:
+        """For how long the cache keeps a request, as far as that is known before its answer.
+
+        A request says what it asks for, not what it gets: the provider may give more, or not look at markers at all. So
+        it shortens nothing; the usage of an answer may.
+        """
+        learned = self._ledger.cache_seconds
+        return max(asked or 0, model.cache_seconds if learned is None else learned)
+
+    def _asked(self, sent: _Sent, *, is_large: bool) -> None:
+        """Take note of the time, where pauses matter, and of the cache's life."""
         if self.settings.prune_when == "over_budget" or self.settings.policy != "worth":
             return
+        kept = self._kept_seconds(sent.model, sent.cache_seconds)
+        is_known = self._ledger.cache_seconds is not None or kept != sent.model.cache_seconds
         try:
-            self._ledger.asked(at_ms=self._now_ms, is_large=is_large)
+            self._ledger.asked(at_ms=self._now_ms, is_large=is_large, cache_seconds=kept if is_known else None)
         except StoreError as error:
             _log.error("session %.80r: the time could not be stored, a pause may be missed: %s", self.id, error)
+
+    def _answered(self, read: Reply) -> None:
+        """Take note of the cache's life by what the answer to the newest request has written to it."""
+        if read.cache_seconds is None or self._last is None:
+            return
+        kept = max(read.cache_seconds, self._last.cache_seconds or 0)
+        if kept == self._kept_seconds(self._last.model, None):
+            return
+        try:
+            self._ledger.answered(at_ms=self._now_ms, cache_seconds=kept)
+        except StoreError as error:
+            _log.error("session %s: the cache's life could not be stored, what was known holds: %s", self.id, error)
 
     def _calibrate(self, model: str, report: Report) -> None:
         try:
@@ -325,10 +374,6 @@ def _answer(reply: Any) -> Mapping[str, Any]:
         made: Mapping[str, Any] = objects.plain(answer)[1]
         return made
     return answer
-
-
-def _cache_of(model: Model) -> Cache:
-    return Cache(Prices(model.read_ratio, model.write_ratio), model.cache_seconds, model.cache_least_tokens)
 
 
 def _is_said(metadata: Mapping[str, Any]) -> bool:

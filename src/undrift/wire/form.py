@@ -136,6 +136,8 @@ class Reply:
         text: What it said.
         calls: What it called, in order.
         task_results: What `Session.record` made of its calls of the task tool; empty from a form.
+        cache_seconds: For how long the provider keeps what was written; the longest of several, None where it does not
+            say.
 
     Source: WIRE A20, C5, R8, G11.
     """
@@ -147,6 +149,7 @@ class Reply:
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
     task_results: tuple[ToolResult, ...] = ()
+    cache_seconds: int | None = None
 
 
 class Form(Protocol):

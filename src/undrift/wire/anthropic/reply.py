@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from undrift.errors import WireError
+from undrift.wire.cache_life import LONG_SECONDS, SHORT_SECONDS
 from undrift.wire.figures import count_at
 from undrift.wire.form import Reply, ToolCall, json_text
 
@@ -25,7 +26,16 @@ def reply(answer: Mapping[str, Any]) -> Reply:
         output_tokens=count_at(usage, "output_tokens") or 0,
         text="".join(p["text"] for p in parts if p.get("type") == "text" and isinstance(p.get("text"), str)),
         calls=tuple(_call(part) for part in parts if part.get("type") == "tool_use"),
+        cache_seconds=_cache_seconds(usage),
     )
+
+
+def _cache_seconds(usage: Any) -> int | None:
+    """For how long what was written is kept (A16)."""
+    written = usage.get("cache_creation") if isinstance(usage, Mapping) else None
+    if count_at(written, "ephemeral_1h_input_tokens"):
+        return LONG_SECONDS
+    return SHORT_SECONDS if count_at(written, "ephemeral_5m_input_tokens") else None
 
 
 def _call(part: Mapping[str, Any]) -> ToolCall:

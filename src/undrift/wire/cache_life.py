@@ -1,0 +1,54 @@
+"""How long a request asks a provider to keep its prompt in the cache, by the markers in it. Pure; never raises.
+
+Law: what the markers of the history say counts, as a prune rewrites the history; those before it only where it has none.
+Of several the longest counts: a cache that is still warm is never taken for a cold one.
+
+Source: WIRE A16.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+from undrift.wire.form import View
+
+__all__ = ["LONG_SECONDS", "SHORT_SECONDS", "seconds_beside", "seconds_of"]
+
+SHORT_SECONDS = 300
+LONG_SECONDS = 3_600
+
+_MARKERS = 4  # the provider takes no more, so that a long history need not be looked through
+
+
+def seconds_of(views: Sequence[View], fields: Mapping[str, Any]) -> int | None:
+    """Return for how long the history is to be kept; None where nothing is said of it.
+
+    Args:
+        views: The history, read.
+        fields: Of the body; a marker of the whole request stands for one on the newest block.
+    """
+    found = (block.marker for view in reversed(views) for block in view.blocks if block.marker)
+    return _longest((*islice(found, _MARKERS), _ttl(fields)))
+
+
+def seconds_beside(fields: Mapping[str, Any]) -> int | None:
+    """Return for how long system prompt and tools are to be kept; None where nothing is said of them."""
+    return _longest(_ttl(part) for part in _parts(fields))
+
+
+def _parts(fields: Mapping[str, Any]) -> Iterator[Any]:
+    for name in ("tools", "system"):
+        parts = fields.get(name)
+        yield from parts if isinstance(parts, list) else ()
+
+
+def _ttl(holder: Any) -> str | None:
+    marker = holder.get("cache_control") if isinstance(holder, Mapping) else None
+    if not isinstance(marker, Mapping):
+        return None
+    return "1h" if marker.get("ttl") == "1h" else "5m"
+
+
+def _longest(ttls: Iterable[str | None]) -> int | None:
+    found = {ttl for ttl in ttls if ttl is not None}
+    return None if not found else LONG_SECONDS if "1h" in found else SHORT_SECONDS
