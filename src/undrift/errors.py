@@ -15,6 +15,7 @@
     │       └── Declined     a request that cannot be managed; carries the answer to give
     └── StoreError           the disk, or what is on it
         ├── StoreBusy        another process holds the lock beyond the time-out
+        ├── StoreConflict    another agent changed the same memory first; repeat the change on top of it
         ├── StoreVersionError  the file was written by a newer undrift
         ├── StoreCorrupt     what was read does not match its SHA-256
         ├── DimensionError   a vector of another length than its index holds
@@ -35,6 +36,7 @@ __all__ = [
     "RecallError",
     "SettingsError",
     "StoreBusy",
+    "StoreConflict",
     "StoreCorrupt",
     "StoreError",
     "StoreVersionError",
@@ -121,6 +123,10 @@ class StoreError(UndriftError):
 
 class StoreBusy(StoreError):
     """Another process holds the store's lock beyond the time-out."""
+
+
+class StoreConflict(StoreError):
+    """Another agent changed the same, or said something about it, first; nothing was written, and a repetition may succeed."""
 
 
 class StoreVersionError(StoreError):

@@ -17,7 +17,7 @@ from undrift.core.mask import mask
 from undrift.core.recency import later_first
 from undrift.core.supersede import holds, supersede
 from undrift.core.tombstone import is_tombstone
-from undrift.errors import InputError, StoreBusy, StoreError
+from undrift.errors import InputError, StoreConflict
 from undrift.ledger import masked_value
 from undrift.records import MemoryEntry, RunContext, ScoredMemoryEntry
 from undrift.settings import Settings
@@ -28,6 +28,7 @@ from undrift.stores.sqlite import SqliteStore
 
 __all__ = ["Conflict", "Memories"]
 
+_ATTEMPTS = 200  # each one that fails is another agent's success, so only as many are needed as others write meanwhile
 _QUERY_CHARACTERS = 1_000
 _STATED_SCORE = 0.3  # of what states a value of the kind that is asked for, and has no word of the question
 _NOMINATED = 10  # memories like a new one that are compared with it, besides those that state something about the same
@@ -84,16 +85,14 @@ class Memories:
         said = content.strip()
         if said.startswith(_OURS) or is_brief(said) or is_tombstone(said):
             raise InputError("this text is undrift's own: what was recalled or put in by it is not remembered again")
-        entry = self._entry(self._masked(content), at_ms, fields)
-        for is_last in (False, True):
+        masked = self._masked(content)
+        for attempt in range(1, _ATTEMPTS + 1):
             try:
-                return self._store_entry(entry, at_ms)
-            except StoreBusy:
-                raise
-            except StoreError:  # another process has changed one of the memories meanwhile
-                if is_last:
+                return self._store_entry(self._entry(masked, at_ms, fields), at_ms)
+            except StoreConflict:  # another agent was first: what it said is looked at now
+                if attempt == _ATTEMPTS:
                     raise
-        return entry
+        raise AssertionError  # the last attempt returns or raises
 
     def search(
         self,

@@ -11,7 +11,7 @@ from typing import Any
 
 import apsw
 
-from undrift.errors import StoreError
+from undrift.errors import StoreConflict
 from undrift.recollection import Hit, Recollection, Remembered
 from undrift.records import MemoryEntry
 from undrift.settings import Settings
@@ -67,15 +67,16 @@ class Shelf:
             still: Tells in the transaction whether what the changes rest on is still so; see `unchanged`.
 
         Raises:
-            StoreError: Nothing was written: a memory was changed or added meanwhile, or the disk refused.
+            StoreConflict: Nothing was written: a memory was changed or added meanwhile.
+            StoreError: Nothing was written: the disk refused.
         """
         new = remembered([one.after for one in updates if one.before is None and one.after is not None])
         gone = {one.before.id: one.before.content for one in updates if one.after is None and one.before is not None}
 
         def also(connection: apsw.Connection) -> None:
             if still is not None and not still(connection):
-                raise StoreError(
-                    "another process has remembered something about the same meanwhile; nothing was written"
+                raise StoreConflict(
+                    "another agent has remembered something about the same meanwhile; nothing was written. Repeat it"
                 )
             self._recollection(connection).add(new)
             numbers = memory_search.numbers_of(connection, gone)

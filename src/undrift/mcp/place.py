@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from undrift.errors import StoreBusy, StoreError
+from undrift.errors import StoreBusy, StoreConflict, StoreError
 from undrift.mcp.values import Call
 from undrift.settings import Settings
 
@@ -131,7 +131,7 @@ class Place:
                 with self.session(call.session) as session:
                     return work(session)
             except StoreError as error:
-                if attempt == _ATTEMPTS or type(error) not in (StoreError, StoreBusy):
+                if attempt == _ATTEMPTS or type(error) not in (StoreError, StoreBusy, StoreConflict):
                     raise
                 call.step(attempt, _ATTEMPTS, "another process was writing; trying again")
         raise AssertionError  # the last attempt returns or raises

@@ -1,7 +1,7 @@
 """Long-term memories, each version of them, and the keyed statements that they make.
 
 Law: knows its own tables alone; runs inside a transaction that the caller opened. A version is never changed: a change
-closes it and adds another. What was changed by somebody else meanwhile is refused with StoreError, and the caller rolls back.
+closes it and adds another. What was changed by somebody else meanwhile is refused with StoreConflict, and the caller rolls back.
 """
 
 import hashlib
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from undrift.errors import InputError, StoreError
+from undrift.errors import InputError, StoreConflict
 from undrift.records import MemoryEntry
 from undrift.stores import rows, timeline
 
@@ -132,7 +132,7 @@ def add(connection: apsw.Connection, new: Prepared, seq: int) -> None:
     """Write the updates; one that is written already is a no-op.
 
     Raises:
-        StoreError: A memory is neither what it was before the change nor what it is after it.
+        StoreConflict: A memory is neither what it was before the change nor what it is after it.
     """
     for update, row in zip(new.updates, new.new, strict=True):
         one = update.after or update.before
@@ -144,7 +144,7 @@ def add(connection: apsw.Connection, new: Prepared, seq: int) -> None:
         if now == update.after:
             continue
         if now != update.before:
-            raise StoreError(f"memory {one.id[:64]!r}: it was changed meanwhile, by another process; {_AGAIN}")
+            raise StoreConflict(f"memory {one.id[:64]!r}: it was changed meanwhile, by another agent; {_AGAIN}")
         if found:
             connection.execute(_CLOSE, (seq, found[0][0]))
         if row is not None and update.after is not None:
