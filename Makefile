@@ -34,6 +34,7 @@ TASK_STEPS ?= 10000
 # `make test` runs these beside all others, as a machine has two cores.
 ONE_HALF := $(addprefix tests/,bench clients core dispatch facts fuzz house integrations mcp proof proxy report seeds stores testing transcripts wire)
 SOAK_MINUTES ?= 20
+PURGE_MEGABYTES ?= 500
 
 PIP_INSTALL := -m pip install --quiet --no-input --disable-pip-version-check
 LOCKED := $(PIP_INSTALL) --require-hashes
@@ -68,7 +69,7 @@ unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all demo setup fmt check test build fuzz properties wires exact lance bench clients soak proof powercut faults kills contention flips agents conformance frameworks lock clean help
+.PHONY: all demo setup fmt check test build fuzz properties wires exact lance bench clients soak purge proof powercut faults kills contention flips agents conformance frameworks lock clean help
 
 all: check test  ## check and test (what `make` alone does)
 
@@ -148,6 +149,9 @@ clients: $(SELF) $(DEV)  ## real clients (from npm and pip, into build/) with ou
 
 soak: $(SELF) $(DEV)  ## 50 sessions through the gateway for SOAK_MINUTES (20): memory, descriptors, WAL and files stay flat
 	$(PY) -m bench.soak $(SOAK_MINUTES)
+
+purge: $(SELF) $(DEV)  ## what a purge costs who writes beside it, on a home of PURGE_MEGABYTES (500)
+	$(PY) -m bench.purge $(PURGE_MEGABYTES)
 
 proof: powercut faults kills contention flips  ## the durability proofs, one after the other; docs/durability.md says what each shows
 

@@ -257,7 +257,7 @@ def test_a_store_that_refuses_leaves_everything_as_it_was(tmp_path: Path):
     session, ref, _ = paste(tmp_path)
     connection = apsw.Connection(str(tmp_path / "undrift.db"))
     connection.execute("BEGIN IMMEDIATE")
-    session._store._busy_timeout_ms = 0
+    session._store.busy_timeout_ms = 0
     session._store._drop()
     with pytest.raises(StoreError):
         session.purge(ref)

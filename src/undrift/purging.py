@@ -5,6 +5,7 @@ when something was purged, never what. Nothing undoes it.
 """
 
 import json
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -16,9 +17,10 @@ from undrift.errors import InputError, RecallError
 from undrift.ledger import Ledger
 from undrift.shelf import Shelf
 from undrift.stores import rows, traces
+from undrift.stores.cleaning import PAUSE_S, clean, securely
 from undrift.stores.exports import Exports
 from undrift.stores.migrations import transaction
-from undrift.stores.purge import Aim, Doomed, destroy, doomed, is_nothing, vacuum
+from undrift.stores.purge import Aim, Doomed, destroy, doomed, in_parts, is_nothing, remove_words
 from undrift.stores.sqlite import SqliteStore
 from undrift.stores.write import write
 from undrift.types import Decision
@@ -31,6 +33,11 @@ _SESSION = "session"
 _NOTE = "[A note that stood here was purged.]"
 _REASON = "its original was purged"
 _PURGES = "SELECT 1 FROM operations WHERE session_id = ? AND kind = 'purge' LIMIT 1"
+_REMAINS = (
+    "the store has {:,.0f} MB and was not written anew, so that others can write: what was purged is overwritten in it, and so "
+    "are its free pages. What earlier changes left between the records of a page stays until that page is written again, or "
+    "until `sqlite3 undrift.db VACUUM` is run in the home while nothing else uses it"
+)
 _KEPT = ("anchor", "at", "keep_head", "keep_tail", "name", "task", "thinking")
 """Of a decision's figures, what the act itself needs again."""
 
@@ -45,12 +52,14 @@ class Purged:
         traces: Files of the home, relative to it, that still hold some of it though no record of the store does: backups,
             notes of the agent, replays. They are yours to delete.
         copies: Records that hold the same words and were not asked for, as ``memory m0123...``.
+        remains: What may be left in the store's own file though it was not found; empty where the file was written anew.
     """
 
     kind: str
     removed: Mapping[str, int] = field(default_factory=dict)
     traces: tuple[str, ...] = ()
     copies: tuple[str, ...] = ()
+    remains: str = ""
 
 
 class Purging:
@@ -83,24 +92,24 @@ class Purging:
             removed["files"] = files
         self._ledger.reset()
         self._shelf.scour()
-        with self._store.using() as connection:
-            vacuum(connection)
+        size_bytes = clean(self._store.using, self._store.busy_timeout_ms)
         left, copied = self._left(found)
-        return Purged(found.aim.kind, removed, left, copied)
+        return Purged(found.aim.kind, removed, left, copied, _REMAINS.format(size_bytes / 1e6) if size_bytes else "")
 
     def _destroyed(self, what: str, at_ms: int) -> tuple[Doomed, dict[str, int]]:
         with self._store.using() as connection:
-            connection.execute("PRAGMA secure_delete = ON")
-            try:
-                with transaction(connection):
-                    found = self._found(connection, what)
-                    self._shelf.forget(connection, found.memories)
-                    removed = destroy(connection, found, _blank)
-                    payload: dict[str, Any] = {"what": found.aim.kind, "removed": removed}
-                    write(connection, rows.operation_row(self._session_id, "purge", at_ms, payload), (), ())
-                    return found, dict(removed)
-            finally:
-                connection.execute("PRAGMA secure_delete = OFF")
+            parts = in_parts(connection, self._found(connection, what).refs)
+        for refs in parts:  # others write in between; where this ends here, the same purge again goes on
+            with self._store.using() as connection, securely(connection), transaction(connection):
+                remove_words(connection, refs)
+            time.sleep(PAUSE_S)
+        with self._store.using() as connection, securely(connection), transaction(connection):
+            found = self._found(connection, what)
+            self._shelf.forget(connection, found.memories)
+            removed = destroy(connection, found, _blank)
+            payload: dict[str, Any] = {"what": found.aim.kind, "removed": removed}
+            write(connection, rows.operation_row(self._session_id, "purge", at_ms, payload), (), ())
+            return found, dict(removed)
 
     def _found(self, connection: Any, what: str) -> Doomed:
         """What it names; a name that was purged before is known no more, and then only the cleaning is done again.

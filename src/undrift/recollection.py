@@ -5,7 +5,7 @@ search; nothing touches the network. Without an embedder the words decide alone.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ import apsw
 
 from undrift.core.retrieve import WEIGHTS, Query, Weights, is_question, parse, rank, speaker_key, speaker_keys
 from undrift.stores import memory_search, vectors
+from undrift.stores.cleaning import wash
 from undrift.stores.embed import Embedder
 from undrift.stores.memory_filter import ALL, Filter
 from undrift.stores.migrations import transaction
@@ -120,6 +121,8 @@ class Recollection:
 
         What SQLite keeps in free pages and in its log is the caller's: `PRAGMA secure_delete`, `VACUUM`, a checkpoint.
         """
+        for index in memory_search.INDEXES:
+            wash(lambda: nullcontext(self._connection), index)  # in short steps, so that little is left to do in one
         with self._writing():
             memory_search.scour(self._connection)
         if self._index is not None:

@@ -288,8 +288,9 @@ class SessionMemory:
     def purge(self, what: str) -> Purged:
         """Destroy something for good: the only thing here that deletes, and nothing brings it back.
 
-        All versions of it leave the store, its search, and the exported logs; the file is then written anew, its log
-        emptied, and every file of the home searched for what is left. What left a window stays out of it, with a
+        All versions of it leave the store, its search, and the exported logs, and are overwritten; a small file is then
+        written anew, the free pages of a large one are overwritten, its log emptied, and every file of the home searched
+        for what is left. Others can write meanwhile. What left a window stays out of it, with a
         tombstone that says no more. Words that another record repeats are named, not deleted.
 
         Args:

@@ -109,7 +109,14 @@ def test_purge_asks_and_then_destroys(tmp_path: Path):
     assert "nothing was purged" in ran("purge", new, "--home", tmp_path, code=1)
     assert len(told("search", "database", "--home", tmp_path)["found"]) == 2
     done = told("purge", new, "--yes", "--home", tmp_path)
-    assert done == {"session_id": "notes", "kind": "memory", "removed": {"memories": 1}, "traces": [], "copies": []}
+    assert done == {
+        "session_id": "notes",
+        "kind": "memory",
+        "removed": {"memories": 1},
+        "traces": [],
+        "copies": [],
+        "remains": "",
+    }
     assert [one["id"] for one in told("search", "database", "--home", tmp_path)["found"]] == [old]
     assert "cleaned again" in ran("purge", new, "--yes", "--home", tmp_path, code=1)
     (tmp_path / "copy.txt").write_text("The main database is PostgreSQL.")

@@ -13,6 +13,7 @@ from undrift.errors import InputError, RecallError
 from undrift.purging import Purged
 from undrift.rewinding import Rewound
 from undrift.stores.base import Operation
+from undrift.stores.connection import NAME
 from undrift.stores.sqlite import SqliteStore
 
 __all__ = [
@@ -118,8 +119,8 @@ def purge_command(what: str, yes: bool, session: str | None, home: str | None, a
     """Destroy something for good: the only command that deletes what was stored.
 
     WHAT is a reference, task:ID, a memory's id, or, of the session that --session names, document:PATH (what a framework keeps
-    there) or the word session for all of it. The file is written anew, and every file of the home is searched for what is
-    left. The exit code is 1 where something is.
+    there) or the word session for all of it. It is overwritten in the store's file, and every file of the home is searched for
+    what is left. The exit code is 1 where something is. Others can write meanwhile.
     """
     if session is None and (what == "session" or what.startswith("document:")):
         raise click.UsageError(f"purge {safe(what[:80])} needs --session ID: the newest is not taken for it")
@@ -136,6 +137,7 @@ def purge_command(what: str, yes: bool, session: str | None, home: str | None, a
                 "removed": dict(done.removed),
                 "traces": list(done.traces),
                 "copies": list(done.copies),
+                "remains": done.remains,
             }
         )
     else:
@@ -161,7 +163,17 @@ def _show_purged(done: Purged) -> None:
     for one in done.copies:
         click.echo(f"the same words are also in {safe(one)}; purge it too if they have to go", err=True)
     for one in done.traces:
-        click.echo(f"a trace is left in {safe(one)}; delete that file if it has to go", err=True)
+        own = one in (NAME, f"{NAME}-wal")  # nobody is told to delete the store
+        remedy = (
+            "see below"
+            if own and done.remains
+            else "purge the same again"
+            if own
+            else "delete that file if it has to go"
+        )
+        click.echo(f"a trace is left in {safe(one)}; {remedy}", err=True)
+    if done.remains:
+        click.echo(done.remains, err=True)
 
 
 def _show_rewound(session_id: str, done: Rewound, *, as_json: bool) -> None:

@@ -14,7 +14,7 @@ from undrift.errors import InputError, StoreCorrupt, StoreError
 from undrift.stores import copies, files, search
 from undrift.stores.migrations import MIGRATIONS, identify, migrate, transaction
 
-__all__ = ["NAME", "connect", "connect_to_read", "is_without_room", "prepare_file"]
+__all__ = ["NAME", "Patience", "connect", "connect_to_read", "is_without_room", "prepare_file"]
 
 NAME = "undrift.db"
 """The file in the home folder; SQLite puts ``-wal`` and ``-shm`` beside it and gives them its permissions."""
@@ -65,7 +65,7 @@ def connect(path: Path, busy_timeout_ms: int) -> apsw.Connection:
     before = files.identity(path)
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW)
     try:
-        connection.set_busy_handler(_Patience(busy_timeout_ms))
+        connection.set_busy_handler(Patience(busy_timeout_ms))
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)  # a file that is not ours stays as it is
         version = identify(connection)
         if files.identity(path) != before:
@@ -135,7 +135,7 @@ def _keep_copy(connection: apsw.Connection, path: Path, version: int) -> None:
         raise StoreError(f"{error}; nothing is migrated without a copy of what was there") from error
 
 
-class _Patience:
+class Patience:
     """Wait for a lock in short naps of differing length, up to the time-out.
 
     SQLite's own naps grow to 100 ms, so that who waits longest looks least often: among 12 busy writers the longest wait

@@ -15,6 +15,7 @@ from undrift.stores.memory_filter import ALL, Filter, in_sqlite
 from undrift.stores.rows import key
 
 __all__ = [
+    "INDEXES",
     "MemoryLine",
     "Place",
     "add",
@@ -39,6 +40,9 @@ _MOST_MATCHES = 5_000
 are in half of a million rows take 171 ms (PERFORMANCE section 4). The rarest word is always ranked, over its newest rows."""
 _MOST_WORDS = 32
 _LONGEST_WORD = 64
+
+INDEXES = ("memory_text", "memory_text_taken_back")
+"""Of words."""
 
 _CREATE = """
 CREATE TABLE memory_lines(
@@ -213,7 +217,7 @@ def set_settled(connection: apsw.Connection, seq: int) -> None:
 def scour(connection: apsw.Connection) -> None:
     """Drop what the index still holds of removed memories: words of theirs alone, and names of speakers."""
     connection.execute(_DROP_SPEAKERS)
-    for table in ("memory_text", "memory_text_taken_back"):
+    for table in INDEXES:
         connection.execute(f"INSERT INTO {table}({table}) VALUES('optimize')")
 
 

@@ -19,6 +19,7 @@ __all__ = [
     "damaged",
     "matches",
     "rebuild",
+    "remove",
 ]
 
 _MOST_CHARACTERS = 10_000
@@ -63,6 +64,11 @@ _ADD = """INSERT INTO search(rowid, session, text) SELECT number, session, text 
     WHERE number IN (SELECT value FROM json_each(?))"""
 """One statement for all rows: at the start of every INSERT ... SELECT, FTS5 writes what it holds in memory to its tables,
 which for 1,000 rows one by one was the most of what a commit cost."""
+_INDEXED = "SELECT id FROM search_docsize WHERE id IN (SELECT value FROM json_each(?))"
+_REMOVE = """INSERT INTO search(search, rowid, session, text) SELECT 'delete', number, session, text FROM searchable
+    WHERE number IN (SELECT value FROM json_each(?))"""
+_ERASE = "INSERT INTO search(search, rank) VALUES('secure-delete', 1)"
+"""From then on what is removed is taken out of the index itself; else FTS5 notes that it is gone, and keeps its words."""
 _COUNT = "SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ? LIMIT ?)"
 _SNIPPET = "CAST(snippet(search, 1, '', '', '…', 24) AS BLOB)"
 _RANKED = f"SELECT rowid, -rank, {_SNIPPET} FROM search WHERE search MATCH ? ORDER BY rank LIMIT ?"  # noqa: S608
@@ -102,6 +108,24 @@ def rebuild(connection: apsw.Connection) -> None:
 def add(connection: apsw.Connection, numbers: Iterable[int]) -> None:
     """Index originals that just left their window; what does not belong into the index is passed over."""
     connection.execute(_ADD, (json.dumps(sorted(numbers)),))
+
+
+def remove(connection: apsw.Connection, numbers: Iterable[int]) -> None:
+    """Take originals out of the index, every word of theirs, while they are still there; the caller holds a transaction.
+
+    Where the index is out of step with them, it is made anew as soon as they are gone: call `rebuild` then.
+
+    Raises:
+        apsw.Error: `damaged` tells whether it was because of that.
+    """
+    listed = json.dumps(sorted(numbers))
+    indexed: list[Any] = connection.execute(_INDEXED, (listed,)).fetchall()
+    if not indexed:
+        return
+    connection.execute(_ERASE)
+    connection.execute(_REMOVE, (json.dumps([number for (number,) in indexed]),))
+    if connection.execute(_INDEXED, (listed,)).fetchall():
+        raise apsw.SQLError("the search index holds originals that it should not")
 
 
 def matches(connection: apsw.Connection, query: str, session_id: str | None, limit: int) -> list[Match]:

@@ -71,7 +71,7 @@ class SqliteStore(Closing):
 
     def __init__(self, path: Path, connection: apsw.Connection | None, busy_timeout_ms: int) -> None:
         self.path = path
-        self._busy_timeout_ms = busy_timeout_ms
+        self.busy_timeout_ms = busy_timeout_ms
         self._lock = threading.Lock()
         self._process = os.getpid()
         self._closed = False
@@ -403,14 +403,14 @@ class SqliteStore(Closing):
     def _reconnected(self) -> apsw.Connection:
         self._is_makeshift, self._frozen = False, None
         try:
-            connection = connect(self.path, self._busy_timeout_ms)
+            connection = connect(self.path, self.busy_timeout_ms)
         except (apsw.Error, OSError) as error:
             unwritable = read_only.is_unwritable(self.path)
             if not unwritable and not (isinstance(error, apsw.Error) and is_without_room(error)):
                 raise
             self._frozen = read_only.state(self.path) if unwritable else None
             self._is_makeshift = not unwritable
-            connection = _makeshift(self.path, self._busy_timeout_ms, error, is_unwritable=unwritable)
+            connection = _makeshift(self.path, self.busy_timeout_ms, error, is_unwritable=unwritable)
         self._identity = files.identity(self.path)
         return connection
 

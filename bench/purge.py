@@ -1,0 +1,149 @@
+"""What a purge costs who writes beside it: ``python -m bench.purge [MEGABYTES] [HOME]``.
+
+A home is filled with sessions up to a size, and one reference of it is purged. Meanwhile another process asks every few
+milliseconds whether it could write, as a gateway does. The longest time in which it could not is how long a lock was held.
+"""
+
+import json
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from undrift import Session, Settings
+from undrift.core.refs import ref_of
+from undrift.errors import UndriftError
+from undrift.stores.sqlite import SqliteStore
+from undrift.types import ContextEntry, Decision, Original
+
+__all__ = ["CANARY", "all_at_once", "fill", "main", "purged"]
+
+CANARY = "zqx9canary7qxz"
+_IN_SESSION = 200
+_BESIDE = """
+import sys, time
+from pathlib import Path
+import apsw
+home, stop = Path(sys.argv[1]), Path(sys.argv[2])
+connection = apsw.Connection(str(home / "undrift.db"))
+connection.set_busy_timeout(0)
+written = refused = longest = 0
+began = None
+print("ready", flush=True)
+while not stop.exists():
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("UPDATE memory_settled SET seq = seq; COMMIT")
+        began, written = None, written + 1
+    except apsw.BusyError:
+        now = time.monotonic()
+        began = began or now
+        longest, refused = max(longest, now - began), refused + 1
+    time.sleep(0.002)
+print(longest, written, refused)
+"""
+
+
+def fill(home: Path, megabytes: float, seed: int = 5) -> str:
+    """Fill a home with sessions up to a size; return the reference of the one original that holds the canary."""
+    chance = random.Random(seed)
+    words = ["".join(chance.choices("abcdefghijklmnopqrstuvwxyz_", k=chance.randint(2, 12))) for _ in range(60_000)]
+    weights = [1 / (rank + 10) for rank in range(len(words))]
+    with SqliteStore.open(home) as store:
+        path, session, size = store.path, 0, 0.0
+        while size < megabytes or session < 2:
+            texts = [" ".join(chance.choices(words, weights, k=300)) for _ in range(_IN_SESSION)]
+            if session == 1:
+                texts[7] = f"the vault {CANARY} opens at nine, said the porter, and nobody else knows it. {texts[7]}"
+            _commit(store, f"session-{session}", texts)
+            session += 1
+            size = path.stat().st_size / 1e6
+    return ref_of("session-1", "e7")
+
+
+def purged(home: Path, ref: str) -> dict[str, Any]:
+    """Purge it beside one who would write; return figures: seconds, the longest lock, what the purge says."""
+
+    def act() -> dict[str, Any]:
+        with Session.open("session-1", home=home, settings=Settings(embedder="none")) as session:
+            done = session.purge(ref)
+        return {"removed": dict(done.removed), "traces": list(done.traces), "copies": list(done.copies)}
+
+    return _measured(home, act)
+
+
+def all_at_once(home: Path) -> dict[str, Any]:
+    """Do what a purge did before it went in steps, apart from the purge: all words indexed anew, the file written anew."""
+
+    def act() -> dict[str, Any]:
+        with SqliteStore.open(home, busy_timeout_ms=60_000) as store:
+            store.rebuild_search()
+            with store.using() as connection:
+                connection.execute("VACUUM")
+                connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        return {}
+
+    return _measured(home, act)
+
+
+def main() -> None:
+    """Fill a home where it is not there yet, purge one reference, print the figures, one JSON object a line."""
+    megabytes = float(sys.argv[1]) if len(sys.argv) > 1 else 500.0
+    with tempfile.TemporaryDirectory() as scratch:
+        home = Path(sys.argv[2]) if len(sys.argv) > 2 else Path(scratch, "home")
+        ref = ref_of("session-1", "e7") if (home / "undrift.db").exists() else fill(home, megabytes)
+        size = (home / "undrift.db").stat().st_size / 1e6
+        figures = purged(home, ref)
+        left = [path.name for path in home.rglob("*") if path.is_file() and CANARY.encode() in path.read_bytes()]
+        print(json.dumps({"megabytes": round(size), "way": "in steps", **figures, "files_with_the_canary": left}))
+        print(json.dumps({"megabytes": round(size), "way": "all at once, as before", **all_at_once(home)}))
+
+
+def _measured(home: Path, act: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as folder:
+        stop = Path(folder, "stop")
+        beside = subprocess.Popen([sys.executable, "-c", _BESIDE, home, stop], stdout=subprocess.PIPE, text=True)
+        assert beside.stdout is not None
+        beside.stdout.readline()
+        began, cpu = time.monotonic(), time.process_time()
+        try:
+            said = act()
+        except UndriftError as error:
+            said = {"failed": f"{type(error).__name__}: {error}"}
+        wall, used = time.monotonic() - began, time.process_time() - cpu
+        stop.touch()
+        longest, written, refused = beside.communicate()[0].split()
+    return {
+        "wall_s": round(wall, 2),
+        "cpu_s": round(used, 2),
+        "longest_lock_s": round(float(longest), 3),
+        "written_beside": int(written),
+        "refused_beside": int(refused),
+        **said,
+    }
+
+
+def _commit(store: SqliteStore, session: str, texts: list[str]) -> None:
+    for start in range(0, len(texts), 20):
+        some = [(f"e{start + place}", text) for place, text in enumerate(texts[start : start + 20])]
+        originals, decisions = [], []
+        for name, text in some:
+            entry = ContextEntry(name, "tool_result", text, len(text) // 4, start)
+            one = Original(ref_of(session, name), session, "window", entry)
+            originals.append(one)
+            detail = {"budget": 40_000, "target": 28_000, "protected": 9_000, "moment": "over"}
+            decisions.append(Decision(name, "pruned", "over budget", 100, one.ref, detail))
+        store.commit(
+            session, "prune", at_ms=start, originals=originals, decisions=decisions, payload={"refs": len(some)}
+        )
+        store.commit(session, "asked", at_ms=start)
+
+
+if __name__ == "__main__":
+    main()

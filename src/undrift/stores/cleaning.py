@@ -1,0 +1,127 @@
+"""What a deletion leaves behind in the file, taken out in short steps: others write in between.
+
+Law: runs outside of a transaction, and no step holds the lock for long; each borrows the connection anew. A process that ends
+in the middle leaves a whole store: the next cleaning goes on.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+import apsw
+
+from undrift.stores.connection import Patience
+from undrift.stores.migrations import transaction
+
+__all__ = ["PAUSE_S", "Use", "clean", "securely", "wash"]
+
+Use = Callable[[], AbstractContextManager[apsw.Connection]]
+
+_MOST_AT_ONCE_BYTES = 16 << 20
+"""A file up to here is written anew in one go; 16 MiB took 0.1 to 0.3 s, and all others wait meanwhile."""
+_PAGES = 250
+PAUSE_S = 0.02
+"""For others to find the lock free: SQLite looks every 1 to 100 ms."""
+_LOG_WAIT_MS = 100
+"""While SQLite waits for readers here, it keeps writers out."""
+
+
+@contextmanager
+def securely(connection: apsw.Connection) -> Iterator[apsw.Connection]:
+    """Overwrite what is deleted meanwhile."""
+    connection.execute("PRAGMA secure_delete = ON")
+    try:
+        yield connection
+    finally:
+        connection.execute("PRAGMA secure_delete = OFF")
+
+
+def clean(use: Use, busy_timeout_ms: int) -> int:
+    """Take out of the file what deleted records left in it, and empty its log.
+
+    Args:
+        use: Lends the connection for one step.
+        busy_timeout_ms: How long to wait for readers of the log, which cannot be emptied under them.
+
+    Returns:
+        0 where the file was written anew; else its size in bytes: it is so large that its free pages were overwritten
+        instead. What earlier changes left between the records of a page is there until that page is written again.
+
+    Raises:
+        apsw.BusyError: Somebody reads, or holds the lock, all the time.
+    """
+    wash(use, "search")
+    with use() as connection:
+        size_bytes = _number(connection, "page_count") * _number(connection, "page_size")
+    if size_bytes <= _MOST_AT_ONCE_BYTES:
+        with use() as connection:
+            connection.execute("DROP TABLE IF EXISTS purge_blank; VACUUM")
+        size_bytes = 0
+    else:
+        _blank(use)
+    _empty_log(use, busy_timeout_ms)
+    return size_bytes
+
+
+def wash(use: Use, index: str) -> bool:
+    """Write an index of words anew, piece by piece, without those that were removed.
+
+    Returns:
+        Whether it came to its end: it begins anew where others add words meanwhile, and not for ever.
+    """
+    with use() as connection:
+        found: list[Any] = connection.execute(f"SELECT count(*) FROM {index}_data").fetchall()  # noqa: S608
+    for _ in range(3 * found[0][0] // _PAGES + 10):
+        with use() as connection, securely(connection), transaction(connection):
+            before = connection.total_changes()
+            connection.execute(f"INSERT INTO {index}({index}, rank) VALUES('merge', -{_PAGES})")
+            if connection.total_changes() - before < 2:  # as FTS5 says that there was nothing to do
+                return True
+        time.sleep(PAUSE_S)
+    return False
+
+
+def _blank(use: Use) -> None:
+    """Overwrite the free pages: give them to a table, some at a time, and delete its rows."""
+    with use() as connection, transaction(connection):
+        connection.execute("CREATE TABLE IF NOT EXISTS purge_blank(content BLOB)")
+        steps = _number(connection, "freelist_count") // _PAGES + 2
+        room = _number(connection, "page_size") - 4  # in a page of a long value
+    for _ in range(steps):  # others free pages as well, and may do so without an end
+        with use() as connection, transaction(connection):
+            pages = min(_PAGES, _number(connection, "freelist_count"))
+            least = (room - 8) * 32 // 255 - 23  # bytes that stay with the record, by SQLite's file format
+            connection.execute("INSERT INTO purge_blank VALUES(zeroblob(?))", (least + pages * room,))
+        time.sleep(PAUSE_S)
+    found: list[Any] = [True]
+    while found:
+        with use() as connection, securely(connection), transaction(connection):
+            found = connection.execute(
+                "DELETE FROM purge_blank WHERE rowid = (SELECT min(rowid) FROM purge_blank) RETURNING 1"
+            ).fetchall()
+        time.sleep(PAUSE_S)
+    with use() as connection, securely(connection), transaction(connection):
+        connection.execute("DROP TABLE purge_blank")
+
+
+def _empty_log(use: Use, busy_timeout_ms: int) -> None:
+    until = time.monotonic() + busy_timeout_ms / 1000
+    while True:
+        with use() as connection:
+            connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)  # the most of it, while others write
+            connection.set_busy_timeout(min(_LOG_WAIT_MS, busy_timeout_ms))
+            try:
+                connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            except apsw.BusyError:
+                if time.monotonic() > until:
+                    raise
+            else:
+                return
+            finally:
+                connection.set_busy_handler(Patience(busy_timeout_ms))
+        time.sleep(PAUSE_S)
+
+
+def _number(connection: apsw.Connection, name: str) -> int:
+    return int(connection.pragma(name))
