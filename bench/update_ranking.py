@@ -2,8 +2,8 @@
 
 Each group of tests/data/updates.jsonl has an older statement, what else was said, a newer statement and a question. All of
 them are remembered in one home, all older statements first; where something was said (`source`) does not tell the groups
-apart. Each question is asked of `Session.search` and of plain FTS5. `core.recency` was chosen on the half ``dev``; the half
-``held`` was only counted. ``--cases FILE`` adds pairs of another origin.
+apart. Each question is asked of `Session.search` and of plain FTS5. Only a contradiction that was found puts a later statement
+before a better one. ``--cases FILE`` adds pairs of another origin.
 """
 
 import argparse

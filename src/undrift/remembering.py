@@ -14,7 +14,6 @@ from undrift.core.brief import is_brief
 from undrift.core.contradict import CLASSES, judge, slots_of
 from undrift.core.decay import apply_decay_by_type, ranked
 from undrift.core.mask import mask
-from undrift.core.recency import later_first
 from undrift.core.supersede import holds, supersede
 from undrift.core.tombstone import is_tombstone
 from undrift.errors import InputError, StoreConflict
@@ -120,7 +119,7 @@ class Memories:
         else:
             scored = self._with_winners(scored, viewer)
         best = ranked(self._decayed(scored))
-        return tuple(_current_first(best if as_of_ms is not None else later_first(query, best))[:k])
+        return tuple(_current_first(best)[:k])
 
     def conflicts(self, seq: int | None = None) -> tuple[Conflict, ...]:
         """Return what stays open: both memories are there, hold, and are seen."""
