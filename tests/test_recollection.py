@@ -84,6 +84,18 @@ def test_the_answer_to_a_question_is_found_through_it(connection: apsw.Connectio
     assert {hit.id: hit for hit in hits}["0"].why["statement"] < 1
 
 
+def test_a_long_text_is_not_found_for_what_stands_beside_it(connection: apsw.Connection):
+    recollection = Recollection(connection)
+    asked = "I am moving the billing service to another database, which one shall I take? "
+    recollection.add([
+        Remembered("told", asked * 10, "chat", "user", 1),
+        Remembered("answer", "It depends on what you need. " * 100, "chat", "assistant", 2),
+        Remembered("apart", "Billing has a database.", "other", "user", 3),
+    ])  # fmt: skip
+    recollection.add(Remembered(f"filler {n}", "Other words.", seq=n) for n in range(9))
+    assert ids(recollection, "billing service database") == ["told", "apart", "answer"]
+
+
 def test_memories_without_a_source_have_no_neighbours(connection: apsw.Connection):
     recollection = Recollection(connection)
     recollection.add(talk(source=""))

@@ -22,6 +22,7 @@ from undrift.core.retrieve import (
 class At(NamedTuple):
     speaker: str = ""
     asks: bool = False
+    length: int = 0
     before: tuple[int | None, int | None] = (None, None)
     after: tuple[int | None, int | None] = (None, None)
 
@@ -113,6 +114,22 @@ def test_neighbours_get_shares_and_an_answer_gets_more_than_what_is_merely_next(
     assert numbers({5: 1.0}, None, asked, weights=weights)[:2] == [6, 5]
 
 
+def test_what_neighbours_give_is_damped_by_the_length_of_the_text_that_gets_it():
+    around = {1: At(after=(2, None)), 2: At()}
+    (_, short), (_, as_long), (_, longer) = (
+        rank({1: 1.0}, None, around | {2: At(length=length)}, k=2) for length in (0, 200, 800)
+    )
+    assert short.why["neighbours"] == as_long.why["neighbours"] == WEIGHTS.after
+    assert longer.why["neighbours"] == pytest.approx(WEIGHTS.after / 4)
+
+
+def test_a_long_text_that_ends_as_a_question_is_taken_for_a_statement_by_as_much_as_it_is_longer():
+    around = {1: At(asks=True, length=800, after=(2, None)), 2: At()}
+    asked, answer = rank({1: 1.0}, None, around, k=2)
+    assert asked.why["statement"] == pytest.approx(1 - (1 - WEIGHTS.question) / 4)
+    assert answer.why["neighbours"] == pytest.approx(WEIGHTS.after + (WEIGHTS.after_question - WEIGHTS.after) / 4)
+
+
 def test_the_speaker_that_is_named_and_statements_come_first():
     lines = {1: At("ann"), 2: At("bob"), 3: At("bob", asks=True)}
     assert numbers({1: 1.0, 2: 1.0, 3: 1.0}, None, lines, ["ann"]) == [1, 2, 3]
@@ -132,17 +149,15 @@ def test_what_has_no_line_is_passed_over():
     assert numbers({1: 5.0, 2: 1.0}, {3: 0.9}, {2: At(after=(9, None))}) == [2]
 
 
-@example({0: 1.0, 9: 5e-324}, {}, [False] * 10)
+@example({0: 1.0, 9: 5e-324}, {}, [False] * 10, [0] * 10)
 @given(
     st.dictionaries(st.integers(0, 9), st.floats(0, 10)),
     st.dictionaries(st.integers(0, 9), st.floats(-1, 1)),
     st.lists(st.booleans(), min_size=10, max_size=10),
+    st.lists(st.integers(0, 5_000), min_size=10, max_size=10),
 )
-def test_every_score_is_between_0_and_1_and_is_the_sum_of_its_parts(lexical, dense, asks):
-    lines = {
-        number: At("ann" if number % 3 else "", asks[number], (number - 1, number - 2), (number + 1, number + 2))
-        for number in range(10)
-    }
+def test_every_score_is_between_0_and_1_and_is_the_sum_of_its_parts(lexical, dense, asks, lengths):
+    lines = {n: At("ann" if n % 3 else "", asks[n], lengths[n], (n - 1, n - 2), (n + 1, n + 2)) for n in range(10)}
     ranked = rank(lexical, dense, lines, ["ann"], k=10)
     assert [one.score for one in ranked] == sorted((one.score for one in ranked), reverse=True)
     for one in ranked:

@@ -8,8 +8,11 @@ import pytest
 
 from tests.stores.builders import add, database, original, python, raw
 from undrift.errors import StoreError, StoreVersionError
+from undrift.records import MemoryEntry
+from undrift.shelf import Shelf
 from undrift.stores import write
 from undrift.stores.base import KnownMark, Mark
+from undrift.stores.memories import MemoryUpdate
 from undrift.stores.migrations import APPLICATION_ID, MIGRATIONS, identify, migrate, transaction
 from undrift.stores.rows import operation_row, original_row
 from undrift.stores.sqlite import SqliteStore
@@ -82,6 +85,26 @@ def test_a_store_of_version_4_takes_tasks_and_keeps_what_it_held(home: Path):
         assert store.original(kept.ref) == kept
         assert store.integrity() == ()
     assert (home / "undrift.db.of-version-4").exists()
+
+
+def test_a_store_of_version_10_learns_how_long_its_memories_are(home: Path):
+    said = {"short": "x" * 7, "long": "y" * 5_000, "\ud800": "\ud800 odd"}
+    with SqliteStore.open(home) as store:
+        for id_, content in said.items():
+            shelf = Shelf(store)
+            shelf.write("s", "remember", [MemoryUpdate(None, MemoryEntry(id_, content))], at_ms=1, payload={})
+    connection = raw(home)
+    lengths = connection.execute("SELECT number, length FROM memory_lines").fetchall()
+    assert [length for _, length in lengths] == [7, 5_000, 5]
+    connection.execute("ALTER TABLE memory_lines DROP COLUMN length; PRAGMA user_version = 10")
+    connection.execute(
+        "UPDATE memories SET record = '{' WHERE memory_id = 'short'"
+    )  # damaged: it does not stand in the way
+    connection.close()
+    SqliteStore.open(home).close()
+    connection = raw(home)
+    assert connection.execute("SELECT length FROM memory_lines").fetchall() == [(0,), (5_000,), (5,)]
+    connection.close()
 
 
 def test_a_file_is_copied_before_it_is_migrated(home: Path):

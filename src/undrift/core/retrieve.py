@@ -43,6 +43,9 @@ _MOST_CHARACTERS = 10_000
 _MOST_WORDS = 32
 _LONGEST_WORD = 64
 _MOST_WORDS_OF_A_NAME = 3
+_SHORT = 200
+"""Characters up to which a text counts as a turn of a conversation. A longer one says more than one thing: what stands beside
+it or at its end tells less about the whole. Without this, plain FTS5 was better on long messages (docs/memory-retrieval.md)."""
 _LAST_OF_A_QUESTION = ("?", "\uff1f", "\u061f")
 
 
@@ -75,6 +78,11 @@ class Line(Protocol):
         ...
 
     @property
+    def length(self) -> int:
+        """Characters of its text."""
+        ...
+
+    @property
     def before(self) -> tuple[int | None, int | None]:
         """Numbers of the two memories before it, nearest first; None where there is none."""
         ...
@@ -88,6 +96,9 @@ class Line(Protocol):
 @dataclass(frozen=True, slots=True)
 class Weights:
     """What each ingredient counts; chosen on two conversations, judged on three others (docs/memory-retrieval.md).
+
+    What neighbours and questions change is damped by the length of the text that it changes, or that gives it: by
+    min(1, 200 / length).
 
     Args:
         dense: Share of the vectors in a memory's own score, 0 to 1; the words have the rest.
@@ -189,7 +200,7 @@ def rank(
     """Rank the hits and their neighbours, and return the k best, best first.
 
     own = (1 - dense share) x lexical / best lexical + dense share x similarity / best similarity, of which neighbours get
-    shares; score = (own + what neighbours gave) x factors of speaker and statement / `Weights.most`.
+    shares; score = (own + what neighbours gave, damped) x factors of speaker and statement / `Weights.most`.
 
     Args:
         lexical: Score by words for each number, above 0; a later memory has a greater number.
@@ -199,7 +210,7 @@ def rank(
         k: Most results.
         weights: What each ingredient counts.
 
-    Source: issue 7 part 2; PEERS part 2 section 3.
+    Source: issue 7 part 2; PEERS part 2 section 3; issue 17 part 13.
     """
     by_words, by_vectors = _over_best(lexical, lines), _over_best(dense or {}, lines)
     share = weights.dense if dense is not None else 0.0
@@ -213,8 +224,7 @@ def rank(
         line, score = lines[number], own.get(number, 0.0) + given.get(number, 0.0)
         if line.speaker in speakers:
             score *= weights.speaker
-        if line.asks:
-            score *= weights.question
+        score *= _statement(line, weights)
         if score / most > 0.0:  # the least score there can be is above 0, what is given out of it may not be
             scored.append((-score, -number))
     ranked = []
@@ -225,7 +235,7 @@ def rank(
             "similarity": (dense or {}).get(-number),
             "neighbours": given.get(-number),
             "speaker": weights.speaker if lines[-number].speaker in speakers else None,
-            "statement": weights.question if lines[-number].asks else None,
+            "statement": _statement(lines[-number], weights) if lines[-number].asks else None,
         }
         why = {name: part for name, part in parts.items() if part is not None}
         ranked.append(Ranked(-number, -score / most, why))
@@ -243,18 +253,28 @@ def _over_best(scores: Mapping[int, float], lines: Mapping[int, Line]) -> dict[i
     return {number: score / best for number, score in found.items()}
 
 
+def _damping(line: Line) -> float:
+    return _SHORT / max(line.length, _SHORT)
+
+
+def _statement(line: Line, weights: Weights) -> float:
+    """Return the factor of a question: a long text that ends as one says something before it asks."""
+    return 1.0 - (1.0 - weights.question) * _damping(line) if line.asks else 1.0
+
+
 def _given(own: Mapping[int, float], lines: Mapping[int, Line], weights: Weights) -> dict[int, float]:
     """Add up what each line is given by the hits around it, hits in the order of their numbers: sums come out the same."""
     given: dict[int, float] = {}
     for number, score in own.items():
         line = lines[number]
+        answers = (weights.after_question - weights.after) * _damping(line)
         shares = (
-            (line.after[0], weights.after_question if line.asks else weights.after),
+            (line.after[0], weights.after + answers if line.asks else weights.after),
             (line.before[0], weights.before),
             (line.after[1], weights.second_after),
             (line.before[1], weights.second_before),
         )
         for neighbour, share in shares:
             if neighbour is not None and share and neighbour in lines:
-                given[neighbour] = given.get(neighbour, 0.0) + share * score
+                given[neighbour] = given.get(neighbour, 0.0) + share * score * _damping(lines[neighbour])
     return given

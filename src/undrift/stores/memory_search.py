@@ -19,6 +19,7 @@ __all__ = [
     "MemoryLine",
     "Place",
     "add",
+    "add_lengths",
     "bring_back",
     "clear",
     "create",
@@ -73,7 +74,8 @@ INSERT INTO memory_text(memory_text) VALUES('delete-all');
 INSERT INTO memory_text_taken_back(memory_text_taken_back) VALUES('delete-all');
 UPDATE memory_settled SET seq = 0;
 """
-_ADD = """INSERT INTO memory_lines(id, scope, source, type, speaker, seq, asks) VALUES(?, ?, ?, ?, ?, ?, ?)
+_ADD_LENGTHS = "ALTER TABLE memory_lines ADD COLUMN length INTEGER NOT NULL DEFAULT 0"
+_ADD = """INSERT INTO memory_lines(id, scope, source, type, speaker, seq, asks, length) VALUES(?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT(id) DO NOTHING RETURNING number"""
 _ADD_TEXT = "INSERT INTO {}(rowid, text) VALUES(?, ?)"
 _ADD_SPEAKER = "INSERT INTO memory_speakers VALUES(?) ON CONFLICT DO NOTHING"
@@ -111,9 +113,9 @@ _NEIGHBOURS = ", ".join(
         _NEIGHBOUR.format(sign=">", order="ASC", offset=1),
     ]
 )
-_PLACES = f"""SELECT l.number, CAST(l.id AS BLOB), l.speaker, l.asks, {_NEIGHBOURS} FROM memory_lines l
+_PLACES = f"""SELECT l.number, CAST(l.id AS BLOB), l.speaker, l.asks, l.length, {_NEIGHBOURS} FROM memory_lines l
     WHERE l.number IN (SELECT value FROM json_each(?))"""  # noqa: S608 - constants of ours
-_ALONE = """SELECT l.number, CAST(l.id AS BLOB), l.speaker, l.asks, NULL, NULL, NULL, NULL FROM memory_lines l
+_ALONE = """SELECT l.number, CAST(l.id AS BLOB), l.speaker, l.asks, l.length, NULL, NULL, NULL, NULL FROM memory_lines l
     WHERE l.number IN (SELECT value FROM json_each(?))"""
 
 
@@ -148,13 +150,19 @@ class Place(NamedTuple):
     id: str
     speaker: str
     asks: bool
+    length: int
     before: tuple[int | None, int | None]
     after: tuple[int | None, int | None]
 
 
 def create(connection: apsw.Connection) -> None:
-    """Make the tables."""
+    """Make the tables, as they were at first; see `add_lengths`."""
     connection.execute(_CREATE)
+
+
+def add_lengths(connection: apsw.Connection) -> None:
+    """Make room for the length of each text; that of what is there already is 0: it counts as short."""
+    connection.execute(_ADD_LENGTHS)
 
 
 def clear(connection: apsw.Connection) -> None:
@@ -171,7 +179,7 @@ def add(connection: apsw.Connection, lines: Iterable[MemoryLine]) -> dict[str, i
     added: dict[str, int] = {}
     for line in lines:
         texts = map(key, (line.id, line.scope, line.source, line.type, line.speaker))
-        found: list[Any] = connection.execute(_ADD, (*texts, line.seq, line.asks)).fetchall()
+        found: list[Any] = connection.execute(_ADD, (*texts, line.seq, line.asks, len(line.text))).fetchall()
         if found:
             added[line.id] = number = found[0][0]
             connection.execute(_ADD_TEXT.format("memory_text"), (number, _indexable(line.text)))
@@ -317,8 +325,8 @@ def _read(connection: apsw.Connection, sql: str, numbers: Collection[int], only:
     sql += f" AND {condition}" if condition else ""
     rows: Iterable[Any] = connection.execute(sql, (json.dumps(sorted(numbers)), *bindings))
     return [
-        Place(number, _text(id_), speaker, asks == 1, (b1, b2), (a1, a2))
-        for number, id_, speaker, asks, b1, b2, a1, a2 in rows
+        Place(number, _text(id_), speaker, asks == 1, length, (b1, b2), (a1, a2))
+        for number, id_, speaker, asks, length, b1, b2, a1, a2 in rows
     ]
 
 

@@ -131,6 +131,16 @@ def create_documents(connection: apsw.Connection) -> None:
     documents.create(connection)
 
 
+def add_memory_lengths(connection: apsw.Connection) -> None:
+    """Step 11: how long a memory is, which damps what its neighbours give it."""
+    memory_search.add_lengths(connection)
+    connection.execute(
+        """UPDATE memory_lines SET length = coalesce((
+            SELECT length(CASE WHEN json_valid(t.record) THEN json_extract(t.record, '$.content') END)
+            FROM memories t WHERE t.memory_id = memory_lines.id LIMIT 1), 0)"""
+    )
+
+
 MIGRATIONS: Sequence[Migration] = (
     create_tables,
     create_search,
@@ -142,6 +152,7 @@ MIGRATIONS: Sequence[Migration] = (
     create_facts,
     create_runs,
     create_documents,
+    add_memory_lengths,
 )
 """Step n takes a file from version n - 1 to n."""
 

@@ -229,6 +229,7 @@ class _Search:
         if self._recollection is None:
             connection = apsw.Connection(":memory:")
             memory_search.create(connection)
+            memory_search.add_lengths(connection)
             vectors.create(connection)
             self._recollection = Recollection(connection, default_embedder(self._embedder))
         now = kept.numbers(_KIND)
