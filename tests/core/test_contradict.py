@@ -38,6 +38,18 @@ def test_a_contradiction_names_its_rule_and_what_it_rests_on(older: str, newer: 
     assert finding.confidence >= SUPERSEDE_CONFIDENCE
 
 
+@pytest.mark.parametrize("number", ["{}. ", "### {}. ", "  {}) ", "- ({}) ", "> **{}.** ", "## 1.{}. "])
+def test_the_number_of_a_heading_or_of_a_lists_item_is_no_value(number: str) -> None:
+    older, newer = (
+        f"Steps of the release:\n{number.format(n)}{what}" for n, what in ((1, "Tag it"), (2, "Announce it"))
+    )
+    assert found(older, newer)[0] == "none"
+    assert slots_of(newer) == ()
+    text = f"{number.format(3)}The retry limit is 5."
+    assert [slot.value for slot in slots_of(text)] == ["5"]
+    assert found(text, f"{number.format(4)}The retry limit is 7.") == ("contradiction", "value:number")
+
+
 @pytest.mark.parametrize(
     ("older", "newer"),
     [

@@ -11,6 +11,11 @@ __all__ = ["MANY", "NEUTRAL", "STOP", "clauses_of", "cut", "stem", "stems_of", "
 _TOKEN = re.compile(r"[$€£]?[\w.+#/@:'\u2019%`*-]+|=")
 _EDGE = "`'\"\u2019*.,:;!?()"
 _CLAUSE_END = re.compile(r"(?<=[.!?;])\s+|;|\n+|,\s+(?=(?:and|but|so)\s+(?:we|i|it|they|the)\b)", re.IGNORECASE)
+_LIST_NUMBER = re.compile(
+    r"^[ \t>]*(?:#{1,6}[ \t]+)?(?:[-*+\u2022][ \t]+)?[*_]{0,2}\(?\d{1,3}(?:\.\d{1,3}){0,3}[.)][*_]{0,2}[ \t]+",
+    re.MULTILINE,
+)
+"""In front of a heading or of a list's item: it counts, and states no amount."""
 _KEYED = re.compile(r"^\s*[`\"']?([A-Za-z][\w .`/-]{0,60}?)[`\"']?\s*(?::\s+|=\s*|:=\s*)(?=\S)")
 _CONTRACTION = re.compile(r"\b(can)(?:not|['\u2019]t)\b|\b(wo)n['\u2019]t\b|(\w)n['\u2019]t\b", re.IGNORECASE)
 _DOUBLED = re.compile(r"([bdgmnprt])\1$")
@@ -26,8 +31,8 @@ _IRREGULAR = {
 
 
 def clauses_of(text: str) -> list[str]:
-    """Split a text into clauses that can each be true or false."""
-    parts = (" ".join(part.split()) for part in _CLAUSE_END.split(text) if part)
+    """Split a text into clauses that can each be true or false, without the numbers of lists."""
+    parts = (" ".join(part.split()) for part in _CLAUSE_END.split(_LIST_NUMBER.sub("", text)) if part)
     return [part for part in parts if part.strip(" .;,")]
 
 
