@@ -46,7 +46,8 @@ class Conflict:
         rule: Which rule found it.
         evidence: The words of the loser and of the winner in time that it rests on.
         confidence: 0 to 1.
-        reason: Why neither superseded the other: ``confidence``, ``trust``, ``pinned``, ``scope`` or ``time``.
+        reason: Why neither superseded the other: ``confidence``, ``trust``, ``pinned``, ``scope``,
+            ``speaker`` or ``time``.
     """
 
     newer: MemoryEntry

@@ -1,11 +1,13 @@
 """Contradictions: what each rule takes for one, what it leaves alone, and how often it is right on labelled pairs."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.contradiction import PAIRS, TUNING, count, read_pairs, wilson_lower
-from undrift.core.contradict import SUPERSEDE_CONFIDENCE, compare, judge, relation_of, slots_of
+from undrift.core.contradict import LONGEST_STATEMENT, SUPERSEDE_CONFIDENCE, compare, judge, relation_of, slots_of
 from undrift.records import MemoryEntry, Slot
 
 
@@ -166,6 +168,24 @@ def test_a_narrower_scope_does_not_supersede_a_wider_one_and_private_ones_never_
     assert verdict(wide, mine) == ("open_conflict", "b", "scope")
     assert judge(theirs, [mine]) == ()
     assert verdict(mine, entry("d", "Use MySQL", 3, scope="session", session_id="s1"))[0] == "supersede"
+
+
+def test_a_long_text_neither_closes_a_statement_nor_is_closed_by_one() -> None:
+    padded = ("Use SQLite. " + "It is a file that is easy to copy, " * 20)[:LONGEST_STATEMENT]
+    assert verdict(entry("a", "Use PostgreSQL", 1), entry("b", padded, 2))[0] == "supersede"
+    longer = padded + "."
+    assert judge(entry("b", longer, 2), [entry("a", "Use PostgreSQL", 1)]) == ()
+    assert judge(entry("b", "Use PostgreSQL", 2), [entry("a", longer, 1)]) == ()
+    assert verdict(entry("a", longer, 1), entry("b", longer, 2))[0] == "reinforce"
+
+
+def test_what_another_speaker_says_closes_nothing() -> None:
+    anns = entry("a", "The API listens on port 8080.", 1, speaker="Ann")
+    for name in ("Bob", ""):
+        later = entry("b", "The API listens on port 9090.", 2, speaker=name)
+        assert verdict(anns, later) == ("open_conflict", "b", "speaker")
+        assert verdict(later, replace(anns, id="c", valid_from_ms=3))[2] == "speaker"
+    assert verdict(anns, entry("b", "The API listens on port 9090.", 2, speaker=" ANN"))[0] == "supersede"
 
 
 def test_an_entry_is_never_compared_with_itself() -> None:
