@@ -409,7 +409,8 @@ SETTINGS: tuple[Setting, ...] = (
         rule=_TEXT_RULE,
         parse=str,
         check=_matches(r"[^\0]+"),
-        help="The session that undrift mcp serves. Not set: the newest of the home when a tool is first called.",
+        help="The session that undrift mcp serves. Not set: each server process has its own, named after its folder and "
+        "client.",
     ),
     Setting(
         name="phase_weight",

@@ -43,10 +43,12 @@ def command(home: Path, *words: str) -> list[str]:
 
 
 @asynccontextmanager
-async def stdio(home: Path, *words: str, mode: str = MODE, **client: Any) -> AsyncIterator[Any]:
+async def stdio(
+    home: Path, *words: str, mode: str = MODE, cwd: Path | None = None, **client: Any
+) -> AsyncIterator[Any]:
     """Start a server for one client, and connect to it."""
     program, *arguments = command(home, *words)
-    parameters = StdioServerParameters(command=program, args=arguments, env=environment())
+    parameters = StdioServerParameters(command=program, args=arguments, env=environment(), cwd=cwd)
     async with Client(stdio_client(parameters), mode=mode, **client) as connected:
         yield connected
 

@@ -30,7 +30,7 @@ def test_sessions_tasks_notes_and_originals_can_be_read(tmp_path: Path):
     refs = evicted(tmp_path)
 
     async def work() -> None:
-        async with near(tmp_path) as client:
+        async with near(tmp_path, session="s") as client:
             listed = (await client.list_resources()).resources
             assert [one.uri for one in listed[:3]] == [
                 "undrift://sessions",
@@ -82,10 +82,14 @@ def test_a_session_with_a_hostile_id_is_read_by_its_address(tmp_path: Path):
     with Session.open(hostile, home=tmp_path) as session:
         session.start_task("t", content="hidden")
 
+    named = hostile.replace("\0", "")  # a setting holds no NUL
+
     async def work() -> None:
         async with near(tmp_path) as client:
             uri = f"undrift://session/{quote(hostile, safe='')}/tasks"
-            assert uri in [one.uri for one in (await client.list_resources()).resources]
             assert "hidden" in (await client.read_resource(uri)).contents[0].text
+        async with near(tmp_path, session=named) as client:
+            uri = f"undrift://session/{quote(named, safe='')}/tasks"
+            assert uri in [one.uri for one in (await client.list_resources()).resources]
 
     run(work)

@@ -17,7 +17,6 @@ from mcp.shared.exceptions import MCPError
 
 from tests.cli.builders import environment
 from tests.mcp.builders import evicted, near, reached, run, said, served, stdio
-from undrift import Session
 from undrift.mcp.serving import build
 from undrift.mcp.values import Answer, Call, Json, Page, Stopped, Surface, Tool, Unknown
 
@@ -146,20 +145,5 @@ def test_a_home_that_cannot_be_used_is_an_answer_with_the_remedy(tmp_path: Path)
             assert result.is_error
             assert str(tmp_path / "file") in said(result)
             assert "home" in said(result)
-
-    run(work)
-
-
-def test_the_newest_session_is_served_and_kept(tmp_path: Path):
-    for name in ("older", "newer"):
-        with Session.open(name, home=tmp_path) as session:
-            session.checkpoint("here")
-
-    async def work() -> None:
-        async with near(tmp_path, tools="all") as client:
-            assert (await client.call_tool("status", {})).structured_content["session"] == "newer"
-            with Session.open("newest", home=tmp_path) as session:
-                session.checkpoint("here")
-            assert (await client.call_tool("status", {})).structured_content["session"] == "newer"
 
     run(work)

@@ -26,7 +26,7 @@ _PORT = 7357
     show_default=True,
     help="Which tools a model is given: every one costs tokens on every turn.",
 )
-@click.option("--session", metavar="ID", help="The session (default: the setting session, else the newest).")
+@click.option("--session", metavar="ID", help="The session (default: the setting session, else the process's own).")
 @click.option("--home", metavar="DIR", help="The folder of the store (default: the setting home).")
 @click.option("--json", "as_json", is_flag=True, help="With --http: the address as one JSON object on stdout.")
 def mcp_command(

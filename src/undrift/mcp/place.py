@@ -5,14 +5,16 @@ clients run side by side, and SQLite puts their writings in order. The engine is
 for the server's start, and asks for no memory in it.
 """
 
+import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from undrift.errors import StoreBusy, StoreConflict, StoreError
+from undrift.mcp.slot import Slot
 from undrift.mcp.values import Call
 from undrift.settings import Settings
 
@@ -21,12 +23,9 @@ if TYPE_CHECKING:
     from undrift.stores.base import SessionRow
     from undrift.stores.sqlite import SqliteStore
 
-__all__ = ["DEFAULT_SESSION", "Place"]
+__all__ = ["Place"]
 
 T = TypeVar("T")
-
-DEFAULT_SESSION = "mcp"
-"""The session in a home where there is none yet."""
 
 _ATTEMPTS = 8
 """So often a change is made on top of what another process wrote meanwhile: one of 12 writers is the last of them to win."""
@@ -44,7 +43,16 @@ class Place:
         self.home = home.absolute()
         self.settings = settings
         self._chosen = settings.session
+        self._client = ""
         self._lock = threading.Lock()
+        folder = ""
+        with suppress(OSError):  # the folder was deleted
+            folder = os.getcwd()  # noqa: PTH109 - a text is wanted
+        self._slot = Slot(self.home, folder)
+
+    def meet(self, client: str) -> None:
+        """Learn who calls: the process's own session is named after the first client that says its name."""
+        self._client = self._client or client
 
     def is_bound(self, named: str = "") -> bool:
         """Whether a session was named, by the client or at the start: then nothing of another one is given out.
@@ -53,13 +61,20 @@ class Place:
         """
         return bool(named or self.settings.session)
 
-    def session_id(self, named: str = "") -> str:
-        """Return the session: the one that is named, else the newest of the home when this is first asked."""
+    def session_id(self, named: str = "", *, to_write: bool = False) -> str:
+        """Return the session: the one that is named, else the process's own.
+
+        Args:
+            named: By the client; empty for none.
+            to_write: The name is taken now. Until it is, it is the one that would be taken: a look makes nothing.
+        """
         if named:
             return named
         with self._lock:
             if self._chosen is None:
-                self._chosen = self._newest()
+                if not to_write:
+                    return self._slot.free(self._client)
+                self._chosen = self._slot.claim(self._client)
             return self._chosen
 
     @contextmanager
@@ -71,7 +86,8 @@ class Place:
         """
         from undrift.session import Session
 
-        with Session.open(self.session_id(named), home=self.home, settings=self.settings) as session:
+        id_ = self.session_id(named, to_write=True)
+        with Session.open(id_, home=self.home, settings=self.settings) as session:
             yield session
 
     @contextmanager
@@ -135,7 +151,3 @@ class Place:
                     raise
                 call.step(attempt, _ATTEMPTS, "another process was writing; trying again")
         raise AssertionError  # the last attempt returns or raises
-
-    def _newest(self) -> str:
-        rows = self.sessions()
-        return rows[0].session_id if rows else DEFAULT_SESSION

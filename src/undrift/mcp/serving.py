@@ -106,6 +106,7 @@ class _Handlers:
             raise self._refusal(
                 f"there is no tool {one_line(params.name, _LONGEST_NAME)}: it has {_named(self._tools)}"
             )
+        self._surface.meet(_client(context))
         answer = await _worked(context, params.arguments or {}, lambda call: _answered(tool, call))
         return self._types.CallToolResult.model_validate(_answer_json(answer))
 
@@ -142,6 +143,7 @@ class _Handlers:
 
     async def _asked(self, context: Any, work: Callable[[Call], T], arguments: Json | None = None) -> T:
         """Do what is no tool's work; what we refuse is the protocol's own kind of error."""
+        self._surface.meet(_client(context))
         try:
             return await _worked(context, arguments or {}, work)
         except Unknown as error:
@@ -155,6 +157,12 @@ class _Handlers:
 
 _NOT_FOUND = -32002
 """The protocol's code for a resource that is not there."""
+
+
+def _client(context: Any) -> str:
+    """The name by which a client has introduced itself; empty where it has not."""
+    given = context.session.client_params
+    return str(given.client_info.name) if given is not None else ""
 
 
 async def _worked(context: Any, arguments: Json, work: Callable[[Call], T]) -> T:

@@ -46,7 +46,7 @@ def surface_of(place: Place, version: str, tools: ToolChoice = "default") -> Sur
         Prompt("agent_rules", "The rules by which finished work gives way to its summary.", rules),
         Prompt("resume", "Where this session stands: its open tasks and its notes.", resume),
     )
-    return Surface("undrift", version, INSTRUCTIONS, chosen, prompts, HomeResources(place))
+    return Surface("undrift", version, INSTRUCTIONS, chosen, prompts, HomeResources(place), place.meet)
 
 
 def _said(text: str) -> Json:

@@ -17,6 +17,7 @@ from undrift.mcp.values import Answer, Call, Json, Tool
 if TYPE_CHECKING:
     from undrift.records import ScoredMemoryEntry
     from undrift.session import Session
+    from undrift.stores.base import Found
 
 __all__ = ["READ", "WRITE", "Work", "default_tools", "described_object", "made"]
 
@@ -88,7 +89,7 @@ def _search(place: Place, call: Call) -> Answer:
         call.step(0, 2, "memories")
         memories = session.search(query, k=limit) if session else []
         call.step(1, 2, "originals")
-        originals = session.find(query, limit=limit) if session else ()
+        originals = _left(place, session, query, limit, is_bound=place.is_bound(call.session)) if session else ()
     rows = [_hit(one) for one in memories]
     rows += [f"{one.ref}  left the window, {one.type}: {clipped(one.snippet, _LONGEST_HIT)}" for one in originals]
     refs = [*(one.entry.id for one in memories), *(one.ref for one in originals)]
@@ -96,6 +97,14 @@ def _search(place: Place, call: Call) -> Answer:
         return Answer.of_data("", "Nothing remembered or recorded fits; try other words.", refs=[])
     data = as_data("\n".join(rows), f"{len(memories)} memories, {len(originals)} originals, best first")
     return Answer.of_data(data, refs=refs)
+
+
+def _left(place: Place, session: "Session", query: str, limit: int, *, is_bound: bool) -> "tuple[Found, ...]":
+    """Find originals: of a session that was named, else of all in the home; what hooks record is in the client's session."""
+    if is_bound:
+        return session.find(query, limit=limit)
+    with place.store() as store:
+        return store.find(query, limit=limit)
 
 
 def _hit(one: "ScoredMemoryEntry") -> str:

@@ -193,6 +193,7 @@ class Surface:
         tools: In the order of the list.
         prompts: Likewise.
         resources: What can be read.
+        meet: Told the name of the client before each of its calls.
     """
 
     name: str
@@ -201,3 +202,4 @@ class Surface:
     tools: tuple[Tool, ...]
     prompts: tuple[Prompt, ...]
     resources: Resources
+    meet: Callable[[str], None] = lambda _client: None
