@@ -19,7 +19,7 @@ from statistics import median
 from bench.figures import Claim, Figure, Report
 from bench.kept import Kept
 
-__all__ = ["measure", "started"]
+__all__ = ["cpu_s", "measure", "started"]
 
 _SINGLE = 150
 _SMALL = 200
@@ -46,11 +46,14 @@ class _Side:
 
     def cpu_s(self) -> float:
         """CPU time of its process so far."""
-        if self.pid is None:
-            return 0.0
-        with open(f"/proc/{self.pid}/stat", encoding="ascii") as file:  # noqa: PTH123
-            fields = file.read().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / _TICKS
+        return 0.0 if self.pid is None else cpu_s(self.pid)
+
+
+def cpu_s(pid: int) -> float:
+    """CPU time of a process so far."""
+    with open(f"/proc/{pid}/stat", encoding="ascii") as file:  # noqa: PTH123
+        fields = file.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS
 
 
 def measure() -> Report:

@@ -1,12 +1,13 @@
 """What bench/proxy.py measures with, each a process of its own: an upstream of 500 chunks, and a bare pass-through of aiohttp.
 
-``python -m bench.proxy_parts upstream|bare|gateway UPSTREAM_URL HOME [BUDGET]`` prints its address and serves until its stdin ends.
+``python -m bench.proxy_parts upstream|bare|gateway UPSTREAM_URL HOME [BUDGET [SESSIONS]]`` prints its address and serves until its stdin ends.
 """
 
 import asyncio
 import json
 import sys
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -88,14 +89,17 @@ async def _bare(url: str) -> None:
     await session.close()
 
 
-def _gateway(url: str, home: str, budget: str = "") -> None:
+def _gateway(url: str, home: str, budget: str = "", most_sessions: str = "") -> None:
     from undrift import Settings
     from undrift.proxy import GatewayConfig, Server, upstream_of
     from undrift.proxy.config import PROVIDERS
 
     upstreams = {provider: upstream_of(url) for provider in PROVIDERS}
     settings = Settings(home=home, budget_tokens=int(budget) if budget else None)
-    with Server(GatewayConfig(settings=settings, upstreams=upstreams, port=0)) as server:
+    config = GatewayConfig(settings=settings, upstreams=upstreams, port=0)
+    if most_sessions:
+        config = replace(config, most_sessions=int(most_sessions))
+    with Server(config) as server:
         print(server.url, flush=True)
         sys.stdin.read()
 

@@ -15,6 +15,7 @@ from undrift.cli.keeper import wait_for_end
 from undrift.cli.show import safe
 from undrift.proxy import GatewayConfig, Server
 from undrift.proxy.config import DEFAULT_UPSTREAMS, PROVIDERS, Provider, Upstream, upstream_of
+from undrift.proxy.room import MOST_SESSIONS
 from undrift.settings import Settings
 from undrift.stores.secret import TOKEN_NAME
 
@@ -64,6 +65,14 @@ def upstream_options(defaults: Mapping[Provider, str] | None = None) -> Callable
 @upstream_options(DEFAULT_UPSTREAMS)
 @click.option("--budget", type=click.IntRange(min=1), metavar="N", help="The most tokens of a request.")
 @click.option("--home", metavar="DIR", help="The folder of the store (default: the setting home).")
+@click.option(
+    "--most-sessions",
+    type=click.IntRange(1, MOST_SESSIONS),
+    default=MOST_SESSIONS,
+    show_default=True,
+    metavar="N",
+    help="Sessions kept open at once; fewer where they would take over a quarter of the memory.",
+)
 @click.option("--while-pid", type=click.IntRange(min=1), metavar="PID", help="End when this process has ended.")
 @click.option(
     "--socket", "descriptor", type=click.IntRange(min=0), metavar="FD", help="Serve a listening socket of the starter."
@@ -78,6 +87,7 @@ def proxy_command(
     upstream_gemini: str,
     budget: int | None,
     home: str | None,
+    most_sessions: int,
     while_pid: int | None,
     descriptor: int | None,
     recall_reachable: bool,
@@ -98,7 +108,12 @@ def proxy_command(
     }
     listening = None if descriptor is None else socket.socket(fileno=descriptor)
     config = GatewayConfig(
-        settings=settings, upstreams=upstreams, host=host, port=port, recall_reachable=recall_reachable
+        settings=settings,
+        upstreams=upstreams,
+        host=host,
+        port=port,
+        recall_reachable=recall_reachable,
+        most_sessions=most_sessions,
     )
     _log_to_stderr()
     server = Server(config, listening)

@@ -9,6 +9,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from undrift.errors import SettingsError
+from undrift.proxy.room import MOST_SESSIONS, most_open_bytes
 from undrift.settings import Settings
 
 __all__ = ["DEFAULT_UPSTREAMS", "GatewayConfig", "PROVIDERS", "Provider", "Upstream", "upstream_of"]
@@ -83,6 +84,7 @@ class GatewayConfig:
         recall_reachable: Whether agents can run ``undrift recall``; else it is named only in requests that offer our tool.
         deadline_s: How long managing a request may take before its original goes upstream.
         most_sessions: Sessions kept open at once; the one used longest ago is closed for a new one.
+        most_open_bytes: Of the bodies of all open sessions together; beyond, the ones used longest ago are closed.
         most_body_bytes: A request larger than this is not managed, and goes upstream as it comes.
         most_answer_bytes: An answer larger than this is not taken in; it reaches the client all the same.
         faults_to_bypass: After so many faults in a row a session is left alone until the store is healthy again.
@@ -96,7 +98,8 @@ class GatewayConfig:
     port: int = 8787
     recall_reachable: bool = False
     deadline_s: float = 5.0
-    most_sessions: int = 64
+    most_sessions: int = MOST_SESSIONS
+    most_open_bytes: int = field(default_factory=most_open_bytes)
     most_body_bytes: int = 64 << 20
     most_answer_bytes: int = 32 << 20
     faults_to_bypass: int = 3

@@ -7,10 +7,10 @@ cannot be managed raises, and the caller sends the original.
 import hashlib
 import threading
 import time
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from undrift.core.tokens import counter
@@ -19,8 +19,9 @@ from undrift.identity import Recognised, given_id, recognise
 from undrift.models import lookup, read_models
 from undrift.proxy.config import GatewayConfig
 from undrift.proxy.faults import Breaker
-from undrift.proxy.naming import Kind, Name, kind_of, name_from, name_of
-from undrift.proxy.recent import Recent, history_of, longest
+from undrift.proxy.lanes import Lane
+from undrift.proxy.naming import Kind, kind_of, name_from, name_of
+from undrift.proxy.recent import history_of, longest
 from undrift.request import Request
 from undrift.session import Session
 from undrift.settings import Settings
@@ -107,32 +108,6 @@ class Managed:
     bypass: str = ""
 
 
-@dataclass(slots=True)
-class _Told:
-    """What is told of an open session."""
-
-    name: Name = field(default_factory=Name)
-    named_by: Kind | None = None
-    is_stored: bool = False
-    requests: Counter[Kind] = field(default_factory=Counter)
-    tokens_before: int = 0
-    tokens_after: int = 0
-    last_s: float = 0.0
-
-
-@dataclass(slots=True)
-class _Lane:
-    """One open session, its lock, and what it was asked last."""
-
-    found: Recognised
-    session: Session | None = None
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    recent: Recent = field(default_factory=Recent)
-    told: _Told = field(default_factory=_Told)
-    turn: int = 0
-    is_closed: bool = False
-
-
 class Sessions:
     """The open sessions of one home.
 
@@ -144,7 +119,8 @@ class Sessions:
         self._config = config
         self._lock = threading.Lock()  # never held while anything waits for the disk: the event loop takes it too
         self._opening = threading.Lock()
-        self._lanes: OrderedDict[str, _Lane] = OrderedDict()
+        self._lanes: OrderedDict[str, Lane] = OrderedDict()
+        self._open_bytes = 0  # of the bodies of all lanes
         self._breakers: dict[str, Breaker] = {}
         self._store: SqliteStore | None = None
         self._limits: dict[str, int] = {}
@@ -196,6 +172,7 @@ class Sessions:
         lane = self._take(found, known, ask, ask.model or request.model)
         try:
             managed = self._prepared(lane, form, request, ask)
+            self._grow(lane, request)
         finally:
             lane.lock.release()
         if managed.bypass:
@@ -264,9 +241,10 @@ class Sessions:
         with self._lock:
             lanes = list(self._lanes.values())
             self._lanes.clear()
+            self._open_bytes = 0
         for lane in lanes:
             with lane.lock:
-                _shut(lane)
+                lane.shut()
         with self._opening:
             if self._store is not None:
                 self._store.close()
@@ -290,7 +268,7 @@ class Sessions:
                 self._breakers[session_id] = Breaker(self._config.faults_to_bypass, self._config.recovery_s)
             return self._breakers[session_id]
 
-    def _find(self, form: Form, request: Request, ask: Ask) -> tuple[Recognised, _Lane | None]:
+    def _find(self, form: Form, request: Request, ask: Ask) -> tuple[Recognised, Lane | None]:
         """The session of a request, and its lane where that is known already."""
         if ask.session:
             return Recognised(ask.session, "given"), None
@@ -306,11 +284,11 @@ class Sessions:
                 return lane.found, lane
         return recognise(self._shared(), form, request), None
 
-    def _take(self, found: Recognised, known: _Lane | None, ask: Ask, model: str | None) -> _Lane:
+    def _take(self, found: Recognised, known: Lane | None, ask: Ask, model: str | None) -> Lane:
         """The lane of a session, locked for this thread, with the session open."""
         while True:
             with self._lock:
-                lane = known or self._lanes.setdefault(found.session_id, _Lane(found))
+                lane = known or self._lanes.setdefault(found.session_id, Lane(found))
                 if found.session_id in self._lanes:
                     self._lanes.move_to_end(found.session_id)
             if not lane.lock.acquire(timeout=max(0.0, ask.deadline_s - time.monotonic())):
@@ -357,16 +335,30 @@ class Sessions:
                 self._store = SqliteStore.open(self._config.settings.home, busy_timeout_ms=_BUSY_TIMEOUT_MS)
             return self._store
 
-    def _make_room(self) -> None:
-        """Close the sessions used longest ago that nobody is using."""
+    def _grow(self, lane: Lane, request: Request) -> None:
+        """Take in how large a session has become."""
         with self._lock:
-            oldest = list(self._lanes)[: max(0, len(self._lanes) - self._config.most_sessions)]
-            closing = [self._lanes.pop(name) for name in oldest if self._lanes[name].lock.acquire(blocking=False)]
+            if self._lanes.get(lane.found.session_id) is lane:
+                self._open_bytes += lane.bodies.add(request.raws[0] if request.raws else b"", len(request.body))
+        self._make_room()
+
+    def _make_room(self) -> None:
+        """Close the sessions used longest ago that nobody is using, until the others fit."""
+        closing: list[Lane] = []
+        with self._lock:
+            for name in list(self._lanes) if self._is_crowded() else ():
+                if self._is_crowded() and self._lanes[name].lock.acquire(blocking=False):
+                    closing.append(self._lanes.pop(name))
+                    self._open_bytes -= closing[-1].bodies.total
         for lane in closing:
-            _shut(lane)
+            lane.shut()
             lane.lock.release()
 
-    def _prepared(self, lane: _Lane, form: Form, request: Request, ask: Ask) -> Managed:
+    def _is_crowded(self) -> bool:
+        config = self._config
+        return len(self._lanes) > config.most_sessions or self._open_bytes > config.most_open_bytes
+
+    def _prepared(self, lane: Lane, form: Form, request: Request, ask: Ask) -> Managed:
         session = _of(lane)
         if ask.task:
             _take_up(session, ask.task)
@@ -409,13 +401,13 @@ class Sessions:
         out = [encoded.get(number, given) for number, given in enumerate(edited.raws)]
         return edited.with_items(out, {}), len(changes), max(0, more)
 
-    def _find_name(self, lane: _Lane) -> None:
+    def _find_name(self, lane: Lane) -> None:
         """Take up the name under which the session was stored before a restart."""
         named = self._shared().operations(lane.found.session_id, ("named",))
         if named:
             lane.told.name, lane.told.named_by, lane.told.is_stored = name_from(named[0].payload), "main", True
 
-    def _name(self, lane: _Lane, form: Form, request: Request, ask: Ask) -> Kind:
+    def _name(self, lane: Lane, form: Form, request: Request, ask: Ask) -> Kind:
         """Name the session by this request, unless one of its user's conversation has done so; return its kind."""
         told = lane.told
         if form.delta(request.fields) is not None:  # what it goes on with is held by the provider
@@ -426,7 +418,7 @@ class Sessions:
             told.name, told.named_by = name_of(form, request, ask.agent), kind
         return kind
 
-    def _store_name(self, lane: _Lane, managed: Managed) -> None:
+    def _store_name(self, lane: Lane, managed: Managed) -> None:
         """Write the name down once, beside the answer's way: of a session with a user, or that lets something go."""
         told = lane.told
         if told.is_stored or not (told.named_by == "main" or managed.actions):
@@ -435,22 +427,17 @@ class Sessions:
             self._shared().commit(lane.found.session_id, "named", at_ms=_now_ms(), payload=told.name.as_json())
             told.is_stored = True
 
-    def _remember(self, lane: _Lane, form: Form, request: Request) -> None:
+    def _remember(self, lane: Lane, form: Form, request: Request) -> None:
         if lane.found.how == "given" or form.delta(request.fields) is not None:
             return
         if (history := history_of(form, request)) is not None:
             lane.recent.add(history)
 
 
-def _of(lane: _Lane) -> Session:
+def _of(lane: Lane) -> Session:
     if lane.session is None:
         raise Bypass("closed")
     return lane.session
-
-
-def _shut(lane: _Lane) -> None:
-    lane.is_closed = True
-    lane.session = None
 
 
 def _take_up(session: Session, task_id: str) -> None:
