@@ -7,12 +7,12 @@ from typing import Any
 __all__ = [
     "EDITS",
     "PATCHED",
-    "SHOWS_FILE",
     "bare_name",
     "changed_paths",
     "command_of",
     "is_look",
     "read_path",
+    "shown_file",
 ]
 
 EDITS = frozenset({
@@ -24,10 +24,13 @@ EDITS = frozenset({
 PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.{1,1000})$", re.MULTILINE)
 """A patch's line that names a file, as in Codex's own form."""
 
-SHOWS_FILE = re.compile(
-    r"\b(?:sed -n|cat|nl|head|tail)\b[^|;&\n]{0,120}?([\w./~-]{0,200}\w/[\w./-]{1,200}|[\w-]{1,80}\.\w{1,5})\s*(?:[|;&]|$)"
-)
-"""A command that shows a file, which its group names."""
+_SHOWS = re.compile(r"\b(?:sed -n|cat|nl|head|tail)\b([^|;&\n]*+)")
+_ENDS = re.compile(r"\s*+(?:[|;&]|\Z)")
+_FOLDER = re.compile(r"\w/.")
+# Read from the end, where a path is the last word: forwards, each place in a long command would have to be tried.
+_PATH_BACKWARDS = re.compile(r"[\w./~-]{1,400}")
+_NAME_BACKWARDS = re.compile(r"\w{1,5}\.[\w-]{1,80}")
+_MOST_BETWEEN = 120  # characters between the command's name and the file
 
 _SEARCHES = frozenset({
     "file_search", "find_file", "glob", "grep", "grep_search", "list", "list_directory", "ls", "lsp", "search_dir",
@@ -43,7 +46,7 @@ _LOOK_COMMAND = re.compile(
 _DROPPED = re.compile(r"\d?>(?:&\d|\s?/dev/null)")
 _WRITES = re.compile(r"<<|>|\btee\b")
 _SHELL_FLAGS = ("-c", "-lc")
-_PREFIX = re.compile(r".*(?:__|[./:])", re.DOTALL)
+_PREFIX = re.compile(r"\A.*(?:__|[./:])", re.DOTALL)
 
 
 def bare_name(tool: str) -> str:
@@ -81,8 +84,21 @@ def read_path(tool: str, given: Mapping[str, Any]) -> str:
     name = bare_name(tool)
     if name in _READS or (name in _EDITORS and given.get("command") == "view"):
         return _path(given)
-    found = SHOWS_FILE.search(_DROPPED.sub("", command_of(tool, given)[:2_000]))
-    return found[1].strip() if found else ""
+    return shown_file(_DROPPED.sub("", command_of(tool, given)[:2_000]))
+
+
+def shown_file(command: str) -> str:
+    """Give the file that the first command which shows one is given last; empty where none does. Linear in the command."""
+    for found in _SHOWS.finditer(command):
+        if not _ENDS.match(command, found.end()):
+            continue
+        backwards = found[1].rstrip()[::-1]
+        path = _PATH_BACKWARDS.match(backwards)
+        if path and not _FOLDER.search(path[0][::-1], path[0][::-1].rfind("~") + 1):
+            path = _NAME_BACKWARDS.match(backwards)
+        if path and len(backwards) - path.end() <= _MOST_BETWEEN:
+            return path[0][::-1]
+    return ""
 
 
 def is_look(tool: str, given: Mapping[str, Any]) -> bool:

@@ -177,7 +177,7 @@ _MARKER = r"\[masked:([a-z0-9-]{1,40})\]"
 # What must not stand before a token: a letter or digit, unless it is the tail of an escape (\n in a JSON string).
 _START = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrtbf]))"
 _END = r"(?![A-Za-z0-9])"
-_DIGIT = r"(?=[A-Za-z_-]{0,64}[0-9])"  # what tells a token from a long word
+_DIGIT = r"(?=[A-Za-z_-]{0,64}+[0-9])"  # what tells a token from a long word
 
 
 def _token(name: str, literals: str, rest: str) -> Pattern:
@@ -189,9 +189,9 @@ def _token(name: str, literals: str, rest: str) -> Pattern:
 # --- what a value must look like -----------------------------------------------------------------------------------
 
 _PLACEHOLDER = (
-    r"(?i)x{4}|\*{3}|\.{3}|\$[({A-Z_]|\{\{|%[(s{]|[<>]|change.?me|your|example|placeholder|dummy|redact|masked|insert"
-    r"|replace|sample|environ|getenv|process\.|secrets?\.|config\.|default|undefined|invalid|1234567|abcdef[^0-9]|fixme"
-    r"|^passw(?:or)?d[0-9]{0,3}$"
+    r"(?i)x{4}|\*{3}|\.{3}|\$[({A-Z_]|\{\{|%[(s{]|[<>]|c(?:hange.?me|onfig\.)|your|e(?:xample|nviron)|d(?:ummy|efault)"
+    r"|p(?:laceholder|rocess\.)|re(?:dact|place)|masked|in(?:sert|valid)|s(?:ample|ecrets?\.)|getenv|undefined|1234567"
+    r"|abcdef[^0-9]|fixme|^passw(?:or)?d[0-9]{0,3}$"
 )
 _CHUNKS = r"[A-Za-z0-9]{1,4096}"
 _LETTER_DIGIT = r"[A-Za-z](?=[0-9])|[0-9](?=[A-Za-z])"
@@ -350,7 +350,7 @@ PATTERNS: tuple[Pattern, ...] = (
     _token("vault-token", "hvs.", r"[\w-]{24,}+"),
     _token("age-key", "AGE-SECRET-KEY-1", rf"[0-9A-Z]{{58}}{_END}"),
     Pattern("telegram-token", (":AA",), r"(?<=[0-9]{8}):(AA[\w-]{33,}+)", group=1),
-    _token("jwt", "eyJ", r"[\w-]{8,2048}+\.eyJ[\w-]{8,16384}+\.[\w-]{8,}+"),
+    _token("jwt", "eyJ", r"(?:(?<![\w-]eyJ)[\w-]{8,2048}+|[\w-]{8,256}+)\.eyJ[\w-]{8,16384}+\.[\w-]{8,}+"),
     Pattern(
         "authorization",
         ("authorization",),

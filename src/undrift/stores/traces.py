@@ -9,6 +9,7 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,8 +23,8 @@ _PIECE_CHARACTERS = 32
 _LEAST_CHARACTERS = 6
 """A shorter text stands in every file by chance."""
 _NAMES_OF_ONE_TEXT = 4
-_NAME = re.compile(r"(?=[^\W\d]{0,20}\d)\w{10,48}")
-"""A word with a digit near its beginning: what is secret looks like that more often than not."""
+_WORD = re.compile(r"\w{10,}+")
+_DIGIT = re.compile(r"\d")
 _LOOKED_AT_CHARACTERS = 10_000
 _BLOCK_BYTES = 8 << 20
 _OVERLAP_BYTES = 1 << 10
@@ -98,8 +99,15 @@ def _of(text: str) -> Iterator[Piece]:
         part = text[start : start + _PIECE_CHARACTERS]
         if len(set(part.strip())) >= _LEAST_CHARACTERS:  # a row of dashes stands anywhere
             yield _piece(part)
-    names = (found.group() for found in _NAME.finditer(text[:_LOOKED_AT_CHARACTERS]))
+    names = chain.from_iterable(map(_names, _WORD.findall(text[:_LOOKED_AT_CHARACTERS])))
     yield from map(_piece, list(dict.fromkeys(names))[:_NAMES_OF_ONE_TEXT])
+
+
+def _names(word: str) -> Iterator[str]:
+    """Give the pieces of a word with a digit near their start: what is secret looks like that more often than not."""
+    while (digit := _DIGIT.search(word)) and len(name := word[(start := max(0, digit.start() - 20)) :][:48]) >= 10:
+        yield name
+        word = word[start + len(name) :]
 
 
 def _piece(part: str) -> Piece:

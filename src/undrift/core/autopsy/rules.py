@@ -5,6 +5,7 @@ when one later sentence, whoever wrote it, holds at least half of its telling wo
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 
 from undrift.core.autopsy.findings import LostRule
@@ -14,9 +15,9 @@ from undrift.core.mask import mask
 __all__ = ["lost", "rules_of"]
 
 _OBLIGES = re.compile(
-    r"\b(?:must(?:n['\u2019]?t)?|never|always|do not|don['\u2019]?t|make sure|from now on|avoid)\b"
-    r"|^only\b|(?<!-)\bonly (?:add|change|commit|edit|read|run|touch|use|write)\b"
-    r"|\b(?:add|change|commit|edit|read|run|touch|use|write) only\b",
+    r"\b(?:m(?:ust(?:n['\u2019]?t)?|ake sure)|never|do(?: not|n['\u2019]?t)|from now on"
+    r"|a(?:lways|void|dd only)|c(?:hange|ommit) only|r(?:ead|un) only|(?:edit|touch|use|write) only"
+    r"|(?<!-)only (?:add|change|commit|edit|read|run|touch|use|write))\b|^only\b",
     re.IGNORECASE,
 )
 _ASIDE = re.compile(
@@ -26,7 +27,7 @@ _ASIDE = re.compile(
 )
 """``I don't know``, ``maybe``, a question: thinking aloud, no rule."""
 
-_TAGGED = re.compile(r"<([A-Za-z][\w-]{0,60})(?: [^<>]{0,200})?>.*?</\1>", re.DOTALL)
+_TAG = re.compile(r"<(/?)([A-Za-z][\w-]{0,60})(?: [^<>]{0,200})?>")
 _FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _END = re.compile(r"(?<=[.!?])\s+|\n+")
 _BULLET = re.compile(r"^\s*(?:[-*+>•]|\d{1,3}[.)])?\s+|^\s+")
@@ -53,10 +54,26 @@ def rules_of(steps: Iterable[Step]) -> tuple[LostRule, ...]:
     for step in steps:
         content = step.entry.content
         if step.kind == "user" and len(content) <= _PASTE_CHARACTERS and not content.startswith(_NOT_THE_USER):
-            for sentence in _sentences(_FENCED.sub("\n", _TAGGED.sub("\n", content))):
+            for sentence in _sentences(_FENCED.sub("\n", _untagged(content))):
                 if _is_rule(sentence):
                     found.setdefault(sentence.casefold(), LostRule(sentence, step.entry.id, step.call))
     return tuple(found.values())
+
+
+def _untagged(content: str) -> str:
+    """Put a line end in the place of each ``<tag>...</tag>``. Where tags end is read once: a search for each is slow."""
+    ends: dict[str, list[int]] = {}
+    for tag in _TAG.finditer(content):
+        if tag[1] and tag.end() == tag.end(2) + 1:
+            ends.setdefault(tag[2], []).append(tag.end())
+    kept, at = list[str](), 0
+    for tag in _TAG.finditer(content):
+        closing = ends.get(tag[2], ())
+        which = bisect_right(closing, tag.end())
+        if not tag[1] and tag.start() >= at and which < len(closing):
+            kept += (content[at : tag.start()], "\n")
+            at = closing[which]
+    return "".join((*kept, content[at:]))
 
 
 def lost(

@@ -20,10 +20,11 @@ _MOST_WORDS = 60
 _LONGEST_FORM = 3
 
 _CORRECTION = re.compile(
-    r"\b(?:actually|instead|no longer|any ?more|correction|in favou?r of|from now on|as of|on second thoughts?|scratch that"
-    r"|changed (?:my mind|to|from)|forget|handed over|took over|rather than|switched|moved|migrated|replaced|renamed|dropped"
-    r"|postponed|rescheduled|upgraded|downgraded|bumped|escalated|raised|lowered|increased|decreased|reduced|extended"
-    r"|shortened|rewritten|converted)\b",
+    # By first letters: at the start of each word, all beginnings are tried.
+    r"\b(?:a(?:ctually|ny ?more|s of)|bumped|c(?:orrection|hanged (?:my mind|to|from)|onverted)|d(?:ropped|owngraded|ecreased)"
+    r"|e(?:scalated|xtended)|f(?:rom now on|orget)|handed over|in(?:stead| favou?r of|creased)|lowered|m(?:oved|igrated)"
+    r"|no longer|on second thoughts?|postponed|r(?:ather than|e(?:placed|named|scheduled|duced|written)|aised)"
+    r"|s(?:cratch that|witched|hortened)|took over|upgraded)\b",
     re.IGNORECASE,
 )
 _UPDATE = re.compile(r"\b(?:now|these days|by now|turns out|update)\b", re.IGNORECASE)
@@ -39,12 +40,10 @@ _ADDITIVE = re.compile(
     re.IGNORECASE,
 )
 _TENTATIVE = re.compile(
-    r"\?|\b(?:maybe|perhaps|might|possibl[ey]|consider(?:ed|ing|s)?|suggest(?:ed|s|ion|ing)?|propos(?:al"
-    r"|ed|es)|worth a try|what about"
-    r"|how about|some ?day|experiment(?:ally)?|wonder|could (?:try|use|be|we|switch|move)|would (?:like"
-    r"|be)|should (?:we|i)|blog post|compares?"
-    r"|if|in case|unless|may be needed|hypothetical(?:ly)?|thinking (?:about|of)|idea|evaluat(?:e|ed|ing)"
-    r"|not (?:yet )?decided|rumou?r)\b",
+    r"\?|\b(?:ma(?:ybe|y be needed)|might|p(?:erhaps|ossibl[ey]|ropos(?:al|ed|es))|blog post|rumou?r"
+    r"|co(?:nsider(?:ed|ing|s)?|uld (?:try|use|be|we|switch|move)|mpares?)|not (?:yet )?decided|unless"
+    r"|s(?:uggest(?:ed|s|ion|ing)?|ome ?day|hould (?:we|i))|w(?:orth a try|hat about|onder|ould (?:like|be))"
+    r"|h(?:ow about|ypothetical(?:ly)?)|i(?:f|n case|dea)|thinking (?:about|of)|e(?:xperiment(?:ally)?|valuat(?:e|ed|ing)))\b",
     re.IGNORECASE,
 )
 _PAST = re.compile(
@@ -64,7 +63,7 @@ _NO_NEGATION = re.compile(
 )
 _DISPLACED = re.compile(
     r"(?:instead of|rather than|in place of|(?:moved?|migrated?|switch(?:ed)?|changed|renamed|bumped"
-    r"|upgraded)\s(?:[\w./-]+\s){0,5}?from|,\s+not|\bnot(?=\s+[\w.+#/@-]+\s+but)|dropped|drop"
+    r"|upgraded)\s(?:[\w./-]++\s){0,5}?from|,\s+not|\bnot(?=\s+[\w.+#/@-]+\s+but)|dropped|drop"
     r"|forget|replaced|superseded|deprecated|left"
     r"|prefer (?:\w+\s){1,3}over)\s+((?:the\s+)?[\w.+#/@-]+(?:\s[\w.+#/@-]+)?)",
     re.IGNORECASE,

@@ -16,7 +16,7 @@ _LIST_NUMBER = re.compile(
     re.MULTILINE,
 )
 """In front of a heading or of a list's item: it counts, and states no amount."""
-_KEYED = re.compile(r"^\s*[`\"']?([A-Za-z][\w .`/-]{0,60}?)[`\"']?\s*(?::\s+|=\s*|:=\s*)(?=\S)")
+_KEYED = re.compile(r"^\s*[`\"']?([A-Za-z][\w .`/-]{0,60}?)[`\"']?\s{0,20}(?::\s+|=\s*|:=\s*)(?=\S)")
 _CONTRACTION = re.compile(r"\b(can)(?:not|['\u2019]t)\b|\b(wo)n['\u2019]t\b|(\w)n['\u2019]t\b", re.IGNORECASE)
 _DOUBLED = re.compile(r"([bdgmnprt])\1$")
 _IRREGULAR = {

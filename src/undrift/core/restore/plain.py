@@ -14,7 +14,7 @@ _UNSEEN = re.compile(
 _COLOUR = re.compile("\x1b\\[[0-9;]{0,20}[A-Za-z]")
 # Tags and tokens by which clients and models part data from instructions. The bracket is replaced, the words stay.
 _DELIMITER = re.compile(
-    r"<(?=\s{0,4}/?\s{0,4}(?:[\w.-]{0,20}system|system[\w.-]{0,20}|user[\w.-]{0,20}|assistant|human|developer|instructions?"
+    r"<(?=\s{0,8}+(?:/\s{0,8}+)?(?:[\w.-]{0,20}system|system[\w.-]{0,20}|user[\w.-]{0,20}|assistant|human|developer|instructions?"
     r"|tool_(?:use|result|call)s?|function_[\w-]{0,20}|invoke|parameter|antml|undrift[\w-]{0,20}|hook[\w-]{0,20}|\|)"
     r"(?:[\s>:|/]|$|im_|end))|\[(?=/?INST\])",
     re.IGNORECASE,

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from undrift.core.calls import EDITS, PATCHED, SHOWS_FILE
+from undrift.core.calls import EDITS, PATCHED, shown_file
 from undrift.core.mask import mask
 from undrift.types import ContextEntry
 
@@ -157,9 +157,10 @@ def _path(tool: str, call: Mapping[str, Any], command: str) -> str | None:
     for key in ("file_path", "filePath", "notebook_path"):
         if isinstance(path := call.get(key), str) and path:
             return path
-    is_patch = tool.lower() == "apply_patch"
-    found = PATCHED.search(str(call.get("input", ""))) if is_patch else SHOWS_FILE.search(command)
-    return found.group(1).strip() if found else None
+    if tool.lower() == "apply_patch":
+        found = PATCHED.search(str(call.get("input", "")))
+        return found[1].strip() if found else None
+    return shown_file(command) or None
 
 
 def _kind(metadata: Mapping[str, Any], tool: str, command: str, path: str | None) -> str | None:

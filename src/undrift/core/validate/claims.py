@@ -36,7 +36,7 @@ _ABOUT = re.compile(
     r"(?:about|around|roughly|nearly|almost|over|under|some|approximately|circa|ca\.)\s$", re.IGNORECASE
 )
 _CODE = re.compile(r"`([^`\n]{1,200})`")
-_QUOTE = re.compile(r"\"([^\"\n]{4,200})\"|“([^”\n]{4,200})”")
+_QUOTE = re.compile(r"\"([^\"\n]{4,200})\"|“([^“”\n]{4,200})”")
 _IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*")
 _PART = re.compile(r"[A-Za-z0-9]+")
 _EXTENSION = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,9}$")
