@@ -4,7 +4,8 @@ Law: a change of a task is on disk before it is in force; a summary is judged be
 then lets go is the business of `undrift.clearing`.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+import logging
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -13,14 +14,18 @@ from undrift.core.agent_rules import TASK_TOOLS
 from undrift.core.marker import marker_of, safe_id
 from undrift.core.tasks import MAIN_AGENT, TaskChange, annotate, change_many, completions, current, tag, untagged
 from undrift.core.validate import ValidationService, without_annotation
-from undrift.errors import StoreBusy, StoreError
+from undrift.errors import StoreBusy, StoreConflict, StoreError
 from undrift.ledger import Ledger, masked_value
 from undrift.scratchpad import ScratchpadFile
 from undrift.settings import Settings
+from undrift.stores.memories import MemoryChange
 from undrift.types import Moment, Task, TaskUpdate
 
 __all__ = ["Desk"]
 
+_log = logging.getLogger("undrift.session")
+
+_ATTEMPTS = 200  # to change tasks on top of what other agents wrote meanwhile
 _LONG_SUMMARY_CHARACTERS = 1_500
 _UNPLACED = "?"  # where a task is taken up or ends without a history at hand, as over MCP: the next one tells the place
 _BEFORE = "{} tool calls before this belong to no task: only the budget lets them go"
@@ -52,7 +57,13 @@ class Desk:
         return tuple(self._ledger.tasks.by_id.values())
 
     def update(
-        self, updates: Sequence[Mapping[str, Any]], *, agent: str = MAIN_AGENT, stack: bool = False, at_ms: int
+        self,
+        updates: Sequence[Mapping[str, Any]],
+        *,
+        agent: str = MAIN_AGENT,
+        stack: bool = False,
+        at_ms: int,
+        admitted: Callable[[Sequence[TaskUpdate], int], MemoryChange | None] | None = None,
     ) -> tuple[str, ...]:
         """Make, change and complete tasks as one call asks; return what the agent should know.
 
@@ -61,6 +72,7 @@ class Desk:
             agent: Who calls.
             stack: Whether a task may be taken up on top of another.
             at_ms: The session's clock.
+            admitted: Gives what is remembered of changes; it is written with them.
 
         Raises:
             TaskError: It is not possible; nothing has changed, and the message says what to do.
@@ -70,22 +82,35 @@ class Desk:
         Source: R3-03, R3-14 to R3-16, R3-20, A3-8 to A3-11.
         """
         given = [self._masked(update) for update in updates]
-        for is_last in (False, True):
+        for is_last in (*(False,) * (_ATTEMPTS - 1), True):
             changed, notes = self._judged(change_many(self._ledger.tasks, agent, given, self._now(), stack=stack))
             if not changed:
                 return notes
             notes += self._left_out(changed)
-            notepad = self._scratchpad.snapshot(at_ms)
             try:
-                self._ledger.write_tasks(changed, notepad, at_ms=at_ms)
+                self._write(changed, at_ms, None if admitted is None else admitted(changed, at_ms))
                 return notes
             except StoreBusy:
                 raise
-            except StoreError:  # another process may have changed a task meanwhile: the change is made on top of that
+            except StoreError as error:  # another agent may have changed it meanwhile: ours is made on top of that
                 before = self._ledger.tasks
-                if is_last or (not self._ledger.reload() and self._ledger.tasks == before):
+                has_news = self._ledger.reload() or self._ledger.tasks != before or isinstance(error, StoreConflict)
+                if is_last or not has_news:
                     raise
         return ()
+
+    def _write(self, changed: Sequence[TaskUpdate], at_ms: int, remembered: MemoryChange | None) -> None:
+        """Write changes with what is remembered of them, in one commit; without it where that alone is in the way."""
+        notepad = self._scratchpad.snapshot(at_ms)
+        try:
+            self._ledger.write_tasks(changed, notepad, at_ms=at_ms, remembered=remembered)
+        except (StoreBusy, StoreConflict):
+            raise
+        except StoreError as error:
+            if remembered is None:
+                raise
+            self._ledger.write_tasks(changed, notepad, at_ms=at_ms)
+            _log.warning("session %.80r: a task's summary is not remembered: %s", self._ledger.session_id, error)
 
     def _judged(self, changed: TaskChange) -> tuple[tuple[TaskUpdate, ...], tuple[str, ...]]:
         """The changes with the verdict on each completion, and what the agent should know."""

@@ -14,6 +14,7 @@ from undrift.core.mask import mask
 from undrift.core.refs import ref_of
 from undrift.decisions import Decisions, taken_at
 from undrift.stores.base import Known, Store
+from undrift.stores.memories import MemoryChange
 from undrift.types import ContextEntry, Decision, Original, Tag, Task, Tasks, TaskUpdate
 
 __all__ = ["ASKED_EVERY_MS", "Ledger", "Tentative", "masked_original", "masked_value"]
@@ -41,7 +42,7 @@ class Ledger:
 
     def __init__(self, store: Store, session_id: str, *, mask_secrets: bool) -> None:
         self._store = store
-        self._session_id = session_id
+        self.session_id = self._session_id = session_id
         self._mask_secrets = mask_secrets
         self._seq = self._reset_at = store.last_seq(session_id)
         self.was_empty = self._seq == 0
@@ -91,15 +92,28 @@ class Ledger:
             self.decisions.pins[ref] = pin.entry
         return ref
 
-    def write_tasks(self, updates: Sequence[TaskUpdate], snapshot: ContextEntry | None = None, *, at_ms: int) -> None:
-        """Write changes of tasks, and the notes as they are now; they are in force when this returns.
+    def write_tasks(
+        self,
+        updates: Sequence[TaskUpdate],
+        snapshot: ContextEntry | None = None,
+        *,
+        at_ms: int,
+        remembered: MemoryChange | None = None,
+    ) -> None:
+        """Write changes of tasks, the notes as they are now, and what is remembered of them, in one transaction.
+
+        They are in force when this returns.
 
         Raises:
             StoreError: Nothing was written: another process has changed a task meanwhile, or the disk refused.
         """
         kept = self.saved(snapshot)
         payload = {"tasks": [update.after.id for update in updates], **_named(kept)}
-        self._commit("task", at_ms=at_ms, originals=kept, tasks=updates, payload=payload)
+        more: dict[str, Any] = {}
+        if remembered is not None:
+            payload |= remembered.payload
+            more = {"memories": remembered.updates, "also": remembered.also}
+        self._commit("task", at_ms=at_ms, originals=kept, tasks=updates, payload=payload, **more)
         self.tasks = self._stored_tasks()  # the store assigns ordinals
 
     def write_tags(self, tasks: Tasks, tags: Sequence[Tag], *, at_ms: int) -> None:

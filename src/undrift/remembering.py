@@ -5,23 +5,25 @@ score is computed when asked and never stored. Every change is on disk before it
 """
 
 import hashlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
+
+import apsw
 
 from undrift.core.brief import is_brief
 from undrift.core.contradict import CLASSES, judge, slots_of
 from undrift.core.decay import apply_decay_by_type, ranked
 from undrift.core.mask import mask
-from undrift.core.supersede import holds, supersede
+from undrift.core.supersede import Supersession, holds, supersede
 from undrift.core.tombstone import is_tombstone
 from undrift.errors import InputError, StoreConflict
 from undrift.ledger import masked_value
 from undrift.records import MemoryEntry, RunContext, ScoredMemoryEntry
 from undrift.settings import Settings
 from undrift.shelf import Shelf
-from undrift.stores.memories import MemoryUpdate, Viewer, content_digest
+from undrift.stores.memories import MemoryChange, MemoryUpdate, Viewer, content_digest
 from undrift.stores.memory_filter import Filter
 from undrift.stores.sqlite import SqliteStore
 
@@ -58,6 +60,18 @@ class Conflict:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What storing an entry changes, and what that rests on; no updates where it is there already."""
+
+    entry: MemoryEntry
+    updates: Sequence[MemoryUpdate]
+    digest: str
+    same: set[str]
+    keys: set[tuple[str, str]]
+    alike: set[str]
+
+
 class Memories:
     """The memories that one session reads and writes.
 
@@ -80,19 +94,57 @@ class Memories:
 
     def remember(self, content: str, *, at_ms: int, fields: Mapping[str, Any]) -> MemoryEntry:
         """Store a statement; see `Session.remember`."""
+        said = self.said(content)
+        for attempt in range(1, _ATTEMPTS + 1):
+            plan = self._planned(self._entry(said, at_ms, fields), at_ms, {})
+            if not plan.updates:
+                return plan.entry
+            superseded = [one.after.id for one in plan.updates[1:] if one.after is not None]
+            payload = {"memory": plan.entry.id, "superseded": superseded}
+            still = self._still([plan], ())
+            try:
+                self._shelf.write(self._session_id, "remember", plan.updates, at_ms=at_ms, payload=payload, still=still)
+            except StoreConflict:  # another agent was first: what it said is looked at now
+                if attempt == _ATTEMPTS:
+                    raise
+            else:
+                return plan.entry
+        raise AssertionError  # the last attempt returns or raises
+
+    def together(self, statements: Iterable[tuple[str, Mapping[str, Any]]], at_ms: int) -> MemoryChange | None:
+        """Return the change that remembers statements with something else; None where all of them are there already.
+
+        Args:
+            statements: Each as `said` returned it, and its fields.
+            at_ms: The session's clock.
+        """
+        pending: dict[str, MemoryUpdate] = {}
+        plans = []
+        for content, fields in statements:
+            plans.append(self._planned(self._entry(content, at_ms, fields), at_ms, pending))
+            for one in plans[-1].updates:
+                assert one.after is not None  # nothing is taken out of sight here
+                first = pending.get(one.after.id, one)
+                pending[one.after.id] = MemoryUpdate(first.before, one.after)
+        if not pending:
+            return None
+        new = [one for one, update in pending.items() if update.before is None]
+        payload = {"remembered": new, "superseded": [one for one in pending if one not in new]}
+        updates = tuple(pending.values())
+        return MemoryChange(updates, self._shelf.searchable(updates, self._still(plans, new)), payload)
+
+    def said(self, content: str) -> str:
+        """Return a statement as it may be stored: secrets masked.
+
+        Raises:
+            InputError: It is empty, or undrift's own.
+        """
         if not isinstance(content, str) or not content.strip():
             raise InputError("a memory's content must be a text with something in it")
         said = content.strip()
         if said.startswith(_OURS) or is_brief(said) or is_tombstone(said):
             raise InputError("this text is undrift's own: what was recalled or put in by it is not remembered again")
-        masked = self._masked(content)
-        for attempt in range(1, _ATTEMPTS + 1):
-            try:
-                return self._store_entry(self._entry(masked, at_ms, fields), at_ms)
-            except StoreConflict:  # another agent was first: what it said is looked at now
-                if attempt == _ATTEMPTS:
-                    raise
-        raise AssertionError  # the last attempt returns or raises
+        return str(self._masked(content))
 
     def search(
         self,
@@ -139,43 +191,39 @@ class Memories:
         """Return every memory that the session sees, oldest first."""
         return tuple(self._shelf.seen(self._viewer(seq)))
 
-    def _store_entry(self, entry: MemoryEntry, at_ms: int) -> MemoryEntry:
+    def _planned(self, entry: MemoryEntry, at_ms: int, pending: Mapping[str, MemoryUpdate]) -> _Plan:
+        """What storing an entry changes, on top of changes that are to be written with it."""
         shelf, viewer = self._shelf, self._viewer(None)
         digest = content_digest(entry.content)
-        same = shelf.same(digest, viewer)
+        beside = {one: update.after for one, update in pending.items() if update.after is not None}
+        new = {one: after for one, after in beside.items() if pending[one].before is None}
+        same = [*shelf.same(digest, viewer), *(one for one in new.values() if content_digest(one.content) == digest)]
+        same = [beside.get(one.id, one) for one in same]
         known = [one for one in same if _is_same(one, entry) and not one.is_contradicted]
-        if known:
-            return known[-1]
         keys = {(slot.relation, slot.entity) for slot in entry.slots}
+        if known:
+            return _Plan(known[-1], (), digest, set(), keys, set())
         like = shelf.find(entry.content, viewer, k=_MOST_NOMINATED)
         least = self._settings.contradiction_similarity
         like = like[:_NOMINATED] + [one for one in like[_NOMINATED:] if one.why.get("similarity", 0.0) >= least]
         candidates = {one.id: one for one in shelf.by_slot(keys, viewer)}
         candidates |= shelf.by_id([hit.id for hit in like if hit.id not in candidates], viewer)
+        candidates |= {one: after for one, after in beside.items() if one in candidates or one in new}
         existing = sorted(candidates.values(), key=lambda one: one.seq)
         done = supersede(entry, existing, judge(entry, existing), at_ms)
-        new = done.new
-        if done.conflicts:
-            conflicts = [
-                {
-                    "with": one.loser_id if one.winner_id == new.id else one.winner_id,
-                    "rule": one.rule,
-                    "evidence": list(one.evidence),
-                    "confidence": one.confidence,
-                    "reason": one.reason,
-                }
-                for one in done.conflicts
-            ]
-            new = replace(new, metadata={**new.metadata, "conflicts": conflicts})
-        if done.reinforced:
-            new = replace(new, metadata={**new.metadata, "reinforces": list(done.reinforced)})
-        updates = [MemoryUpdate(None, new)]
-        updates += [MemoryUpdate(candidates[one.id], one) for one in done.changed]
-        payload = {"memory": new.id, "superseded": [one.id for one in done.changed]}
-        alike = {*candidates, *(one.id for one in same), new.id}
-        still = shelf.unchanged(digest, {*(one.id for one in same), new.id}, keys, alike, viewer)
-        shelf.write(self._session_id, "remember", updates, at_ms=at_ms, payload=payload, still=still)
-        return new
+        updates = [MemoryUpdate(None, _with_verdicts(done)), *(MemoryUpdate(candidates[x.id], x) for x in done.changed)]
+        alike = {*candidates, *(one.id for one in same), entry.id}
+        return _Plan(updates[0].after or entry, updates, digest, {*(one.id for one in same), entry.id}, keys, alike)
+
+    def _still(self, plans: Iterable[_Plan], beside: Iterable[str]) -> Callable[[apsw.Connection], bool]:
+        """What tells in the transaction whether all that the plans rest on is still so, ids written beside them apart."""
+        viewer, ids = self._viewer(None), set(beside)
+        checks = [
+            self._shelf.unchanged(one.digest, one.same | ids, one.keys, one.alike | ids, viewer)
+            for one in plans
+            if one.updates
+        ]
+        return lambda connection: all(check(connection) for check in checks)
 
     def _entry(self, content: str, at_ms: int, fields: Mapping[str, Any]) -> MemoryEntry:
         context = self._context()
@@ -239,6 +287,26 @@ class Memories:
         if not self._settings.mask_secrets:
             return value
         return mask(value).text if isinstance(value, str) else masked_value(value)
+
+
+def _with_verdicts(done: Supersession) -> MemoryEntry:
+    """The new entry with what stays open between it and others, and what it says again."""
+    new = done.new
+    if done.conflicts:
+        conflicts = [
+            {
+                "with": one.loser_id if one.winner_id == new.id else one.winner_id,
+                "rule": one.rule,
+                "evidence": list(one.evidence),
+                "confidence": one.confidence,
+                "reason": one.reason,
+            }
+            for one in done.conflicts
+        ]
+        new = replace(new, metadata={**new.metadata, "conflicts": conflicts})
+    if done.reinforced:
+        new = replace(new, metadata={**new.metadata, "reinforces": list(done.reinforced)})
+    return new
 
 
 def _is_same(one: MemoryEntry, other: MemoryEntry) -> bool:

@@ -311,11 +311,8 @@ class Session(Closing, SessionMemory):
         Source: R3-20, A3-1, A3-22.
         """
         self._ledger.follow()
-        before, at_ms = self._ledger.tasks.by_id, self._tick()
-        notes = self._desk.update(updates, agent=agent, stack=stack, at_ms=at_ms)
-        if self.settings.remember_tasks:
-            self._tending.admit_tasks(before, self.tasks(), at_ms)
-        return notes
+        admitted = self._tending.admitted if self.settings.remember_tasks else None
+        return self._desk.update(updates, agent=agent, stack=stack, at_ms=self._tick(), admitted=admitted)
 
     @in_turn
     def mark(self, tool_result: str) -> str:

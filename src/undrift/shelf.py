@@ -70,6 +70,13 @@ class Shelf:
             StoreConflict: Nothing was written: a memory was changed or added meanwhile.
             StoreError: Nothing was written: the disk refused.
         """
+        also = self.searchable(updates, still)
+        return self._store.commit(session_id, kind, at_ms=at_ms, memories=updates, payload=payload, also=also)
+
+    def searchable(
+        self, updates: Sequence[MemoryUpdate], still: Callable[[apsw.Connection], bool] | None = None
+    ) -> Callable[[apsw.Connection], None]:
+        """Return what makes changes searchable in the transaction that writes them; see `write`."""
         new = remembered([one.after for one in updates if one.before is None and one.after is not None])
         gone = {one.before.id: one.before.content for one in updates if one.after is None and one.before is not None}
 
@@ -82,7 +89,7 @@ class Shelf:
             numbers = memory_search.numbers_of(connection, gone)
             memory_search.take_back(connection, {number: gone[one] for one, number in numbers.items()})
 
-        return self._store.commit(session_id, kind, at_ms=at_ms, memories=updates, payload=payload, also=also)
+        return also
 
     def forget(self, connection: apsw.Connection, ids: Iterable[str]) -> None:
         """Take memories out of the search, in the caller's transaction."""

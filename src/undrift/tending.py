@@ -19,10 +19,10 @@ from undrift.records import MemoryEntry, RunContext
 from undrift.remembering import Memories
 from undrift.settings import Settings
 from undrift.shelf import Shelf
-from undrift.stores.memories import MemoryUpdate, Viewer
+from undrift.stores.memories import MemoryChange, MemoryUpdate, Viewer
 from undrift.stores.ratings import ratings
 from undrift.stores.sqlite import SqliteStore
-from undrift.types import Task
+from undrift.types import TaskUpdate
 
 __all__ = ["StalePruned", "Tending"]
 
@@ -92,26 +92,35 @@ class Tending:
         _log.info("session %.80r: a memory did not enter by itself: %s, %s", self._session_id, *payload.values())
         return None
 
-    def admit_tasks(self, before: Mapping[str, Task], after: Iterable[Task], at_ms: int) -> None:
-        """Remember the summaries of tasks that were just completed and are borne out by their logs.
+    def admitted(self, changed: Iterable[TaskUpdate], at_ms: int) -> MemoryChange | None:
+        """Return what remembers the summaries of tasks that are being completed and are borne out by their logs.
 
-        The tasks are written already: what stands in the way is logged, and no more.
+        It is written with the tasks; what stands in the way of it is logged, and no more.
         """
-        for task in after:
-            if task == before.get(task.id) or not is_borne_out(task):
-                continue
+        statements: list[tuple[str, Mapping[str, Any]]] = []
+        for task in (update.after for update in changed if is_borne_out(update.after)):
             fields = {
+                "type": "task_outcome",
+                "status": "approved",
+                "trust": "task",
                 "source": f"task:{task.id}",
                 "task_id": task.id,
                 "phase_index": task.phase_index,
                 "task_index": task.ordinal,
                 "agent": task.agent,
             }
-            said = without_annotation(task.result_summary)
             try:
-                self.admit(said, type_="task_outcome", status="approved", at_ms=at_ms, fields=fields)
-            except UndriftError as error:
-                _log.warning("session %.80r: a task's summary is not remembered: %s", self._session_id, error)
+                statements.append((self._memories.said(without_annotation(task.result_summary)), fields))
+            except InputError as error:
+                self._not_remembered(error)
+        try:
+            return self._memories.together(statements, at_ms)
+        except UndriftError as error:
+            self._not_remembered(error)
+            return None
+
+    def _not_remembered(self, error: UndriftError) -> None:
+        _log.warning("session %.80r: a task's summary is not remembered: %s", self._session_id, error)
 
     def prune(self, *, dry_run: bool, threshold: float | None, at_ms: int) -> StalePruned:
         """Take stale memories out of sight; see `Session.prune_memories`."""

@@ -6,7 +6,7 @@ closes it and adds another. What was changed by somebody else meanwhile is refus
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import apsw
@@ -16,6 +16,7 @@ from undrift.records import MemoryEntry
 from undrift.stores import rows, timeline
 
 __all__ = [
+    "MemoryChange",
     "MemoryUpdate",
     "Viewer",
     "add",
@@ -82,6 +83,20 @@ class MemoryUpdate(NamedTuple):
     before: MemoryEntry | None
     after: MemoryEntry | None
     """None: it is taken out of sight, as by pruning; every version stays on disk."""
+
+
+class MemoryChange(NamedTuple):
+    """Changes of memories that are written with something else, in one commit: all of it or nothing.
+
+    Args:
+        updates: The changes; not empty.
+        also: Makes them searchable in the same transaction, and refuses them where what they rest on has changed.
+        payload: Of them, for the log.
+    """
+
+    updates: Sequence[MemoryUpdate]
+    also: Callable[[apsw.Connection], None]
+    payload: Mapping[str, Any]
 
 
 class Viewer(NamedTuple):
