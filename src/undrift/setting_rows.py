@@ -304,7 +304,7 @@ SETTINGS: tuple[Setting, ...] = (
         parse=str,
         check=_one_of("auto", "wordllama", "none"),
         help="What makes the vectors by which memories are found besides their words. auto: wordllama where it is installed "
-        "(pip install undrift[vectors]), else none. Nothing is ever downloaded.",
+        "(pip install 'undrift[vectors]'), else none. Nothing is ever downloaded.",
     ),
     Setting(
         name="vector_index",
@@ -313,7 +313,7 @@ SETTINGS: tuple[Setting, ...] = (
         rule="exact or lance",
         parse=str,
         check=_one_of("exact", "lance"),
-        help="What searches the vectors. exact compares them all; lance hands them to LanceDB (pip install undrift[lancedb]).",
+        help="What searches the vectors. exact compares them all; lance hands them to LanceDB (pip install 'undrift[lancedb]').",
     ),
     Setting(
         name="max_facts",

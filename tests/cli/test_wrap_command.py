@@ -204,7 +204,7 @@ def test_without_the_gateways_packages_the_client_is_not_started(tmp_path):
     done = run(wrap(tmp_path / "home", "print('started')"), PYTHONPATH=path)
     assert (done.returncode, done.stdout) == (1, "")
     assert len(done.stderr.splitlines()) == 1
-    assert done.stderr.endswith("pip install undrift[proxy]\n")
+    assert done.stderr.endswith(f"{sys.executable} -m pip install 'undrift[proxy]'\n")
 
 
 def test_the_users_settings_of_claude_code_say_where_its_requests_go(tmp_path):

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("mcp", reason="the extra mcp is not installed: pip install undrift[mcp]")
+pytest.importorskip("mcp", reason="the extra mcp is not installed: pip install 'undrift[mcp]'")
 
 from tests.clients.real_clients import Place, claude_place, codex_place, codex_program, place, program
 from undrift.testing import Say, ScriptedProvider, Seen, Use

@@ -169,7 +169,7 @@ def test_where_each_client_keeps_it(tmp_path: Path):
 
 @pytest.mark.parametrize("client", sorted(SERVED))
 def test_the_command_shows_the_difference_installs_and_takes_out(tmp_path: Path, client: str):
-    pytest.importorskip("mcp", reason="the extra mcp is not installed: pip install undrift[mcp]")
+    pytest.importorskip("mcp", reason="the extra mcp is not installed: pip install 'undrift[mcp]'")
     env: dict[str, str | None] = {"HOME": str(tmp_path), "USERPROFILE": str(tmp_path)}
     path = SERVED[client].settings(Scope(tmp_path / SERVED[client].folder))
     path.parent.mkdir(parents=True, exist_ok=True)

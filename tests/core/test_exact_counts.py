@@ -15,7 +15,7 @@ CACHED = "fb374d419588a4632f3f557e76b4b70aebbca790"
 @pytest.fixture
 def exact(monkeypatch):
     """Give the exact counter, with the network closed; skip where package or vocabulary are not there."""
-    pytest.importorskip("tiktoken", reason="needs tiktoken: pip install undrift[exact]")
+    pytest.importorskip("tiktoken", reason="needs tiktoken: pip install 'undrift[exact]'")
     folder = os.environ.get("TIKTOKEN_CACHE_DIR", "")
     if not folder or not (Path(folder) / CACHED).is_file():
         pytest.skip("needs the vocabulary o200k_base in the folder TIKTOKEN_CACHE_DIR")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("mcp", reason="the extra mcp is not installed: pip install undrift[mcp]")
+pytest.importorskip("mcp", reason="the extra mcp is not installed: pip install 'undrift[mcp]'")
 
 from tests.proof.agents import operate, problems
 

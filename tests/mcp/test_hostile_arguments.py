@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-pytest.importorskip("mcp", reason="the extra mcp is not installed: pip install undrift[mcp]")
+pytest.importorskip("mcp", reason="the extra mcp is not installed: pip install 'undrift[mcp]'")
 
 from tests.mcp.builders import evicted, near, run, said
 from undrift.errors import UndriftError

@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 import pytest
 
-pytest.importorskip("mcp", reason="the extra mcp is not installed: pip install undrift[mcp]")
+pytest.importorskip("mcp", reason="the extra mcp is not installed: pip install 'undrift[mcp]'")
 
 from mcp.shared.exceptions import MCPError
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("mcp", reason="the extra mcp is not installed: pip install undrift[mcp]")
+pytest.importorskip("mcp", reason="the extra mcp is not installed: pip install 'undrift[mcp]'")
 
 import anyio
 from mcp.client import Client

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("mcp", reason="the extra mcp is not installed: pip install undrift[mcp]")
+pytest.importorskip("mcp", reason="the extra mcp is not installed: pip install 'undrift[mcp]'")
 
 from tests.facts.builders import Clock, fact
 from tests.mcp.builders import evicted, near, run, said, stdio

@@ -15,6 +15,7 @@ from undrift.clients import CLIENTS, SERVED, HookedClient, ServedClient, place
 from undrift.clients.base import Scope, command
 from undrift.clients.place import Memory
 from undrift.errors import InputError
+from undrift.extras import command_for
 
 __all__ = ["install_command", "settings_options", "uninstall_command"]
 
@@ -148,9 +149,7 @@ class _Change:
         """What is put in: the words that start the server, or what makes a hook's command."""
         if isinstance(self.client, ServedClient):
             if find_spec("mcp") is None:
-                raise InputError(
-                    "the MCP server needs the package mcp: pip install undrift[mcp], then install it again"
-                )
+                raise InputError(f"the MCP server needs the package mcp: {command_for('mcp')}, then install it again")
             return [*program, "mcp", f"--home={self.home}"]
         return command(program, self.client.name, self.home, self.client_home)
 

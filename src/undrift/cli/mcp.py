@@ -35,7 +35,7 @@ def mcp_command(
     """Serve tasks, recall, search and memory to an agent, by the Model Context Protocol.
 
     A client starts this itself once undrift install CLIENT --mcp has put it into its configuration. Needs the package
-    mcp: pip install undrift[mcp].
+    mcp: pip install 'undrift[mcp]'.
     """
     if port is not None and not over_http:
         raise click.UsageError("--port goes with --http")

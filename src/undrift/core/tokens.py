@@ -143,7 +143,7 @@ def _tiktoken(encoding: str) -> Callable[[str], int]:
         import tiktoken  # type: ignore[import-not-found,unused-ignore]
     except ImportError as error:
         raise InputError(
-            f"token counter 'tiktoken:{encoding}' needs the package tiktoken: pip install undrift[exact]"
+            f"token counter 'tiktoken:{encoding}' needs the package tiktoken: pip install 'undrift[exact]'"
         ) from error
     try:
         encode = tiktoken.get_encoding(encoding).encode_ordinary

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from undrift.errors import InputError, UndriftError
+from undrift.extras import command_for
 from undrift.mcp.framing import one_line, safe_json
 from undrift.mcp.values import Answer, Call, Json, Stopped, Surface, Tool, Unknown
 
@@ -49,7 +50,7 @@ def build(surface: Surface) -> "Server[Any]":
         with quick_imports():
             from mcp.server.lowlevel import Server
     except ImportError as error:
-        raise InputError(f"the MCP server needs the package mcp ({error}): pip install undrift[mcp]") from error
+        raise InputError(f"the MCP server needs the package mcp ({error}): {command_for('mcp')}") from error
     handlers = _Handlers(surface)
     return Server(
         surface.name,

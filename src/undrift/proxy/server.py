@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from undrift.errors import SettingsError, StoreError
+from undrift.extras import command_for
 from undrift.proxy.app import Gateway
 from undrift.proxy.config import PROVIDERS, GatewayConfig, Provider
 from undrift.proxy.owner import base_url
@@ -51,9 +52,7 @@ class Server:
             import aiohttp  # noqa: F401 - before anybody is told that we listen
             import uvicorn
         except ImportError as error:
-            raise SettingsError(
-                f"the gateway needs aiohttp and uvicorn ({error}): pip install undrift[proxy]"
-            ) from error
+            raise SettingsError(f"the gateway needs aiohttp and uvicorn ({error}): {command_for('proxy')}") from error
         self._socket = listening or _listening(config.host, config.port)
         _send_at_once(self._socket)
         self.port: int = self._socket.getsockname()[1]

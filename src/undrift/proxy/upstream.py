@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from undrift.errors import SettingsError
+from undrift.extras import command_for
 from undrift.proxy.config import Provider, Upstream
 from undrift.proxy.headers import Pairs
 
@@ -37,9 +38,7 @@ class Pool:
             from multidict import CIMultiDict
             from yarl import URL
         except ImportError as error:
-            raise SettingsError(
-                f"the gateway needs the package aiohttp ({error}): pip install undrift[proxy]"
-            ) from error
+            raise SettingsError(f"the gateway needs the package aiohttp ({error}): {command_for('proxy')}") from error
         self._url, self._headers = URL, CIMultiDict
         self._upstreams = upstreams
         self.failures: tuple[type[Exception], ...] = (aiohttp.ClientError, asyncio.TimeoutError, OSError)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from undrift.errors import StoreError
+from undrift.extras import command_for
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -109,14 +110,13 @@ def _load(dimension: int) -> Any:
 
         return WordLlama.load(config=_CONFIG, cache_dir=Path(spec.origin).parent, dim=dimension, disable_download=True)
     except (ImportError, OSError, ValueError) as error:
-        raise StoreError(f"the package wordllama cannot be loaded: {error}; install it anew: {_REMEDY}") from error
+        raise StoreError(
+            f"the package wordllama cannot be loaded: {error}; install it anew: {command_for('vectors')}"
+        ) from error
     finally:
         root.handlers[:] = handlers
         root.setLevel(level)
 
 
-_REMEDY = "pip install undrift[vectors]"
-
-
 def _missing() -> StoreError:
-    return StoreError(f"vectors need the packages numpy and wordllama: {_REMEDY}")
+    return StoreError(f"vectors need the packages numpy and wordllama: {command_for('vectors')}")

@@ -16,6 +16,7 @@ from typing import Any
 import apsw
 
 from undrift.errors import StoreError
+from undrift.extras import command_for
 from undrift.stores import files
 from undrift.stores.memory_filter import ALL, Filter, in_lance, plain
 from undrift.stores.migrations import transaction
@@ -49,7 +50,7 @@ class LanceIndex:
         try:
             import lancedb
         except ImportError as error:
-            raise StoreError(f"this index needs the package lancedb ({error}): pip install undrift[lancedb]") from error
+            raise StoreError(f"this index needs the package lancedb ({error}): {command_for('lancedb')}") from error
         self._lancedb: Any = lancedb
         self._table = table
         self._folder = folder
