@@ -160,6 +160,7 @@ class Gateway:
                 "sessions_open": shared.sessions.open_count,
                 "sessions_bypassed": shared.sessions.bypassed_count,
                 "jobs_overdue": shared.overdue,
+                "incoming_bytes": shared.room.taken + shared.others_room.taken,
                 "process_descriptors": _descriptors(),
             }
             await respond(send, 200, shared.figures.text(gauges).encode("utf-8"), kind="text/plain; version=0.0.4")

@@ -86,6 +86,8 @@ class GatewayConfig:
         most_sessions: Sessions kept open at once; the one used longest ago is closed for a new one.
         most_open_bytes: Of the bodies of all open sessions together; beyond, the ones used longest ago are closed.
         most_body_bytes: A request larger than this is not managed, and goes upstream as it comes.
+        most_incoming_bytes: Of all bodies that are not yet whole, together; a quarter as much for requests that are not the owner's.
+        body_deadline_s: How long a body may take to come in; of one that is not managed, its first MB, and then each piece.
         most_answer_bytes: An answer larger than this is not taken in; it reaches the client all the same.
         faults_to_bypass: After so many faults in a row a session is left alone until the store is healthy again.
         recovery_s: How long a session that is left alone waits before health is asked.
@@ -101,6 +103,8 @@ class GatewayConfig:
     most_sessions: int = MOST_SESSIONS
     most_open_bytes: int = field(default_factory=most_open_bytes)
     most_body_bytes: int = 64 << 20
+    most_incoming_bytes: int = 256 << 20
+    body_deadline_s: float = 60.0
     most_answer_bytes: int = 32 << 20
     faults_to_bypass: int = 3
     recovery_s: float = 10.0

@@ -21,6 +21,7 @@ from typing import Any
 from undrift.errors import Declined, InputError, StoreError
 from undrift.proxy import coding, headers
 from undrift.proxy.config import GatewayConfig, Provider
+from undrift.proxy.incoming import ClientGone, Incoming, NoRoom, Room, TooLate
 from undrift.proxy.naming import is_sub_agent
 from undrift.proxy.observe import Figures, log_line, safe_id
 from undrift.proxy.routes import Route
@@ -37,10 +38,11 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 COME_BACK = [(b"retry-after", b"1"), (b"connection", b"close")]
-"""Headers of an answer for want of descriptors: the client is to try again, and not to keep this one."""
+"""Headers of an answer for want of descriptors or of room: the client is to try again, and not to keep this one."""
 
 _NO_DESCRIPTOR = (errno.EMFILE, errno.ENFILE)
 _KEPT_BYTES = 1 << 20  # of a body that is not managed; what is longer goes upstream while it still comes in
+_OTHERS_SHARE = 4
 _REFUSAL_BYTES = 64 << 10
 _LONGEST_ID = 500
 
@@ -70,6 +72,12 @@ class Shared:
     figures: Figures = field(default_factory=Figures)
     overdue: int = 0  # jobs that nobody waits for any more
     last_success_s: dict[Provider, float] = field(default_factory=dict)
+    room: Room = field(init=False)
+    others_room: Room = field(init=False)  # so that nobody else takes up the owner's
+
+    def __post_init__(self) -> None:
+        self.room = Room(self.config.most_incoming_bytes)
+        self.others_room = Room(self.config.most_incoming_bytes // _OTHERS_SHARE)
 
 
 class Exchange:
@@ -92,10 +100,11 @@ class Exchange:
         self._retried = False
         self._plan_s = self._first_s = 0.0
         self._status = 0
-        self._bytes_in = self._bytes_out = 0
+        self._bytes_out = 0
+        self._incoming = self._coming()
         self._parts: list[bytes] | None = None  # of the answer, for the session
         self._coding = ""
-        self._is_over = self._is_gone = False
+        self._is_over = False
         self._end = "ok"
 
     async def run(self) -> None:
@@ -105,17 +114,20 @@ class Exchange:
         self._shared.figures.streams += 1
         watcher: asyncio.Task[None] | None = None
         try:
-            body, has_more = await self._read(self._limit())
-            if self._is_gone:
-                self._end = "client-gone"
-                return
+            body, has_more = await self._incoming.first()
             all_in = asyncio.Event()
             if not has_more:
                 all_in.set()
             watcher = asyncio.create_task(self._watch(me, all_in))
-            await self._carry(body, self._rest(body, all_in) if has_more else None)
+            await self._carry(body, self._incoming.rest(body, all_in) if has_more else None)
+        except ClientGone:
+            self._end = "client-gone"
+        except TooLate:
+            await self._turn_away(408, "late-body", "the request's body did not come in time; send it again")
+        except NoRoom:
+            await self._turn_away(503, "no-room", "too many large requests come in at once; try again")
         except asyncio.CancelledError:
-            if not self._is_gone:
+            if not self._incoming.is_gone:
                 raise
             me.uncancel()
             self._end = "client-gone"
@@ -123,48 +135,22 @@ class Exchange:
         finally:
             if watcher is not None:
                 watcher.cancel()
+            self._incoming.close()
             self._shared.figures.streams -= 1
             self._report()
 
-    def _limit(self) -> int:
-        return self._shared.config.most_body_bytes if self._route.wire and self._asgi.is_owner else _KEPT_BYTES
-
-    async def _read(self, limit: int) -> tuple[bytes, bool]:
-        """The body, or its first bytes where it is longer than that."""
-        parts: list[bytes] = []
-        while True:
-            message = await self._asgi.receive()
-            if message["type"] == "http.disconnect":
-                self._is_gone = True
-                return b"", False
-            parts.append(message.get("body", b""))
-            self._bytes_in += len(parts[-1])
-            if not message.get("more_body", False):
-                return parts[0] if len(parts) == 1 else b"".join(parts), False
-            if self._bytes_in > limit:
-                return b"".join(parts), True
-
-    async def _rest(self, first: bytes, all_in: asyncio.Event) -> AsyncIterator[bytes]:
-        """A long body, as it comes in."""
-        yield first
-        while True:
-            message = await self._asgi.receive()
-            if message["type"] == "http.disconnect":
-                self._is_gone = True
-                raise ConnectionResetError
-            self._bytes_in += len(message.get("body", b""))
-            yield message.get("body", b"")
-            if not message.get("more_body", False):
-                all_in.set()
-                return
+    def _coming(self) -> Incoming:
+        """The body: as much of it as is managed, or so little that the rest can pass while it comes in."""
+        shared, is_owner = self._shared, self._asgi.is_owner
+        most = shared.config.most_body_bytes if self._route.wire and is_owner else _KEPT_BYTES
+        room = shared.room if is_owner else shared.others_room
+        return Incoming(self._asgi.receive, room, most, shared.config.body_deadline_s)
 
     async def _watch(self, me: "asyncio.Task[Any]", all_in: asyncio.Event) -> None:
         """End the request when its client leaves."""
         await all_in.wait()
-        while (await self._asgi.receive())["type"] != "http.disconnect":
-            pass
+        await self._incoming.until_gone()
         if not self._is_over:
-            self._is_gone = True
             me.cancel()
 
     async def _carry(self, body: bytes, rest: AsyncIterator[bytes] | None) -> None:
@@ -183,10 +169,12 @@ class Exchange:
         try:
             await self._ask(body, rest)
         except self._shared.pool.failures as error:
-            if self._is_gone:
+            if self._incoming.is_gone:
                 self._end = "client-gone"
             elif self._status:  # the client sees that the answer ends where the provider's ended
                 self._end = "cut"
+            elif self._incoming.is_late:
+                raise TooLate from error
             elif isinstance(error, OSError) and error.errno in _NO_DESCRIPTOR:
                 self._end = "no-descriptor"
                 message = "no file descriptor is left; try again, or raise `ulimit -n`"
@@ -360,6 +348,15 @@ class Exchange:
         self._bytes_out = len(body)
         await respond(self._asgi.send, status, body, more=[*self._own_headers(), *more])
 
+    async def _turn_away(self, status: int, end: str, message: str) -> None:
+        """Refuse a body that is not all in, so that its client reads why although it may still be sending."""
+        self._end, self._status, self._is_over = end, status, True
+        body = failure(self._route.provider, status, message)
+        self._bytes_out = len(body)
+        await respond(self._asgi.send, status, body, more=[*self._own_headers(), *COME_BACK], is_all=False)
+        await self._incoming.drain()
+        await self._asgi.send({"type": "http.response.body", "body": b"", "more_body": False})
+
     def _report(self) -> None:
         managed, route = self._managed, self._route
         figures = self._shared.figures
@@ -386,7 +383,7 @@ class Exchange:
             "retried": self._retried or None,
             "bypass": self._bypass,
             "end": self._end,
-            "bytes_in": self._bytes_in,
+            "bytes_in": self._incoming.count,
             "bytes_out": self._bytes_out,
             "manage_ms": self._plan_s * 1000,
             "first_byte_ms": self._first_s * 1000,
@@ -402,8 +399,9 @@ async def respond(
     *,
     kind: str = "application/json",
     more: list[tuple[bytes, bytes]] | None = None,
+    is_all: bool = True,
 ) -> None:
-    """Send a whole response of our own."""
+    """Send a response of our own; where it is not all, its end is still to be sent."""
     pairs = [
         (b"content-type", kind.encode("ascii")),
         (b"content-length", str(len(body)).encode("ascii")),
@@ -412,7 +410,7 @@ async def respond(
         *(more or []),
     ]
     await send({"type": "http.response.start", "status": status, "headers": pairs})
-    await send({"type": "http.response.body", "body": body, "more_body": False})
+    await send({"type": "http.response.body", "body": body, "more_body": not is_all})
 
 
 async def _held(response: Any) -> tuple[bytes, bool]:
@@ -441,7 +439,7 @@ def failure(provider: Provider, status: int, message: str) -> bytes:
 
     Args:
         provider: Whose client asks.
-        status: 502 or 503.
+        status: 408, 502 or 503.
         message: What is wrong, and what to do.
     """
     message = f"undrift: {message}"

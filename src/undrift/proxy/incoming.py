@@ -1,0 +1,162 @@
+"""The body of a request as it comes in: so much of all bodies is kept at once, and nobody is waited for without end.
+
+Law: what is not there in time, or has no room, is refused before anything is asked of a provider. Used on the event loop alone.
+
+Source: issue "Mend what bites", item 6.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from typing import Any
+
+__all__ = ["ClientGone", "Incoming", "NoRoom", "Room", "TooLate"]
+
+_LINGER_S = 2.0  # for so long a client that is refused may go on sending, so that it reads why
+
+
+class ClientGone(ConnectionResetError):
+    """The client has left before its body was whole."""
+
+
+class TooLate(Exception):
+    """The client has sent nothing for too long."""
+
+
+class NoRoom(Exception):
+    """Too many bodies come in at once."""
+
+
+class Room:
+    """How much of the bodies that still come in is kept.
+
+    Args:
+        most_bytes: Of all of them.
+    """
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most = most_bytes
+        self.taken = 0
+        """Bytes that are kept right now."""
+
+    def take(self, count: int) -> bool:
+        """Take so many bytes; return whether there is room for them."""
+        if self.taken + count > self._most:
+            return False
+        self.taken += count
+        return True
+
+    def give_back(self, count: int) -> None:
+        """Free what was taken."""
+        self.taken -= count
+
+
+class Incoming:
+    """One body; `close` has to follow.
+
+    Args:
+        receive: Of the server.
+        room: For what is kept.
+        most_bytes: What is longer is not waited for: the rest is passed on as it comes.
+        deadline_s: How long the body, or what is kept of it, may take; and after that each piece.
+    """
+
+    def __init__(
+        self,
+        receive: Callable[[], Awaitable[MutableMapping[str, Any]]],
+        room: Room,
+        most_bytes: int,
+        deadline_s: float,
+    ) -> None:
+        self._receive = receive
+        self._room = room
+        self._most = most_bytes
+        self._deadline_s = deadline_s
+        self._taken = 0
+        self.count = 0
+        """Bytes that have come in."""
+        self.is_gone = False
+        """Whether the client has left."""
+        self.is_late = False
+        """Whether its rest was given up."""
+
+    async def first(self) -> tuple[bytes, bool]:
+        """Return the body, or its first bytes and that there are more.
+
+        Raises:
+            ClientGone: It will not be whole.
+            NoRoom: Too many others come in.
+            TooLate: It was not there in time.
+        """
+        parts: list[bytes] = []
+        try:
+            async with asyncio.timeout(self._deadline_s):
+                while True:
+                    piece, has_more = await self._piece()
+                    if has_more and not self._room.take(len(piece)):
+                        raise NoRoom
+                    self._taken += len(piece) if has_more else 0
+                    parts.append(piece)
+                    if not has_more or self.count > self._most:
+                        break
+        except (TimeoutError, NoRoom, ClientGone) as error:
+            parts.clear()  # the error holds on to them for as long as it is dealt with
+            if isinstance(error, TimeoutError):
+                raise TooLate from None
+            raise
+        if not has_more:
+            self.close()
+        return parts[0] if len(parts) == 1 else b"".join(parts), has_more
+
+    async def rest(self, first: bytes, all_in: asyncio.Event) -> AsyncIterator[bytes]:
+        """Yield a long body as it comes in.
+
+        Args:
+            first: Its first bytes.
+            all_in: Set at its end.
+
+        Raises:
+            ConnectionError: The client has left, or sends nothing any more.
+        """
+        yield first
+        has_more = True
+        while has_more:
+            try:
+                async with asyncio.timeout(self._deadline_s):
+                    piece, has_more = await self._piece()
+            except TimeoutError as error:
+                self.is_late = True
+                raise ConnectionAbortedError from error
+            yield piece
+        all_in.set()
+
+    async def until_gone(self) -> None:
+        """Return when the client leaves; for a body that is all in."""
+        try:
+            while True:
+                await self._piece()
+        except ClientGone:
+            return
+
+    async def drain(self) -> None:
+        """Throw away what a refused client still sends, for a moment: a connection that is closed before takes the answer along."""
+        self.close()
+        try:
+            async with asyncio.timeout(_LINGER_S):
+                while (await self._piece())[1]:
+                    pass
+        except (TimeoutError, ClientGone):
+            return
+
+    def close(self) -> None:
+        """Free the room."""
+        self._room.give_back(self._taken)
+        self._taken = 0
+
+    async def _piece(self) -> tuple[bytes, bool]:
+        message = await self._receive()
+        if message["type"] == "http.disconnect":
+            self.is_gone = True
+            raise ClientGone
+        piece = message.get("body", b"")
+        self.count += len(piece)
+        return piece, message.get("more_body", False)
