@@ -32,6 +32,12 @@ def store(home: Path, window: int) -> Iterator[Finding]:
         yield wrong("store", seen.refused, _rescue(seen), home=here)
         yield from _backups(home)
         return
+    if seen.lost:
+        remedy = (
+            f"put a backup in its place with `undrift restore-backup FILE --home {shlex.quote(here)}`; where there is none, "
+            f"delete {home / 'undrift.lost'} once you know of it"
+        )
+        yield wrong("missing", seen.lost, remedy, home=here)
     yield from _contents(seen, here)
     yield from _log(seen, here)
     yield from _searches(seen, here, window)

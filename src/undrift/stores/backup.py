@@ -14,7 +14,7 @@ from pathlib import Path
 import apsw
 
 from undrift.errors import InputError, StoreBusy, StoreError
-from undrift.stores import copies, faults, files, holders
+from undrift.stores import copies, faults, files, holders, newest
 from undrift.stores.connection import NAME, prepare_file
 from undrift.stores.integrity import problems
 from undrift.stores.migrations import MIGRATIONS, identify
@@ -161,6 +161,7 @@ def _replace(path: Path, fresh: Path) -> Path | None:
 def _put(path: Path, fresh: Path) -> None:
     for suffix in ("-wal", "-shm", "-journal"):
         Path(f"{path}{suffix}").unlink(missing_ok=True)
+    newest.forget(path.parent)
     files.sync_folder(path.parent)  # a log of the old file must not be met by the new one
     fresh.replace(path)
     files.sync_folder(path.parent)

@@ -11,7 +11,7 @@ from pathlib import Path
 import apsw
 
 from undrift.errors import InputError, StoreCorrupt, StoreError
-from undrift.stores import copies, files, search
+from undrift.stores import copies, files, newest, search
 from undrift.stores.migrations import MIGRATIONS, identify, migrate, transaction
 
 __all__ = ["NAME", "Patience", "connect", "connect_to_read", "is_without_room", "prepare_file"]
@@ -46,7 +46,8 @@ def prepare_file(home: Path, *, create: bool) -> Path:
     _refuse_orphan(path)
     if create:
         files.make_folder(home)
-        files.create_file(path)
+        if files.create_file(path):
+            newest.forget(home)  # it is about a store that somebody took away
     elif not path.exists() and not path.is_symlink():
         raise StoreError(f"no store in {home}: nothing was recorded there yet, or it is another --home")
     for suffix in _SIDE_FILES:

@@ -6,7 +6,7 @@ Law: changes nothing: nothing is created, migrated, rebuilt or repaired; damage 
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 import apsw
 
 from undrift.errors import StoreError
-from undrift.stores import copies, faults, holders, read_only
+from undrift.stores import copies, faults, holders, newest, read_only
 from undrift.stores.connection import NAME, prepare_file
 from undrift.stores.integrity import OF_THE_INDEX, problems
 from undrift.stores.migrations import MIGRATIONS, identify
@@ -44,6 +44,7 @@ class Look:
         index: What is wrong with the search index, which can be made anew.
         users: Ids of other processes that have it open, as far as that is known.
         rated: Results and useful ones of the newest rated searches, as many as were asked for.
+        lost: Which operations were acknowledged and are missing, in a sentence; empty where none are known to be.
     """
 
     path: Path
@@ -61,6 +62,7 @@ class Look:
     index: tuple[str, ...] = ()
     users: tuple[int, ...] = ()
     rated: tuple[tuple[int, int], ...] = ()
+    lost: str = ""
 
 
 def look(home: str | os.PathLike[str], *, rated: int = 0) -> Look:
@@ -77,10 +79,13 @@ def look(home: str | os.PathLike[str], *, rated: int = 0) -> Look:
         return Look(path, is_there=False)
     seen: dict[str, Any] = {"size_bytes": _size(path), "log_bytes": _size(Path(f"{path}-wal"))}
     seen["users"] = holders.holders(path)
+    known = newest.noted(path.parent)
     try:
         prepare_file(path.parent, create=False)
         with closing(_open(path)) as connection:
             seen.update(_inside(connection, rated))
+            with suppress(apsw.Error):  # what is damaged is told of
+                seen["lost"] = str(newest.loss(path.parent, connection if seen["version"] else None, known) or "")
     except (StoreError, apsw.Error, OSError, ValueError) as error:
         seen["refused"] = str(_as_ours(error, path))
     return Look(path, is_there=True, **seen)

@@ -4,6 +4,7 @@ Law: a method that returned has its operation on disk (marks alone do not wait f
 serves all threads. Fork is not supported: a process opens its own store after the fork.
 """
 
+import logging
 import os
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -20,7 +21,7 @@ from undrift.errors import InputError, RecallError, StoreCorrupt, StoreError
 from undrift.fact_types import FactChange, FactVersion
 from undrift.stores import dispatch as dispatch_table
 from undrift.stores import facts as facts_table
-from undrift.stores import faults, files, holders, read_only, rows, search, timeline
+from undrift.stores import faults, files, holders, newest, read_only, rows, search, timeline
 from undrift.stores import marks as marks_table
 from undrift.stores import memories as memories_table
 from undrift.stores import tasks as tasks_table
@@ -34,6 +35,8 @@ from undrift.stores.write import write
 from undrift.types import ContextEntry, Decision, Original, Tag, Tasks, TaskUpdate
 
 __all__ = ["SqliteStore"]
+
+_log = logging.getLogger("undrift.store")
 
 _OPENING: dict[Path, threading.Lock] = {}
 """One lock per file: to close any descriptor of a file drops the POSIX locks that SQLite holds on it in this process, so
@@ -102,11 +105,14 @@ class SqliteStore(Closing):
             folder = Path(os.path.realpath(home))  # the user's own links count, one planted in its place does not
             with _OPENING.setdefault(folder, threading.Lock()):
                 path = prepare_file(folder, create=create)
+                known = newest.noted(folder)
                 with _as_store_errors(path):
                     store = cls(path, None, busy_timeout_ms)
                     store._connection = store._reconnected()
                     if store._is_makeshift:
                         store._drop()  # what is there can be read; each use tries anew
+                    elif (lost := newest.loss(folder, store._connection, known)) and newest.accept(folder, lost):
+                        _log.warning("%s: %s. `undrift doctor` says what to do", path, lost)
                     return store
 
     def commit(
@@ -159,13 +165,15 @@ class SqliteStore(Closing):
         with self._lock, _Use(self) as connection:
             try:
                 with transaction(connection):
-                    return written(connection)
+                    seq = written(connection)
             except apsw.Error as error:
                 if not search.damaged(error):
                     raise
-            with transaction(connection):  # what is derived must not stand in the way of the truth
-                search.rebuild(connection)
-                return written(connection)
+                with transaction(connection):  # what is derived must not stand in the way of the truth
+                    search.rebuild(connection)
+                    seq = written(connection)
+            newest.note(self.path.parent, seq)
+            return seq
 
     def rewind(
         self,

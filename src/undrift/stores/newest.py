@@ -1,0 +1,118 @@
+"""What the newest acknowledged operation was, beside the store: a log that was deleted takes its operations along unseen.
+
+Law: a number that is noted here was committed before; so a store that ends earlier has lost what it acknowledged. It costs a
+write that nobody waits for: it outlives the process, and a power cut may take it back, never further than the store itself.
+"""
+
+import os
+import re
+import zlib
+from contextlib import suppress
+from pathlib import Path
+
+import apsw
+
+__all__ = ["Loss", "accept", "forget", "loss", "note", "noted"]
+
+_NOTED = "undrift.newest"
+_LOST = "undrift.lost"
+"""Kept until somebody has seen it: the next operation takes the number of one that is missing."""
+_LINE = re.compile(rb"(\d{1,20}) ([0-9a-f]{8})\n")
+_NEWEST = "SELECT coalesce(max(seq), 0) FROM operations"
+
+
+class Loss(tuple[int, int]):
+    """The newest operation that was acknowledged, and the newest that the store held when that was seen."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        """Say it in a sentence."""
+        acknowledged, held = self
+        return (
+            f"{acknowledged - held:,} acknowledged operation{'' if acknowledged - held == 1 else 's'} are missing: the store "
+            f"ended at {held:,}, and {acknowledged:,} was written. Its -wal was deleted, or the file replaced by an older one"
+        )
+
+
+def note(home: Path, seq: int) -> None:
+    """Note an operation that is committed; where that cannot be written, less is noticed."""
+    with suppress(OSError):
+        _put(home / _NOTED, _line(seq))
+
+
+def noted(home: Path) -> int:
+    """Return the newest operation that was noted; 0 where that is not known. Read it before the store is asked."""
+    return _read(home / _NOTED)[0]
+
+
+def loss(home: Path, connection: apsw.Connection | None, known: int) -> Loss | None:
+    """Return what is missing, now or since an earlier opening; None where nothing is known to be.
+
+    Args:
+        home: The folder.
+        connection: To the store; None where it holds nothing at all.
+        known: What `noted` said before the connection was made.
+    """
+    found = []
+    if connection is not None:
+        found = connection.execute(_NEWEST).fetchall()
+    held = int(found[0][0]) if found else 0  # type: ignore[arg-type]
+    if held < known:
+        return Loss((known, held))
+    acknowledged, then = _read(home / _LOST)
+    return Loss((acknowledged, then)) if acknowledged > then else None
+
+
+def accept(home: Path, lost: Loss) -> bool:
+    """Keep what was found, and begin to note anew; return whether it is news."""
+    path, text = home / _LOST, b"".join(map(_line, lost))
+    if _read(path) == tuple(lost):
+        return False
+    with suppress(OSError):
+        path.unlink(missing_ok=True)
+        _put(path, text)
+    note(home, lost[1])
+    return True
+
+
+def forget(home: Path) -> None:
+    """Forget all of it: another store is put in the place of this one.
+
+    Raises:
+        OSError: It cannot be deleted.
+    """
+    for name in (_NOTED, _LOST):
+        (home / name).unlink(missing_ok=True)
+
+
+def _put(path: Path, text: bytes) -> None:
+    """Write over the beginning of a file, made for its owner alone; no link is followed."""
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+    descriptor = os.open(path, flags, 0o600)
+    try:
+        if hasattr(os, "pwrite"):  # not on Windows; what `make powercut` can play back
+            os.pwrite(descriptor, text, 0)
+        else:
+            os.write(descriptor, text)
+    finally:
+        os.close(descriptor)
+
+
+def _line(seq: int) -> bytes:
+    digits = b"%020d" % seq  # as long as every other, so that a line covers the one before
+    return b"%s %08x\n" % (digits, zlib.crc32(digits))
+
+
+def _read(path: Path) -> tuple[int, int]:
+    """Read two numbers; a line that is not there or was cut by a power cut counts as 0."""
+    try:
+        if path.is_symlink() or not path.is_file():
+            return 0, 0
+        with path.open("rb") as file:
+            lines = _LINE.findall(file.read(100))
+    except OSError:
+        return 0, 0
+    numbers = [int(digits) if int(crc, 16) == zlib.crc32(digits) else 0 for digits, crc in lines]
+    first, second, *_ = *numbers, 0, 0
+    return first, second
