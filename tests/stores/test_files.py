@@ -2,6 +2,7 @@
 
 import os
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -92,3 +93,34 @@ def test_names_are_safe_and_never_clash_even_where_case_does_not_count():
 def test_a_name_stays_the_same_in_every_release():
     assert safe_name("Run-42") == "Run-42.c55523ca02845db17456a98e19639211"
     assert safe_name("../x") == "id.d6b96a97d147daaae49eb87a5ca7bfbc280e79551016df8aa5edc5920d21c274"
+
+
+def test_a_home_of_the_usual_name_stays_out_of_git(tmp_path: Path):
+    """For whatever lies below it too, as the homes of ``undrift replay`` do."""
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    make_folder(tmp_path / ".undrift" / "replays" / "one")
+    (tmp_path / ".undrift" / "replays" / "one" / "undrift.db").write_bytes(b"whole sessions")
+    told = subprocess.run(["git", "status", "--porcelain"], cwd=tmp_path, capture_output=True, check=True)
+    assert told.stdout == b""
+    assert (tmp_path / ".undrift" / ".gitignore").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_gitignore_that_is_there_stays(tmp_path: Path):
+    own = tmp_path / ".undrift" / ".gitignore"
+    own.parent.mkdir()
+    own.write_text("!undrift.db\n")
+    make_folder(own.parent)
+    assert own.read_text() == "!undrift.db\n"
+
+
+def test_no_other_folder_gets_a_gitignore(tmp_path: Path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / ".undrift").symlink_to(tmp_path / "elsewhere")
+    for folder in (tmp_path / "home", tmp_path / ".undrift"):
+        make_folder(folder)
+    assert list(tmp_path.rglob(".gitignore")) == []
+
+
+def test_a_home_that_is_no_more_written_to_still_serves(tmp_path: Path):
+    (tmp_path / ".undrift" / ".gitignore").mkdir(parents=True)
+    make_folder(tmp_path / ".undrift")

@@ -8,6 +8,7 @@ import hashlib
 import os
 import re
 import stat
+from contextlib import suppress
 from pathlib import Path
 
 __all__ = ["check_regular", "create_file", "identity", "make_folder", "safe_name", "sync_folder"]
@@ -16,9 +17,14 @@ _READABLE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}", re.ASCII)
 _RESERVED = re.compile(r"(?i:con|prn|aux|nul|com[0-9]|lpt[0-9])", re.ASCII)
 """Device names of Windows, in any case and with any extension."""
 
+_HOME = ".undrift"
+_GITIGNORE = b"# What undrift records holds whole sessions: it is not for a repository.\n*\n"
+
 
 def make_folder(folder: Path) -> None:
     """Create a folder and the parents it lacks, each for its owner alone (0700); one that exists stays as it is.
+
+    A home of the usual name gets a ``.gitignore`` of its own, unless it has one.
 
     Raises:
         OSError: It cannot be made, or a file stands in its place.
@@ -35,6 +41,20 @@ def make_folder(folder: Path) -> None:
         sync_folder(candidate.parent)
     if not folder.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
+    home = next((one for one in (folder, *folder.parents) if one.name == _HOME), None)
+    if home is not None:
+        _keep_out_of_git(home)
+
+
+def _keep_out_of_git(home: Path) -> None:
+    """Let no ``git add .`` take a home along; where it cannot be written, the home serves all the same."""
+    path = home / ".gitignore"
+    with suppress(OSError):
+        if path.exists() or home.is_symlink():
+            return
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(_GITIGNORE)
 
 
 def create_file(path: Path) -> bool:
