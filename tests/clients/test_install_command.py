@@ -11,6 +11,9 @@ from click.testing import Result
 
 from tests.cli.builders import PROGRAM, environment, undrift
 from tests.cli.test_replay_command import NEEDS_POSIX
+from undrift.transcripts import FORMATS
+
+DOCS = Path(__file__).parents[2] / "docs"
 
 SETTINGS = '{\n\t"model" : "opus",\r\n\t"permissions": { "allow": [ "Bash" ] }\n}'
 
@@ -225,6 +228,11 @@ def test_a_client_that_cannot_be_served_is_said_so(tmp_path: Path, client: str):
     assert result.exit_code == 1
     assert "there is nothing to install" in result.stderr
     assert list(tmp_path.iterdir()) == []
+    # its recordings are a known format: nothing may say that they are not read
+    assert {name.removesuffix("-cli") for name in FORMATS} >= {client}
+    assert "does not read" not in result.stderr
+    assert f"undrift wrap {client}" in result.stderr
+    assert all("not read its sessions" not in path.read_text("utf-8") for path in DOCS.glob("**/*.md"))
 
 
 def test_json_names_what_changed(tmp_path: Path):

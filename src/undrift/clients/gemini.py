@@ -20,6 +20,6 @@ CLIENT = HookedClient(
     _settings,
     lambda _: {},
     comments=True,
-    lacking="its PreCompress hook may not add to the window, no hook follows a compression, and undrift does not read "
-    "its sessions yet",
+    lacking="its PreCompress hook may not add to the window, and no hook follows a compression. undrift autopsy, restore "
+    "and replay read its recorded sessions, undrift wrap gemini manages its window, and --mcp installs the MCP server",
 )

@@ -20,6 +20,7 @@ CLIENT = HookedClient(
     _settings,
     lambda _: {},
     comments=True,
-    lacking="it has no hooks that call a program; a plugin may add to the prompt of its own summary only, and undrift "
-    "does not read its sessions yet",
+    lacking="it has no hooks that call a program, and a plugin may add to the prompt of its own summary only. undrift "
+    "autopsy, restore and replay read what opencode export prints, undrift wrap opencode manages its window, and --mcp "
+    "installs the MCP server",
 )
