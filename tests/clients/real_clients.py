@@ -139,7 +139,10 @@ def test_claude_code_that_compacts_by_itself_gets_it_back_each_time(tmp_path: Pa
             lines = [f"def part_{number}_{line}(argument, other): return argument + {line}" for line in range(1_200)]
             (there.project / f"file_{number}.py").write_text("\n".join(lines), encoding="utf-8")
             provider.say(Read(str(there.project / f"file_{number}.py")))
-        there.run(claude, "-p", "Read all files.", "--allowedTools", "Read", "--output-format", "json")
+        # soon after a compaction only the user's rules come back: there has to be one
+        there.run(
+            claude, "-p", "Read all files.\nNever change one.", "--allowedTools", "Read", "--output-format", "json"
+        )
         assert there.log() == ""
         asked = [seen for seen in provider.requests if seen.kind != "side"]
         after = [later for seen, later in pairwise(asked) if (seen.kind, later.kind) == ("summary", "main")]

@@ -99,6 +99,25 @@ def test_a_large_window_gets_the_text_as_before(tmp_path: Path, since: list[int]
     assert 4_500 <= characters_per_4(given_back(User(tmp_path), records)) <= 5_100
 
 
+@pytest.mark.parametrize("announced", [True, False])
+def test_a_compaction_by_hand_does_not_show_how_large_the_window_is(tmp_path: Path, announced: bool):
+    user = User(tmp_path)
+    user.write(with_ids([claude("user", f"{REQUEST}\n{RULE}"), *at_work([*range(11_000, 31_000, 1_000)])]))
+    if announced:
+        user.pre_compact(trigger="manual")
+    end = compaction(30_000, 3_000)
+    end[0]["compactMetadata"]["trigger"] = "manual"
+    user.add(end)
+    assert 4_500 <= characters_per_4(user.starts("compact") + user.starts("compact", part=2)) <= 5_100
+
+
+def test_a_window_that_was_full_once_is_known_to_a_compaction_by_hand(tmp_path: Path):
+    user = User(tmp_path)
+    user.write(session([25_000, 26_000, 27_000, 28_000]))
+    user.pre_compact(trigger="manual")
+    assert characters_per_4(user.starts("compact") + user.starts("compact", part=2)) <= 500
+
+
 def test_a_session_without_figures_gets_the_text_as_before(tmp_path: Path):
     records = session([60_000, 70_000, 80_000, 90_000], [20_000] * 20)
     for record in records:

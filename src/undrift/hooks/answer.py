@@ -86,6 +86,7 @@ class Call:
         sessions: The client's folder of sessions.
         home: Of the store.
         at_ms: When a compaction was announced; None where it is over.
+        trigger: Of that compaction: ``auto`` or ``manual``; empty where it is not said.
     """
 
     client: str
@@ -96,6 +97,7 @@ class Call:
     sessions: Path
     home: Path
     at_ms: int | None = None
+    trigger: str = ""
 
     @property
     def format(self) -> str:
@@ -168,7 +170,17 @@ def _call(payload: Mapping[str, Any], options: Options, place: Path, at_ms: int 
     if not own.is_absolute():
         raise InputError("--client-home must be an absolute path")
     source, transcript, cwd = (_text(payload, name) for name in ("source", "transcript_path", "cwd"))
-    return Call(options.client, session_id, source, transcript, cwd, own / client.sessions, place, at_ms)
+    return Call(
+        options.client,
+        session_id,
+        source,
+        transcript,
+        cwd,
+        own / client.sessions,
+        place,
+        at_ms,
+        _text(payload, "trigger"),
+    )
 
 
 def _text(payload: Mapping[str, Any], name: str) -> str:
@@ -236,7 +248,11 @@ def _aside(payload: Mapping[str, Any], options: Options) -> None:
 
     -P and the folder: no module is taken from the project that the client works in.
     """
-    told = {name: payload[name] for name in ("session_id", "transcript_path", "source", "at_ms") if name in payload}
+    told = {
+        name: payload[name]
+        for name in ("session_id", "transcript_path", "source", "trigger", "at_ms")
+        if name in payload
+    }
     home_of = str(home.home_folder(options.home))
     words = [sys.executable, "-P", "-m", "undrift", "hook", "PreCompact", "--now"]
     words += [f"--client={options.client}", f"--home={home_of}"]

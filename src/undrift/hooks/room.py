@@ -41,7 +41,12 @@ class Room:
 
 
 def room_of(
-    figures: Figures, entries: Sequence[ContextEntry], compaction: Boundary | None, *, whole: bool = True
+    figures: Figures,
+    entries: Sequence[ContextEntry],
+    compaction: Boundary | None,
+    *,
+    whole: bool = True,
+    by_hand: bool = False,
 ) -> Room:
     """Say how large a text may be.
 
@@ -50,15 +55,21 @@ def room_of(
         entries: The session up to this compaction.
         compaction: This compaction's record; None where it is not written yet.
         whole: Whether the file was read from its beginning.
+        by_hand: The user asked for it: it does not show how large the window is, only one that came by itself does.
     """
     boundaries = [one for one in figures.boundaries if compaction is None or one.line < compaction.line]
     prompts = [one for one in figures.prompts if compaction is None or one.line < compaction.line]
     last = boundaries[-1].line if boundaries else 0
     since = [one.prompt_tokens for one in prompts if one.line > last]
-    told = [one.tokens_before or 0 for one in (*boundaries, *([compaction] if compaction else ()))]
+    full = [one for one in boundaries if one.trigger != "manual"]
+    shown = prompts
+    if by_hand:
+        shown = [one for one in prompts if full and one.line < full[-1].line]
+    elif compaction is not None:
+        full.append(compaction)
+    window = max((*(one.prompt_tokens for one in shown), *(one.tokens_before or 0 for one in full)), default=0)
     tokens = None
-    if since and (last or whole):
-        window = max(*(one.prompt_tokens for one in prompts), *told, 0)
+    if window and since and (last or whole):
         tokens = max(0, window - since[0]) // (_SHARE if last else _FIRST_SHARE)
     if not last or max(_answers(entries, last), len(since)) >= _FEW_ANSWERS:
         return Room(tokens)

@@ -91,7 +91,11 @@ def _newest(transcript: Transcript, call: Call) -> tuple[Mark, tuple[ContextEntr
         if not any((entry.metadata or {}).get("role") == "assistant" for entry in entries[last:]):
             entries = entries[:last]
             compaction = _this(found, call)
-    return mark, entries, room_of(found, entries, compaction, whole=not start)
+    return mark, entries, room_of(found, entries, compaction, whole=not start, by_hand=_by_hand(call, compaction))
+
+
+def _by_hand(call: Call, compaction: Boundary | None) -> bool:
+    return "manual" in (call.trigger, compaction.trigger if compaction else "")
 
 
 def _this(found: Figures, call: Call) -> Boundary | None:
