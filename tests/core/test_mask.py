@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.core.mask_keys import VENDORS, key_of
 from undrift.core.mask import PATTERNS, mask
 
 HEX = "0123456789abcdef"
@@ -49,6 +50,8 @@ SHAPES = {
     "encrypted private key": ("", block("ENCRYPTED PRIVATE" + " KEY", b64(400)), ""),
     "OpenSSH private key": ("", block("OPENSSH PRIVATE" + " KEY", "b3BlbnNzaC1rZXktdjEA" + b64(300)), ""),
     "PGP private key": ("", block("PGP PRIVATE" + " KEY BLOCK", "Version: GnuPG v2\n\n" + b64(500)), ""),
+    "PuTTY private key": ("PuTTY-User-Key-File-2: ssh-rsa\nPrivate-Lines: 4\n", b64(240), "\nPrivate-MAC: 0"),
+    "JSON web key": ('{"kty":"EC","crv":"P-256","d":"', run(URLSAFE, 43, "k"), '"}'),
     "AWS access key id": ("", "AK" + "IA" + run(UPPER, 16), ""),
     "AWS session key id": ("", "AS" + "IA" + run(UPPER, 16), ""),
     "AWS secret key": ("aws_secret_access_key = ", run(ALNUM + "/+", 40), ""),
@@ -160,7 +163,8 @@ def test_a_published_shape_is_masked_wherever_it_stands(shape, around):
 def test_the_shapes_are_as_many_as_promised_and_leave_no_pattern_out():
     assert len(SHAPES) >= 30
     found = {span.name for shape in SHAPES.values() for span in mask("".join(shape)).spans}
-    assert found == {pattern.name for pattern in PATTERNS}
+    others = {span.name for shape in VENDORS for span in mask(key_of(shape)).spans}
+    assert found | others == {pattern.name for pattern in PATTERNS}
 
 
 @pytest.mark.parametrize("what", ORDINARY)
@@ -247,6 +251,11 @@ PIECES = [shape[1] for shape in SHAPES.values()] + [
         "[masked:github-token]",
         "Authorization: ",
         "Bearer ",
+        "\x1b[32m",
+        "\\u001b[K",
+        "%3D",
+        "%26",
+        "&page=2",
         "Basic ",
         "-",
         "_",

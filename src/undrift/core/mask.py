@@ -14,6 +14,8 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from undrift.core.unescaped import unescaped
+from undrift.core.vendor_tokens import VENDOR_TOKENS
 from undrift.types import MaskedSpan
 
 __all__ = [
@@ -47,12 +49,13 @@ class Pattern:
     """One kind of secret.
 
     Args:
-        name: What the marker says: lower-case letters, digits and hyphens.
+        name: What the marker says: lower-case letters, digits, hyphens.
         literals: What a match begins with; one of them must stand in the text for `expression` to be tried.
         expression: Source of a regular expression that is matched from the first character of a literal on.
         group: The group that is the secret; 0 is all of the match, -1 the group that took part last.
         accept: Looks at a match once more; None accepts all.
         folded: The literals are lower case and found in any case.
+        in_run: A literal stands in a run of `_RUN`, as a match is long and has no space: most texts have few of those.
     """
 
     name: str
@@ -61,6 +64,7 @@ class Pattern:
     group: int = 0
     accept: Callable[[re.Match[str]], bool] | None = None
     folded: bool = False
+    in_run: bool = False
 
     @property
     def regex(self) -> re.Pattern[str]:
@@ -125,16 +129,22 @@ def _unmasked(found: list[MaskedSpan], spans: list[MaskedSpan]) -> list[MaskedSp
 
 
 def _found(text: str) -> list[MaskedSpan]:
+    """Give every secret as the text stands, and as it reads once its escape codes are gone; positions are the same."""
+    read = unescaped(text)
+    return _found_in(text) + (_found_in(read) if read != text else [])
+
+
+def _found_in(text: str) -> list[MaskedSpan]:
     """Give every secret of every pattern, in no order, overlaps included."""
     # One byte a character whatever the script: faster to search, and positions stay.
     plain = text if text.isascii() else text.encode("ascii", "replace").decode("ascii")
     folded = plain.lower()
-    markers = _markers(plain)
+    markers, runs = _markers(plain), "\n".join(_compiled(_RUN).findall(plain))
     found: list[MaskedSpan] = []
     for pattern in PATTERNS:
         haystack = folded if pattern.folded else plain
         for literal in pattern.literals:
-            at = haystack.find(literal)
+            at = -1 if pattern.in_run and literal not in runs else haystack.find(literal)
             while at >= 0:
                 match = pattern.regex.match(text, at)
                 after = at + 1
@@ -177,13 +187,14 @@ _MARKER = r"\[masked:([a-z0-9-]{1,40})\]"
 # What must not stand before a token: a letter or digit, unless it is the tail of an escape (\n in a JSON string).
 _START = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrtbf]))"
 _END = r"(?![A-Za-z0-9])"
+_RUN = r"(?<![A-Za-z0-9_+/=.$-])[A-Za-z0-9_+/=.$-]{15,}+"
 _DIGIT = r"(?=[A-Za-z_-]{0,64}+[0-9])"  # what tells a token from a long word
 
 
 def _token(name: str, literals: str, rest: str) -> Pattern:
     """Make the pattern of a vendor's token: space-separated prefixes, then `rest`."""
     prefixes = tuple(literals.split())
-    return Pattern(name, prefixes, f"{_START}(?:{'|'.join(map(re.escape, prefixes))}){rest}")
+    return Pattern(name, prefixes, f"{_START}(?:{'|'.join(map(re.escape, prefixes))}){rest}", in_run=True)
 
 
 # --- what a value must look like -----------------------------------------------------------------------------------
@@ -285,11 +296,10 @@ _NAMED = (
     r"|(?<=encryption.)|(?<=signing.)|(?<=master.))key)"
     r"[A-Za-z0-9_-]{0,24}+"
 )
-_ASSIGNED = (
-    r"(?:\\{0,3}[\"'`\]]){0,2}(?:[ ]?:[ ]?[A-Za-z][A-Za-z.| \[\]]{0,24}(?==))?[ \t]{0,4}(?:=>|:=|={1,3}|:|>)[ \t]{0,4}"
-)
-_QUOTED = r"[bru]?\\{0,3}[\"'`]([^\s\"'`\\]{6,4096}+)\\{0,3}[\"'`]"
-_BARE = r"([A-Za-z0-9+/_.~!@#$%^&*-]{6,4096}+={0,2}+)(?=$|[\s\"',;)\\&<|}\]])"
+_ASSIGNED = r"(?:[ ]{0,4}\\{0,3}[\"'`\]]){0,2}(?:[ ]?:[ ]?[A-Za-z][A-Za-z.| \[\]]{0,24}(?==))?[ \t]{0,8}(?:=>|:=|={1,3}|:|>)[ \t]{0,8}"
+_QUOTED = r"[bru]?\\{0,3}[\"'`]([^\s\"'`\\]{6,4096}+)\\{0,3}[ ]{0,4}[\"'`]"
+# A query's next name ends a value, any other & belongs to it.
+_BARE = r"((?:[A-Za-z0-9+/_.~!@#$%^*-]|&(?![A-Za-z][A-Za-z0-9_.-]{0,40}+=)){6,4096}+={0,2}+)(?=$|[\s\"',;)\\&<|}\]])"
 _SECRET_WORDS = ("pass", "pwd", "secret", "token", "credential", "key")
 
 PATTERNS: tuple[Pattern, ...] = (
@@ -349,6 +359,17 @@ PATTERNS: tuple[Pattern, ...] = (
     _token("grafana-token", "glsa_", r"[A-Za-z0-9_]{32,}+"),
     _token("vault-token", "hvs.", r"[\w-]{24,}+"),
     _token("age-key", "AGE-SECRET-KEY-1", rf"[0-9A-Z]{{58}}{_END}"),
+    *(_token(name, literals, rest) for name, literals, rest in VENDOR_TOKENS),
+    Pattern("terraform-token", (".atlasv1.",), r"(?<=[A-Za-z0-9])\.atlasv1\.([\w=-]{60,}+)", group=1),
+    Pattern(
+        "putty-key",
+        ("Private-Lines: ",),
+        r"Private-Lines: [0-9]{1,4}(?:\s|\\[nr]){1,4}+([A-Za-z0-9+/=]{1,1024}+"
+        r"(?:(?:\s|\\[nr]){1,4}+[A-Za-z0-9+/=]{1,1024}+(?![-:])){0,512})",
+        1,
+        _is_key_block,
+    ),
+    Pattern("jwk-private", ('"d"', '\\"d\\"'), r"\\{0,3}\"d\\{0,3}\"[ ]?:[ ]?\\{0,3}\"([\w-]{40,}+)\\{0,3}\"", group=1),
     Pattern("telegram-token", (":AA",), r"(?<=[0-9]{8}):(AA[\w-]{33,}+)", group=1),
     _token("jwt", "eyJ", r"(?:(?<![\w-]eyJ)[\w-]{8,2048}+|[\w-]{8,256}+)\.eyJ[\w-]{8,16384}+\.[\w-]{8,}+"),
     Pattern(
