@@ -54,7 +54,7 @@ def recollection(request: pytest.FixtureRequest, connection: apsw.Connection) ->
     return Recollection(connection, Letters())
 
 
-def talk(**fields: str) -> list[Remembered]:
+def talk(**fields: Any) -> list[Remembered]:
     return [
         Remembered(str(n), text, speaker=name, seq=n, **({"source": "chat"} | fields))
         for n, (name, text) in enumerate(TALK)

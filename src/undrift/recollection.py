@@ -7,10 +7,12 @@ search; nothing touches the network. Without an embedder the words decide alone.
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import apsw
 
+from undrift.core.quotas import within_quotas
 from undrift.core.retrieve import WEIGHTS, Query, Weights, is_question, parse, rank, speaker_key, speaker_keys
 from undrift.stores import memory_search, vectors
 from undrift.stores.cleaning import wash
@@ -24,6 +26,8 @@ _POOL = 50
 """Hits of each kind that are ranked, or as many as are wanted where that is more: the first ten of a search are the same
 whether ten or fifty are asked for."""
 _MORE = 4
+_MOST_OF_TOOLS = 16
+"""Times the pool: nearest vectors that are looked through for what somebody vouches for. By words the index tells at once."""
 _EMBEDDED_AT_ONCE = 256
 
 Accept = Callable[[Sequence[str]], Collection[str]]
@@ -42,6 +46,7 @@ class Remembered:
         seq: Its place in the order of all memories.
         scope: To whom it belongs: a session, an agent, a project. Neighbours are of one scope.
         type: As filters name it.
+        tier: Of trust; 0: nobody vouches for it.
     """
 
     id: str
@@ -51,6 +56,7 @@ class Remembered:
     seq: int = 0
     scope: str = ""
     type: str = ""
+    tier: int = 1
 
 
 class Hit(NamedTuple):
@@ -59,6 +65,28 @@ class Hit(NamedTuple):
     id: str
     score: float
     why: Mapping[str, float]
+
+
+class _Found(NamedTuple):
+    """Hits by words and by vectors, the number of each with its score; and where these and their neighbours stand."""
+
+    lexical: Mapping[int, float]
+    dense: Mapping[int, float]
+    places: Mapping[int, memory_search.Place]
+
+    def beside(self, vouched: "_Found") -> "_Found":
+        """Return both together.
+
+        Where tools fill half of the hits by words, they also decide which words are rare: then what is vouched for has its
+        scores from among its like, and the best of it is as good as the best of all.
+        """
+        tools = sum(not self.places[number].tier for number in self.lexical)
+        is_flood = 2 * tools >= len(self.lexical)
+        most = (max if is_flood else min)(self.lexical.values(), default=1.0)
+        scale = most / max(vouched.lexical.values(), default=1.0)
+        scaled = {number: score * scale for number, score in vouched.lexical.items()}
+        lexical = {**self.lexical, **scaled} if is_flood else {**scaled, **self.lexical}
+        return _Found(lexical, {**vouched.dense, **self.dense}, {**vouched.places, **self.places})
 
 
 class Recollection:
@@ -162,12 +190,29 @@ class Recollection:
             return []
         self._complete()
         asked = self._parsed(query)
-        vector = self._vector(query, asked)
-        pool = fetched = max(_POOL, k)
+        find = partial(self._found, asked, self._vector(query, asked), max(_POOL, k), accept, of_the_past)
+        found = find(only)
+        has_tools = not only.vouched and not all(place.tier for place in found.places.values())
+        if has_tools:
+            found = found.beside(find(replace(only, vouched=True)))
+        vectored = None if self._index is None else found.dense
+        wanted = len(found.places) if has_tools else k
+        ranked = rank(found.lexical, vectored, found.places, asked.speakers, k=wanted, weights=self._weights)
+        best = within_quotas(ranked, lambda one: found.places[one.number].untrusted, k)
+        return [Hit(found.places[one.number].id, one.score, one.why) for one in best]
+
+    # ------------------------------------------------------------------------------------------------------- the parts
+
+    def _found(
+        self, asked: Query, vector: Any, pool: int, accept: Accept | None, of_the_past: bool, only: Filter
+    ) -> "_Found":
+        """Return the best hits of each kind among those that may be seen, and where they stand."""
+        fetched = pool
+        match = memory_search.match_vouched if only.vouched else memory_search.match
         while True:
-            lexical = memory_search.match(self._connection, asked.words, fetched, only)
+            lexical = match(self._connection, asked.words, fetched, only)
             if of_the_past:
-                more = memory_search.match(self._connection, asked.words, fetched, only, taken_back=True)
+                more = match(self._connection, asked.words, fetched, only, taken_back=True)
                 lexical = sorted([*lexical, *more], key=lambda one: -one[1])
             dense = [] if self._index is None else self._index.search(vector, fetched, only)
             places = memory_search.places(self._connection, {number for number, _ in (*lexical, *dense)}, only)
@@ -177,13 +222,11 @@ class Recollection:
             seen = [[(number, score) for number, score in hits if number in places] for hits in (lexical, dense)]
             if all(len(some) >= pool or len(hits) < fetched for some, hits in zip(seen, (lexical, dense), strict=True)):
                 break
+            if only.vouched and fetched >= pool * _MOST_OF_TOOLS:
+                break
             fetched *= _MORE  # too many of them are hidden
         by_words, by_vectors = (dict(hits[:pool]) for hits in seen)
-        vectored = None if self._index is None else by_vectors
-        ranked = rank(by_words, vectored, places, asked.speakers, k=k, weights=self._weights)
-        return [Hit(places[one.number].id, one.score, one.why) for one in ranked]
-
-    # ------------------------------------------------------------------------------------------------------- the parts
+        return _Found(by_words, by_vectors, places)
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -237,4 +280,5 @@ def _line(memory: Remembered) -> memory_search.MemoryLine:
         scope=memory.scope,
         type=memory.type,
         asks=is_question(memory.text),
+        tier=memory.tier,
     )

@@ -16,11 +16,12 @@ from undrift.core.brief import is_brief
 from undrift.core.contradict import CLASSES, judge, slots_of
 from undrift.core.decay import apply_decay_by_type, ranked
 from undrift.core.mask import mask
+from undrift.core.quotas import within_quotas
 from undrift.core.supersede import Supersession, holds, supersede
 from undrift.core.tombstone import is_tombstone
 from undrift.errors import InputError, StoreConflict
 from undrift.ledger import masked_value
-from undrift.records import MemoryEntry, RunContext, ScoredMemoryEntry
+from undrift.records import TRUST_TIERS, MemoryEntry, RunContext, ScoredMemoryEntry
 from undrift.settings import Settings
 from undrift.shelf import Shelf
 from undrift.stores.memories import MemoryChange, MemoryUpdate, Viewer, content_digest
@@ -172,7 +173,7 @@ class Memories:
         else:
             scored = self._with_winners(scored, viewer)
         best = ranked(self._decayed(scored))
-        return tuple(_current_first(best)[:k])
+        return tuple(_current_first(within_quotas(best, _untrusted, len(best)))[:k])
 
     def conflicts(self, seq: int | None = None) -> tuple[Conflict, ...]:
         """Return what stays open: both memories are there, hold, and are seen."""
@@ -317,6 +318,10 @@ def _is_same(one: MemoryEntry, other: MemoryEntry) -> bool:
         other.agent if other.scope == "agent" else "",
         other.type,
     ) and one.trust == other.trust
+
+
+def _untrusted(hit: ScoredMemoryEntry) -> str | None:
+    return None if TRUST_TIERS[hit.entry.trust] else hit.entry.source
 
 
 def _current_first(hits: list[ScoredMemoryEntry]) -> list[ScoredMemoryEntry]:

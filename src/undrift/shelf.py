@@ -13,7 +13,7 @@ import apsw
 
 from undrift.errors import StoreConflict
 from undrift.recollection import Hit, Recollection, Remembered
-from undrift.records import MemoryEntry
+from undrift.records import TRUST_TIERS, MemoryEntry
 from undrift.settings import Settings
 from undrift.stores import memories, memory_search, timeline
 from undrift.stores.embed import Embedder, WordLlamaEmbedder, is_installed
@@ -235,6 +235,7 @@ def remembered(entries: Iterable[MemoryEntry]) -> list[Remembered]:
             seq=one.seq,
             scope={"agent": one.agent, "session": one.session_id}.get(one.scope, ""),
             type=one.type,
+            tier=TRUST_TIERS[one.trust],
         )
         for one in entries
     ]

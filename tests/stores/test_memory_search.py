@@ -9,7 +9,7 @@ import pytest
 from tests.stores.test_search import HOSTILE_QUERIES
 from undrift.stores import memory_search
 from undrift.stores.memory_filter import ALL, Filter
-from undrift.stores.memory_search import MemoryLine, add, known_speakers, match, places, remove, scour
+from undrift.stores.memory_search import MemoryLine, add, known_speakers, match, match_vouched, places, remove, scour
 from undrift.stores.migrations import migrate, transaction
 
 
@@ -95,6 +95,19 @@ def test_filters_hold_before_the_limit(connection: apsw.Connection):
     assert found(connection, "fox", limit=1, only=Filter(until_seq=4, types=["note"])) == []
     assert found(connection, "fox", limit=1, only=Filter(until_seq=5, types=["note"])) == ["mine"]
     assert found(connection, "fox", only=Filter(scopes=[])) == []
+
+
+def test_what_is_vouched_for_is_found_by_how_rare_a_word_is_among_it(connection: apsw.Connection):
+    put(connection, MemoryLine("user", "the deploy host"), MemoryLine("wiki", "a host of pages, host"))
+    put(connection, *(MemoryLine(f"tool{n}", "deploy host deploy host", tier=0) for n in range(5_001)))
+    hits = match_vouched(connection, ["deploy", "host"], 10)
+    ids = memory_search.ids_of(connection, [number for number, _ in hits])
+    assert [ids[number] for number, _ in hits] == ["user", "wiki"]
+    assert hits[0][1] > hits[1][1] > 0
+    assert match_vouched(connection, ["deploy", "host"], 1) == hits[:1]
+    assert match_vouched(connection, ["pages"], 10, Filter(types=["note"])) == []
+    assert match_vouched(connection, ["?"], 10) == []
+    assert places(connection, [1, 3], Filter(vouched=True)).keys() == {1}
 
 
 def test_neighbours_are_those_of_the_same_source_and_scope_by_their_place(connection: apsw.Connection):

@@ -97,6 +97,7 @@ def test_a_store_of_version_10_learns_how_long_its_memories_are(home: Path):
     lengths = connection.execute("SELECT number, length FROM memory_lines").fetchall()
     assert [length for _, length in lengths] == [7, 5_000, 5]
     connection.execute("ALTER TABLE memory_lines DROP COLUMN length; PRAGMA user_version = 10")
+    connection.execute("ALTER TABLE memory_lines DROP COLUMN tier")
     connection.execute(
         "UPDATE memories SET record = '{' WHERE memory_id = 'short'"
     )  # damaged: it does not stand in the way
@@ -104,6 +105,22 @@ def test_a_store_of_version_10_learns_how_long_its_memories_are(home: Path):
     SqliteStore.open(home).close()
     connection = raw(home)
     assert connection.execute("SELECT length FROM memory_lines").fetchall() == [(0,), (5_000,), (5,)]
+    connection.close()
+
+
+def test_a_store_of_version_11_learns_for_which_memories_nobody_vouches(home: Path):
+    with SqliteStore.open(home) as store:
+        for id_, trust in (("t", "tool"), ("u", "user"), ("a", "assistant")):
+            entry = MemoryEntry(id_, "words", trust=trust)  # type: ignore[arg-type]
+            Shelf(store).write("s", "remember", [MemoryUpdate(None, entry)], at_ms=1, payload={})
+    connection = raw(home)
+    tiers = "SELECT CAST(id AS TEXT), tier FROM memory_lines ORDER BY number"
+    assert connection.execute(tiers).fetchall() == [("t", 0), ("u", 3), ("a", 1)]
+    connection.execute("ALTER TABLE memory_lines DROP COLUMN tier; PRAGMA user_version = 11")
+    connection.close()
+    SqliteStore.open(home).close()
+    connection = raw(home)
+    assert connection.execute(tiers).fetchall() == [("t", 0), ("u", 1), ("a", 1)]
     connection.close()
 
 

@@ -24,6 +24,7 @@ class Filter:
         sources: Where it comes from: one of these.
         types: One of these.
         until_seq: Recorded by this operation or before it, at least 0.
+        vouched: Somebody vouches for it: it is no tool's output. Indexes of vectors do not know; who asks leaves out the rest.
 
     Raises:
         InputError: A value is of another kind. A text alone would be taken for the set of its characters.
@@ -33,6 +34,7 @@ class Filter:
     sources: Collection[str] | None = None
     types: Collection[str] | None = None
     until_seq: int | None = None
+    vouched: bool = False
 
     def __post_init__(self) -> None:
         for name in _SETS:
@@ -65,6 +67,8 @@ def in_sqlite(only: Filter, table: str) -> tuple[str, list[str | bytes | int]]:
     if only.until_seq is not None:
         conditions.append(f"{table}.seq <= ?")
         bindings.append(min(only.until_seq, 2**63 - 1))
+    if only.vouched:
+        conditions.append(f"{table}.tier > 0")
     return " AND ".join(conditions), bindings
 
 

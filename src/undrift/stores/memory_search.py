@@ -7,6 +7,7 @@ rare a word is depends on what is in force alone.
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from math import log
 from typing import Any, NamedTuple
 
 import apsw
@@ -20,12 +21,14 @@ __all__ = [
     "Place",
     "add",
     "add_lengths",
+    "add_tiers",
     "bring_back",
     "clear",
     "create",
     "ids_of",
     "known_speakers",
     "match",
+    "match_vouched",
     "newest",
     "numbers_of",
     "places",
@@ -75,7 +78,9 @@ INSERT INTO memory_text_taken_back(memory_text_taken_back) VALUES('delete-all');
 UPDATE memory_settled SET seq = 0;
 """
 _ADD_LENGTHS = "ALTER TABLE memory_lines ADD COLUMN length INTEGER NOT NULL DEFAULT 0"
-_ADD = """INSERT INTO memory_lines(id, scope, source, type, speaker, seq, asks, length) VALUES(?, ?, ?, ?, ?, ?, ?, ?)
+_ADD_TIERS = "ALTER TABLE memory_lines ADD COLUMN tier INTEGER NOT NULL DEFAULT 1"
+_ADD = """INSERT INTO memory_lines(id, scope, source, type, speaker, seq, asks, length, tier)
+    VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT(id) DO NOTHING RETURNING number"""
 _ADD_TEXT = "INSERT INTO {}(rowid, text) VALUES(?, ?)"
 _ADD_SPEAKER = "INSERT INTO memory_speakers VALUES(?) ON CONFLICT DO NOTHING"
@@ -96,6 +101,9 @@ _NTH_NEWEST = "SELECT rowid FROM {0} WHERE {0} MATCH ? ORDER BY rowid DESC LIMIT
 _RANKED = "SELECT rowid, -rank FROM {0} WHERE {0} MATCH ? AND rowid >= ? ORDER BY rank LIMIT ?"
 _RANKED_SOME = """SELECT t.rowid, -t.rank FROM {0} t CROSS JOIN memory_lines l ON l.number = t.rowid
     WHERE t.{0} MATCH ? AND t.rowid >= ? AND {1} ORDER BY t.rank LIMIT ?"""
+_HOLD = """SELECT t.rowid FROM {0} t CROSS JOIN memory_lines l ON l.number = t.rowid
+    WHERE t.{0} MATCH ? AND l.tier > 0 AND {1} ORDER BY t.rowid DESC LIMIT ?"""
+_COUNT_VOUCHED = "SELECT count(*) FROM memory_lines WHERE tier > 0"
 _SPEAKS = "EXISTS (SELECT 1 FROM memory_lines l WHERE l.speaker = s.speaker AND l.speaker <> '' AND l.is_there = 1)"
 _SPEAKERS = f"""SELECT CAST(k.value AS BLOB), CAST(s.speaker AS BLOB) FROM json_each(?1) k
     CROSS JOIN memory_speakers s WHERE s.speaker = k.value AND {_SPEAKS}
@@ -113,9 +121,11 @@ _NEIGHBOURS = ", ".join(
         _NEIGHBOUR.format(sign=">", order="ASC", offset=1),
     ]
 )
-_PLACES = f"""SELECT l.number, CAST(l.id AS BLOB), l.speaker, l.asks, l.length, {_NEIGHBOURS} FROM memory_lines l
+_PLACES = f"""SELECT l.number, CAST(l.id AS BLOB), l.speaker, l.asks, l.length, l.tier, CAST(l.source AS BLOB),
+    {_NEIGHBOURS} FROM memory_lines l
     WHERE l.number IN (SELECT value FROM json_each(?))"""  # noqa: S608 - constants of ours
-_ALONE = """SELECT l.number, CAST(l.id AS BLOB), l.speaker, l.asks, l.length, NULL, NULL, NULL, NULL FROM memory_lines l
+_ALONE = """SELECT l.number, CAST(l.id AS BLOB), l.speaker, l.asks, l.length, l.tier, CAST(l.source AS BLOB),
+    NULL, NULL, NULL, NULL FROM memory_lines l
     WHERE l.number IN (SELECT value FROM json_each(?))"""
 
 
@@ -131,6 +141,7 @@ class MemoryLine(NamedTuple):
         scope: To whom it belongs; neighbours are of one scope.
         type: As filters name it.
         asks: Whether it ends as a question.
+        tier: Of trust; 0: nobody vouches for it.
     """
 
     id: str
@@ -141,6 +152,7 @@ class MemoryLine(NamedTuple):
     scope: str = ""
     type: str = ""
     asks: bool = False
+    tier: int = 1
 
 
 class Place(NamedTuple):
@@ -151,8 +163,15 @@ class Place(NamedTuple):
     speaker: str
     asks: bool
     length: int
+    tier: int
+    source: str
     before: tuple[int | None, int | None]
     after: tuple[int | None, int | None]
+
+    @property
+    def untrusted(self) -> str | None:
+        """The source, where nobody vouches for it; else None."""
+        return None if self.tier else self.source
 
 
 def create(connection: apsw.Connection) -> None:
@@ -163,6 +182,11 @@ def create(connection: apsw.Connection) -> None:
 def add_lengths(connection: apsw.Connection) -> None:
     """Make room for the length of each text; that of what is there already is 0: it counts as short."""
     connection.execute(_ADD_LENGTHS)
+
+
+def add_tiers(connection: apsw.Connection) -> None:
+    """Make room for the tier of trust of each memory; what is there already counts as vouched for."""
+    connection.execute(_ADD_TIERS)
 
 
 def clear(connection: apsw.Connection) -> None:
@@ -179,7 +203,7 @@ def add(connection: apsw.Connection, lines: Iterable[MemoryLine]) -> dict[str, i
     added: dict[str, int] = {}
     for line in lines:
         texts = map(key, (line.id, line.scope, line.source, line.type, line.speaker))
-        found: list[Any] = connection.execute(_ADD, (*texts, line.seq, line.asks, len(line.text))).fetchall()
+        found: list[Any] = connection.execute(_ADD, (*texts, line.seq, line.asks, len(line.text), line.tier)).fetchall()
         if found:
             added[line.id] = number = found[0][0]
             connection.execute(_ADD_TEXT.format("memory_text"), (number, _indexable(line.text)))
@@ -275,9 +299,7 @@ def match(
         taken_back: Search those that rewindings took back, not those in force.
     """
     table = "memory_text_taken_back" if taken_back else "memory_text"
-    texts = (_indexable(word[:_LONGEST_WORD]) for word in words[:_MOST_WORDS])
-    phrases = ['"' + text.replace('"', '""') + '"' for text in texts if any(map(str.isalnum, text))]
-    kept, first = _affordable(connection, table, phrases)
+    kept, first = _affordable(connection, table, _phrases(words))
     if not kept:
         return []
     condition, bindings = in_sqlite(only, "l")
@@ -286,11 +308,35 @@ def match(
     return [(number, score) for number, score in rows]
 
 
+def match_vouched(
+    connection: apsw.Connection, words: Sequence[str], limit: int, only: Filter = ALL, *, taken_back: bool = False
+) -> list[tuple[int, float]]:
+    """Return number and score as `match` does, of what somebody vouches for, by how rare each word is among that alone.
+
+    A flood of tools' notes makes its words common in the whole index; here it changes nothing.
+    """
+    table = "memory_text_taken_back" if taken_back else "memory_text"
+    condition, bindings = in_sqlite(only, "l")
+    sql = _HOLD.format(table, condition or "1")
+    of_all, scores = _one(connection, _COUNT_VOUCHED), dict[int, float]()
+    for phrase in _phrases(words):
+        rows: list[Any] = connection.execute(sql, (phrase, *bindings, _MOST_MATCHES)).fetchall()
+        weight = log(1.0 + (max(of_all - len(rows), 0) + 0.5) / (len(rows) + 0.5))
+        for (number,) in rows:
+            scores[number] = scores.get(number, 0.0) + weight
+    return sorted(scores.items(), key=lambda one: (-one[1], -one[0]))[:limit]
+
+
 def places(connection: apsw.Connection, numbers: Collection[int], only: Filter = ALL) -> dict[int, Place]:
     """Return where memories stand, and who said their neighbours; of all of them those that a filter lets through."""
     found = {place.number: place for place in _read(connection, _PLACES, numbers, only)}
     around = {one for place in found.values() for one in (*place.before, *place.after) if one is not None}
     return found | {place.number: place for place in _read(connection, _ALONE, around - found.keys(), only)}
+
+
+def _phrases(words: Sequence[str]) -> list[str]:
+    texts = (_indexable(word[:_LONGEST_WORD]) for word in words[:_MOST_WORDS])
+    return ['"' + text.replace('"', '""') + '"' for text in texts if any(map(str.isalnum, text))]
 
 
 def _affordable(connection: apsw.Connection, table: str, phrases: Sequence[str]) -> tuple[list[str], int]:
@@ -325,8 +371,8 @@ def _read(connection: apsw.Connection, sql: str, numbers: Collection[int], only:
     sql += f" AND {condition}" if condition else ""
     rows: Iterable[Any] = connection.execute(sql, (json.dumps(sorted(numbers)), *bindings))
     return [
-        Place(number, _text(id_), speaker, asks == 1, length, (b1, b2), (a1, a2))
-        for number, id_, speaker, asks, length, b1, b2, a1, a2 in rows
+        Place(number, _text(id_), speaker, asks == 1, length, tier, _text(source), (b1, b2), (a1, a2))
+        for number, id_, speaker, asks, length, tier, source, b1, b2, a1, a2 in rows
     ]
 
 

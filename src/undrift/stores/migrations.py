@@ -141,6 +141,15 @@ def add_memory_lengths(connection: apsw.Connection) -> None:
     )
 
 
+def add_memory_tiers(connection: apsw.Connection) -> None:
+    """Step 12: for which memories nobody vouches, so that a search can tell before it chooses the best."""
+    memory_search.add_tiers(connection)
+    connection.execute(
+        """UPDATE memory_lines SET tier = 0 WHERE id IN (SELECT t.memory_id FROM memories t
+            WHERE CASE WHEN json_valid(t.record) THEN json_extract(t.record, '$.trust') END = 'tool')"""
+    )
+
+
 MIGRATIONS: Sequence[Migration] = (
     create_tables,
     create_search,
@@ -153,6 +162,7 @@ MIGRATIONS: Sequence[Migration] = (
     create_runs,
     create_documents,
     add_memory_lengths,
+    add_memory_tiers,
 )
 """Step n takes a file from version n - 1 to n."""
 

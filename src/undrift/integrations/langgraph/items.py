@@ -230,6 +230,7 @@ class _Search:
             connection = apsw.Connection(":memory:")
             memory_search.create(connection)
             memory_search.add_lengths(connection)
+            memory_search.add_tiers(connection)
             vectors.create(connection)
             self._recollection = Recollection(connection, default_embedder(self._embedder))
         now = kept.numbers(_KIND)

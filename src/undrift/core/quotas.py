@@ -1,0 +1,56 @@
+"""How much of the first hits may come from what nobody vouches for: shares, not a filter behind a ranking. Pure.
+
+Law: nothing is left out but what stands behind the last place. A flood of notes moves what is vouched for by a place or two,
+whatever it says and however many sources it names.
+"""
+
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+__all__ = ["within_quotas"]
+
+_Hit = TypeVar("_Hit")
+
+_A_HALF = 2
+"""Of the first n hits, rounded up, that nobody vouches for, as long as there is another."""
+_A_FIFTH = 5
+"""Of the first n hits, rounded up, for one source of these: the share that a brief gives it in tokens (`core.brief`)."""
+
+
+def within_quotas(hits: Sequence[_Hit], untrusted: Callable[[_Hit], str | None], k: int) -> list[_Hit]:
+    """Return the first k hits, of which no share belongs to a flood.
+
+    Args:
+        hits: Best first.
+        untrusted: The source of a hit that nobody vouches for; None for all others.
+        k: Most results.
+
+    Returns:
+        In the order given, except where a hit would exceed its share: then the best that does not comes first.
+
+    Source: issue 17 part 7; RELIABILITY S2.
+    """
+    sources = [untrusted(hit) for hit in hits]
+    vouched = deque(place for place, source in enumerate(sources) if source is None)
+    others = [place for place, source in enumerate(sources) if source is not None]
+    taken: Counter[str | None] = Counter()
+    chosen: list[int] = []
+    while len(chosen) < k and (vouched or others):
+        after = len(chosen) + 1
+        has_room = not vouched or _fits(len(chosen) - taken[None] + 1, after, _A_HALF)
+        fitting = (one for one in others if has_room and _fits(taken[sources[one]] + 1, after, _A_FIFTH))
+        other = next(fitting, None)
+        if vouched and (other is None or vouched[0] < other):
+            best = vouched.popleft()
+        else:
+            best = others[0] if other is None else other  # nothing else is left
+            others.remove(best)
+        taken[sources[best]] += 1
+        chosen.append(best)
+    return [hits[place] for place in chosen]
+
+
+def _fits(count: int, of: int, parts: int) -> bool:
+    """Whether a count is at most one of so many parts of a number, rounded up."""
+    return count <= -(-of // parts)
