@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from undrift.core.autopsy import Autopsy, Compaction, Mark, Prompt, autopsy
+from undrift.core.autopsy import Autopsy, Compaction, Mark, Prompt, Restore, autopsy
 from undrift.core.cost import Prices
 from undrift.core.restore import restore
 from undrift.core.tokens import characters_per_4, estimate
@@ -112,6 +112,7 @@ def examine(
     budget_tokens: int = 5_000,
     format: str | None = None,  # noqa: A002 - as `open_recording` calls it
     models: Sequence[Model] = (),
+    give_back: Restore | None = None,
 ) -> Postmortem:
     """Examine a recorded session.
 
@@ -120,6 +121,7 @@ def examine(
         budget_tokens: The size of what undrift would have given back at each compaction.
         format: A key of `undrift.transcripts.FORMATS`; None to detect it.
         models: Rows of the user's table of models.
+        give_back: The text to judge at each compaction, made of the entries before it; None: what `restore` gives.
 
     Raises:
         SubAgentSession: It is a sub-agent's own session.
@@ -146,7 +148,7 @@ def examine(
         marks=_marks(recording, recorded),
         prompts=prompts,
         prices=Prices(model.read_ratio, model.write_ratio),
-        restore=lambda before: restore(before, budget_tokens=budget_tokens, count=characters_per_4).text,
+        restore=give_back or (lambda before: restore(before, budget_tokens=budget_tokens, count=characters_per_4).text),
     )
     return Postmortem(
         path=os.fspath(path),
