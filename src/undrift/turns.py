@@ -328,7 +328,7 @@ class Turns:
         try:
             self._ledger.answered(at_ms=self._now_ms, cache_seconds=kept)
         except StoreError as error:
-            _log.error("session %s: the cache's life could not be stored, what was known holds: %s", self.id, error)
+            _log.error("session %.80r: the cache's life could not be stored, what was known holds: %s", self.id, error)
 
     def _calibrate(self, model: str, report: Report) -> None:
         try:

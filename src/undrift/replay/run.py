@@ -75,7 +75,8 @@ def replay(
     Source: issue item "replay"; CONTRACT "Command line".
     """
     run = _Run(recording, history_of(recording), settings)
-    session_id = f"replay-{_name_of(path)}"
+    # By the file's name alone: references, and the tokens that they take in the window, are the same wherever it lies.
+    session_id = f"replay-{hashlib.sha256(os.fsencode(Path(path).name)).hexdigest()[:16]}"
     folder = _cleared(replay_folder(home, path))
     try:
         plain = replace(settings, scratchpad_limit_bytes=0, debug_archive=False)  # a replay leaves no files of its own
