@@ -123,11 +123,11 @@ wires: $(SELF) $(DEV)  ## conversations played at random against simulated provi
 
 exact: $(EXACT)  ## the exact counter, and the estimate beside it, with tiktoken and a vocabulary from a package, not the network
 	@ls "$(VOCABULARY)"/fb374d419588a4632f3f557e76b4b70aebbca790 > /dev/null   # without this file the tests would be skipped
-	TIKTOKEN_CACHE_DIR="$(VOCABULARY)" $(EXACT_PY) -m pytest tests/core/test_exact_counts.py
+	TIKTOKEN_CACHE_DIR="$(VOCABULARY)" $(EXACT_PY) -m pytest tests/core/text/test_exact_counts.py
 
 lance: $(LANCE)  ## the tests of every index of vectors, LanceDB's among them
-	$(LANCE_PY) -m pytest tests/stores/test_vectors.py tests/stores/test_lance.py tests/test_recollection.py \
-		tests/test_memory_machine.py tests/test_session_purge.py
+	$(LANCE_PY) -m pytest tests/stores/test_vectors.py tests/stores/test_lance.py tests/memory/test_search.py \
+		tests/memory/test_machine.py tests/session/test_purge.py
 
 bench: $(BENCH) $(EXACT)  ## measure the engine, beside langchain_core's trim_messages, and the estimate of tokens beside tiktoken and rs-bpe
 	TIKTOKEN_CACHE_DIR="$(VOCABULARY)" $(BENCH_PY) -m bench.run

@@ -8,11 +8,11 @@ from typing import Any
 
 from bench.figures import Figure, Report, cpu_ms, interleaved, ratio_claim
 from bench.prepare import conversation
-from undrift.conversation import Conversation
-from undrift.decisions import Decisions
-from undrift.request import Request
 from undrift.testing import Call, ModelTurn, Result, history_for, simulator_for
-from undrift.types import Decision
+from undrift.values.window import Decision
+from undrift.window.conversation import Conversation
+from undrift.window.decisions import Decisions
+from undrift.window.request import Request
 from undrift.wire import raw
 from undrift.wire.form import Edit, Form
 from undrift.wire.forms import WIRES, form_of

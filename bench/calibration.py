@@ -14,16 +14,16 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from undrift.core.calibration import Calibration, Report, calibration_of, is_news, is_plausible
-from undrift.core.tokens import counter
+from undrift.core.text.calibration import Calibration, Report, calibration_of, is_news, is_plausible
+from undrift.core.text.tokens import counter
 from undrift.errors import InputError, TranscriptError
-from undrift.models import lookup
-from undrift.recordings import open_recording
+from undrift.recordings.files import open_recording
+from undrift.settings.models import lookup
 from undrift.transcripts import Recording
 from undrift.transcripts.collect import Collector
 from undrift.transcripts.document import members
 from undrift.transcripts.lines import decode, list_at, object_at, text_at
-from undrift.types import ContextEntry
+from undrift.values.window import ContextEntry
 
 __all__ = [
     "Added",

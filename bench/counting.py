@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bench.figures import Figure, Report, cpu_ms, interleaved, ratio_claim
 from bench.token_texts import entries_of, translations
-from undrift.core.tokens import estimate
+from undrift.core.text.tokens import estimate
 
 __all__ = ["measure"]
 

@@ -32,7 +32,7 @@ from bench.restore_data import (
 from undrift.core.autopsy.findings import Held
 from undrift.core.restore import restore, weights
 from undrift.core.restore.weights import Model
-from undrift.core.tokens import characters_per_4
+from undrift.core.text.tokens import characters_per_4
 from undrift.transcripts import FORMATS
 
 __all__ = ["LINE_FEATURES", "Models", "NAME_FEATURES", "auc", "fit", "fit_all", "main", "table"]

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from bench.linear import solved
 from bench.token_texts import MOST_CHARACTERS, Entry, entries_of
-from undrift.core import token_weights, tokens
+from undrift.core.text import token_weights, tokens
 
 __all__ = ["Counted", "LEAST_CHARACTERS", "SHAPE", "Shape", "errors_table", "fit", "is_held_out", "main", "module_text"]
 
@@ -298,7 +298,7 @@ def errors_table(
 
 
 def module_text(numbers: Sequence[int], about: str, shape: Shape = SHAPE) -> str:
-    """Write the module `undrift.core.token_weights` with these coefficients."""
+    """Write the module `undrift.core.text.token_weights` with these coefficients."""
     starts = [0, *accumulate(shape.sizes())]
     parts = [numbers[start:end] for start, end in pairwise(starts)]
     intro = (

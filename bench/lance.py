@@ -8,11 +8,11 @@ from random import Random
 from statistics import median
 
 from bench.figures import Claim, Figure, Report, ratio_claim
-from undrift.records import MemoryEntry
-from undrift.shelf import Shelf, default_embedder
+from undrift.memory.repository import Shelf, default_embedder
 from undrift.stores.lance import LanceIndex
 from undrift.stores.memories import MemoryUpdate, Viewer
 from undrift.stores.sqlite import SqliteStore
+from undrift.values.memory import MemoryEntry
 
 __all__ = ["measure"]
 

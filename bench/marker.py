@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Iterator
 
 from bench.figures import cpu_ms
-from undrift.core.marker import StreamStripper, mark, marker_of, neutralise, strip_markers
+from undrift.core.text.marker import StreamStripper, mark, marker_of, neutralise, strip_markers
 
 __all__ = ["TEXTS", "main"]
 

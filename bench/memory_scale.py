@@ -11,12 +11,12 @@ from typing import Any
 
 from bench.figures import Report, interleaved, ratio_claim
 from undrift import Session, Settings
-from undrift.core.retrieve import parse
-from undrift.records import MemoryEntry
-from undrift.shelf import Shelf, default_embedder
+from undrift.core.memory.retrieve import parse
+from undrift.memory.repository import Shelf, default_embedder
 from undrift.stores.embed import Embedder
 from undrift.stores.memories import MemoryUpdate
 from undrift.stores.sqlite import SqliteStore
+from undrift.values.memory import MemoryEntry
 
 __all__ = ["measure"]
 

@@ -17,10 +17,10 @@ from typing import Any
 import apsw
 
 from undrift import Session, Settings
-from undrift.core.refs import ref_of
+from undrift.core.text.refs import ref_of
 from undrift.errors import UndriftError
 from undrift.stores.sqlite import SqliteStore
-from undrift.types import ContextEntry, Decision, Original
+from undrift.values.window import ContextEntry, Decision, Original
 
 __all__ = ["CANARY", "all_at_once", "fill", "main", "purged"]
 

@@ -16,11 +16,11 @@ from undrift.core.autopsy.steps import Step, steps_of
 from undrift.core.autopsy.used import WINDOW_CALLS, Learned, Reference, Used, plain_lines, window_of
 from undrift.core.restore.history import history_of
 from undrift.core.restore.worth import line_features, name_features
-from undrift.core.tokens import characters_per_4
+from undrift.core.text.tokens import characters_per_4
 from undrift.errors import TranscriptError
-from undrift.recordings import open_recording
+from undrift.recordings.files import open_recording
 from undrift.transcripts import FORMATS
-from undrift.types import ContextEntry
+from undrift.values.window import ContextEntry
 
 __all__ = [
     "Cut",

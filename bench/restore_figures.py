@@ -21,8 +21,8 @@ from bench.restore_data import raw_tail
 from undrift.core.autopsy import Compaction
 from undrift.core.autopsy.steps import steps_of
 from undrift.errors import TranscriptError
-from undrift.postmortem import Postmortem, examine, names_a_compaction
-from undrift.types import ContextEntry
+from undrift.recordings.autopsy import Postmortem, examine, names_a_compaction
+from undrift.values.window import ContextEntry
 
 __all__ = ["Boundary", "figures", "figures_of", "main", "table"]
 

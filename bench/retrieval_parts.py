@@ -23,8 +23,8 @@ from typing import Any
 
 import apsw
 
-from undrift.core.retrieve import WEIGHTS, Query, Weights, parse, words_of
-from undrift.recollection import Recollection, Remembered
+from undrift.core.memory.retrieve import WEIGHTS, Query, Weights, parse, words_of
+from undrift.memory.search import Recollection, Remembered
 from undrift.stores.embed import Embedder, WordLlamaEmbedder, is_installed
 from undrift.stores.migrations import migrate
 

@@ -11,12 +11,12 @@ from typing import Any
 
 from bench.figures import Claim, Figure, Report, cpu_ms
 from undrift import ContextEntry, Session, Settings
-from undrift.core.refs import ref_of
-from undrift.records import MemoryEntry
-from undrift.shelf import Shelf
+from undrift.core.text.refs import ref_of
+from undrift.memory.repository import Shelf
 from undrift.stores.memories import MemoryUpdate
 from undrift.stores.sqlite import SqliteStore
-from undrift.types import Decision, Original, Task, TaskUpdate
+from undrift.values.memory import MemoryEntry
+from undrift.values.window import Decision, Original, Task, TaskUpdate
 
 __all__ = ["measure"]
 

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from undrift.bench.sessions import COUNTER, Case, sessions_in
-from undrift.core.fold import fold_lines
-from undrift.core.shrink import first_send, lean
-from undrift.core.tokens import counter
-from undrift.recordings import open_recording
-from undrift.types import ContextEntry
+from undrift.core.text.tokens import counter
+from undrift.core.window.fold import fold_lines
+from undrift.core.window.shrink import first_send, lean
+from undrift.recordings.files import open_recording
+from undrift.values.window import ContextEntry
 
 __all__ = ["main", "table"]
 

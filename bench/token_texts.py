@@ -20,7 +20,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from undrift.errors import TranscriptError
-from undrift.recordings import open_recording
+from undrift.recordings.files import open_recording
 
 __all__ = ["Entry", "MOST_CHARACTERS", "entries_of", "translations"]
 

@@ -8,11 +8,11 @@ from random import Random
 
 from bench.figures import Figure, Report, cpu_ms, interleaved, ratio_claim
 from undrift import ContextEntry, Settings, TieredMemoryManager
-from undrift.core.prune import prune
-from undrift.core.refs import ref_of
-from undrift.core.window import Window
+from undrift.core.text.refs import ref_of
+from undrift.core.window.incremental import Window
+from undrift.core.window.prune import prune
 from undrift.stores.sqlite import SqliteStore
-from undrift.types import Original
+from undrift.values.window import Original
 
 __all__ = ["measure"]
 

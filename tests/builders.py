@@ -8,7 +8,7 @@ from typing import Any
 
 import apsw
 
-from undrift.session import Session
+from undrift.session.session import Session
 from undrift.settings import Settings
 from undrift.stores.sqlite import SqliteStore
 from undrift.wire import anthropic

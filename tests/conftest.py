@@ -24,14 +24,14 @@ settings.load_profile("default")
 
 UNMEASURED = frozenset(
     {
-        "tests/core/test_mask.py",
-        "tests/core/test_restore.py",
+        "tests/core/text/test_secrets.py",
+        "tests/core/restore/test_restore.py",
         "tests/facts/test_retriever.py",
         "tests/report/test_all_sessions.py",
-        "tests/test_poisoning.py",
-        "tests/test_real_sessions.py",
-        "tests/test_session_properties.py",
-        "tests/test_task_properties.py",
+        "tests/memory/test_poisoning.py",
+        "tests/session/test_real_sessions.py",
+        "tests/session/test_properties.py",
+        "tests/tasks/test_properties.py",
         "tests/transcripts/test_damage.py",
         "tests/transcripts/test_real_clients.py",
         "tests/transcripts/test_real_message_lists.py",

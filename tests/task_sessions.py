@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tests.builders import Json, assistant, body, call, result, text, user
-from undrift.session import Session
+from undrift.session.session import Session
 from undrift.settings import Settings
 
 __all__ = ["AT_MS", "SUMMARY", "TaskSession", "log_text"]

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from undrift.core.agent_rules import AGENT_RULES, TASK_TOOL_SCHEMA
-    from undrift.core.decay import apply_semantic_decay
-    from undrift.core.evict import prune_task_logs
     from undrift.core.facts.format import format_session_facts
-    from undrift.core.marker import StreamStripper, strip_markers
-    from undrift.core.observation_window import TerminalObservationWindow
-    from undrift.core.stale import Precision
-    from undrift.core.tokens import token_count
+    from undrift.core.memory.decay import apply_semantic_decay
+    from undrift.core.memory.stale import Precision
+    from undrift.core.tasks.evict import prune_task_logs
+    from undrift.core.text.marker import StreamStripper, strip_markers
+    from undrift.core.text.tokens import token_count
     from undrift.core.validate import ValidationResult, ValidationService
+    from undrift.core.window.last_results import TerminalObservationWindow
     from undrift.dispatch import (
         CompiledPrompt,
         DispatchRuntimeManager,
@@ -47,7 +47,22 @@ if TYPE_CHECKING:
         WindowError,
         WireError,
     )
-    from undrift.fact_types import (
+    from undrift.facts import (
+        InMemorySessionFactStore,
+        KeywordFactRetriever,
+        RuleBasedFactExtractor,
+        SqliteSessionFactStore,
+    )
+    from undrift.memory.memories import Conflict
+    from undrift.memory.upkeep import StalePruned
+    from undrift.recordings.restore import Restored, restore
+    from undrift.session.purge import Purged
+    from undrift.session.rewind import Diff, Rewound
+    from undrift.session.session import Session
+    from undrift.settings import PRUNE_THRESHOLD, TERMINAL_OBSERVATION_WINDOW, Settings
+    from undrift.tiered.manager import MemoryRefresher, TieredMemoryManager
+    from undrift.tiered.pruner import ContextPruner
+    from undrift.values.facts import (
         FactExtractor,
         FactQuery,
         FactRetriever,
@@ -60,16 +75,7 @@ if TYPE_CHECKING:
         SessionFactTag,
         create_fact_id,
     )
-    from undrift.facts import (
-        InMemorySessionFactStore,
-        KeywordFactRetriever,
-        RuleBasedFactExtractor,
-        SqliteSessionFactStore,
-    )
-    from undrift.memory import MemoryRefresher, TieredMemoryManager
-    from undrift.pruner import ContextPruner
-    from undrift.purging import Purged
-    from undrift.records import (
+    from undrift.values.memory import (
         CONTRADICTION_PENALTY,
         MIN_DECAY_FLOOR,
         PHASE_WEIGHT,
@@ -77,13 +83,7 @@ if TYPE_CHECKING:
         RunContext,
         ScoredMemoryEntry,
     )
-    from undrift.remembering import Conflict
-    from undrift.restoring import Restored, restore
-    from undrift.rewinding import Diff, Rewound
-    from undrift.session import Session
-    from undrift.settings import PRUNE_THRESHOLD, TERMINAL_OBSERVATION_WINDOW, Settings
-    from undrift.tending import StalePruned
-    from undrift.types import PINNED_TYPES, Action, ContextEntry, Decision, EntryType, Original, Prepared, Task
+    from undrift.values.window import PINNED_TYPES, Action, ContextEntry, Decision, EntryType, Original, Prepared, Task
 
 __all__ = [
     "AGENT_RULES",
@@ -177,16 +177,16 @@ _ROOMS = {
         "AGENT_RULES",
         "TASK_TOOL_SCHEMA",
     ),
-    "undrift.core.decay": ("apply_semantic_decay",),
-    "undrift.core.evict": ("prune_task_logs",),
+    "undrift.core.memory.decay": ("apply_semantic_decay",),
+    "undrift.core.tasks.evict": ("prune_task_logs",),
     "undrift.core.facts.format": ("format_session_facts",),
-    "undrift.core.marker": (
+    "undrift.core.text.marker": (
         "StreamStripper",
         "strip_markers",
     ),
-    "undrift.core.observation_window": ("TerminalObservationWindow",),
-    "undrift.core.stale": ("Precision",),
-    "undrift.core.tokens": ("token_count",),
+    "undrift.core.window.last_results": ("TerminalObservationWindow",),
+    "undrift.core.memory.stale": ("Precision",),
+    "undrift.core.text.tokens": ("token_count",),
     "undrift.core.validate": (
         "ValidationResult",
         "ValidationService",
@@ -221,7 +221,7 @@ _ROOMS = {
         "WindowError",
         "WireError",
     ),
-    "undrift.fact_types": (
+    "undrift.values.facts": (
         "FactExtractor",
         "FactQuery",
         "FactRetriever",
@@ -240,13 +240,13 @@ _ROOMS = {
         "RuleBasedFactExtractor",
         "SqliteSessionFactStore",
     ),
-    "undrift.memory": (
+    "undrift.tiered.manager": (
         "MemoryRefresher",
         "TieredMemoryManager",
     ),
-    "undrift.pruner": ("ContextPruner",),
-    "undrift.purging": ("Purged",),
-    "undrift.records": (
+    "undrift.tiered.pruner": ("ContextPruner",),
+    "undrift.session.purge": ("Purged",),
+    "undrift.values.memory": (
         "CONTRADICTION_PENALTY",
         "MIN_DECAY_FLOOR",
         "MemoryEntry",
@@ -254,23 +254,23 @@ _ROOMS = {
         "RunContext",
         "ScoredMemoryEntry",
     ),
-    "undrift.remembering": ("Conflict",),
-    "undrift.restoring": (
+    "undrift.memory.memories": ("Conflict",),
+    "undrift.recordings.restore": (
         "Restored",
         "restore",
     ),
-    "undrift.rewinding": (
+    "undrift.session.rewind": (
         "Diff",
         "Rewound",
     ),
-    "undrift.session": ("Session",),
+    "undrift.session.session": ("Session",),
     "undrift.settings": (
         "PRUNE_THRESHOLD",
         "Settings",
         "TERMINAL_OBSERVATION_WINDOW",
     ),
-    "undrift.tending": ("StalePruned",),
-    "undrift.types": (
+    "undrift.memory.upkeep": ("StalePruned",),
+    "undrift.values.window": (
         "Action",
         "ContextEntry",
         "Decision",

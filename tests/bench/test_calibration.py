@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from bench.calibration import LAWS, Answer, added_by, answers_in, main, sessions_below
-from undrift.core.tokens import estimate
+from undrift.core.text.tokens import estimate
 
 SYSTEM_TOKENS = 20_000
 MODEL = "claude-opus-4-6"

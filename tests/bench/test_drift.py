@@ -12,9 +12,9 @@ from undrift.bench import peers
 from undrift.bench.drift import measure
 from undrift.bench.drift_report import DriftReport, Outcome, Row
 from undrift.bench.sessions import Case, sessions_in
-from undrift.core.survival import SurvivalCount
+from undrift.core.autopsy.survival import SurvivalCount
 from undrift.errors import InputError
-from undrift.recordings import open_recording
+from undrift.recordings.files import open_recording
 
 NEEDED = "compute_part_0_3(source, target)"
 """Stands in the first result of `long_session`, and in nothing after it until the agent's last word."""

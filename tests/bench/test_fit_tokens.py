@@ -8,8 +8,8 @@ import pytest
 
 from bench.fit_tokens import Counted, features, fit, main, module_text
 from bench.token_texts import Entry, entries_of
-from undrift.core import token_weights
-from undrift.core.tokens import estimate
+from undrift.core.text import token_weights
+from undrift.core.text.tokens import estimate
 
 WORDS = (
     "the",

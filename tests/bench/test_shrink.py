@@ -3,7 +3,7 @@
 from bench.shrink import main, table
 from tests.cli.builders import answered, called, claude, said, written
 from undrift.bench.sessions import Case
-from undrift.recordings import open_recording
+from undrift.recordings.files import open_recording
 
 
 def test_each_kind_of_noise_has_its_row(tmp_path, capsys):

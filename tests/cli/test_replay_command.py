@@ -28,7 +28,7 @@ from tests.cli.builders import (
 )
 from tests.transcripts.samples import COPILOT, GEMINI, OPENCODE, PI, SWE_AGENT, document
 from undrift import __version__
-from undrift.replay import replay_folder
+from undrift.recordings.replay import replay_folder
 
 NEEDS_POSIX = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX: signals, limits and terminals")
 HOSTILE = "\x1b]52;c;ZXZpbA==\x07\x1b[2J\r\u202e\x9b31m"

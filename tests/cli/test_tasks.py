@@ -8,8 +8,8 @@ import pytest
 from tests.cli.builders import Record, long_session, on_a_terminal, replayed, undrift, written
 from tests.cli.test_replay_command import NEEDS_POSIX
 from tests.task_sessions import AT_MS, SUMMARY, TaskSession
-from undrift.archive import Archive
 from undrift.stores.sqlite import SqliteStore
+from undrift.tasks.archive import Archive
 
 HOSTILE = "evil\x1b[2J\nid\u202e"
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from undrift import AGENT_RULES, TASK_TOOL_SCHEMA
-from undrift.core.tasks import change_many
-from undrift.types import TASK_STATUSES, Moment, Tasks
+from undrift.core.tasks.life import change_many
+from undrift.values.window import TASK_STATUSES, Moment, Tasks
 
 ROOT = Path(__file__).parents[2]
 

@@ -19,7 +19,7 @@ from undrift.core.dispatch.contracts import (
 )
 from undrift.core.dispatch.prompt import stable_prefix
 from undrift.errors import ContractError
-from undrift.fact_types import RanTest, ReviewIssue
+from undrift.values.facts import RanTest, ReviewIssue
 
 READERS: dict[Any, Any] = {"implementer": read_implementer_result, "reviewer": read_reviewer_result}
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from undrift.fact_types import FactQuery, ImplementerResult, ReviewerResult, SessionFact, create_fact_id
+from undrift.values.facts import FactQuery, ImplementerResult, ReviewerResult, SessionFact, create_fact_id
 
 __all__ = ["Clock", "fact", "implemented", "query", "reviewed", "triples"]
 

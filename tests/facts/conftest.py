@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.facts.builders import Clock
-from undrift.fact_types import SessionFactStore
 from undrift.facts import InMemorySessionFactStore, SqliteSessionFactStore
 from undrift.settings import Settings
+from undrift.values.facts import SessionFactStore
 
 
 @pytest.fixture

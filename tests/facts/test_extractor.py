@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from tests.facts.builders import Clock, implemented, reviewed, triples
 from undrift.core.facts import Ended, Extraction, clip_text
 from undrift.core.facts.extract import MOST_ELEMENTS
-from undrift.fact_types import RanTest, ReviewIssue, create_fact_id
 from undrift.facts import InMemorySessionFactStore, RuleBasedFactExtractor
 from undrift.facts.extractor import RULES
+from undrift.values.facts import RanTest, ReviewIssue, create_fact_id
 
 
 @pytest.fixture

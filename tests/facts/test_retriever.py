@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.facts.builders import Clock, fact, query, triples
 from undrift.core.facts import STOP_WORDS, retrieve, wanted, words_of
 from undrift.core.facts.index import FactIndex
-from undrift.fact_types import FactVersion, SessionFact
 from undrift.facts import InMemorySessionFactStore, KeywordFactRetriever
+from undrift.values.facts import FactVersion, SessionFact
 
 
 def retriever(*facts: SessionFact, **options: Any) -> KeywordFactRetriever:

@@ -11,10 +11,10 @@ from tests.facts.builders import Clock, fact, query, triples
 from tests.stores.builders import python, raw
 from undrift.core.facts import FactBatch
 from undrift.errors import InputError, StoreCorrupt, StoreError
-from undrift.fact_types import FactChange, FactVersion
 from undrift.facts import KeywordFactRetriever, SqliteSessionFactStore
 from undrift.settings import Settings
 from undrift.stores.sqlite import SqliteStore
+from undrift.values.facts import FactChange, FactVersion
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from tests.facts.builders import Clock, fact
 from undrift.core.facts import Ended, FactBatch, FactBook, retrieve, wanted
-from undrift.fact_types import FactQuery, SessionFact
 from undrift.facts import InMemorySessionFactStore, KeywordFactRetriever, SqliteSessionFactStore
 from undrift.settings import Settings
+from undrift.values.facts import FactQuery, SessionFact
 
 SUBJECTS = st.sampled_from(["a.py", "b.py", "task:1", "task:2"])
 RELATIONS = st.sampled_from(["modified_by", "summary", "requires", "must_fix", "issue", "odd"])

@@ -9,8 +9,8 @@ import pytest
 from tests.facts.builders import Clock, fact, implemented, reviewed, triples
 from undrift.core.facts import Ended, FactBatch
 from undrift.errors import InputError
-from undrift.fact_types import SessionFact
 from undrift.facts import RuleBasedFactExtractor
+from undrift.values.facts import SessionFact
 
 HOSTILE = [
     "a\0b",

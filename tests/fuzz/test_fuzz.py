@@ -66,7 +66,7 @@ def test_a_property_that_fails_for_few_inputs_is_found_and_its_input_is_printed(
 
 
 def test_a_round_ends_between_two_tests_when_its_time_is_up(capfd):
-    assert fuzz_properties.main(["0.1", "tests/core/test_trim.py"]) == 0
+    assert fuzz_properties.main(["0.1", "tests/core/window/test_trim.py"]) == 0
     said = capfd.readouterr().out
     assert "1 passed" in said
     assert "rounds played in 0.1 s: 1, nothing was found" in said

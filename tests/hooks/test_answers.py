@@ -137,7 +137,16 @@ def test_a_prepared_text_is_given_without_the_store_or_the_command_line(tmp_path
     user = User(tmp_path)
     user.write(session())
     user.pre_compact()
-    heavy = ("apsw", "click", "rich", "asyncio", "undrift.cli", "undrift.session", "undrift.core", "undrift.models")
+    heavy = (
+        "apsw",
+        "click",
+        "rich",
+        "asyncio",
+        "undrift.cli",
+        "undrift.session.session",
+        "undrift.core",
+        "undrift.settings.models",
+    )
     program = f"{START}; print([name for name in {heavy!r} if name in sys.modules], file=sys.stderr)"
     words = ["hook", "SessionStart", f"--home={user.home}", f"--client-home={user.claude_home}"]
     run = subprocess.run(

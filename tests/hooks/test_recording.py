@@ -5,9 +5,9 @@ from pathlib import Path
 
 from tests.cli.builders import answered, called, claude, codex_session, written
 from tests.hooks.builders import SESSION, User, compacted, session, with_ids
-from undrift.core.refs import ref_of
+from undrift.core.text.refs import ref_of
 from undrift.hooks.answer import Options, answer
-from undrift.recordings import open_recording
+from undrift.recordings.files import open_recording
 from undrift.stores.sqlite import SqliteStore
 
 NAME = f"claude:{SESSION}"

@@ -7,11 +7,11 @@ import pytest
 
 from tests.cli.builders import Record, answered, called, claude, listing
 from tests.hooks.builders import User, compacted, with_ids
-from undrift.core.tokens import characters_per_4
+from undrift.core.text.tokens import characters_per_4
 from undrift.hooks.room import Room, room_of
-from undrift.restoring import restore
+from undrift.recordings.restore import restore
 from undrift.transcripts.figures import Figures, PromptUsage, figures
-from undrift.types import ContextEntry
+from undrift.values.window import ContextEntry
 
 RULE = "Never touch the file build.lock."
 REQUEST = "Find out where value_0 is computed."

@@ -143,17 +143,18 @@ def is_quiet(source: Source) -> Iterator[str]:
 
 
 def leaves_the_environment_alone(source: Source) -> Iterator[str]:
-    """Find reads of the process environment; settings.py is the only reader."""
+    """Find reads of the process environment; settings/__init__.py is the only reader."""
     for node in ast.walk(source.tree):
         if isinstance(node, ast.Attribute) and dotted(node) in {"os.environ", "os.environb", "os.getenv"}:
             yield source.at(
-                node, f"{dotted(node)}: only settings.py reads the environment; take the value as an argument"
+                node, f"{dotted(node)}: only settings/__init__.py reads the environment; take the value as an argument"
             )
         if isinstance(node, ast.ImportFrom) and node.module == "os":
             for name in node.names:
                 if name.name in {"environ", "environb", "getenv"}:
                     yield source.at(
-                        node, f"os.{name.name}: only settings.py reads the environment; take the value as an argument"
+                        node,
+                        f"os.{name.name}: only settings/__init__.py reads the environment; take the value as an argument",
                     )
 
 
@@ -219,7 +220,7 @@ def work_in_expression(source: Source, expression: ast.expr | None) -> Iterator[
         return
     if isinstance(expression, ast.Attribute | ast.Name) and dotted(expression) in ENVIRONMENT:
         yield source.at(
-            expression, f"reads {dotted(expression)} at import: only settings.py reads it, when it is asked"
+            expression, f"reads {dotted(expression)} at import: only settings/__init__.py reads it, when it is asked"
         )
     if isinstance(expression, ast.Call) and not builds_a_value(source, expression.func):
         yield source.at(

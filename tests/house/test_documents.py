@@ -108,7 +108,9 @@ def test_no_document_names_a_variable_that_is_not_a_setting():
     known = {name for setting in module("undrift.settings").SETTINGS for name in setting.environment}
     text = read("README.md", ".env.example", "docs/settings.md", "docs/cli.md")
     unknown = sorted(set(re.findall(r"\b(?:UNDRIFT|DEVS)_[A-Z_]*[A-Z]\b", text)) - known)
-    assert not unknown, f"{unknown} set nothing: add them to SETTINGS in settings.py, or take them out of the documents"
+    assert not unknown, (
+        f"{unknown} set nothing: add them to SETTINGS in settings/__init__.py, or take them out of the documents"
+    )
 
 
 def test_every_command_and_option_is_documented():

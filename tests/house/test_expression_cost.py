@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from tests.house.expressions import compiled, made_in_functions, modules, seconds, texts, uses
-from undrift.core import marker
 from undrift.core.autopsy import rules
-from undrift.core.calls import shown_file
+from undrift.core.text import marker
+from undrift.core.text.calls import shown_file
 from undrift.stores import traces
 
 MOST_SECONDS = 0.2
@@ -19,23 +19,23 @@ SHORT, LONG = 2_000, 20_000
 
 BUILT: dict[str, Callable[[], list[str | re.Pattern[str]]]] = {
     # Made of parts of ours, and of what a caller names: of each an expression as it comes out.
-    "undrift.core.mask.regex": list,  # every pattern of the list has it
-    "undrift.core.mask._compiled": list,  # its callers are looked at
-    "undrift.core.marker._last_letter": lambda: [
+    "undrift.core.text.secrets.regex": list,  # every pattern of the list has it
+    "undrift.core.text.secrets._compiled": list,  # its callers are looked at
+    "undrift.core.text.marker._last_letter": lambda: [
         marker._last_letter(a, b) for a in (True, False) for b in (True, False)
     ],
     "undrift.core.validate.claims._is_sum": lambda: [
         r"(?<![\d.])(\d{1,15}(?:\.\d{1,15})?)\s?(?:tests|test|passed)(?!\w)"
     ],
     # Only for settings of the user's own, by `fullmatch`.
-    "undrift.setting_rows._matches": list,
+    "undrift.settings.table._matches": list,
     # Only for the user's own settings of a client, once, when our entry is taken out.
     "undrift.clients.serverfile.take": list,
 }
 MATCHED_ONLY = {
     "undrift.clients.jsontext._SPACE_AND_COMMENTS": "match",
     "undrift.clients.jsontext._SPACE": "match",
-    "undrift.core.tombstone._form[()]": "fullmatch",
+    "undrift.core.text.tombstone._form[()]": "fullmatch",
 }
 """Handed on, but only tried at one place: a scanner goes on behind it, a tombstone is looked at as a whole."""
 

@@ -40,8 +40,8 @@ def test_a_file_that_is_not_in_the_coverage_report_fails():
 
 def test_the_pruner_and_the_observation_window_have_their_floors():
     assert PYPROJECT["tool"]["undrift"]["coverage_floors"] == {
-        "src/undrift/core/prune.py": 90,
-        "src/undrift/core/observation_window.py": 100,
+        "src/undrift/core/window/prune.py": 90,
+        "src/undrift/core/window/last_results.py": 100,
     }
 
 

@@ -28,7 +28,7 @@ from undrift.mcp.serving import build
 from undrift.mcp.surface import surface_of
 from undrift.settings import Settings
 build(surface_of(Place(Path("home"), Settings()), "1", "all"))
-print(*sorted({"apsw", "msgspec", "undrift.archive", "undrift.session", "undrift.stores"} & set(sys.modules)))
+print(*sorted({"apsw", "msgspec", "undrift.tasks.archive", "undrift.session.session", "undrift.stores"} & set(sys.modules)))
 """
 EMPTY: Json = {"type": "object", "properties": {}}
 
@@ -50,7 +50,10 @@ def surface(*tools: Tool) -> Surface:
 
 @pytest.mark.parametrize(
     ("more", "loaded"),
-    [("", ""), ("import undrift.session", "apsw msgspec undrift.archive undrift.session undrift.stores")],
+    [
+        ("", ""),
+        ("import undrift.session.session", "apsw msgspec undrift.tasks.archive undrift.session.session undrift.stores"),
+    ],
 )
 def test_a_server_starts_without_the_engine(tmp_path: Path, more: str, loaded: str):
     program = more + START

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tests.stores.builders import entry, original, prune, python
 from undrift import Session, Settings
-from undrift.core.refs import ref_of
+from undrift.core.text.refs import ref_of
 from undrift.errors import RecallError
 from undrift.stores.sqlite import SqliteStore
 

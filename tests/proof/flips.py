@@ -15,7 +15,7 @@ from random import Random
 from tests.stores.builders import add, database, original, prune
 from undrift.errors import RecallError, StoreCorrupt, StoreError
 from undrift.stores.sqlite import SqliteStore
-from undrift.types import Decision, Original
+from undrift.values.window import Decision, Original
 
 __all__ = ["flipped", "main", "ruined"]
 

@@ -17,7 +17,7 @@ import apsw
 
 from tests.builders import body, opened, rounds, user
 from undrift import ContextEntry, Settings, TieredMemoryManager
-from undrift.core.refs import ref_of
+from undrift.core.text.refs import ref_of
 from undrift.stores import connection
 
 __all__ = ["Acknowledged", "Workload", "acknowledged", "weaken"]

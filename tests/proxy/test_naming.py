@@ -11,8 +11,8 @@ import pytest
 from tests.cli.builders import undrift
 from tests.proxy.builders import PATHS, ask, gateway, token
 from undrift.proxy.naming import Name, kind_of, name_of
-from undrift.request import Request
 from undrift.testing import RawUpstream, Send, response
+from undrift.window.request import Request
 from undrift.wire.forms import form_of
 
 CLAUDE = "claude-cli/2.1.330 (external, sdk-cli)"

@@ -7,7 +7,7 @@ import pytest
 
 from tests.proxy.builders import MODELS, PATHS, ask, gateway
 from tests.proxy.test_managed import Provider, settings
-from undrift.core.calling_back import STAYS_ANSWERS
+from undrift.core.window.calling_back import STAYS_ANSWERS
 from undrift.stores.sqlite import SqliteStore
 from undrift.testing import Call, RawUpstream, Result, history_for
 from undrift.wire.forms import form_of

@@ -4,8 +4,8 @@ import json
 from typing import Any
 
 from undrift.proxy.recent import Recent, history_of, longest
-from undrift.request import Request
 from undrift.testing import history_for
+from undrift.window.request import Request
 from undrift.wire.forms import form_of
 
 FORM = form_of("anthropic")

@@ -15,7 +15,7 @@ import pytest
 
 from tests.report.builders import Session, compacted_session, work
 from undrift.errors import InputError
-from undrift.postmortem import examine, totals
+from undrift.recordings.autopsy import examine, totals
 from undrift.report import check_target, page, write_page
 from undrift.report.page import OPENING
 

@@ -77,7 +77,7 @@ def test_every_pinned_type_is_pinned_and_there_are_three():
 
 def test_a_new_pinned_type_is_one_edit(monkeypatch):
     """R2-06: the pruner has no second list of types."""
-    monkeypatch.setattr("undrift.core.prune.PINNED_TYPES", PINNED_TYPES | {"summary"})
+    monkeypatch.setattr("undrift.core.window.prune.PINNED_TYPES", PINNED_TYPES | {"summary"})
     assert ids(ContextPruner(Settings()).prune([entry("s", "summary"), entry("other", at=1)], 100)) == ["s"]
 
 
@@ -212,7 +212,7 @@ def test_the_pruner_runs_without_any_database():
     """R2-16: neither LanceDB nor SQLite; the manager is the control, which needs one."""
     database = {"apsw", "lancedb", "sqlite3", "undrift.stores"}
     of_pruner = modules_after("import undrift; undrift.ContextPruner().prune([], 1)")
-    assert "undrift.core.prune" in of_pruner
+    assert "undrift.core.window.prune" in of_pruner
     assert not of_pruner & database
     assert modules_after("import undrift; undrift.TieredMemoryManager") & database == {"apsw", "undrift.stores"}
 
@@ -242,8 +242,8 @@ def test_the_coverage_that_the_seeds_ask_for_is_enforced():
     """R2-29, R0-17"""
     pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     floors = pyproject["tool"]["undrift"]["coverage_floors"]
-    assert floors["src/undrift/core/prune.py"] >= 90
-    assert floors["src/undrift/core/observation_window.py"] == 100
+    assert floors["src/undrift/core/window/prune.py"] >= 90
+    assert floors["src/undrift/core/window/last_results.py"] == 100
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert "coverage_floors" in makefile
     assert "--json-report-file=build/test-report.json" in makefile

@@ -16,7 +16,7 @@ from undrift import (
     TerminalObservationWindow,
     TieredMemoryManager,
 )
-from undrift.core.prune import prune
+from undrift.core.window.prune import prune
 from undrift.stores.sqlite import SqliteStore
 
 NEWEST_FIVE = [f"result-{i}" for i in range(10, 15)]
@@ -168,9 +168,10 @@ def numbers_in(path: str) -> set:
 
 def test_the_number_of_observations_is_no_number_in_the_logic():
     """R0-14: only the settings hold it."""
-    names = ("core/prune", "core/observation_window", "core/window", "core/turn", "pruner", "memory", "session")
+    names = [f"core/window/{name}" for name in ("prune", "last_results", "incremental", "plan")]
+    names += ["tiered/pruner", "tiered/manager", "session/session"]
     assert [name for name in names if TERMINAL_OBSERVATION_WINDOW in numbers_in(f"src/undrift/{name}.py")] == []
-    assert TERMINAL_OBSERVATION_WINDOW in numbers_in("src/undrift/setting_rows.py")
+    assert TERMINAL_OBSERVATION_WINDOW in numbers_in("src/undrift/settings/table.py")
 
 
 def test_the_readme_explains_why_observations_stay_raw():

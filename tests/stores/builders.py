@@ -8,9 +8,9 @@ from typing import Any
 
 import apsw
 
-from undrift.core.refs import ref_of
+from undrift.core.text.refs import ref_of
 from undrift.stores.base import Store
-from undrift.types import ContextEntry, Decision, Original
+from undrift.values.window import ContextEntry, Decision, Original
 
 __all__ = ["Opener", "add", "database", "entry", "original", "prune", "python", "raw"]
 

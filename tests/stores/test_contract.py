@@ -10,7 +10,7 @@ import pytest
 from tests.stores.builders import Opener, add, entry, original, prune
 from undrift.errors import InputError, RecallError, StoreError
 from undrift.stores.base import KnownMark, Mark, Operation, SessionRow, Store
-from undrift.types import Decision, MaskedSpan, Original
+from undrift.values.window import Decision, MaskedSpan, Original
 
 HOSTILE_IDS = [
     "../../etc/passwd", "a\0b", "line\nbreak", "x" * 3000, "-rf", "'; DROP TABLE originals; --", "$(id)`id`;", "é", "é",

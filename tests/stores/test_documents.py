@@ -7,8 +7,8 @@ import pytest
 
 from tests.stores.builders import database
 from undrift import Session, Settings
-from undrift.documents import Change, Documents
 from undrift.errors import InputError, StoreCorrupt
+from undrift.integrations.documents import Change, Documents
 from undrift.stores.documents import Document
 
 HOSTILE = ("", "..", "a/b", 'quote"', "\\", "\0", "\ud800", "日本", "[", '"]', "a\nb", "%", "x" * 10_000)

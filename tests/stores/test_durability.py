@@ -19,7 +19,7 @@ from undrift.stores.sqlite import SqliteStore
 WRITER = """
 import hashlib, sys
 from undrift.stores.sqlite import SqliteStore
-from undrift.types import ContextEntry, Decision, Original
+from undrift.values.window import ContextEntry, Decision, Original
 home, cycle = sys.argv[1:]
 store = SqliteStore.open(home)
 for number in range(10_000):
@@ -94,7 +94,7 @@ def test_what_was_acknowledged_survives_a_kill_at_any_moment(home: Path):
 MANY = """
 import sys
 from undrift.stores.sqlite import SqliteStore
-from undrift.types import ContextEntry, Decision, Original
+from undrift.values.window import ContextEntry, Decision, Original
 home, name = sys.argv[1:]
 with SqliteStore.open(home, busy_timeout_ms=60_000) as store:
     for number in range(50):

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from undrift.core.refs import ref_of
+from undrift.core.text.refs import ref_of
 from undrift.errors import StoreCorrupt
 from undrift.stores.base import Known
 from undrift.stores.sqlite import SqliteStore
-from undrift.types import ContextEntry, Decision, Moment, Original, Segment, Tag, Task, TaskUpdate
+from undrift.values.window import ContextEntry, Decision, Moment, Original, Segment, Tag, Task, TaskUpdate
 
 
 def original(name: str, source: Any = "pin") -> Original:

@@ -9,10 +9,10 @@ import pytest
 
 from tests.stores.builders import raw
 from undrift.errors import InputError, StoreCorrupt, StoreError
-from undrift.records import MemoryEntry, Slot
 from undrift.stores import memories
 from undrift.stores.memories import MemoryUpdate, Viewer, content_digest
 from undrift.stores.sqlite import SqliteStore
+from undrift.values.memory import MemoryEntry, Slot
 
 ME = Viewer("main", "s")
 

@@ -8,15 +8,15 @@ import pytest
 
 from tests.stores.builders import add, database, original, python, raw
 from undrift.errors import StoreError, StoreVersionError
-from undrift.records import MemoryEntry
-from undrift.shelf import Shelf
+from undrift.memory.repository import Shelf
 from undrift.stores import write
 from undrift.stores.base import KnownMark, Mark
 from undrift.stores.memories import MemoryUpdate
 from undrift.stores.migrations import APPLICATION_ID, MIGRATIONS, identify, migrate, transaction
 from undrift.stores.rows import operation_row, original_row
 from undrift.stores.sqlite import SqliteStore
-from undrift.types import Task, Tasks, TaskUpdate
+from undrift.values.memory import MemoryEntry
+from undrift.values.window import Task, Tasks, TaskUpdate
 
 NEWEST = len(MIGRATIONS)
 

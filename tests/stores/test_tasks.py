@@ -8,11 +8,11 @@ import pytest
 
 from tests.stores.builders import Opener, add, original, prune, raw
 from tests.stores.test_contract import HOSTILE_IDS
-from undrift.core.tasks import TaskChange, annotate, change, change_many, completions, current, tag
+from undrift.core.tasks.life import TaskChange, annotate, change, change_many, completions, current, tag
 from undrift.errors import InputError, RecallError, StoreCorrupt, StoreError
 from undrift.stores import rows
 from undrift.stores.base import Store
-from undrift.types import Moment, Tag, Task, Tasks, TaskUpdate
+from undrift.values.window import Moment, Tag, Task, Tasks, TaskUpdate
 
 DONE = "the parser reads all four forms now"
 

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from tests.stores.builders import database, original, prune, raw
 from undrift.errors import StoreError
-from undrift.records import MemoryEntry
 from undrift.stores import timeline, write
 from undrift.stores.memories import MemoryUpdate, Viewer, seen
 from undrift.stores.migrations import MIGRATIONS, migrate, transaction
 from undrift.stores.rows import operation_row, original_row
 from undrift.stores.sqlite import SqliteStore
 from undrift.stores.timeline import Stretch, stretches
-from undrift.types import Tag, Task, TaskUpdate
+from undrift.values.memory import MemoryEntry
+from undrift.values.window import Tag, Task, TaskUpdate
 
 
 def rewind(store: SqliteStore, to: int, session: str = "s", kind: str = "rewind") -> int:

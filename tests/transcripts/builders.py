@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from undrift.types import ContextEntry
+from undrift.values.window import ContextEntry
 
 _numbers = itertools.count(1)
 

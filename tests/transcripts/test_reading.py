@@ -26,7 +26,7 @@ from tests.transcripts.builders import (
 from undrift import transcripts
 from undrift.errors import TranscriptError
 from undrift.transcripts.lines import MAX_DEPTH, decode, milliseconds
-from undrift.types import ContextEntry
+from undrift.values.window import ContextEntry
 
 CLAUDE = lines(
     user("Fix the login", uuid="u1"),

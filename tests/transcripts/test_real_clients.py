@@ -13,12 +13,12 @@ import pytest
 from tests.transcripts.builders import meta
 from tests.transcripts.test_real_sessions import dumped, strings
 from undrift.errors import TranscriptError
-from undrift.recordings import open_recording
-from undrift.replay import replay
-from undrift.replay.history import history_of
+from undrift.recordings.files import open_recording
+from undrift.recordings.replay import replay
+from undrift.recordings.replay.history import history_of
 from undrift.settings import Settings
 from undrift.transcripts import FORMATS, Recording
-from undrift.types import ContextEntry
+from undrift.values.window import ContextEntry
 
 FOLDERS = {
     "copilot-cli": ("copilot-cli", 7),

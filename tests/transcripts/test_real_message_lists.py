@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from tests.transcripts.builders import meta
-from undrift.recordings import open_recording
-from undrift.replay import replay
+from undrift.recordings.files import open_recording
+from undrift.recordings.replay import replay
 from undrift.settings import Settings
 from undrift.transcripts import Recording
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.transcripts.builders import meta
 from undrift import transcripts
-from undrift.types import ContextEntry
+from undrift.values.window import ContextEntry
 
 FORMATS = ("claude-code", "codex")
 LEAST_CHARACTERS = 20

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from tests.builders import Json, assistant, body, call, image, opened, parts, result, rounds, text, thinking, user
-from undrift.core.tokens import characters_per_4
+from undrift.core.text.tokens import characters_per_4
 from undrift.errors import Declined, WireError
-from undrift.types import ContextEntry
+from undrift.values.window import ContextEntry
 from undrift.wire import anthropic
 from undrift.wire.anthropic import editing
 from undrift.wire.anthropic.reading import IMAGE_TOKENS

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.builders import Json, assistant, body, call, image, opened, result, rounds, text, thinking, user
 from tests.wire.odd import places, put
-from undrift.core.tokens import characters_per_4
+from undrift.core.text.tokens import characters_per_4
 from undrift.errors import WireError
 from undrift.wire import anthropic
 from undrift.wire.form import Edit, Form, View, entry_of

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.wire.odd import places, put
 from undrift import Session, Settings
 from undrift.errors import WireError
-from undrift.types import Prepared
+from undrift.values.window import Prepared
 from undrift.wire import openai_chat
 from undrift.wire.form import Block, Edit, Form, Reply, ToolCall, View
 from undrift.wire.openai_chat.media import IMAGE_TOKENS, LOW_DETAIL_TOKENS

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from tests.wire.odd import places, put
 from undrift import Session
-from undrift.core.tokens import characters_per_4
+from undrift.core.text.tokens import characters_per_4
 from undrift.errors import WireError
 from undrift.settings import Settings
 from undrift.testing.simulators.base import Call, ModelTurn
 from undrift.testing.simulators.openai_responses import OpenAIResponsesSimulator
-from undrift.types import Prepared
+from undrift.values.window import Prepared
 from undrift.wire import openai_responses as form
 from undrift.wire.form import Block, Edit, View, entry_of
 from undrift.wire.forms import form_of

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from undrift.session import Session
+from undrift.session.session import Session
 from undrift.settings import Settings
 from undrift.testing import (
     Call,
@@ -23,7 +23,7 @@ from undrift.testing import (
     history_for,
     simulator_for,
 )
-from undrift.types import Prepared
+from undrift.values.window import Prepared
 
 __all__ = ["MACHINES", "Machine"]
 

@@ -26,8 +26,8 @@ import msgspec
 
 from undrift import transcripts
 from undrift.errors import UndriftError
-from undrift.replay.history import History, history_of
-from undrift.session import Session
+from undrift.recordings.replay.history import History, history_of
+from undrift.session.session import Session
 from undrift.settings import Settings
 from undrift.testing.histories import ClientHistory, Result, history_for
 from undrift.testing.simulators import (
@@ -36,7 +36,7 @@ from undrift.testing.simulators import (
     Refused,
     simulator_for,
 )
-from undrift.types import Prepared
+from undrift.values.window import Prepared
 from undrift.wire.forms import WIRES, form_of
 
 __all__ = ["Outcome", "Script", "full_tokens", "main", "play", "script_of", "summary"]

@@ -21,10 +21,10 @@ from tests.builders import refusing
 from tests.wires.machine import MACHINES
 from tests.wires.task_model import TOOL, History, Model
 from undrift.errors import StoreError, TaskError
-from undrift.session import Session
+from undrift.session.session import Session
 from undrift.settings import Settings
 from undrift.testing import Call, ClientHistory, ModelTurn, Result, history_for, simulator_for
-from undrift.types import Action, Prepared
+from undrift.values.window import Action, Prepared
 from undrift.wire.form import Block
 
 __all__ = ["TaskMachine", "main", "play"]

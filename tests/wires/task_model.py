@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from undrift.core.refs import message_id
+from undrift.core.text.refs import message_id
 from undrift.wire.form import Block
 from undrift.wire.forms import form_of
 

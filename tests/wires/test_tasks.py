@@ -5,10 +5,10 @@ import json
 import pytest
 
 from tests.wires.machine import MACHINES
-from undrift.session import Session
+from undrift.session.session import Session
 from undrift.settings import Settings
 from undrift.testing import Call, ClientHistory, ModelTurn, Result, history_for, simulator_for
-from undrift.types import Prepared
+from undrift.values.window import Prepared
 
 SUMMARY = "Every file was read: the number 7 stands in file 3 and all tests pass."
 

@@ -15,12 +15,12 @@ from undrift import __version__
 from undrift.bench.drift_report import READ_PRICES, WRITE_PRICE, DriftReport, Outcome, Row
 from undrift.bench.peers import Managed, Peer, installed
 from undrift.bench.sessions import COUNTER, Case, sessions_in
+from undrift.core.autopsy.survival import Survival
 from undrift.core.cost import Prices, PromptCost
-from undrift.core.survival import Survival
 from undrift.errors import InputError
-from undrift.recordings import open_recording
-from undrift.replay.texts import Text
-from undrift.session import Session
+from undrift.recordings.files import open_recording
+from undrift.recordings.replay.texts import Text
+from undrift.session.session import Session
 from undrift.settings import Settings
 
 __all__ = ["FRACTIONS", "measure"]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from undrift.core.survival import AGE_MESSAGES, RARE_MENTIONS, SurvivalCount
+from undrift.core.autopsy.survival import AGE_MESSAGES, RARE_MENTIONS, SurvivalCount
 
 __all__ = ["DriftReport", "Outcome", "READ_PRICES", "Row", "WRITE_PRICE"]
 

@@ -18,9 +18,9 @@ from typing import Any, Literal
 from uuid import uuid4
 
 from undrift.bench.figures import Claim, Report, cpu_ms, interleaved, ratio_claim
-from undrift.session import Session
+from undrift.session.session import Session
 from undrift.settings import Settings
-from undrift.types import Prepared
+from undrift.values.window import Prepared
 
 __all__ = ["conversation", "measure"]
 

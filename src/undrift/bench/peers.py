@@ -20,7 +20,7 @@ from typing import Any, Protocol
 
 from undrift.bench.sessions import Case
 from undrift.errors import UndriftError
-from undrift.replay.texts import Text
+from undrift.recordings.replay.texts import Text
 from undrift.settings import Settings
 
 __all__ = ["Managed", "Peer", "installed"]

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from undrift.core.survival import Needs
-from undrift.core.tokens import counter
+from undrift.core.autopsy.survival import Needs
+from undrift.core.text.tokens import counter
 from undrift.errors import InputError, TranscriptError
-from undrift.recordings import open_recording
-from undrift.replay.history import History, history_of, metadata_of
-from undrift.replay.texts import Text, Texts
+from undrift.recordings.files import open_recording
+from undrift.recordings.replay.history import History, history_of, metadata_of
+from undrift.recordings.replay.texts import Text, Texts
 from undrift.settings import Settings
 from undrift.transcripts import Recording
 

@@ -18,11 +18,11 @@ from typing import NamedTuple
 import apsw
 
 from undrift.bench.figures import Figure, Report, cpu_ms, interleaved, ratio_claim, wall_ms
-from undrift.core.refs import ref_of
+from undrift.core.text.refs import ref_of
 from undrift.stores.migrations import migrate
 from undrift.stores.rows import Row, decision_row, operation_row, original_row, raw
 from undrift.stores.sqlite import SqliteStore
-from undrift.types import ContextEntry, Decision, Original
+from undrift.values.window import ContextEntry, Decision, Original
 
 __all__ = ["measure"]
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
-from undrift.archive import Archive
 from undrift.cli import lookup
 from undrift.cli.show import count, echo_json, safe
 from undrift.cli.task_facts import shown_id
 from undrift.errors import RecallError, StoreError, TaskError
 from undrift.stores.exports import Exports
 from undrift.stores.sqlite import SqliteStore
+from undrift.tasks.archive import Archive
 
 __all__ = ["archive_command"]
 

@@ -12,9 +12,9 @@ from undrift.cli.autopsy_json import as_json as shown_as_json
 from undrift.cli.own import FORMATS_READ, own_recordings, session_options
 from undrift.cli.show import at_terminal, count, echo_json, safe
 from undrift.errors import TranscriptError
-from undrift.models import Model, read_models
-from undrift.postmortem import Postmortem, SubAgentSession, counted_once, examine, names_a_compaction, totals
+from undrift.recordings.autopsy import Postmortem, SubAgentSession, counted_once, examine, names_a_compaction, totals
 from undrift.settings import Settings
+from undrift.settings.models import Model, read_models
 
 __all__ = ["autopsy_command"]
 

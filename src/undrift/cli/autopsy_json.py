@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from undrift.core.autopsy import Bill, Compaction, Held
-from undrift.postmortem import Postmortem, Totals
+from undrift.recordings.autopsy import Postmortem, Totals
 
 __all__ = ["as_json"]
 

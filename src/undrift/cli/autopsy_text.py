@@ -12,7 +12,7 @@ from undrift.cli.draw import Column, draw, say
 from undrift.cli.draw import console as make_console
 from undrift.cli.show import count, first_line, safe
 from undrift.core.autopsy import Bill, Compaction, Fetch, Held
-from undrift.postmortem import Postmortem, Totals
+from undrift.recordings.autopsy import Postmortem, Totals
 
 __all__ = ["show_one", "show_several"]
 

@@ -11,8 +11,8 @@ import click
 from undrift.cli import lookup
 from undrift.cli.show import count, echo_json, safe
 from undrift.errors import RecallError
-from undrift.fact_types import FACT_TAGS, FactVersion
 from undrift.stores.sqlite import SqliteStore
+from undrift.values.facts import FACT_TAGS, FactVersion
 
 __all__ = ["facts_command"]
 

@@ -15,7 +15,7 @@ from undrift.clients import CLIENTS, SERVED, HookedClient, ServedClient, place
 from undrift.clients.base import Scope, command
 from undrift.clients.place import Memory
 from undrift.errors import InputError
-from undrift.extras import command_for
+from undrift.values.extras import command_for
 
 __all__ = ["install_command", "settings_options", "uninstall_command"]
 

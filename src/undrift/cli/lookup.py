@@ -12,7 +12,7 @@ from undrift.errors import RecallError, StoreError
 from undrift.settings import Settings
 from undrift.stores.base import Found
 from undrift.stores.sqlite import SqliteStore
-from undrift.types import Original, Tasks
+from undrift.values.window import Original, Tasks
 
 __all__ = ["TASK_PREFIX", "find", "first", "homes_of", "original_in", "original_or_task", "tasks_in"]
 

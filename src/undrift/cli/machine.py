@@ -3,8 +3,8 @@
 from typing import Any
 
 from undrift.cli.show import first_line
-from undrift.core.survival import SurvivalCount
-from undrift.replay import ReplayReport
+from undrift.core.autopsy.survival import SurvivalCount
+from undrift.recordings.replay import ReplayReport
 
 __all__ = ["as_json"]
 

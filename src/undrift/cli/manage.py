@@ -9,9 +9,9 @@ import click
 
 from undrift.cli.show import at_terminal, safe
 from undrift.errors import Declined, InputError, WireError
-from undrift.session import Session
+from undrift.session.session import Session
 from undrift.settings import Settings
-from undrift.types import Prepared
+from undrift.values.window import Prepared
 from undrift.wire.forms import WIRES
 
 __all__ = ["manage_command"]

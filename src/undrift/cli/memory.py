@@ -10,9 +10,9 @@ from undrift.cli.of_session import FIRST_SESSION, moment_of, open_session, opene
 from undrift.cli.show import count, echo_json, first_line, safe
 from undrift.cli.task_facts import moment
 from undrift.errors import StoreError
-from undrift.records import MEMORY_TYPES, MemoryEntry, MemoryScope, ScoredMemoryEntry, Trust
-from undrift.shelf import shelf_of
+from undrift.memory.repository import shelf_of
 from undrift.stores.sqlite import SqliteStore
+from undrift.values.memory import MEMORY_TYPES, MemoryEntry, MemoryScope, ScoredMemoryEntry, Trust
 
 __all__ = ["conflicts_command", "rebuild_command", "remember_command", "search_command"]
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from undrift.errors import RecallError
-from undrift.session import Session
+from undrift.session.session import Session
 from undrift.settings import Settings
 from undrift.stores.sqlite import SqliteStore
 

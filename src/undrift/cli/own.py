@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from undrift.errors import TranscriptError
-from undrift.recordings import Homes, own_sessions
+from undrift.recordings.files import Homes, own_sessions
 from undrift.transcripts import FORMATS
 
 __all__ = ["FORMATS_READ", "own_recordings", "session_options"]

@@ -9,12 +9,12 @@ from typing import Any
 
 import click
 
-from undrift.archive import Archive
 from undrift.cli import lookup
 from undrift.cli.show import at_terminal, count, echo_json, first_line, safe
 from undrift.errors import TaskError
 from undrift.stores.sqlite import SqliteStore
-from undrift.types import Original
+from undrift.tasks.archive import Archive
+from undrift.values.window import Original
 
 __all__ = ["recall_command"]
 

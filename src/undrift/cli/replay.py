@@ -13,8 +13,8 @@ from undrift.cli.machine import as_json as shown_as_json
 from undrift.cli.own import FORMATS_READ, own_recordings, session_options
 from undrift.cli.show import at_terminal, echo_json, first_line, safe
 from undrift.errors import TranscriptError
-from undrift.recordings import open_recording
-from undrift.replay import ReplayReport, replay
+from undrift.recordings.files import open_recording
+from undrift.recordings.replay import ReplayReport, replay
 from undrift.settings import Settings
 
 __all__ = ["replay_command"]

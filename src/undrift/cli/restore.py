@@ -10,7 +10,7 @@ import click
 
 from undrift.cli.own import FORMATS_READ
 from undrift.cli.show import at_terminal, count, echo_json, safe
-from undrift.restoring import DEFAULT_BUDGET_TOKENS, Restored, restore
+from undrift.recordings.restore import DEFAULT_BUDGET_TOKENS, Restored, restore
 
 __all__ = ["restore_command"]
 

@@ -13,8 +13,8 @@ from rich.text import Text
 from undrift.cli.draw import Column, draw, say
 from undrift.cli.draw import console as make_console
 from undrift.cli.show import count, first_line, recall_words, safe
-from undrift.core.survival import SurvivalCount
-from undrift.replay import Left, ReplayReport
+from undrift.core.autopsy.survival import SurvivalCount
+from undrift.recordings.replay import Left, ReplayReport
 
 __all__ = ["show_one", "show_several"]
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Self
 
-from undrift.archive import Archive
 from undrift.cli.show import first_line, safe
-from undrift.types import Task
+from undrift.tasks.archive import Archive
+from undrift.values.window import Task
 
 __all__ = ["TaskFacts", "moment", "shown_id"]
 

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import click
 
-from undrift.archive import Archive
 from undrift.cli import lookup
 from undrift.cli.draw import Column, console, draw, say
 from undrift.cli.show import count, echo_json, safe
 from undrift.cli.task_facts import TaskFacts, moment, shown_id
 from undrift.stores.sqlite import SqliteStore
+from undrift.tasks.archive import Archive
 
 __all__ = ["tasks_command"]
 

@@ -10,8 +10,8 @@ from undrift.cli.of_session import moment_of, opened, session_options, settings_
 from undrift.cli.show import at_terminal, count, echo_json, first_line, safe
 from undrift.cli.task_facts import moment
 from undrift.errors import InputError, RecallError
-from undrift.purging import Purged
-from undrift.rewinding import Rewound
+from undrift.session.purge import Purged
+from undrift.session.rewind import Rewound
 from undrift.stores.base import Operation
 from undrift.stores.connection import NAME
 from undrift.stores.sqlite import SqliteStore

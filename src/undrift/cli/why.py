@@ -8,14 +8,14 @@ from typing import Any
 
 import click
 
-from undrift.archive import Archive
 from undrift.cli import lookup
 from undrift.cli.show import count, echo_json, first_line, recall_words, safe
 from undrift.cli.task_facts import TaskFacts, moment
 from undrift.errors import RecallError, StoreCorrupt
 from undrift.stores.base import Operation
 from undrift.stores.sqlite import SqliteStore
-from undrift.types import Decision, Original
+from undrift.tasks.archive import Archive
+from undrift.values.window import Decision, Original
 
 __all__ = ["why_command"]
 

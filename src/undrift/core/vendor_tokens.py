@@ -1,6 +1,6 @@
 """The tokens of vendors that begin with a prefix of their own: name, the prefixes, and what follows each. Pure data.
 
-Published shapes, the length at its least; `core/mask.py` says what must not stand before a token. A prefix that a word
+Published shapes, the length at its least; `core/text/secrets.py` says what must not stand before a token. A prefix that a word
 could begin with is followed by a digit soon, or by hexadecimal of a fixed length.
 """
 

@@ -9,12 +9,12 @@ from undrift.core.dispatch.classify import HeuristicComplexityClassifier
 from undrift.dispatch.manager import DispatchRuntimeManager
 from undrift.dispatch.routing import RoutingTable
 from undrift.dispatch.runs import RunStore, SqliteRunStore
-from undrift.fact_types import SessionFactStore
 from undrift.facts.extractor import RuleBasedFactExtractor
 from undrift.facts.memory import InMemorySessionFactStore
 from undrift.facts.retriever import KeywordFactRetriever
 from undrift.facts.sqlite import SqliteSessionFactStore
 from undrift.settings import Settings
+from undrift.values.facts import SessionFactStore
 
 __all__ = ["dispatch_runtime_manager", "stored_manager"]
 

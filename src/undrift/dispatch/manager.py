@@ -27,12 +27,12 @@ from undrift.core.dispatch.prompt import CompiledPrompt
 from undrift.core.dispatch.state import RUN, Run, ledger_from, ledger_name, record_of, run_from
 from undrift.core.dispatch.words import plain
 from undrift.core.facts.format import format_session_facts
-from undrift.core.mask import mask
+from undrift.core.text.secrets import mask
 from undrift.dispatch.routing import RoutingTable
 from undrift.dispatch.runs import InMemoryRunStore, RunStore
 from undrift.errors import DispatchError
-from undrift.fact_types import FactExtractor, FactQuery, FactRetriever, SessionFact, SessionFactStore
 from undrift.stores.base import RunChange
+from undrift.values.facts import FactExtractor, FactQuery, FactRetriever, SessionFact, SessionFactStore
 
 __all__ = ["DispatchRuntimeManager", "Ingested"]
 

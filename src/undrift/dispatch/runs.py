@@ -6,11 +6,11 @@ Law: a save is whole or not at all, the facts of the result among it; what anoth
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
-from undrift.clock import now_ms
 from undrift.errors import DispatchError, StoreError
-from undrift.fact_types import FactChange, SessionFact, SessionFactStore
 from undrift.facts.sqlite import SqliteSessionFactStore
 from undrift.stores.base import RunChange
+from undrift.values.clock import now_ms
+from undrift.values.facts import FactChange, SessionFact, SessionFactStore
 
 __all__ = ["InMemoryRunStore", "RunStore", "SqliteRunStore"]
 

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from undrift.core.stale import LEAST_PRECISION, precision
+from undrift.core.memory.stale import LEAST_PRECISION, precision
 from undrift.doctor.finding import Finding, note, ok, wrong
 from undrift.stores.holders import named
 from undrift.stores.look import Look, look, modes

@@ -8,10 +8,10 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from undrift.clock import now_ms
 from undrift.core.facts import IMPLEMENTER_RULES, REVIEWER_RULES, Ended, FactBatch, FactRule, FactSource
-from undrift.fact_types import FactRole, ImplementerResult, ReviewerResult, SessionFact
 from undrift.facts.intake import Clock
+from undrift.values.clock import now_ms
+from undrift.values.facts import FactRole, ImplementerResult, ReviewerResult, SessionFact
 
 __all__ = ["RULES", "RuleBasedFactExtractor"]
 
@@ -24,7 +24,7 @@ _log = logging.getLogger("undrift.facts")
 
 
 class RuleBasedFactExtractor:
-    """`undrift.fact_types.FactExtractor` by a tuple of pure rules for each role.
+    """`undrift.values.facts.FactExtractor` by a tuple of pure rules for each role.
 
     Args:
         rules: For each role its rules, as `RULES`; a role that is missing has those of `RULES`. To add one:

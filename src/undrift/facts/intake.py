@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from undrift.core.facts import Ended, FactBatch, clipped, fault_of
-from undrift.core.mask import mask
-from undrift.fact_types import SessionFact, create_fact_id
+from undrift.core.text.secrets import mask
+from undrift.values.facts import SessionFact, create_fact_id
 
 __all__ = ["Clock", "batch_ended", "taken_in"]
 

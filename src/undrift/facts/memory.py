@@ -6,16 +6,16 @@ Law: one lock, so that threads may share it; every call is whole or not at all.
 import threading
 from collections.abc import Iterable, Sequence
 
-from undrift.clock import now_ms
 from undrift.core.facts import FactBook, Wanted
-from undrift.fact_types import FactVersion, SessionFact, SessionFactTag
 from undrift.facts.intake import Clock, batch_ended, taken_in
+from undrift.values.clock import now_ms
+from undrift.values.facts import FactVersion, SessionFact, SessionFactTag
 
 __all__ = ["InMemorySessionFactStore"]
 
 
 class InMemorySessionFactStore:
-    """`undrift.fact_types.SessionFactStore` in memory.
+    """`undrift.values.facts.SessionFactStore` in memory.
 
     Args:
         run_id: Put on every fact; may be empty.

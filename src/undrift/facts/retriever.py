@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Protocol, runtime_checkable
 
 from undrift.core.facts import Wanted, parts_of, retrieve, wanted, words_of
-from undrift.fact_types import FactQuery, SessionFact, SessionFactStore
+from undrift.values.facts import FactQuery, SessionFact, SessionFactStore
 
 __all__ = ["IndexedFactStore", "KeywordFactRetriever"]
 
@@ -25,7 +25,7 @@ class IndexedFactStore(Protocol):
 
 
 class KeywordFactRetriever:
-    """`undrift.fact_types.FactRetriever` by the words that a fact shares with the task's description.
+    """`undrift.values.facts.FactRetriever` by the words that a fact shares with the task's description.
 
     Args:
         store: Where the facts are; one with an index is asked through it, any other fact by fact.

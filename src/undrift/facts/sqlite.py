@@ -9,15 +9,15 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 
-from undrift.clock import now_ms
-from undrift.closing import Closing
 from undrift.core.facts import FactBook, Wanted
 from undrift.errors import StoreError
-from undrift.fact_types import FactChange, FactVersion, SessionFact, SessionFactTag
 from undrift.facts.intake import Clock, batch_ended, taken_in
 from undrift.settings import Settings
 from undrift.stores.base import Store
 from undrift.stores.sqlite import SqliteStore
+from undrift.values.clock import now_ms
+from undrift.values.closing import Closing
+from undrift.values.facts import FactChange, FactVersion, SessionFact, SessionFactTag
 
 __all__ = ["SqliteSessionFactStore"]
 
@@ -28,7 +28,7 @@ _NAPS_S = (0.001, 0.002, 0.003, 0.005, 0.007)
 
 
 class SqliteSessionFactStore(Closing):
-    """`undrift.fact_types.SessionFactStore` in the SQLite file of a home.
+    """`undrift.values.facts.SessionFactStore` in the SQLite file of a home.
 
     Args:
         home: Folder of the store; default is the setting `home`.

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from undrift.clock import now_ms
 from undrift.errors import InputError
 from undrift.hooks import home
 from undrift.hooks.transcript import Transcript
+from undrift.values.clock import now_ms
 
 __all__ = ["CLIENTS", "Call", "Layout", "Options", "answer"]
 

@@ -13,14 +13,14 @@ from itertools import islice
 from pathlib import Path
 
 from undrift import transcripts
-from undrift.core.mask import mask
-from undrift.core.plans import replay_plan
+from undrift.core.tasks.plan_tools import replay_plan
+from undrift.core.text.secrets import mask
 from undrift.errors import InputError, TranscriptError
 from undrift.hooks.answer import Call
 from undrift.hooks.home import recall_command
 from undrift.hooks.transcript import Transcript
 from undrift.transcripts import Recording
-from undrift.types import ContextEntry
+from undrift.values.window import ContextEntry
 
 __all__ = ["LeftOpen", "MOST_DAYS", "found_in", "left_open"]
 

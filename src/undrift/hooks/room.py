@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from undrift.transcripts.figures import Boundary, Figures
-from undrift.types import ContextEntry
+from undrift.values.window import ContextEntry
 
 __all__ = ["RULES_TOKENS", "Room", "room_of"]
 

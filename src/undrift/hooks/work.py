@@ -11,19 +11,19 @@ from itertools import chain
 from pathlib import Path
 
 from undrift import transcripts
-from undrift.clock import now_ms
-from undrift.core.mask import mask
-from undrift.core.tokens import characters_per_4
+from undrift.core.text.secrets import mask
+from undrift.core.text.tokens import characters_per_4
 from undrift.errors import RecallError, StoreBusy, StoreCorrupt, StoreError, StoreVersionError, TranscriptError
 from undrift.hooks.answer import Call
 from undrift.hooks.home import read_small, recall_command, write_small
 from undrift.hooks.prepared import has_news, save, split
 from undrift.hooks.room import Room, room_of
 from undrift.hooks.transcript import Mark, Transcript, lines_before
-from undrift.ledger import masked_original
 from undrift.stores.sqlite import SqliteStore
 from undrift.transcripts.figures import Boundary, Figures, figures
-from undrift.types import ContextEntry, Original
+from undrift.values.clock import now_ms
+from undrift.values.window import ContextEntry, Original
+from undrift.window.ledger import masked_original
 
 __all__ = ["BUDGETS_TOKENS", "parts_of", "prepare", "record"]
 

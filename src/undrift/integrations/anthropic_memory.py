@@ -12,13 +12,13 @@ from typing import Any
 
 from anthropic.lib.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool, ToolError
 
-from undrift.closing import AsyncClosing, Closing
-from undrift.core.mask import mask
-from undrift.documents import Change, Documents, Reading
+from undrift.core.text.secrets import mask
 from undrift.errors import UndriftError
+from undrift.integrations.documents import Change, Documents, Reading
 from undrift.settings import Settings
 from undrift.stores.documents import Document
 from undrift.stores.documents import Path as Names
+from undrift.values.closing import AsyncClosing, Closing
 
 __all__ = ["MemoryFiles", "UndriftAsyncMemoryTool", "UndriftMemoryTool"]
 

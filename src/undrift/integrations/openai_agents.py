@@ -13,14 +13,14 @@ from typing import Any, TypeVar
 from agents.memory.session_settings import SessionSettings, coerce_session_settings
 from agents.run_config import CallModelData, ModelInputData
 
-from undrift.closing import Closing
-from undrift.documents import Change, Documents
+from undrift.integrations.documents import Change, Documents
 from undrift.integrations.window import Window
-from undrift.ledger import masked_value
-from undrift.session import Session
+from undrift.session.session import Session
 from undrift.settings import Settings
 from undrift.stores.documents import Document
-from undrift.types import Prepared
+from undrift.values.closing import Closing
+from undrift.values.window import Prepared
+from undrift.window.ledger import masked_value
 
 __all__ = ["UndriftSession", "undrift_filter"]
 

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from undrift.errors import UndriftError
-from undrift.session import Session
-from undrift.types import Prepared
+from undrift.session.session import Session
+from undrift.values.window import Prepared
 
 __all__ = ["Window"]
 

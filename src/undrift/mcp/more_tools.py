@@ -9,7 +9,7 @@ from undrift.mcp.tools import READ, WRITE, described_object, made
 from undrift.mcp.values import Answer, Call, Json, Tool
 
 if TYPE_CHECKING:
-    from undrift.session import Session
+    from undrift.session.session import Session
 
 __all__ = ["more_tools"]
 

@@ -19,7 +19,7 @@ from undrift.mcp.values import Call
 from undrift.settings import Settings
 
 if TYPE_CHECKING:
-    from undrift.session import Session
+    from undrift.session.session import Session
     from undrift.stores.base import SessionRow
     from undrift.stores.sqlite import SqliteStore
 
@@ -84,7 +84,7 @@ class Place:
         Raises:
             StoreError: The store cannot be opened.
         """
-        from undrift.session import Session
+        from undrift.session.session import Session
 
         id_ = self.session_id(named, to_write=True)
         with Session.open(id_, home=self.home, settings=self.settings) as session:
@@ -100,7 +100,7 @@ class Place:
         if not self.has_store():
             yield None
             return
-        from undrift.session import Session
+        from undrift.session.session import Session
 
         settings = replace(self.settings, scratchpad_limit_bytes=0)
         with Session.open(self.session_id(named), home=self.home, settings=settings) as session:

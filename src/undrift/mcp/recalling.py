@@ -17,7 +17,7 @@ from undrift.mcp.values import Answer, Call
 
 if TYPE_CHECKING:
     from undrift.stores.sqlite import SqliteStore
-    from undrift.types import Original
+    from undrift.values.window import Original
 
 __all__ = ["Found", "described", "find", "recall"]
 
@@ -119,7 +119,7 @@ def _original(store: "SqliteStore", session_id: str, ref: str, _call: Call, *, i
 
 
 def _task(store: "SqliteStore", session_id: str, ref: str, call: Call, *, is_bound: bool) -> Found | None:
-    from undrift.archive import Archive
+    from undrift.tasks.archive import Archive
 
     others = [] if is_bound else [row.session_id for row in store.sessions() if row.session_id != session_id]
     for task_id in dict.fromkeys((ref.removeprefix(_TASK), ref)):

@@ -133,7 +133,7 @@ class HomeResources:
     def _tasks(self, uri: str, session_id: str) -> Json:
         if not self._place.has_store():
             return _json(uri, [])
-        from undrift.archive import Archive
+        from undrift.tasks.archive import Archive
 
         with self._place.store() as store:
             archive = Archive(store, session_id)

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from undrift.errors import InputError, UndriftError
-from undrift.extras import command_for
 from undrift.mcp.framing import one_line, safe_json
 from undrift.mcp.values import Answer, Call, Json, Stopped, Surface, Tool, Unknown
+from undrift.values.extras import command_for
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server

@@ -15,9 +15,9 @@ from undrift.mcp.recalling import recall
 from undrift.mcp.values import Answer, Call, Json, Tool
 
 if TYPE_CHECKING:
-    from undrift.records import ScoredMemoryEntry
-    from undrift.session import Session
+    from undrift.session.session import Session
     from undrift.stores.base import Found
+    from undrift.values.memory import ScoredMemoryEntry
 
 __all__ = ["READ", "WRITE", "Work", "default_tools", "described_object", "made"]
 
@@ -63,7 +63,7 @@ def made(place: Place, name: str, description: str, work: Work, schema: Json, ou
 
 
 def _task_update(place: Place, call: Call) -> Answer:
-    from undrift.core.marker import safe_id
+    from undrift.core.text.marker import safe_id
 
     def work(session: "Session") -> tuple[str, tuple[str, ...]]:
         notes = session.change_tasks([dict(call.arguments)])

@@ -7,14 +7,14 @@ import threading
 from collections import Counter, OrderedDict
 from dataclasses import dataclass, field
 
-from undrift.identity import Recognised
 from undrift.proxy.naming import Kind, Name
 from undrift.proxy.recent import Recent
-from undrift.session import Session
+from undrift.session.identity import Recognised
+from undrift.session.session import Session
 
 __all__ = ["Bodies", "Lane", "Told"]
 
-_CONVERSATIONS = 8  # that a session keeps in memory, see `undrift.turns`
+_CONVERSATIONS = 8  # that a session keeps in memory, see `undrift.session.prepare`
 
 
 class Bodies:

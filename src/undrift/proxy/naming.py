@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from undrift.core.mask import mask
-from undrift.request import Request
+from undrift.core.text.secrets import mask
+from undrift.window.request import Request
 from undrift.wire.form import Form
 
 __all__ = ["Kind", "Name", "is_sub_agent", "kind_of", "name_from", "name_of"]

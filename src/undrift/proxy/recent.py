@@ -1,6 +1,6 @@
 """Which open session a request goes on with, told from the bytes of its history alone. No I/O.
 
-Law: a shortcut with the same answer as `undrift.identity`, and no answer where it is not sure. A session is known again when
+Law: a shortcut with the same answer as `undrift.session.identity`, and no answer where it is not sure. A session is known again when
 the whole history of one of its later requests stands at the beginning of this one.
 
 Why: to look a history of 1 MB up in the store means a hash of every message of it, at every request.
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from undrift.errors import WireError
-from undrift.request import Request
+from undrift.window.request import Request
 from undrift.wire import raw
 from undrift.wire.form import Form
 

@@ -18,12 +18,12 @@ from types import TracebackType
 from typing import Any, Self
 
 from undrift.errors import SettingsError, StoreError
-from undrift.extras import command_for
 from undrift.proxy.app import Gateway
 from undrift.proxy.config import PROVIDERS, GatewayConfig, Provider
 from undrift.proxy.owner import base_url
 from undrift.proxy.peer import PEER, Peer
 from undrift.stores.secret import http_token
+from undrift.values.extras import command_for
 
 __all__ = ["Server"]
 

@@ -13,20 +13,20 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from undrift.core.tokens import counter
+from undrift.core.text.tokens import counter
 from undrift.errors import StoreError, TaskError, UndriftError
-from undrift.identity import Recognised, given_id, recognise
-from undrift.models import lookup, read_models
 from undrift.proxy.config import GatewayConfig
 from undrift.proxy.faults import Breaker
 from undrift.proxy.lanes import Lane
 from undrift.proxy.naming import Kind, kind_of, name_from, name_of
 from undrift.proxy.recent import history_of, longest
-from undrift.request import Request
-from undrift.session import Session
+from undrift.session.identity import Recognised, given_id, recognise
+from undrift.session.session import Session
 from undrift.settings import Settings
+from undrift.settings.models import lookup, read_models
 from undrift.stores.base import Mark
 from undrift.stores.sqlite import SqliteStore
+from undrift.window.request import Request
 from undrift.wire import raw, read_cache, sse
 from undrift.wire.form import Form
 from undrift.wire.forms import form_of

@@ -10,9 +10,9 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from undrift.errors import SettingsError
-from undrift.extras import command_for
 from undrift.proxy.config import Provider, Upstream
 from undrift.proxy.headers import Pairs
+from undrift.values.extras import command_for
 
 __all__ = ["Pool"]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 
 from undrift.core.autopsy import Bill, Compaction, Fetch, Held
-from undrift.postmortem import Postmortem, Totals
+from undrift.recordings.autopsy import Postmortem, Totals
 from undrift.report.chart import bars, timeline
 from undrift.report.markup import count, minutes, percent, tag, text, thousands
 from undrift.report.style import STYLE, policy

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from undrift.errors import InputError
-from undrift.postmortem import Postmortem, Totals
+from undrift.recordings.autopsy import Postmortem, Totals
 from undrift.report.page import OPENING, page
 
 __all__ = ["check_target", "write_page"]

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Literal, Protocol, Self
 
-from undrift.fact_types import FactChange, FactVersion
-from undrift.types import ContextEntry, Decision, Original, Tag, Task, Tasks, TaskUpdate
+from undrift.values.facts import FactChange, FactVersion
+from undrift.values.window import ContextEntry, Decision, Original, Tag, Task, Tasks, TaskUpdate
 
 __all__ = ["Found", "Known", "KnownMark", "Mark", "MarkKind", "Operation", "RunChange", "SessionRow", "Store"]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from undrift.errors import StoreError
-from undrift.extras import command_for
+from undrift.values.extras import command_for
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -12,8 +12,8 @@ from typing import Any
 import apsw
 
 from undrift.errors import InputError, StoreCorrupt, StoreError
-from undrift.fact_types import FactChange, FactVersion
 from undrift.stores import rows
+from undrift.values.facts import FactChange, FactVersion
 
 __all__ = ["Prepared", "add", "create", "find", "last_seq", "next_sequence", "prepared", "rewind"]
 

@@ -16,11 +16,11 @@ from typing import Any
 import apsw
 
 from undrift.errors import StoreError
-from undrift.extras import command_for
 from undrift.stores import files
 from undrift.stores.memory_filter import ALL, Filter, in_lance, plain
 from undrift.stores.migrations import transaction
 from undrift.stores.vectors import Batch, Copy, Scored, State, VectorTable, best, remove
+from undrift.values.extras import command_for
 
 __all__ = ["LanceIndex"]
 

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import apsw
 
 from undrift.errors import InputError, StoreConflict
-from undrift.records import MemoryEntry
 from undrift.stores import rows, timeline
+from undrift.values.memory import MemoryEntry
 
 __all__ = [
     "MemoryChange",

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 import apsw
 
 from undrift.stores import documents, rows, search, timeline, traces
-from undrift.types import Decision
+from undrift.values.window import Decision
 
 __all__ = ["Aim", "Doomed", "Kind", "destroy", "doomed", "in_parts", "is_nothing", "remove_words"]
 

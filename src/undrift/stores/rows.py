@@ -11,10 +11,10 @@ from dataclasses import asdict
 from typing import Any, NamedTuple
 
 from undrift.errors import InputError, StoreCorrupt
-from undrift.fact_types import FactVersion, SessionFact
-from undrift.records import MemoryEntry, Slot
 from undrift.stores.base import Mark, Operation, SessionRow
-from undrift.types import ContextEntry, Decision, MaskedSpan, Moment, Original, Segment, Tag, Task
+from undrift.values.facts import FactVersion, SessionFact
+from undrift.values.memory import MemoryEntry, Slot
+from undrift.values.window import ContextEntry, Decision, MaskedSpan, Moment, Original, Segment, Tag, Task
 
 __all__ = [
     "DECISION_COLUMNS",

@@ -16,9 +16,7 @@ from typing import Any, Self
 
 import apsw
 
-from undrift.closing import Closing
 from undrift.errors import InputError, RecallError, StoreCorrupt, StoreError
-from undrift.fact_types import FactChange, FactVersion
 from undrift.stores import dispatch as dispatch_table
 from undrift.stores import facts as facts_table
 from undrift.stores import faults, files, holders, newest, read_only, rows, search, timeline
@@ -32,7 +30,9 @@ from undrift.stores.known import DECISIONS, PINS, read
 from undrift.stores.memories import MemoryUpdate
 from undrift.stores.migrations import transaction
 from undrift.stores.write import write
-from undrift.types import ContextEntry, Decision, Original, Tag, Tasks, TaskUpdate
+from undrift.values.closing import Closing
+from undrift.values.facts import FactChange, FactVersion
+from undrift.values.window import ContextEntry, Decision, Original, Tag, Tasks, TaskUpdate
 
 __all__ = ["SqliteStore"]
 

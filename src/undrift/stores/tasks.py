@@ -14,7 +14,7 @@ from undrift.errors import InputError, StoreError
 from undrift.stores import rows
 from undrift.stores.base import Known
 from undrift.stores.known import Reading, read
-from undrift.types import Tag, Task, Tasks, TaskUpdate
+from undrift.values.window import Tag, Task, Tasks, TaskUpdate
 
 __all__ = ["Prepared", "add", "create", "find", "prepared"]
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from undrift.types import ContextEntry, EntryType
+from undrift.values.window import ContextEntry, EntryType
 
 __all__ = ["Block", "Kind", "Part", "Reader", "Recording", "Role", "Skip"]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from undrift.transcripts.base import Block, Part, Recording, Role
 from undrift.transcripts.lines import MALFORMED, decode, milliseconds
-from undrift.types import ContextEntry
+from undrift.values.window import ContextEntry
 
 __all__ = ["Collector", "Place"]
 

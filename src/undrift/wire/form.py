@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from undrift.errors import WireError
-from undrift.types import ContextEntry, EntryType
+from undrift.values.window import ContextEntry, EntryType
 from undrift.wire import raw
 
 __all__ = [

@@ -10,8 +10,8 @@ from undrift.core.autopsy.findings import Autopsy, Compaction, Held, LostRule
 from undrift.core.autopsy.steps import Step, steps_of
 from undrift.core.autopsy.used import WINDOW_CALLS, Learned, count_held, window_of
 from undrift.core.cost import Prices
-from undrift.core.tokens import characters_per_4
-from undrift.types import ContextEntry
+from undrift.core.text.tokens import characters_per_4
+from undrift.values.window import ContextEntry
 
 __all__ = ["Mark", "Restore", "autopsy"]
 

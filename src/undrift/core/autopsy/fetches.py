@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from undrift.core.autopsy.findings import Fetch
 from undrift.core.autopsy.steps import Step, is_edit, is_fetch
 from undrift.core.autopsy.used import WINDOW_CALLS, plain_lines
-from undrift.core.mask import mask
+from undrift.core.text.secrets import mask
 
 __all__ = ["ReadBefore"]
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from undrift.core.autopsy.findings import LostRule
 from undrift.core.autopsy.steps import Step
-from undrift.core.mask import mask
+from undrift.core.text.secrets import mask
 
 __all__ = ["lost", "rules_of"]
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from undrift.types import ContextEntry
+from undrift.values.window import ContextEntry
 
 __all__ = ["Kind", "Step", "is_edit", "is_fetch", "steps_of"]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from undrift.core.autopsy.findings import Held
 from undrift.core.autopsy.steps import Step
-from undrift.core.survival import RARE_MENTIONS, Reference, plain_lines, references_in
+from undrift.core.autopsy.survival import RARE_MENTIONS, Reference, plain_lines, references_in
 
 __all__ = ["Learned", "Reference", "Used", "WINDOW_CALLS", "count_held", "plain_lines", "window_of"]
 

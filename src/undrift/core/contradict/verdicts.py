@@ -11,8 +11,8 @@ from typing import Literal
 from undrift.core.contradict.reading import Clause, read_statement
 from undrift.core.contradict.rules import compare
 from undrift.core.contradict.words import stems_of
-from undrift.core.retrieve import speaker_key
-from undrift.records import TRUST_TIERS, MemoryEntry, Slot
+from undrift.core.memory.retrieve import speaker_key
+from undrift.values.memory import TRUST_TIERS, MemoryEntry, Slot
 
 __all__ = ["LONGEST_STATEMENT", "SUPERSEDE_CONFIDENCE", "Verdict", "judge", "slots_of"]
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from undrift.errors import ContractError
-from undrift.fact_types import ImplementerResult, RanTest, ReviewerResult, ReviewIssue
+from undrift.values.facts import ImplementerResult, RanTest, ReviewerResult, ReviewIssue
 
 __all__ = [
     "ASSESSMENTS",

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from undrift.core.dispatch.contracts import Role
 from undrift.core.dispatch.words import plain, plain_list
-from undrift.fact_types import ImplementerResult, RanTest, ReviewerResult, ReviewIssue
+from undrift.values.facts import ImplementerResult, RanTest, ReviewerResult, ReviewIssue
 
 __all__ = [
     "NextAction",

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from undrift.core.dispatch.contracts import BEGIN, END, Role
 from undrift.core.dispatch.ledger import TaskLedger
 from undrift.core.dispatch.plan import PlanTask
-from undrift.core.tokens import estimate
+from undrift.core.text.tokens import estimate
 
 __all__ = [
     "CompiledPrompt",

@@ -10,7 +10,7 @@ from undrift.core.facts.index import FactIndex
 from undrift.core.facts.retrieve import Wanted
 from undrift.core.facts.supersede import CARDINALITY, Ended, batch_of, supersede
 from undrift.errors import InputError
-from undrift.fact_types import FactChange, FactVersion, SessionFact
+from undrift.values.facts import FactChange, FactVersion, SessionFact
 
 __all__ = ["FactBook", "MOST_TOTAL_TIMES"]
 

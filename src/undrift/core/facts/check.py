@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
-from undrift.fact_types import FACT_ROLES, FACT_TAGS, SessionFact, create_fact_id
+from undrift.values.facts import FACT_ROLES, FACT_TAGS, SessionFact, create_fact_id
 
 __all__ = ["MOST_OBJECT", "MOST_RELATION", "MOST_SUBJECT", "clip_text", "clipped", "fault_of"]
 

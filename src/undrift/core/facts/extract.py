@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from undrift.core.facts.check import MOST_OBJECT, clip_text, clipped
 from undrift.core.facts.supersede import Ended
-from undrift.fact_types import FactRole, SessionFact, SessionFactTag, create_fact_id
+from undrift.values.facts import FactRole, SessionFact, SessionFactTag, create_fact_id
 
 __all__ = [
     "Extraction",
@@ -53,7 +53,7 @@ class FactSource:
     """A result, as a rule sees it.
 
     Args:
-        result: A record of `undrift.fact_types`, a mapping with the same names, or anything else that an agent wrote.
+        result: A record of `undrift.values.facts`, a mapping with the same names, or anything else that an agent wrote.
         task_id: The task that the run is bound to (A4-20).
         role: Who handed it in.
         at_ms: Now.

@@ -11,8 +11,8 @@ import unicodedata
 from collections.abc import Iterable
 
 from undrift.core.facts.check import clip_text
-from undrift.core.marker import neutralise
-from undrift.fact_types import SessionFact
+from undrift.core.text.marker import neutralise
+from undrift.values.facts import SessionFact
 
 __all__ = ["HEADER", "MOST_CHARACTERS", "format_session_facts"]
 

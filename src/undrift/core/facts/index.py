@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from undrift.core.facts.retrieve import Wanted, text_of, within_budget
 from undrift.core.facts.words import words_of
-from undrift.fact_types import FactVersion, SessionFact
+from undrift.values.facts import FactVersion, SessionFact
 
 __all__ = ["FactIndex"]
 

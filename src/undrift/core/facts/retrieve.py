@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from undrift.core.facts.words import words_of
-from undrift.fact_types import FactQuery, SessionFact
+from undrift.values.facts import FactQuery, SessionFact
 
 __all__ = ["Wanted", "cost_tokens", "retrieve", "text_of", "wanted", "within_budget"]
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from undrift.fact_types import FactChange, FactVersion, SessionFact
+from undrift.values.facts import FactChange, FactVersion, SessionFact
 
 __all__ = ["CARDINALITY", "Cardinality", "Ended", "FactBatch", "batch_of", "supersede"]
 

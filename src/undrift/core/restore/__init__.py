@@ -12,9 +12,9 @@ from undrift.core.restore.render import Page, Restored, RestoredItem
 from undrift.core.restore.stated import newest_edits, pasted, plan, requests, rules, statements, verdicts
 from undrift.core.restore.trace import normal
 from undrift.core.restore.worth import worth_of_lines, worth_of_names
-from undrift.core.tokens import characters_per_4, estimate
+from undrift.core.text.tokens import characters_per_4, estimate
 from undrift.errors import InputError
-from undrift.types import ContextEntry
+from undrift.values.window import ContextEntry
 
 __all__ = ["Restored", "RestoredItem", "restore", "restore_rules"]
 

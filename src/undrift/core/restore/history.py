@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from undrift.core.restore.trace import NameTable, Trace, file_key, trace_of
-from undrift.types import ContextEntry
+from undrift.values.window import ContextEntry
 
 __all__ = ["HORIZON_CHARACTERS", "History", "Usage", "history_of"]
 

@@ -2,7 +2,7 @@
 
 import re
 
-from undrift.core.mask import mask
+from undrift.core.text.secrets import mask
 
 __all__ = ["label", "plain_line", "plain_lines"]
 

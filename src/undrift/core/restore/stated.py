@@ -11,7 +11,7 @@ from typing import Any
 from undrift.core.restore.history import History
 from undrift.core.restore.plain import label
 from undrift.core.restore.typed import GAP, typed_and_pasted, user_texts
-from undrift.types import ContextEntry
+from undrift.values.window import ContextEntry
 
 __all__ = ["Excerpt", "newest_edits", "pasted", "plan", "requests", "rules", "statements", "verdicts"]
 

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from undrift.core.calls import EDITS, PATCHED, shown_file
-from undrift.core.mask import mask
-from undrift.types import ContextEntry
+from undrift.core.text.calls import EDITS, PATCHED, shown_file
+from undrift.core.text.secrets import mask
+from undrift.values.window import ContextEntry
 
 __all__ = [
     "KINDS",

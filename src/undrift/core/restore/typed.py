@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from itertools import dropwhile
 
-from undrift.types import ContextEntry
+from undrift.values.window import ContextEntry
 
 __all__ = ["GAP", "typed_and_pasted", "user_texts"]
 

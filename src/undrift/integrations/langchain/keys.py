@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 
 from langchain_core.stores import ByteStore
 
-from undrift.closing import Closing
-from undrift.documents import Change, Documents
+from undrift.integrations.documents import Change, Documents
 from undrift.settings import Settings
 from undrift.stores.documents import Document
+from undrift.values.closing import Closing
 
 __all__ = ["UndriftByteStore"]
 

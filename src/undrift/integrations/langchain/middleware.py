@@ -16,10 +16,10 @@ from langgraph.config import get_config
 
 from undrift.integrations.langchain.messages import back, history, without_signed_thinking
 from undrift.integrations.window import Window
-from undrift.models import lookup, read_models
-from undrift.session import Session
+from undrift.session.session import Session
 from undrift.settings import Settings
-from undrift.types import Prepared
+from undrift.settings.models import lookup, read_models
+from undrift.values.window import Prepared
 
 __all__ = ["UndriftMiddleware"]
 

@@ -21,10 +21,10 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from undrift.closing import AsyncClosing
-from undrift.documents import Change, Documents, Reading
+from undrift.integrations.documents import Change, Documents, Reading
 from undrift.settings import Settings
 from undrift.stores.documents import Document
+from undrift.values.closing import AsyncClosing
 
 __all__ = ["UndriftSaver"]
 

@@ -27,14 +27,14 @@ from langgraph.store.base import (
     validate_op_namespace,
 )
 
-from undrift.closing import AsyncClosing
-from undrift.documents import Change, Documents, Reading
-from undrift.ledger import masked_value
-from undrift.recollection import Recollection, Remembered
+from undrift.integrations.documents import Change, Documents, Reading
+from undrift.memory.repository import default_embedder
+from undrift.memory.search import Recollection, Remembered
 from undrift.settings import Settings
-from undrift.shelf import default_embedder
 from undrift.stores import memory_search, vectors
 from undrift.stores.documents import Document, Path
+from undrift.values.closing import AsyncClosing
+from undrift.window.ledger import masked_value
 
 __all__ = ["UndriftStore"]
 

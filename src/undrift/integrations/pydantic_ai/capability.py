@@ -12,8 +12,8 @@ from pydantic_ai.capabilities import AbstractCapability
 
 from undrift.integrations.pydantic_ai.messages import back, history
 from undrift.integrations.window import Window
-from undrift.session import Session
-from undrift.types import Prepared
+from undrift.session.session import Session
+from undrift.values.window import Prepared
 
 __all__ = ["UndriftHistory"]
 

@@ -1,0 +1,3 @@
+"""Which memories count, and how much. Pure."""
+
+__all__: list[str] = []

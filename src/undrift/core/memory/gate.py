@@ -1,0 +1,30 @@
+"""What may enter the memory by itself, without anybody who says so. Pure.
+
+Law: a closed list; what is not on it stays out, whoever asks.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from undrift.values.window import Task
+
+__all__ = ["ADMITTED", "is_admitted", "is_borne_out"]
+
+ADMITTED: frozenset[tuple[str, str]] = frozenset(
+    {("task_outcome", "approved"), ("architectural_decision", "verified"), ("lesson_learned", "verified")}
+)
+"""Type and status of the review. Research never: what somebody has read somewhere is no result of the work."""
+
+
+def is_admitted(type_: str, status: str) -> bool:
+    """Tell whether a memory of this type and status may enter by itself.
+
+    Source: REQUIREMENTS section 3, 16; issue "Memory" part 6.
+    """
+    return (type_, status) in ADMITTED
+
+
+def is_borne_out(task: Task) -> bool:
+    """Tell whether a task is completed with a summary that is valid, and faithful to its raw logs."""
+    verdict: Mapping[str, Any] = task.validation or {}
+    return task.status == "completed" and bool(verdict.get("is_valid")) and bool(verdict.get("is_faithful"))

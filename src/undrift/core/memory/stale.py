@@ -1,0 +1,119 @@
+"""Which memories are worth nothing any more, and how well searches do: two figures of a memory's health. Pure.
+
+Law: age alone makes no memory stale, as it would take away what the floor of decay protects; a pinned one never is.
+"""
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from undrift.core.memory.decay import DECAY_RATES, age_tasks
+from undrift.errors import InputError
+from undrift.values.memory import DECAY_RATE, MOST_STALE_THRESHOLD, PHASE_WEIGHT, STALE_THRESHOLD, MemoryEntry
+
+__all__ = ["LEAST_PRECISION", "LEAST_SAMPLES", "Precision", "Stale", "precision", "rated", "stale"]
+
+LEAST_PRECISION = 0.7
+LEAST_SAMPLES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Stale:
+    """A memory that can go.
+
+    Args:
+        entry: The memory.
+        weight: What is left of it: of a contradicted one with its age, of any other the stored weight alone.
+        reason: ``demoted`` or ``contradicted``.
+    """
+
+    entry: MemoryEntry
+    weight: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Precision:
+    """How many of what searches returned was of use.
+
+    Args:
+        samples: Rated searches that count, the newest ones.
+        value: The mean of their shares of useful results, 0 to 1; None without any.
+        window: How many count at most.
+        alert: Whether it is below `LEAST_PRECISION`, of at least `LEAST_SAMPLES`.
+    """
+
+    samples: int
+    value: float | None
+    window: int
+    alert: bool
+
+
+def stale(
+    entries: Iterable[MemoryEntry],
+    current_task_index: int,
+    current_phase_index: int,
+    threshold: float = STALE_THRESHOLD,
+    *,
+    decay_rate: float = DECAY_RATE,
+    rates: Mapping[str, float] = DECAY_RATES,
+    phase_weight: int = PHASE_WEIGHT,
+) -> tuple[Stale, ...]:
+    """Return the memories that are stale, in the order given.
+
+    Args:
+        entries: Any.
+        current_task_index: Of the run.
+        current_phase_index: Of the run.
+        threshold: 0 to 0.5: below it a stored weight is stale; a contradicted memory is below twice of it, after decay.
+        decay_rate: For each task of age, at least 0.
+        rates: Multiples of it by type.
+        phase_weight: Tasks of age that one phase counts, at least 1.
+
+    Raises:
+        InputError: The threshold is out of its range.
+
+    Source: REQUIREMENTS section 3, 14/05; A1-4.
+    """
+    if type(threshold) not in (int, float) or not 0 <= threshold <= MOST_STALE_THRESHOLD:
+        raise InputError(f"threshold={threshold!r}: must be a number from 0 to {MOST_STALE_THRESHOLD}")
+    found = []
+    for entry in entries:
+        if entry.pinned:
+            continue
+        if entry.decay_weight < threshold:
+            found.append(Stale(entry, entry.decay_weight, "demoted"))
+        elif entry.is_contradicted:
+            age = age_tasks(entry, current_task_index, current_phase_index, phase_weight)
+            weight = entry.decay_weight * math.exp(-decay_rate * rates.get(entry.type, 1.0) * age)
+            if weight < 2 * threshold:
+                found.append(Stale(entry, weight, "contradicted"))
+    return tuple(found)
+
+
+def precision(rated: Sequence[tuple[int, int]], window: int) -> Precision:
+    """Return the precision of the newest rated searches.
+
+    Args:
+        rated: Results and useful ones of each, newest first; a search without results has no share and does not count.
+        window: How many count, at least 1.
+
+    Source: REQUIREMENTS section 3, 14/06.
+    """
+    shares = [useful / returned for returned, useful in rated if returned][:window]
+    value = sum(shares) / len(shares) if shares else None
+    return Precision(
+        len(shares), value, window, value is not None and len(shares) >= LEAST_SAMPLES and value < LEAST_PRECISION
+    )
+
+
+def rated(returned: Collection[str], useful: Collection[str]) -> tuple[int, int]:
+    """Return how many results a search had, and how many were of use.
+
+    Raises:
+        InputError: One was of use that was not returned.
+    """
+    given, of_use = set(returned), set(useful)
+    if not of_use <= given:
+        raise InputError(f"{len(of_use - given)} of the useful ids were not returned; rate what the search gave")
+    return len(given), len(of_use)

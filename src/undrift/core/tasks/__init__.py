@@ -1,0 +1,3 @@
+"""The life of tasks. Pure."""
+
+__all__: list[str] = []

@@ -1,0 +1,442 @@
+"""The life of tasks: what an agent says of them, turned into their state, their segments and the tags of calls. Pure.
+
+Law: of each agent at most one task has a segment that goes on; a change is made whole or not at all; an error tells the
+agent what to do next.
+"""
+
+import json
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from undrift.core.agent_rules import MIN_SUMMARY_CHARACTERS
+from undrift.errors import SummaryRejected, TaskError
+from undrift.values.window import TASK_STATUSES, Moment, Segment, SegmentEnd, Tag, Task, Tasks, TaskUpdate
+
+__all__ = [
+    "Completion",
+    "MAIN_AGENT",
+    "TaskChange",
+    "annotate",
+    "change",
+    "change_many",
+    "completions",
+    "current",
+    "open_segments",
+    "tag",
+    "untagged",
+]
+
+MAIN_AGENT = "main"
+_TEXTS = ("content", "active_form", "result_summary", "delegated_to")
+_OBJECTS = ("grounding", "grounding_evidence")
+_FIELDS = (*_TEXTS, "status", "acceptance_criteria", *_OBJECTS, "phase_index")
+_MOST_IDS_SHOWN = 10
+_LONGEST_ID_SHOWN = 100
+
+
+@dataclass(frozen=True, slots=True)
+class TaskChange:
+    """What a call changed.
+
+    Args:
+        tasks: All of them, afterwards.
+        updates: Those that changed, for the store; empty when nothing did.
+        closed: The segment that was closed, for each task of which one was.
+        opened: The segment that was opened, likewise.
+        completed: Ids of tasks that were completed by this call, in its order.
+        notes: Sentences for the agent: what was passed over, and why.
+    """
+
+    tasks: Tasks
+    updates: tuple[TaskUpdate, ...] = ()
+    closed: Mapping[str, Segment] = field(default_factory=dict)
+    opened: Mapping[str, Segment] = field(default_factory=dict)
+    completed: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """One completion of a task: the segments and calls that it lets go, and the summary that stands in for them.
+
+    Segments of an earlier completion, and those that ended because the task was cancelled or delegated, are not among
+    them (A3-2, A3-21).
+    """
+
+    task_id: str
+    segments: tuple[Segment, ...]
+    call_ids: tuple[str, ...]
+    summary: str
+
+
+def change(
+    tasks: Tasks, task_id: str, agent: str, fields: Mapping[str, Any], at: Moment, *, stack: bool = False
+) -> TaskChange:
+    """Make or change one task; see `change_many`."""
+    return change_many(tasks, agent, [{**fields, "id": task_id}], at, stack=stack)
+
+
+def change_many(
+    tasks: Tasks, agent: str, updates: Sequence[Mapping[str, Any]], at: Moment, *, stack: bool = False
+) -> TaskChange:
+    """Make and change the tasks of one call: those that end first, then those that are taken up (A3-1).
+
+    Args:
+        tasks: Of the session.
+        agent: Who calls.
+        updates: For each task its ``id`` and the fields to change: content, active_form, status, acceptance_criteria,
+            grounding, grounding_evidence, result_summary, delegated_to, phase_index. What is missing or None keeps its
+            stored value (A3-9, A3-22).
+        at: The newest item of the caller's history.
+        stack: Whether a task may be taken up on top of another one of the same agent, which goes on when it ends.
+
+    Raises:
+        SummaryRejected: A task is completed without a summary of at least `MIN_SUMMARY_CHARACTERS`.
+        TaskError: Anything else that is not possible.
+
+    Source: R3-03, R3-16, A3-1, A3-2, A3-9, A3-11, A3-21, A3-22.
+    """
+    work = _Work(tasks, agent, stack)
+    given = [_checked(update) for update in updates]
+    ids = [task_id for task_id, _ in given]
+    twice = next((one for n, one in enumerate(ids) if one in ids[:n]), None)
+    if twice is not None:
+        raise TaskError(f"task {_shown(twice)} stands twice in one call: send one update for each task")
+    for task_id, fields in sorted(given, key=lambda one: one[1].get("status") == "in_progress"):  # a stable sort
+        work.update(task_id, fields)
+    return work.finished(at)
+
+
+def annotate(tasks: Tasks, task_id: str, summary: str, validation: Mapping[str, Any] | None) -> TaskChange:
+    """Put the verdict on a completed task's summary: from now on this stands in for what the completion let go.
+
+    Args:
+        tasks: Of the session.
+        task_id: Of a completed task.
+        summary: The result summary with the verdict behind it (R3-15).
+        validation: The verdict; JSON values.
+
+    Raises:
+        TaskError: It is not completed.
+
+    Source: R3-15, A3-8.
+    """
+    before = tasks.by_id.get(task_id)
+    if before is None or before.status != "completed":
+        raise TaskError(f"task {_shown(task_id)} is not completed: only a completed task has a verdict on its summary")
+    verdict = None if validation is None else _json(task_id, "validation", validation)
+    after = replace(before, annotated_summary=summary, validation=verdict)
+    if after.segments and after.segments[-1].ended == "completed":
+        after = _with_last(after, replace(after.segments[-1], summary=summary))
+    if after == before:
+        return TaskChange(tasks)
+    return TaskChange(replace(tasks, by_id={**tasks.by_id, task_id: after}), (TaskUpdate(before, after),))
+
+
+def tag(
+    tasks: Tasks,
+    agent: str,
+    calls: Iterable[tuple[str, str]],
+    *,
+    task_tools: Container[str] = (),
+    marked: Mapping[str, str] | None = None,
+) -> tuple[Tasks, tuple[Tag, ...]]:
+    """Tag tool calls with the task that the agent works on now.
+
+    A call that has a tag keeps it. The calls of task tools have none, nor has one that is made while no task is worked
+    on: no task takes it with it.
+
+    Args:
+        tasks: Of the session.
+        agent: Who made the calls.
+        calls: The id and the tool's name of each; ids are unique within the session.
+        task_tools: Names of the tools by which tasks are changed.
+        marked: Call id to the id of the task that a marker names; it wins, where that task was ever worked on.
+
+    Returns:
+        The tasks, and the tags that are new, for the store.
+
+    Source: R3-04, A3-3, A3-4, A3-18.
+    """
+    task = current(tasks, agent)
+    owner = task.id if task is not None and task.is_worked_on else None
+    new: dict[str, Tag] = {}
+    for call_id, tool in calls:
+        task_id = (marked or {}).get(call_id, owner)
+        if task_id is None or tool in task_tools or call_id in tasks.tags or not tasks.by_id[task_id].segments:
+            continue
+        new[call_id] = Tag(call_id, task_id, len(tasks.by_id[task_id].segments) - 1)
+    return (replace(tasks, tags={**tasks.tags, **new}), tuple(new.values())) if new else (tasks, ())
+
+
+def untagged(tasks: Tasks, call_ids: Iterable[str]) -> tuple[str, ...]:
+    """Return those of the calls that belong to no task: no completion ever reaches them (A3-3)."""
+    return tuple(call_id for call_id in call_ids if call_id not in tasks.tags)
+
+
+def current(tasks: Tasks, agent: str = MAIN_AGENT) -> Task | None:
+    """Return the task that an agent works on: the topmost of those it has in progress."""
+    mine = (task for task in tasks.by_id.values() if task.status == "in_progress" and task.agent == agent)
+    return max(mine, key=lambda task: task.depth, default=None)
+
+
+def open_segments(tasks: Tasks, *, besides: str = "") -> tuple[Segment, ...]:
+    """Return the segments that go on, of all tasks but one: range eviction passes over what they cover (A3-1)."""
+    return tuple(task.segments[-1] for task in tasks.by_id.values() if task.is_worked_on and task.id != besides)
+
+
+def completions(tasks: Tasks, task_id: str) -> tuple[Completion, ...]:
+    """Return what each completion of a task lets go, oldest first; the last is that of its newest completion.
+
+    A completion of a task that was never worked on lets nothing go and is not among them.
+    """
+    task = tasks.by_id.get(task_id)
+    if task is None:
+        return ()
+    found: list[Completion] = []
+    first = 0
+    for n, segment in enumerate(task.segments):
+        if segment.ended == "completed":
+            calls = (one for one in tasks.tags.values() if one.task_id == task_id and first <= one.segment <= n)
+            ids = tuple(one.call_id for one in calls)
+            found.append(Completion(task_id, task.segments[first : n + 1], ids, segment.summary))
+        if segment.ended in ("completed", "cancelled", "delegated"):
+            first = n + 1
+    return tuple(found)
+
+
+class _Work:
+    """The tasks of one call while it is worked through; nothing is seen of it outside unless all of it succeeds."""
+
+    def __init__(self, tasks: Tasks, agent: str, stack: bool) -> None:
+        if not isinstance(agent, str) or not agent:
+            raise TaskError(f"agent must be a text that is not empty, not {agent!r}: leave it out for {MAIN_AGENT!r}")
+        self.before = tasks
+        self.by_id = dict(tasks.by_id)
+        self.agent = agent
+        self.stack = stack
+        self.completed: list[str] = []
+        self.notes: list[str] = []
+        self.ends: dict[str, SegmentEnd] = {}  # what ends the segment that goes on, of tasks that are let go
+
+    def update(self, task_id: str, fields: dict[str, Any]) -> None:
+        status = fields.pop("status", None)
+        task = self.by_id.get(task_id)
+        if task is None:
+            task = self._made(task_id, fields, status)
+        if status == "completed":
+            self._complete(task, fields)
+            return
+        self._refuse_another_result(task, fields, status)
+        if status == "in_progress":
+            self._start(task, fields)
+        elif status is None or status == task.status:
+            self._put(replace(task, **fields))
+            self._check_delegation(self.by_id[task_id])
+        else:
+            self._let_go(task, fields, status)
+
+    def finished(self, at: Moment) -> TaskChange:
+        """Open and close segments so that the topmost task of each agent, and no other one, has one that goes on."""
+        closed, opened = {}, {}
+        tops = {task.agent: task.id for task in sorted(self.by_id.values(), key=lambda task: task.depth) if task.depth}
+        for task in list(self.by_id.values()):
+            is_top = tops.get(task.agent) == task.id
+            if task.is_worked_on and not is_top:
+                ended = self.ends.get(task.id, "stacked")
+                summary = task.annotated_summary if ended == "completed" else ""
+                closed[task.id] = replace(task.segments[-1], end=at, ended=ended, summary=summary)
+                self._put(_with_last(task, closed[task.id]))
+            elif is_top and not task.is_worked_on:
+                opened[task.id] = Segment(at)
+                self._put(replace(task, segments=(*task.segments, opened[task.id])))
+        was = self.before.by_id
+        updates = [TaskUpdate(was.get(one), task) for one, task in self.by_id.items() if was.get(one) != task]
+        tasks = replace(self.before, by_id=self.by_id) if updates else self.before
+        return TaskChange(tasks, tuple(updates), closed, opened, tuple(self.completed), tuple(self.notes))
+
+    def _put(self, task: Task) -> None:
+        self.by_id[task.id] = task
+
+    def _made(self, task_id: str, fields: Mapping[str, Any], status: str | None) -> Task:
+        if status in ("completed", "cancelled"):
+            raise TaskError(f"there is no task {_shown(task_id)}: {self._known_open()}. Use the id of one of them")
+        if not fields.get("content", "").strip():
+            raise TaskError(
+                f"there is no task {_shown(task_id)}: {self._known_open()}. Use the id of one of them, "
+                "or give content, what is to be done, to make a new task"
+            )
+        return Task(task_id, agent=self.agent)
+
+    def _known_open(self) -> str:
+        ids = [one for one, task in self.by_id.items() if task.status not in ("completed", "cancelled")]
+        if not ids:
+            return "no task is open"
+        more = f" and {len(ids) - _MOST_IDS_SHOWN} more" if len(ids) > _MOST_IDS_SHOWN else ""
+        return f"open are {', '.join(map(_shown, ids[-_MOST_IDS_SHOWN:]))}{more}"
+
+    def _refuse_another_agent(self, task: Task) -> None:
+        if task.status == "in_progress" and task.agent != self.agent:
+            raise TaskError(
+                f"task {_shown(task.id)} is in progress with agent {_shown(task.agent)}: let that agent end it, "
+                "cancel it if that agent is gone, or take up another task"
+            )
+
+    def _refuse_another_result(self, task: Task, fields: Mapping[str, Any], status: str | None) -> None:
+        if task.status != "completed" or status == "in_progress":
+            return
+        if status is not None:
+            raise TaskError(
+                f"task {_shown(task.id)} is completed and cannot become {status}: "
+                "set it in_progress to reopen it, or make a new task"
+            )
+        if fields.get("result_summary", task.result_summary) != task.result_summary:
+            raise TaskError(_ANOTHER_SUMMARY % _shown(task.id))
+
+    def _start(self, task: Task, fields: Mapping[str, Any]) -> None:
+        self._refuse_another_agent(task)
+        mine = [one for one in self.by_id.values() if one.status == "in_progress" and one.agent == self.agent]
+        top = max(mine, key=lambda one: one.depth, default=None)
+        if top is not None and top.id == task.id:
+            self._put(replace(task, **fields))
+            return
+        if top is not None and not self.stack:
+            raise TaskError(
+                f"task {_shown(task.id)} cannot be taken up: task {_shown(top.id)} is in progress. Complete "
+                f"{_shown(top.id)} with a result_summary, or cancel it, first; or use stack=True to work on "
+                f"{_shown(task.id)} in between and go on with {_shown(top.id)} when it ends"
+            )
+        if (
+            task.status == "completed"
+        ):  # what it came to stays with its segments; the new work needs a result of its own
+            task = replace(task, result_summary="", annotated_summary="", validation=None)
+            self.notes.append(
+                f"task {_shown(task.id)} is reopened: what was evicted stays so, and completing it again "
+                "needs a new result_summary, of the work from now on"
+            )
+        depth = 1 + (top.depth if top else 0)
+        self._put(replace(task, **{**fields, "status": "in_progress", "agent": self.agent, "depth": depth}))
+
+    def _let_go(self, task: Task, fields: Mapping[str, Any], status: str) -> None:
+        if status != "cancelled":
+            self._refuse_another_agent(task)
+        after = replace(task, **{**fields, "status": status, "depth": 0})
+        self._check_delegation(after)
+        if status != "pending":
+            after = _with_last_rested(after, status)  # no later completion takes what was given up or away with it
+        self.ends[task.id] = status  # type: ignore[assignment]  # in_progress and completed are dealt with elsewhere
+        self._put(after)
+
+    def _check_delegation(self, task: Task) -> None:
+        missing = [name for name in ("acceptance_criteria", "delegated_to") if not getattr(task, name)]
+        if task.status == "delegated" and missing:
+            raise TaskError(
+                f"task {_shown(task.id)} cannot be delegated without {' and '.join(missing)}: "
+                "say who takes it over, and what the result will be measured against"
+            )
+
+    def _complete(self, task: Task, fields: dict[str, Any]) -> None:
+        self._refuse_another_agent(task)
+        if task.status == "completed":
+            if _trimmed(fields, task.result_summary) != task.result_summary.strip():
+                raise TaskError(_ANOTHER_SUMMARY % _shown(task.id))
+            self.notes.append(f"task {_shown(task.id)} is completed already, with this summary: nothing was changed")
+            return
+        if task.status == "cancelled":
+            raise TaskError(
+                f"task {_shown(task.id)} is cancelled: set it in_progress to take it up again, and complete it then"
+            )
+        if fields.get("acceptance_criteria") == ():
+            del fields["acceptance_criteria"]
+            self.notes.append(f"task {_shown(task.id)}: its acceptance criteria stay, completing does not empty them")
+        summary = _trimmed(fields, task.result_summary)
+        if len(summary) < MIN_SUMMARY_CHARACTERS:
+            raise SummaryRejected(
+                f"task {_shown(task.id)} is not completed: its result_summary has {len(summary)} characters and needs at "
+                f"least {MIN_SUMMARY_CHARACTERS}. Complete it again with a summary of what was found, changed and "
+                "decided, with the names, paths and numbers that are needed later: it stands in for all logs of the task"
+            )
+        after = replace(task, **{**fields, "status": "completed", "depth": 0})
+        after = replace(after, annotated_summary=after.result_summary, validation=None)
+        after = _with_last_rested(after, "completed", after.annotated_summary)
+        self.ends[task.id] = "completed"
+        self.completed.append(task.id)
+        self._put(after)
+
+
+_ANOTHER_SUMMARY = (
+    "task %s is completed already, with another summary, which stands in for its logs: nothing was changed. "
+    "Set it in_progress to reopen it if there is more to do, or make a new task"
+)
+
+
+def _with_last(task: Task, segment: Segment) -> Task:
+    return replace(task, segments=(*task.segments[:-1], segment))
+
+
+def _with_last_rested(task: Task, ended: str, summary: str = "") -> Task:
+    """Return the task with another end of its last segment, if it only rested since."""
+    if not task.segments or task.segments[-1].ended not in ("pending", "stacked"):
+        return task
+    return _with_last(task, replace(task.segments[-1], ended=ended, summary=summary))  # type: ignore[arg-type]
+
+
+def _trimmed(fields: Mapping[str, Any], stored: str) -> str:
+    text: str = fields.get("result_summary", stored)
+    return text.strip()
+
+
+def _checked(update: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return the id and the fields of one update, each of the right type."""
+    if not isinstance(update, Mapping):
+        raise TaskError(f"each update must be an object with id and the fields to change, not {type(update).__name__}")
+    given = {name: value for name, value in update.items() if value is not None}
+    task_id = given.pop("id", None)
+    if not isinstance(task_id, str) or not task_id:
+        raise TaskError(f"id must be a text that is not empty, not {task_id!r}: give each task one, as in fix-parser")
+    unknown = sorted(str(name) for name in given if name not in _FIELDS)
+    if unknown:
+        names = ", ".join(one[:_LONGEST_ID_SHOWN] for one in unknown[:_MOST_IDS_SHOWN])
+        raise TaskError(f"task {_shown(task_id)}: unknown field {names}; a task has {', '.join(sorted(_FIELDS))}")
+    return task_id, {name: _value(task_id, name, value) for name, value in given.items()}
+
+
+def _value(task_id: str, name: str, value: Any) -> Any:
+    """Return a field's value in the form in which a task keeps it."""
+    wrong = f"task {_shown(task_id)}: {name} must be"
+    if name in _TEXTS:
+        if not isinstance(value, str):
+            raise TaskError(f"{wrong} a text, not {type(value).__name__}: send it again as one")
+    elif name == "status":
+        if value not in TASK_STATUSES:
+            failed = ". A task that failed is cancelled" if value == "failed" else ""
+            raise TaskError(f"{wrong} one of {', '.join(TASK_STATUSES)}, not {_shown(value)}{failed}")
+    elif name == "phase_index":
+        if type(value) is not int or not 0 <= value < 2**31:
+            raise TaskError(f"{wrong} an integer of at least 0, not {_shown(value)}")
+    elif name == "acceptance_criteria":
+        if not isinstance(value, list | tuple) or not all(isinstance(one, str) and one.strip() for one in value):
+            raise TaskError(f"{wrong} a list of texts, none of them empty: send each criterion as one of them")
+        return tuple(value)
+    else:
+        return _json(task_id, name, value)
+    return value
+
+
+def _json(task_id: str, name: str, value: Any) -> dict[str, Any]:
+    """Return a JSON object as it comes back from a store."""
+    wrong = f"task {_shown(task_id)}: {name} must be an object of JSON values"
+    if not isinstance(value, Mapping):
+        raise TaskError(f"{wrong}, not {type(value).__name__}")
+    try:
+        plain: dict[str, Any] = json.loads(json.dumps(dict(value), allow_nan=False))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise TaskError(f"{wrong}: {error}") from None
+    return plain
+
+
+def _shown(name: object) -> str:
+    """Return a name as messages show it: quoted, what cannot be printed escaped, and not longer than one line."""
+    text = name if isinstance(name, str) else repr(name)
+    return repr(text if len(text) <= _LONGEST_ID_SHOWN else text[: _LONGEST_ID_SHOWN - 1] + "…")

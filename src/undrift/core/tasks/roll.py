@@ -1,0 +1,105 @@
+"""What leaves before its time is up: old outputs of a task that goes on, and tombstones of old tasks that add up. Pure.
+
+Law: the newest results stay raw, a call leaves only together with all of its results, and nothing leaves that the model
+has not seen.
+"""
+
+from collections.abc import Callable, Collection, Hashable, Sequence
+
+from undrift.core.window.plan import protected_keys
+from undrift.core.window.thinking import key_of, unsettled
+from undrift.values.window import ContextEntry, Decision
+
+__all__ = ["roll_old_outputs", "roll_old_tombstones"]
+
+
+def roll_old_outputs(
+    seen: Sequence[ContextEntry],
+    task_id: str,
+    pair_ids: Collection[str],
+    *,
+    spares_tool: Callable[[str], bool] = lambda _: False,
+    keep: int,
+    text: Callable[[str], str],
+    count: Callable[[str], int],
+    ref_of: Callable[[str], str],
+) -> list[Decision]:
+    """Let the oldest outputs of an open task go, once there are half as many again as stay.
+
+    One batch at a time: each rewrites what the provider has cached.
+
+    Args:
+        seen: What the model has seen of the window, in order.
+        task_id: Of the task.
+        pair_ids: Of the calls that are tagged with it.
+        spares_tool: Whether the results of a tool stay; see `core.evict.prune_task_logs`.
+        keep: How many of its newest outputs stay, at least 1; not fewer than the last N that are anchored.
+        text: Reference to the tombstone.
+        count: The counter in force.
+        ref_of: Entry id to recall reference.
+
+    Source: A3-19.
+    """
+    results = (e for e in seen if e.type == "tool_result" and e.meta("kind") == "result" and e.pair_id in pair_ids)
+    outputs = [e for e in results if not spares_tool(e.meta("tool_name") or "")]
+    if len(outputs) <= keep + keep // 2:
+        return []
+    reason = f"task {task_id} goes on; the newest {keep} of its outputs stay"
+    found = []
+    for entry in outputs[:-keep]:
+        ref = ref_of(entry.id)
+        said = text(ref)
+        saved = entry.token_count - count(said)
+        found.append(Decision(entry.id, "evicted", reason, saved, ref, {"task": task_id, "text": said}))
+    return found
+
+
+def roll_old_tombstones(
+    entries: Sequence[ContextEntry],
+    first_unseen: int,
+    limit_tokens: int,
+    *,
+    decided_here: Collection[str] = (),
+    keep_tool_results: int,
+    ref_of: Callable[[str], str],
+) -> list[Decision]:
+    """Let the oldest tombstones go, with the calls they answer, once all of them exceed a limit; down to half of it.
+
+    Args:
+        entries: The window, in order; a tombstone has ``task`` in its metadata.
+        first_unseen: Index of the first entry that the model has not seen.
+        limit_tokens: What tombstones may take together.
+        decided_here: Ids of entries about which something was decided at the newest item: they wait for a later turn.
+        keep_tool_results: N of the last N.
+        ref_of: Entry id to recall reference.
+
+    Source: AX-2.
+    """
+    tombstones = [e for e in entries[:first_unseen] if _is_tombstone(e)]
+    tokens = sum(e.token_count for e in tombstones)
+    if tokens <= limit_tokens:
+        return []
+    protected = protected_keys(entries, first_unseen, keep_tool_results)
+    units: dict[Hashable, list[ContextEntry]] = {}
+    for entry in entries:
+        units.setdefault(key_of(entry), []).append(entry)
+    gone: set[str] = set()
+    for entry in tombstones:
+        if tokens <= limit_tokens // 2:
+            break
+        unit = units[key_of(entry)]
+        may_leave = all((_is_tombstone(e) or e.meta("kind") == "call") and e.id not in decided_here for e in unit)
+        if key_of(entry) in protected or not may_leave:
+            continue
+        gone |= {e.id for e in unit}
+        tokens -= entry.token_count
+    while more := unsettled(entries, gone, lambda e: key_of(e) in protected) - gone:
+        gone |= more
+    reason = (
+        f"the tombstones of finished tasks took more than {limit_tokens:,} tokens; the list of finished tasks has it"
+    )
+    return [Decision(e.id, "pruned", reason, e.token_count, ref_of(e.id)) for e in entries if e.id in gone]
+
+
+def _is_tombstone(entry: ContextEntry) -> bool:
+    return entry.type == "summary" and entry.meta("task") is not None

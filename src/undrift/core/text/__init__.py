@@ -1,0 +1,3 @@
+"""Texts: tokens, secrets, marks. Pure."""
+
+__all__: list[str] = []

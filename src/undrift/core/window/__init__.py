@@ -1,0 +1,3 @@
+"""What leaves a window. Pure."""
+
+__all__: list[str] = []

@@ -1,0 +1,55 @@
+"""Whether an agent can call back what left its window, and what of the window it has called back. Pure.
+
+Law: a command is named only where it can be carried out. What was called back stays for a while, as it would otherwise leave
+again before the agent has used it.
+
+Source: issue "Gateway", item 6.
+"""
+
+import re
+from collections.abc import Collection, Hashable, Sequence
+
+from undrift.core.agent_rules import TASK_TOOL_NAME
+from undrift.core.window.thinking import key_of
+from undrift.values.window import ContextEntry
+
+__all__ = ["STAYS_ANSWERS", "called_back", "offers_recall"]
+
+STAYS_ANSWERS = 8
+"""So many answers of the model a text stays that was called back: longer than the last N results by default."""
+
+_TOOL = re.compile(r"(?:.{0,64}undrift.{0,64}?[_.:/-])?recall", re.IGNORECASE | re.DOTALL)
+_COMMAND = "undrift recall "
+_LOOKED_AT_CHARACTERS = 4_000
+
+
+def offers_recall(names: Collection[str]) -> bool:
+    """Tell whether our tool is among those that a request offers.
+
+    Clients put the server's name in front, as in ``mcp__undrift__recall``; where none does, our second tool stands beside it.
+    """
+    return any(_TOOL.fullmatch(name) and (len(name) > len("recall") or TASK_TOOL_NAME in names) for name in names)
+
+
+def called_back(entries: Sequence[ContextEntry]) -> set[Hashable]:
+    """Return the keys (`core.thinking.key_of`) of what was called back within the last `STAYS_ANSWERS` answers.
+
+    Args:
+        entries: The whole history, in order: of a window most answers may have left, so that it would stay for ever.
+    """
+    found: set[Hashable] = set()
+    answers, was_answer = 0, False
+    for entry in reversed(entries):
+        meta = entry.metadata or {}
+        is_answer = meta.get("role") == "assistant"
+        answers += is_answer and not was_answer  # an answer may stand in several messages
+        was_answer = is_answer
+        if answers > STAYS_ANSWERS:
+            break
+        if is_answer and meta.get("kind") == "call" and _calls_back(meta.get("tool_name") or "", entry.content):
+            found.add(key_of(entry))
+    return found
+
+
+def _calls_back(tool_name: str, arguments: str) -> bool:
+    return _COMMAND in arguments[:_LOOKED_AT_CHARACTERS] or _TOOL.fullmatch(tool_name) is not None

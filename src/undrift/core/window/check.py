@@ -1,0 +1,81 @@
+"""What must hold of every edited window, whoever the provider is: one law, one function. Pure.
+
+What one provider demands besides stands in `undrift.wire`.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+
+from undrift.values.window import PINNED_TYPES, ContextEntry
+
+__all__ = ["added", "problems"]
+
+_DIGITS = re.compile("[0-9]+")
+
+
+def problems(before: Sequence[ContextEntry], after: Sequence[ContextEntry]) -> tuple[str, ...]:
+    """Say what an edit has broken; () when nothing.
+
+    Args:
+        before: The window as it came in, in order.
+        after: The window as it is to be sent, in order.
+
+    Source: R2-06, R0-04, A2-4 (pairs), seed 002 (order).
+    """
+    return tuple(text for law in _LAWS for text in law(before, after))
+
+
+def added(found: Sequence[str], before: Sequence[str]) -> tuple[str, ...]:
+    """Return which of the problems found were not there before; numbers in their words do not count, as places move."""
+    had = Counter(_DIGITS.sub("", text) for text in before)
+    new = []
+    for text in found:
+        words = _DIGITS.sub("", text)
+        if had[words]:
+            had[words] -= 1
+        else:
+            new.append(text)
+    return tuple(new)
+
+
+def _pairs(before: Sequence[ContextEntry], after: Sequence[ContextEntry]) -> Iterator[str]:
+    """A call and its results stay or leave together."""
+    had, has = _members(before), _members(after)
+    for pair, count in has.items():
+        if 0 < count < had.get(pair, 0):
+            yield f"{pair}: {count} of {had[pair]} members are left of a pair"
+
+
+def _pins(before: Sequence[ContextEntry], after: Sequence[ContextEntry]) -> Iterator[str]:
+    """What is pinned stays, word for word."""
+    kept = {e.id: e.content for e in after if not (e.metadata and e.metadata.get("cut"))}
+    for entry in before:
+        if entry.type in PINNED_TYPES and kept.get(entry.id) != entry.content:
+            yield f"{entry.id}: a pinned entry has left or was changed"
+
+
+def _order(before: Sequence[ContextEntry], after: Sequence[ContextEntry]) -> Iterator[str]:
+    """What stays keeps its order; only pins and notes are added."""
+    place = {entry.id: number for number, entry in enumerate(before)}
+    last = -1
+    for entry in after:
+        number = place.get(entry.id)
+        if number is None:
+            if entry.type not in PINNED_TYPES and not (entry.metadata and entry.metadata.get("kind") == "note"):
+                yield f"{entry.id}: an entry that never came in and is neither pin nor note"
+        elif number <= last:
+            yield f"{entry.id}: out of its order"
+        else:
+            last = number
+
+
+_LAWS: tuple[Callable[[Sequence[ContextEntry], Sequence[ContextEntry]], Iterator[str]], ...] = (_pairs, _pins, _order)
+
+
+def _members(entries: Sequence[ContextEntry]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for entry in entries:
+        if entry.pair_id is not None:
+            found[entry.pair_id] = found.get(entry.pair_id, 0) + 1
+    return found

@@ -1,0 +1,289 @@
+"""Which lines stay when a window has to shrink: those that are worth most for what they cost. Pure.
+
+The rule, once: the newest part of what may leave stays whole. Of the rest a line is worth as many references (`value`) as
+it mentions and nothing newer in the window does: an older copy is worth nothing beside a newer one. Lines of results
+stay while they are worth at least the price of their tokens; a call, with its results, stays while all that is left of it is
+worth that; the price is the lowest at which the rest fits. What room that leaves goes to the newest, whole.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from undrift.core.window.fold import Folded
+from undrift.core.window.trim import GAP, HEADER_CHARACTERS, ranges_of
+from undrift.core.window.value import Known, rows_left
+from undrift.values.window import ContextEntry
+
+__all__ = ["Kept", "Ranges", "Takeable", "keep"]
+
+Ranges = tuple[tuple[int, int], ...]
+"""Half-open ranges of line numbers, ascending."""
+
+_WHOLE_SHARE = 0.9
+"""A result that keeps more of its tokens than this keeps all."""
+
+_TRIM_TOKENS = 40
+"""A smaller result stays whole or leaves: its marks would cost what its lines do."""
+
+_TRIM_LINES = 3
+
+_PICTURE_TOKENS = 12
+"""Tokens of a user's picture that are worth as much as one reference: it leaves where the price is above the usual."""
+
+_LEAST_PRICE, _HIGHEST_PRICE = 1e-3, 1e3
+_STEPS = 14
+_CLOSE_ENOUGH = 0.985  # of the room
+
+
+@dataclass(frozen=True, slots=True)
+class Takeable:
+    """A unit of the window that may leave.
+
+    Args:
+        entries: Its members, oldest first.
+        tokens: What its leaving frees: less than all of it where only the middle of a paste may leave.
+    """
+
+    entries: tuple[ContextEntry, ...]
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What was chosen.
+
+    Args:
+        gone: Ids of the entries that leave (of a text of which only a part may leave: that part).
+        trimmed: Entry id to the lines of it that stay.
+        worth: Entry id to the worth and the tokens of its unit, of all that leaves or is trimmed: the references that
+            nothing newer mentions of those in the lines that would pay the price.
+        price: What a token had to be worth to stay; infinite where there was no room.
+    """
+
+    gone: frozenset[str]
+    trimmed: Mapping[str, Ranges]
+    worth: Mapping[str, tuple[float, int]]
+    price: float
+
+
+_References = list[int]
+"""Those that are worth something, and that what must stay does not mention."""
+
+
+_Lines = list[list[int] | None]
+"""For each part of a unit the numbers of the lines that stay; None where all do."""
+
+
+@dataclass(slots=True)
+class _Part:
+    """A result whose lines are judged one by one: number, tokens and references of each that mentions any."""
+
+    id: str
+    tokens: int
+    lines: list[tuple[int, float, _References]]
+
+
+@dataclass(slots=True)
+class _Unit:
+    """Its tokens and references without those of its parts, and what it is worth that the user showed something in it."""
+
+    taken: Takeable
+    tokens: float
+    references: _References
+    parts: list[_Part]
+    shown_by_user: float
+
+
+def keep(
+    stays: Iterable[ContextEntry],
+    units: Sequence[Takeable],
+    room_tokens: int,
+    *,
+    known: Known,
+    recent_share: float,
+    count: Callable[[str], int],
+    folds: Mapping[str, Folded] | None = None,
+) -> Kept:
+    """Choose what of the units stays within `room_tokens`.
+
+    Args:
+        stays: What stays whatever is chosen.
+        units: What may leave, oldest first.
+        room_tokens: For what stays of the units; may be negative.
+        known: The history, learned up to now.
+        recent_share: Share of the room in which the newest units stay whole, from 0 to 1.
+        count: The counter in force.
+        folds: Entry id to its lines as they are folded, of those that are; their tokens are counted so already.
+    """
+    shown: set[int] = set()
+    for entry in stays:
+        shown.update(_references(entry, known))
+    left, rest = room_tokens, [*units]
+    zone = recent_share * room_tokens
+    while rest and rest[-1].tokens <= zone:
+        unit = rest.pop()
+        zone -= unit.tokens
+        left -= unit.tokens
+        for entry in unit.entries:
+            shown.update(_references(entry, known))
+    missed = _Missed(known, shown)
+    judged = [_judged(unit, missed, known, folds or {}) for unit in reversed(rest)]
+    return _chosen(judged, left, (count("x" * HEADER_CHARACTERS), count(GAP + "\n")))
+
+
+class _Missed(dict[int, bool]):
+    """Reference -> whether it is worth something beside what must stay. Filled as it is asked."""
+
+    def __init__(self, known: Known, shown: Iterable[int]) -> None:
+        super().__init__(dict.fromkeys(shown, False))
+        self._known = known
+
+    def __missing__(self, reference: int) -> bool:
+        found = self[reference] = self._known.is_worth(reference)
+        return found
+
+
+def _references(entry: ContextEntry, known: Known) -> Iterable[int]:
+    """What a window mentions by an entry; nothing by a paste that has lost its middle."""
+    metadata = entry.metadata or {}
+    if metadata.get("kind") not in ("text", "call", "result") or metadata.get("cut") or entry.type == "summary":
+        return ()
+    rows = known.rows(entry)
+    return (reference for number in rows_left(entry, len(rows)) for reference in rows[number])
+
+
+def _judged(unit: Takeable, missed: _Missed, known: Known, folds: Mapping[str, Folded]) -> _Unit:
+    """Say what there is to keep of a unit."""
+    found: _References = []
+    parts: list[_Part] = []
+    for entry in unit.entries:
+        if not _is_trimmable(entry):
+            found += filter(missed.__getitem__, _references(entry, known))
+            continue
+        rows = known.rows(entry)
+        folded = folds.get(entry.id)
+        lengths = folded.lengths() if folded else [len(line) + 1 for line in entry.content.split("\n")]
+        numbers = rows_left(entry, min(len(rows), len(lengths)))
+        rate = entry.token_count / max(1, sum(lengths[n] for n in numbers))
+        lines = [(n, lengths[n] * rate, [*filter(missed.__getitem__, rows[n])]) for n in numbers if rows[n]]
+        parts.append(_Part(entry.id, entry.token_count, [line for line in lines if line[2]]))
+    pictures = sum(entry.token_count for entry in unit.entries if _is_picture(entry))
+    rest = unit.tokens - sum(part.tokens for part in parts)
+    return _Unit(unit, rest, found, parts, pictures / _PICTURE_TOKENS)
+
+
+def _is_picture(entry: ContextEntry) -> bool:
+    """Tell whether the user showed something that cannot be read here: a picture, a document."""
+    metadata = entry.metadata or {}
+    return metadata.get("role") == "user" and metadata.get("kind") in ("image", "other")
+
+
+def _is_trimmable(entry: ContextEntry) -> bool:
+    """Tell whether an entry is a plain text of a tool, long enough for its lines to be judged one by one."""
+    is_plain = entry.type == "tool_result" and not (entry.metadata or {}).get("mixed")
+    return is_plain and entry.token_count >= _TRIM_TOKENS and entry.content.count("\n") >= _TRIM_LINES
+
+
+@dataclass(slots=True)
+class _Choice:
+    """What a price leaves: tokens in all, and for each unit its worth, its tokens, and the lines of each part or None."""
+
+    tokens: float
+    units: list[tuple[float, float, _Lines | None]]
+
+
+def _chosen(units: Sequence[_Unit], room_tokens: float, marks: tuple[int, int]) -> Kept:
+    """Find the lowest price at which what is worth it fits, and fill what room that leaves."""
+    low = high = _LEAST_PRICE
+    cheap = best = _at(units, high, marks)
+    while best.tokens > room_tokens and high < _HIGHEST_PRICE:
+        low, high = high, high * 16
+        cheap, best = best, _at(units, high, marks)
+    for _ in range(_STEPS if high > _LEAST_PRICE else 0):
+        if best.tokens >= _CLOSE_ENOUGH * room_tokens:
+            break
+        middle = (low * high) ** 0.5
+        tried = _at(units, middle, marks)
+        if tried.tokens > room_tokens:
+            low, cheap = middle, tried
+        else:
+            high, best = middle, tried
+    gone: set[str] = set()
+    trimmed: dict[str, Ranges] = {}
+    worth: dict[str, tuple[float, int]] = {}
+    for unit, (value, kept) in zip(units, _filled(units, best, cheap, room_tokens), strict=True):
+        ids = [entry.id for entry in unit.taken.entries]
+        worth.update((id_, (value, unit.taken.tokens)) for id_ in ids)
+        if kept is None:
+            gone.update(ids)
+            continue
+        for part, numbers in zip(unit.parts, kept, strict=True):
+            if numbers is not None:
+                trimmed[part.id] = ranges_of(numbers)
+    return Kept(frozenset(gone), trimmed, worth, high if high < _HIGHEST_PRICE else math.inf)
+
+
+def _filled(
+    units: Sequence[_Unit], best: _Choice, cheap: _Choice, room_tokens: float
+) -> Iterator[tuple[float, _Lines | None]]:
+    """Give the worth and the lines of each unit: the newest as a lower price has them, then whole, as long as that fits."""
+    spare, chosen = room_tokens - best.tokens, []
+    for one, more in zip(best.units, cheap.units, strict=True):
+        is_better = 0 < more[1] - one[1] <= spare
+        spare -= more[1] - one[1] if is_better else 0
+        chosen.append(more if is_better else one)
+    for unit, (value, tokens, kept) in zip(units, chosen, strict=True):
+        wanted = unit.taken.tokens - tokens
+        if wanted <= spare:  # what is worth nothing goes by its age
+            spare -= wanted
+            yield value, [None] * len(unit.parts)
+            continue
+        if wanted <= room_tokens:  # what could not fit even alone is passed over
+            spare = -1.0
+        yield value, kept
+
+
+def _at(units: Sequence[_Unit], price: float, marks: tuple[int, int]) -> _Choice:
+    """Say what stays at a price, newest first."""
+    header, gap = marks
+    total = 0.0
+    shown: set[int] = set()
+    stays: list[tuple[float, float, _Lines | None]] = []
+    for unit in units:
+        mentioned = set(unit.references).difference(shown)
+        tokens = unit.tokens
+        kept: _Lines = []
+        for part in unit.parts:
+            numbers, cost = _lines_at(part, price, shown, mentioned, gap)
+            if cost + header >= _WHOLE_SHARE * part.tokens:
+                mentioned.update(reference for _, _, line in part.lines for reference in line if reference not in shown)
+                kept.append(None)
+                tokens += part.tokens
+            else:
+                kept.append(numbers)
+                tokens += cost + header
+        worth = len(mentioned) + unit.shown_by_user
+        if worth and worth >= price * tokens:
+            total += tokens
+            shown |= mentioned
+            stays.append((worth, tokens, kept))
+        else:
+            stays.append((worth, 0.0, None))
+    return _Choice(total, stays)
+
+
+def _lines_at(part: _Part, price: float, shown: set[int], mentioned: set[int], gap: int) -> tuple[list[int], float]:
+    """Say which lines of a result are worth their price beside what is shown, and note what they mention."""
+    numbers: list[int] = []
+    cost, last = 0.0, -1
+    for number, tokens, references in part.lines:
+        if len(references) < price * tokens:
+            continue
+        fresh = [one for one in references if one not in shown and one not in mentioned]
+        if fresh and len(fresh) >= price * tokens:
+            mentioned.update(fresh)
+            numbers.append(number)
+            cost += tokens if number == last + 1 else tokens + gap
+            last = number
+    return numbers, cost

@@ -1,0 +1,41 @@
+"""The last N observations, which stay raw whatever the budget says. Pure.
+
+A summary of what a tool has just returned is lossy, and the agent's next step rests on it: drift starts there.
+Requirement [3_MCP-RISK-501].
+"""
+
+from collections.abc import Iterable
+
+from undrift.errors import WindowError
+from undrift.values.window import ContextEntry
+
+__all__ = ["TerminalObservationWindow"]
+
+
+class TerminalObservationWindow:
+    """Selects the newest tool results of a window."""
+
+    @staticmethod
+    def get_last(entries: Iterable[ContextEntry], n: int) -> list[ContextEntry]:
+        """Return the `n` newest tool results, newest first.
+
+        Newest means the highest ``(timestamp, seq)``; of entries that tie in both, the one later in `entries`.
+        Parallel calls share a millisecond, so the timestamp alone would keep the oldest of them (A0-2).
+
+        Args:
+            entries: Any entries, in any order; not changed.
+            n: How many at the most, at least 0.
+
+        Returns:
+            Up to `n` entries of type ``tool_result``, the very objects that were given.
+
+        Raises:
+            WindowError: `n` is not an integer of at least 0.
+
+        Source: R0-02, R0-03, A0-1, A0-2.
+        """
+        if type(n) is not int or n < 0:
+            raise WindowError(f"the number of observations to keep must be an integer of at least 0, not {n!r}")
+        results = [(e.timestamp, e.seq, place, e) for place, e in enumerate(entries) if e.type == "tool_result"]
+        results.sort(key=lambda found: found[:3], reverse=True)
+        return [entry for *_, entry in results[:n]]

@@ -1,0 +1,113 @@
+"""Which tool results are folded, and when: their large noise before the first send, all of it when a window shrinks. Pure.
+
+Law: what is folded before its first send stays as it is until the window has to shrink; never pins, never what a user said,
+never what the model has seen, unless the window is being rewritten anyway. Why: docs/adr/0022-folding.md.
+"""
+
+from collections.abc import Callable, Collection, Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from undrift.core.window.fold import Fold, Folded, fold_lines
+from undrift.core.window.paste import cut_text
+from undrift.core.window.thinking import key_of
+from undrift.core.window.trim import trim_text
+from undrift.values.window import ContextEntry, Decision
+
+__all__ = ["Lean", "first_send", "lean", "shortened"]
+
+_LARGE_CHARACTERS = 2_000
+"""Less noise is sent as it is."""
+
+_LEAST_SHARE = 0.04
+"""A result of which folding saves less stays as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lean:
+    """A result as it is when it is folded: how, its lines, and its tokens."""
+
+    fold: Fold
+    folded: Folded
+    tokens: int
+
+
+def lean(
+    entries: Sequence[ContextEntry],
+    protected: Collection[Hashable],
+    *,
+    count: Callable[[str], int],
+    ref_of: Callable[[str], str],
+) -> tuple[dict[str, Lean], list[ContextEntry]]:
+    """Return by id the results that cost less when they are folded, or are so already; and the window, counted so.
+
+    Args:
+        entries: The window, in order.
+        protected: Keys (`core.thinking.key_of`) of what must stay as it is.
+        count: The counter in force.
+        ref_of: Entry id to recall reference.
+    """
+    found: dict[str, Lean] = {}
+    for entry in entries:
+        if not _is_plain(entry) or key_of(entry) in protected:
+            continue
+        fold: Fold | None = entry.meta("fold")
+        folded = fold_lines(entry.content, "all")
+        if folded.what and fold != "all":
+            tokens = count(trim_text(entry.content, entry.meta("rows"), ref_of(entry.id), "all"))
+            if tokens < (1 - _LEAST_SHARE) * entry.token_count:
+                found[entry.id] = Lean("all", folded, tokens)
+                continue
+        if fold is not None:
+            found[entry.id] = Lean(fold, fold_lines(entry.content, fold), entry.token_count)
+    return found, [replace(e, token_count=found[e.id].tokens) if e.id in found else e for e in entries]
+
+
+def first_send(
+    unseen: Sequence[ContextEntry],
+    *,
+    count: Callable[[str], int],
+    ref_of: Callable[[str], str],
+    names_recall: bool = True,
+) -> list[Decision]:
+    """Return a decision for each result with large noise among what the model has not seen yet.
+
+    Args:
+        unseen: The end of the window, in order.
+        count: The counter in force.
+        ref_of: Entry id to recall reference.
+        names_recall: Whether the command is named that brings the original back.
+    """
+    found = []
+    for entry in unseen:
+        if not _is_plain(entry) or entry.meta("fold") or len(entry.content) < _LARGE_CHARACTERS:
+            continue
+        folded = fold_lines(entry.content, "noise")
+        if not folded.what:
+            continue
+        ref = ref_of(entry.id)
+        text = trim_text(entry.content, None, ref if names_recall else None, "noise")
+        saved = entry.token_count - count(text)
+        if len(entry.content) - len(text) >= _LARGE_CHARACTERS and saved > 0:
+            words = ", ".join(folded.what)
+            reason = f"before its first send ({words}): {saved:,} of {entry.token_count:,} tokens less"
+            detail = {"fold": "noise", "first_send": True, **({} if names_recall else {"untold": True})}
+            found.append(Decision(entry.id, "folded", reason, saved, ref, detail))
+    return found
+
+
+def shortened(entry: ContextEntry, decision: Decision) -> tuple[str, dict[str, Any]]:
+    """Return what a decision leaves of a text, and what the window has to know of it."""
+    detail = decision.detail
+    ref = None if detail.get("untold") else decision.ref
+    if decision.kind == "cut":
+        return cut_text(entry.content, detail["keep_head"], detail["keep_tail"], ref), {"cut": True}
+    rows = None if "rows" not in detail else tuple((start, end) for start, end in detail["rows"])
+    fold: Fold | None = detail.get("fold")
+    known = {"rows": rows, "fold": fold, "whole_tokens": entry.token_count}
+    return trim_text(entry.content, rows, ref, fold), known
+
+
+def _is_plain(entry: ContextEntry) -> bool:
+    """Tell whether an entry is one plain text of a tool."""
+    return entry.type == "tool_result" and entry.meta("kind") == "result" and not entry.meta("mixed")

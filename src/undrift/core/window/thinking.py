@@ -1,0 +1,70 @@
+"""What may stay of an assistant's thinking. Pure.
+
+The provider merges neighbouring messages of one role, and demands of an answer that has thinking that it begins with it
+(WIRE A9); an answer that ends with thinking leads nowhere. So all thinking of a message is one unit, and what pruning leaves
+is settled here.
+"""
+
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from itertools import takewhile
+
+from undrift.core.window.prune import unit_key
+from undrift.values.window import ContextEntry
+
+__all__ = ["is_thinking", "key_of", "latest_answer", "unsettled"]
+
+
+def is_thinking(entry: ContextEntry) -> bool:
+    """Tell whether an entry is a thinking block."""
+    return entry.metadata is not None and entry.metadata.get("kind") == "thinking"
+
+
+def key_of(entry: ContextEntry) -> Hashable:
+    """Return what the members of a unit share: a pair, all thinking of one message, or the entry alone."""
+    return ("thinking", entry.meta("message")) if is_thinking(entry) and not entry.pair_id else unit_key(entry)
+
+
+def latest_answer(seen: Sequence[ContextEntry]) -> list[ContextEntry]:
+    """Return the assistant's last words and calls, whether they came in one message or several."""
+    return list(takewhile(_is_assistant, reversed(seen)))[::-1]
+
+
+def unsettled(
+    entries: Sequence[ContextEntry], gone_ids: Collection[str], is_protected: Callable[[ContextEntry], bool]
+) -> set[str]:
+    """Return what has to leave as well, so that no answer has thinking in a wrong place.
+
+    Args:
+        entries: The window, in order.
+        gone_ids: What leaves it.
+        is_protected: Whether an entry stays whatever else leaves.
+    """
+    leave: set[str] = set()
+    for answer in _answers([e for e in entries if e.id not in gone_ids]):
+        before = list(takewhile(lambda e: not is_thinking(e), answer))
+        if len(before) == len(answer):
+            continue  # no thinking
+        words = [e for e in before if not is_protected(e) and e.pair_id is None]
+        if before and len(words) == len(before):
+            leave.update(e.id for e in words)
+        elif before:
+            leave.update(e.id for e in answer if is_thinking(e) and not is_protected(e))
+        ends = {key_of(e) for e in takewhile(is_thinking, reversed(answer)) if not is_protected(e)}
+        leave.update(e.id for e in answer if key_of(e) in ends)
+    return leave
+
+
+def _answers(kept: Sequence[ContextEntry]) -> Iterator[list[ContextEntry]]:
+    answer: list[ContextEntry] = []
+    for entry in kept:
+        if _is_assistant(entry):
+            answer.append(entry)
+        elif answer:
+            yield answer
+            answer = []
+    if answer:
+        yield answer
+
+
+def _is_assistant(entry: ContextEntry) -> bool:
+    return bool(entry.meta("role") == "assistant")

@@ -1,0 +1,3 @@
+"""Long-term memory: stored, found, kept true."""
+
+__all__: list[str] = []

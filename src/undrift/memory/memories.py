@@ -1,0 +1,335 @@
+"""Long-term memory of a session: what is stored, what it supersedes, what a question finds of it.
+
+Law: what is true now comes first and says so; what is unsure stays open; nothing is inferred from a tool's output. A decayed
+score is computed when asked and never stored. Every change is on disk before it is told.
+"""
+
+import hashlib
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import apsw
+
+from undrift.core.contradict import CLASSES, judge, slots_of
+from undrift.core.memory.brief import is_brief
+from undrift.core.memory.decay import apply_decay_by_type, ranked
+from undrift.core.memory.supersede import Supersession, holds, supersede
+from undrift.core.quotas import within_quotas
+from undrift.core.text.secrets import mask
+from undrift.core.text.tombstone import is_tombstone
+from undrift.errors import InputError, StoreConflict
+from undrift.memory.repository import Shelf
+from undrift.settings import Settings
+from undrift.stores.memories import MemoryChange, MemoryUpdate, Viewer, content_digest
+from undrift.stores.memory_filter import Filter
+from undrift.stores.sqlite import SqliteStore
+from undrift.values.memory import TRUST_TIERS, MemoryEntry, RunContext, ScoredMemoryEntry
+from undrift.window.ledger import masked_value
+
+__all__ = ["Conflict", "Memories"]
+
+_ATTEMPTS = 200  # each one that fails is another agent's success, so only as many are needed as others write meanwhile
+_QUERY_CHARACTERS = 1_000
+_STATED_SCORE = 0.3  # of what states a value of the kind that is asked for, and has no word of the question
+_NOMINATED = 10  # memories like a new one that are compared with it, besides those that state something about the same
+_MOST_NOMINATED = 50  # those among them that are as similar as the setting `contradiction_similarity` asks for
+_MORE = 10  # hits beyond those asked for are ranked too: decay and validity choose among them
+_OURS = ("[Pinned ", "[active_context.md", "[Finished tasks, rolled up.", "[Remembered", "[Session Context]")
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Two memories that exclude each other, where nothing says which one holds.
+
+    Args:
+        newer: The one that was recorded later.
+        older: The other.
+        rule: Which rule found it.
+        evidence: The words of the loser and of the winner in time that it rests on.
+        confidence: 0 to 1.
+        reason: Why neither superseded the other: ``confidence``, ``trust``, ``pinned``, ``scope``,
+            ``speaker`` or ``time``.
+    """
+
+    newer: MemoryEntry
+    older: MemoryEntry
+    rule: str
+    evidence: tuple[str, str]
+    confidence: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What storing an entry changes, and what that rests on; no updates where it is there already."""
+
+    entry: MemoryEntry
+    updates: Sequence[MemoryUpdate]
+    digest: str
+    same: set[str]
+    keys: set[tuple[str, str]]
+    alike: set[str]
+
+
+class Memories:
+    """The memories that one session reads and writes.
+
+    Args:
+        store: Open; not closed here.
+        shelf: Over it.
+        session_id: Whose.
+        settings: In force.
+        context: Gives where the run stands now.
+    """
+
+    def __init__(
+        self, store: SqliteStore, shelf: Shelf, session_id: str, settings: Settings, context: Callable[[], RunContext]
+    ) -> None:
+        self._store = store
+        self._shelf = shelf
+        self._session_id = session_id
+        self._settings = settings
+        self._context = context
+
+    def remember(self, content: str, *, at_ms: int, fields: Mapping[str, Any]) -> MemoryEntry:
+        """Store a statement; see `Session.remember`."""
+        said = self.said(content)
+        for attempt in range(1, _ATTEMPTS + 1):
+            plan = self._planned(self._entry(said, at_ms, fields), at_ms, {})
+            if not plan.updates:
+                return plan.entry
+            superseded = [one.after.id for one in plan.updates[1:] if one.after is not None]
+            payload = {"memory": plan.entry.id, "superseded": superseded}
+            still = self._still([plan], ())
+            try:
+                self._shelf.write(self._session_id, "remember", plan.updates, at_ms=at_ms, payload=payload, still=still)
+            except StoreConflict:  # another agent was first: what it said is looked at now
+                if attempt == _ATTEMPTS:
+                    raise
+            else:
+                return plan.entry
+        raise AssertionError  # the last attempt returns or raises
+
+    def together(self, statements: Iterable[tuple[str, Mapping[str, Any]]], at_ms: int) -> MemoryChange | None:
+        """Return the change that remembers statements with something else; None where all of them are there already.
+
+        Args:
+            statements: Each as `said` returned it, and its fields.
+            at_ms: The session's clock.
+        """
+        pending: dict[str, MemoryUpdate] = {}
+        plans = []
+        for content, fields in statements:
+            plans.append(self._planned(self._entry(content, at_ms, fields), at_ms, pending))
+            for one in plans[-1].updates:
+                assert one.after is not None  # nothing is taken out of sight here
+                first = pending.get(one.after.id, one)
+                pending[one.after.id] = MemoryUpdate(first.before, one.after)
+        if not pending:
+            return None
+        new = [one for one, update in pending.items() if update.before is None]
+        payload = {"remembered": new, "superseded": [one for one in pending if one not in new]}
+        updates = tuple(pending.values())
+        return MemoryChange(updates, self._shelf.searchable(updates, self._still(plans, new)), payload)
+
+    def said(self, content: str) -> str:
+        """Return a statement as it may be stored: secrets masked.
+
+        Raises:
+            InputError: It is empty, or undrift's own.
+        """
+        if not isinstance(content, str) or not content.strip():
+            raise InputError("a memory's content must be a text with something in it")
+        said = content.strip()
+        if said.startswith(_OURS) or is_brief(said) or is_tombstone(said):
+            raise InputError("this text is undrift's own: what was recalled or put in by it is not remembered again")
+        return str(self._masked(content))
+
+    def search(
+        self,
+        query: str,
+        *,
+        k: int,
+        types: Collection[str] | None = None,
+        as_of_ms: int | None = None,
+        seq: int | None = None,
+        known_at_ms: int | None = None,
+        only_valid: bool = False,
+    ) -> tuple[ScoredMemoryEntry, ...]:
+        """Find memories; see `Session.search`."""
+        if not isinstance(query, str):
+            raise InputError(f"a query must be a text, not {type(query).__name__}")
+        if k < 1:
+            return ()
+        viewer = self._viewer(seq)
+        found = self._shelf.find(query, viewer, k=k + _MORE, only=Filter(types=types))
+        entries = self._shelf.by_id([hit.id for hit in found], viewer)
+        scored = [ScoredMemoryEntry(entries[hit.id], hit.score, 0.0, hit.why) for hit in found if hit.id in entries]
+        scored += self._stated(query, {one.entry.id for one in scored}, types, viewer)
+        if as_of_ms is not None or known_at_ms is not None or only_valid:
+            scored = [one for one in scored if holds(one.entry, as_of_ms, known_at_ms)]
+        else:
+            scored = self._with_winners(scored, viewer)
+        best = ranked(self._decayed(scored))
+        return tuple(_current_first(within_quotas(best, _untrusted, len(best)))[:k])
+
+    def conflicts(self, seq: int | None = None) -> tuple[Conflict, ...]:
+        """Return what stays open: both memories are there, hold, and are seen."""
+        viewer = self._viewer(seq)
+        entries = {entry.id: entry for entry in self._shelf.seen(viewer)}
+        found = []
+        for entry in entries.values():
+            for one in entry.metadata.get("conflicts", ()):
+                other = entries.get(one["with"])
+                if other is not None and not other.is_contradicted and not entry.is_contradicted:
+                    evidence = (str(one["evidence"][0]), str(one["evidence"][1]))
+                    found.append(Conflict(entry, other, one["rule"], evidence, one["confidence"], one["reason"]))
+        return tuple(found)
+
+    def all(self, seq: int | None = None) -> tuple[MemoryEntry, ...]:
+        """Return every memory that the session sees, oldest first."""
+        return tuple(self._shelf.seen(self._viewer(seq)))
+
+    def _planned(self, entry: MemoryEntry, at_ms: int, pending: Mapping[str, MemoryUpdate]) -> _Plan:
+        """What storing an entry changes, on top of changes that are to be written with it."""
+        shelf, viewer = self._shelf, self._viewer(None)
+        digest = content_digest(entry.content)
+        beside = {one: update.after for one, update in pending.items() if update.after is not None}
+        new = {one: after for one, after in beside.items() if pending[one].before is None}
+        same = [*shelf.same(digest, viewer), *(one for one in new.values() if content_digest(one.content) == digest)]
+        same = [beside.get(one.id, one) for one in same]
+        known = [one for one in same if _is_same(one, entry) and not one.is_contradicted]
+        keys = {(slot.relation, slot.entity) for slot in entry.slots}
+        if known:
+            return _Plan(known[-1], (), digest, set(), keys, set())
+        like = shelf.find(entry.content, viewer, k=_MOST_NOMINATED)
+        least = self._settings.contradiction_similarity
+        like = like[:_NOMINATED] + [one for one in like[_NOMINATED:] if one.why.get("similarity", 0.0) >= least]
+        candidates = {one.id: one for one in shelf.by_slot(keys, viewer)}
+        candidates |= shelf.by_id([hit.id for hit in like if hit.id not in candidates], viewer)
+        candidates |= {one: after for one, after in beside.items() if one in candidates or one in new}
+        existing = sorted(candidates.values(), key=lambda one: one.seq)
+        done = supersede(entry, existing, judge(entry, existing), at_ms)
+        updates = [MemoryUpdate(None, _with_verdicts(done)), *(MemoryUpdate(candidates[x.id], x) for x in done.changed)]
+        alike = {*candidates, *(one.id for one in same), entry.id}
+        return _Plan(updates[0].after or entry, updates, digest, {*(one.id for one in same), entry.id}, keys, alike)
+
+    def _still(self, plans: Iterable[_Plan], beside: Iterable[str]) -> Callable[[apsw.Connection], bool]:
+        """What tells in the transaction whether all that the plans rest on is still so, ids written beside them apart."""
+        viewer, ids = self._viewer(None), set(beside)
+        checks = [
+            self._shelf.unchanged(one.digest, one.same | ids, one.keys, one.alike | ids, viewer)
+            for one in plans
+            if one.updates
+        ]
+        return lambda connection: all(check(connection) for check in checks)
+
+    def _entry(self, content: str, at_ms: int, fields: Mapping[str, Any]) -> MemoryEntry:
+        context = self._context()
+        trust = fields.get("trust", "assistant")
+        made: dict[str, Any] = {
+            "task_id": context.task_id,
+            "phase_index": context.phase_index,
+            "task_index": context.task_index,
+            "agent": context.agent,
+            "session_id": self._session_id,
+            "created_at_ms": at_ms,
+            "recorded_at_ms": at_ms,
+            # Nothing is inferred from what a tool printed.
+            "slots": () if trust == "tool" else slots_of(content),
+            "seq": self._store.last_operation() + 1,
+            **{name: self._masked(value) for name, value in fields.items() if value is not None},
+        }
+        name = f"{self._session_id}\0{made['seq']}\0{at_ms}\0{content}"
+        digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+        return MemoryEntry(f"m{digest[:16]}", content, **made)
+
+    def _stated(
+        self, query: str, found: Collection[str], types: Collection[str] | None, viewer: Viewer
+    ) -> list[ScoredMemoryEntry]:
+        """What a question asks for by the name of its kind: "which database" means "use SQLite", which says no such word."""
+        words = [word.strip("?!.,:;").casefold() for word in query[:_QUERY_CHARACTERS].split()]
+        names = {*words, *(word.removesuffix("s") for word in words), *map("_".join, pairwise(words))}
+        relations = sorted(names & CLASSES.keys())
+        entries = self._shelf.by_relation(relations, viewer) if relations else []
+        wanted = [one for one in entries if one.id not in found and (types is None or one.type in types)]
+        return [ScoredMemoryEntry(one, _STATED_SCORE, 0.0, {"stated": _STATED_SCORE}) for one in wanted]
+
+    def _with_winners(self, scored: list[ScoredMemoryEntry], viewer: Viewer) -> list[ScoredMemoryEntry]:
+        """Add what superseded a hit and was not found itself: its score is that of what it stands for."""
+        found = {one.entry.id for one in scored}
+        lost = {one.entry.contradicted_by_entry_id: one for one in reversed(scored) if one.entry.is_contradicted}
+        missing = [one for one in lost if one is not None and one not in found]
+        winners = self._shelf.by_id(missing, viewer) if missing else {}
+        added = [
+            ScoredMemoryEntry(entry, lost[one].raw_score, 0.0, {**lost[one].why, "stands_for": lost[one].entry.id})
+            for one, entry in winners.items()
+        ]
+        return [*scored, *added]
+
+    def _decayed(self, scored: Sequence[ScoredMemoryEntry]) -> list[ScoredMemoryEntry]:
+        context, settings = self._context(), self._settings
+        return apply_decay_by_type(
+            scored,
+            context.task_index,
+            context.phase_index,
+            settings.decay_rate,
+            phase_weight=settings.phase_weight,
+            floor=settings.min_decay_floor,
+            penalty=settings.contradiction_penalty,
+        )
+
+    def _viewer(self, seq: int | None) -> Viewer:
+        return Viewer(self._context().agent, self._session_id, seq)
+
+    def _masked(self, value: Any) -> Any:
+        if not self._settings.mask_secrets:
+            return value
+        return mask(value).text if isinstance(value, str) else masked_value(value)
+
+
+def _with_verdicts(done: Supersession) -> MemoryEntry:
+    """The new entry with what stays open between it and others, and what it says again."""
+    new = done.new
+    if done.conflicts:
+        conflicts = [
+            {
+                "with": one.loser_id if one.winner_id == new.id else one.winner_id,
+                "rule": one.rule,
+                "evidence": list(one.evidence),
+                "confidence": one.confidence,
+                "reason": one.reason,
+            }
+            for one in done.conflicts
+        ]
+        new = replace(new, metadata={**new.metadata, "conflicts": conflicts})
+    if done.reinforced:
+        new = replace(new, metadata={**new.metadata, "reinforces": list(done.reinforced)})
+    return new
+
+
+def _is_same(one: MemoryEntry, other: MemoryEntry) -> bool:
+    """The same words of the same speaker, for the same readers, vouched for no worse."""
+    return (one.speaker, one.scope, one.agent if one.scope == "agent" else "", one.type) == (
+        other.speaker,
+        other.scope,
+        other.agent if other.scope == "agent" else "",
+        other.type,
+    ) and one.trust == other.trust
+
+
+def _untrusted(hit: ScoredMemoryEntry) -> str | None:
+    return None if TRUST_TIERS[hit.entry.trust] else hit.entry.source
+
+
+def _current_first(hits: list[ScoredMemoryEntry]) -> list[ScoredMemoryEntry]:
+    """Put what superseded a hit directly before it, where it stands behind it."""
+    order = list(hits)
+    for hit in hits:
+        winner = next((one for one in order if one.entry.id == hit.entry.contradicted_by_entry_id), None)
+        if winner is not None and order.index(winner) > (place := order.index(hit)):
+            order.remove(winner)
+            order.insert(place, winner)
+    return order

@@ -1,0 +1,178 @@
+"""A session's memory kept in health: what enters by itself, what goes out of sight, how well searches do, what is handed out.
+
+Law: nothing enters by itself that is not on the list of `core.gate`, and each refusal is logged; what goes out of sight
+stays on disk and comes back with a rewinding; of a rated question nothing is kept but its hash.
+"""
+
+import hashlib
+import logging
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from undrift.core.memory.brief import Brief, brief
+from undrift.core.memory.gate import is_admitted, is_borne_out
+from undrift.core.memory.stale import Precision, Stale, precision, rated, stale
+from undrift.core.validate import without_annotation
+from undrift.errors import InputError, UndriftError
+from undrift.memory.memories import Memories
+from undrift.memory.repository import Shelf
+from undrift.settings import Settings
+from undrift.stores.memories import MemoryChange, MemoryUpdate, Viewer
+from undrift.stores.ratings import ratings
+from undrift.stores.sqlite import SqliteStore
+from undrift.values.memory import MemoryEntry, RunContext
+from undrift.values.window import TaskUpdate
+
+__all__ = ["StalePruned", "Tending"]
+
+_log = logging.getLogger("undrift.session.session")
+
+_LOOKED_AT = 30
+"""Hits that are looked at for a brief: more than fit, as some are left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class StalePruned:
+    """What a pruning of memories took, or would take, out of sight.
+
+    Args:
+        stale: The memories, each with what is left of its weight and why.
+        threshold: That was in force.
+        looked_at: Of how many.
+        seq: The operation; 0 for a dry run.
+    """
+
+    stale: tuple[Stale, ...]
+    threshold: float
+    looked_at: int
+    seq: int = 0
+
+
+class Tending:
+    """The care for what one session remembers.
+
+    Args:
+        store: Open; not closed here.
+        shelf: Over it.
+        memories: Of the session.
+        session_id: Whose.
+        settings: In force.
+        context: Gives where the run stands now.
+        count: The counter of tokens.
+    """
+
+    def __init__(
+        self,
+        store: SqliteStore,
+        shelf: Shelf,
+        memories: Memories,
+        session_id: str,
+        settings: Settings,
+        context: Callable[[], RunContext],
+        count: Callable[[str], int],
+    ) -> None:
+        self._store = store
+        self._shelf = shelf
+        self._memories = memories
+        self._session_id = session_id
+        self._settings = settings
+        self._context = context
+        self._count = count
+
+    def admit(
+        self, content: str, *, type_: str, status: str, at_ms: int, fields: Mapping[str, Any]
+    ) -> MemoryEntry | None:
+        """Remember what enters by itself, or log that it was refused; see `Session.admit`."""
+        if is_admitted(type_, status):
+            made = {**fields, "type": type_, "status": status, "trust": "task"}
+            return self._memories.remember(content, at_ms=at_ms, fields=made)
+        payload = {"type": str(type_)[:64], "status": str(status)[:64]}
+        self._store.commit(self._session_id, "memory_denied", at_ms=at_ms, payload=payload)
+        _log.info("session %.80r: a memory did not enter by itself: %s, %s", self._session_id, *payload.values())
+        return None
+
+    def admitted(self, changed: Iterable[TaskUpdate], at_ms: int) -> MemoryChange | None:
+        """Return what remembers the summaries of tasks that are being completed and are borne out by their logs.
+
+        It is written with the tasks; what stands in the way of it is logged, and no more.
+        """
+        statements: list[tuple[str, Mapping[str, Any]]] = []
+        for task in (update.after for update in changed if is_borne_out(update.after)):
+            fields = {
+                "type": "task_outcome",
+                "status": "approved",
+                "trust": "task",
+                "source": f"task:{task.id}",
+                "task_id": task.id,
+                "phase_index": task.phase_index,
+                "task_index": task.ordinal,
+                "agent": task.agent,
+            }
+            try:
+                statements.append((self._memories.said(without_annotation(task.result_summary)), fields))
+            except InputError as error:
+                self._not_remembered(error)
+        try:
+            return self._memories.together(statements, at_ms)
+        except UndriftError as error:
+            self._not_remembered(error)
+            return None
+
+    def _not_remembered(self, error: UndriftError) -> None:
+        _log.warning("session %.80r: a task's summary is not remembered: %s", self._session_id, error)
+
+    def prune(self, *, dry_run: bool, threshold: float | None, at_ms: int) -> StalePruned:
+        """Take stale memories out of sight; see `Session.prune_memories`."""
+        limit = self._settings.stale_eviction_threshold if threshold is None else threshold
+        context = self._context()
+        seen = self._shelf.seen(Viewer(context.agent, self._session_id))
+        found = stale(
+            seen,
+            context.task_index,
+            context.phase_index,
+            limit,
+            decay_rate=self._settings.decay_rate,
+            phase_weight=self._settings.phase_weight,
+        )
+        if dry_run:
+            return StalePruned(found, limit, len(seen))
+        payload = {
+            "threshold": limit,
+            "looked_at": len(seen),
+            "pruned": {
+                reason: [x.entry.id for x in found if x.reason == reason] for reason in ("demoted", "contradicted")
+            },
+        }
+        updates = [MemoryUpdate(one.entry, None) for one in found]
+        seq = self._shelf.write(self._session_id, "prune_memories", updates, at_ms=at_ms, payload=payload)
+        return StalePruned(found, limit, len(seen), seq)
+
+    def rate(self, query: str, returned: Collection[str], useful: Collection[str], at_ms: int) -> Precision:
+        """Take in how useful a search was; see `Session.rate_search`."""
+        if not isinstance(query, str):
+            raise InputError(f"a query must be a text, not {type(query).__name__}")
+        of_all, of_use = rated(returned, useful)
+        digest = hashlib.sha256(query.encode("utf-8", "surrogatepass")).hexdigest()
+        payload = {"query_sha256": digest, "returned": of_all, "useful": of_use}
+        self._store.commit(self._session_id, "rate_search", at_ms=at_ms, payload=payload)
+        found = self.precision()
+        if found.alert:
+            _log.warning(
+                "session %.80r: of what the last %d rated searches returned, %.0f%% was of use",
+                self._session_id,
+                found.samples,
+                100 * (found.value or 0),
+            )
+        return found
+
+    def precision(self) -> Precision:
+        """Return how well the newest rated searches of the home did."""
+        window = self._settings.retrieval_monitor_window
+        with self._store.using() as connection:
+            return precision(ratings(connection, window), window)
+
+    def brief(self, query: str, budget_tokens: int, *, now_ms: int, shows_scores: bool = True) -> Brief:
+        """Return what is remembered about something as a text; see `Session.brief`."""
+        hits = self._memories.search(query, k=_LOOKED_AT)
+        return brief(hits, budget_tokens, now_ms=now_ms, count=self._count, shows_scores=shows_scores)

@@ -1,0 +1,3 @@
+"""Recorded sessions: found, replayed, examined."""
+
+__all__: list[str] = []

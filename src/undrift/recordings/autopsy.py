@@ -1,0 +1,249 @@
+"""Recorded sessions examined for what their compactions threw away: files in, findings out.
+
+Law: only ever reads; one file at a time, so that memory holds one session.
+"""
+
+import math
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from undrift.core.autopsy import Autopsy, Compaction, Mark, Prompt, Restore, autopsy
+from undrift.core.cost import Prices
+from undrift.core.restore import restore
+from undrift.core.text.tokens import characters_per_4, estimate
+from undrift.errors import TranscriptError
+from undrift.recordings.files import open_recording
+from undrift.settings.models import Model, lookup
+from undrift.transcripts import Recording
+from undrift.transcripts.figures import Figures, figures
+
+__all__ = ["Postmortem", "SubAgentSession", "Totals", "counted_once", "examine", "names_a_compaction", "totals"]
+
+_MARKS = (
+    b"compact_boundary",
+    b"isCompactSummary",
+    b'"compacted"',
+    b"session.compaction_complete",
+    b'"type":"compaction"',
+    b'"type": "compaction"',
+    b'{"$set":{"messages"',
+)
+_CHUNK_BYTES = 1 << 20
+_OVERLAP_BYTES = 32
+
+
+class SubAgentSession(TranscriptError):
+    """The file is a sub-agent's own session: its compactions are not the user's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Postmortem:
+    """One session's findings.
+
+    Args:
+        path: As given.
+        format: The format it is in.
+        model: As recorded, or None.
+        priced_as: The row of the table of models.
+        usd_per_million: Of plain input tokens, or None.
+        budget_tokens: What `restore` was given for each compaction.
+        autopsy: What was found.
+        unfinished: The last line of the file was cut.
+    """
+
+    path: str
+    format: str
+    model: str | None
+    priced_as: str
+    usd_per_million: float | None
+    budget_tokens: int
+    autopsy: Autopsy
+    unfinished: bool
+
+    def usd(self, cost: float) -> float | None:
+        """Give US dollars of a cost in plain input tokens, or None where the price is not known."""
+        return None if self.usd_per_million is None else cost * self.usd_per_million / 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Sums over the compactions of several sessions, each compaction once; sizes in tokens.
+
+    Args:
+        compactions: How many.
+        dropped_tokens: Prompts before less prompts after.
+        needed: Identifiers and lines of code used in the next calls that had been learned before.
+        native: Of these, what the clients' summaries hold, identifiers and lines.
+        ours: Of these, what `restore` holds.
+        together: Of these, what both hold.
+        fetched: Of these, what had been fetched again before it was used.
+        readable: The identifiers and lines used after compactions whose summary can be read: what `native` is of.
+        fetches: Results that repeat what had been read, within the windows.
+        fetched_tokens: Their known part.
+        window_calls: In how many calls after the compactions.
+        usual_tokens: The same in the calls before the compactions.
+        usual_calls: How many those were.
+        rules: Rules of the user before them.
+        lost_rules: Those never mentioned again.
+    """
+
+    compactions: int
+    dropped_tokens: int
+    needed: tuple[int, int]
+    readable: tuple[int, int]
+    native: tuple[int, int]
+    ours: tuple[int, int]
+    together: tuple[int, int]
+    fetched: tuple[int, int]
+    fetches: int
+    fetched_tokens: int
+    window_calls: int
+    usual_tokens: int
+    usual_calls: int
+    rules: int
+    lost_rules: int
+
+
+def examine(
+    path: str | os.PathLike[str],
+    *,
+    budget_tokens: int = 5_000,
+    format: str | None = None,  # noqa: A002 - as `open_recording` calls it
+    models: Sequence[Model] = (),
+    give_back: Restore | None = None,
+) -> Postmortem:
+    """Examine a recorded session.
+
+    Args:
+        path: The client's own session file.
+        budget_tokens: The size of what undrift would have given back at each compaction.
+        format: A key of `undrift.transcripts.FORMATS`; None to detect it.
+        models: Rows of the user's table of models.
+        give_back: The text to judge at each compaction, made of the entries before it; None: what `restore` gives.
+
+    Raises:
+        SubAgentSession: It is a sub-agent's own session.
+        TranscriptError: It cannot be read; the message names the file and the remedy.
+
+    Source: issue "Restore", item 4.
+    """
+    recording = open_recording(path, format=format)
+    recorded = _figures(Path(path), recording.format)
+    if recorded.sub_agent:
+        raise SubAgentSession(f"{os.fspath(path)}: is a sub-agent's own session; give the session that started it")
+    model = lookup(recording.model, models)
+    prompts = [
+        Prompt(p.at_ms, p.prompt_tokens, p.cached_tokens, p.written_tokens, p.written_long_tokens, line=p.line)
+        for p in recorded.prompts
+    ]
+    entries = recording.entries
+    if not prompts:  # what the client did not count is estimated in the model's own tokens, as a replay does
+        factor = model.token_factor
+        entries = tuple(replace(e, token_count=math.ceil(estimate(e.content) * factor)) for e in entries)
+    found = autopsy(
+        entries,
+        recording.compactions,
+        marks=_marks(recording, recorded),
+        prompts=prompts,
+        prices=Prices(model.read_ratio, model.write_ratio),
+        restore=give_back or (lambda before: restore(before, budget_tokens=budget_tokens, count=characters_per_4).text),
+    )
+    return Postmortem(
+        path=os.fspath(path),
+        format=recording.format,
+        model=recording.model,
+        priced_as=model.name,
+        usd_per_million=model.input_usd_per_million,
+        budget_tokens=budget_tokens,
+        autopsy=found,
+        unfinished=recording.unfinished,
+    )
+
+
+def names_a_compaction(path: Path) -> bool:
+    """Say whether a file may hold a compaction: a quick look for the words that mark one; False where it is unreadable."""
+    try:
+        with path.open("rb") as file:
+            tail = b""
+            while chunk := file.read(_CHUNK_BYTES):
+                text = tail + chunk
+                if any(mark in text for mark in _MARKS):
+                    return True
+                tail = text[-_OVERLAP_BYTES:]
+    except OSError:
+        return False
+    return False
+
+
+def counted_once(found: Iterable[Postmortem]) -> Iterator[Postmortem]:
+    """Mark the compactions that stand in an earlier file as well: clients copy a session when it is resumed or forked."""
+    seen: set[tuple[int, int, int]] = set()
+    for one in found:
+        compactions: list[Compaction] = []
+        for compaction in one.autopsy.compactions:
+            key = (
+                compaction.at_ms or 0,
+                compaction.tokens_before,
+                compaction.calls_before if not compaction.at_ms else 0,
+            )
+            compactions.append(replace(compaction, repeated=compaction.at_ms is not None and key in seen))
+            seen.add(key)
+        yield replace(one, autopsy=replace(one.autopsy, compactions=tuple(compactions)))
+
+
+def totals(found: Iterable[Postmortem]) -> Totals:
+    """Add up what was found."""
+    every = [c for one in found for c in one.autopsy.compactions if not c.repeated]
+    readable = [c for c in every if not c.encrypted]
+
+    def both(pairs: Iterable[tuple[int, int]]) -> tuple[int, int]:
+        listed = list(pairs)
+        return sum(pair[0] for pair in listed), sum(pair[1] for pair in listed)
+
+    return Totals(
+        compactions=len(every),
+        dropped_tokens=sum(c.dropped_tokens for c in every),
+        needed=both((c.identifiers, c.lines) for c in every),
+        readable=both((c.identifiers, c.lines) for c in readable),
+        native=both((c.native.identifiers, c.native.lines) for c in readable),
+        ours=both((c.ours.identifiers, c.ours.lines) for c in every if c.ours),
+        together=both((c.together.identifiers, c.together.lines) for c in every if c.together),
+        fetched=both((c.fetched.identifiers, c.fetched.lines) for c in every),
+        fetches=sum(len(c.fetches_in_window) for c in every),
+        fetched_tokens=sum(c.fetched.tokens for c in every),
+        window_calls=sum(c.window_calls for c in every),
+        usual_tokens=sum(c.usual_tokens for c in every),
+        usual_calls=sum(c.usual_calls for c in every),
+        rules=sum(c.rules for c in every),
+        lost_rules=sum(len(c.lost_rules) for c in every),
+    )
+
+
+def _figures(path: Path, format_name: str) -> Figures:
+    """Read what the client counted; a pipe cannot be read twice and has none."""
+    if not path.is_file():
+        return Figures((), (), sub_agent=False)
+    try:
+        with path.open(encoding="utf-8", errors="replace", newline="\n") as lines:
+            return figures(lines, format=format_name)
+    except OSError as error:
+        raise TranscriptError(f"{path}: cannot be read again ({error.strerror or error}); try again") from error
+
+
+def _marks(recording: Recording, recorded: Figures) -> dict[int, Mark]:
+    """Find for each boundary the index of its compaction: as many entries stand on the lines before it."""
+    lines = [(entry.metadata or {}).get("line", 0) for entry in recording.entries]
+    marks: dict[int, Mark] = {}
+    for boundary in recorded.boundaries:
+        marks[sum(line < boundary.line for line in lines)] = Mark(
+            line=boundary.line,
+            at_ms=boundary.at_ms,
+            trigger=boundary.trigger,
+            tokens_before=boundary.tokens_before,
+            kept_ids=frozenset(boundary.kept_ids),
+            kept_texts=boundary.kept_texts,
+            encrypted=boundary.encrypted,
+        )
+    return {index: mark for index, mark in marks.items() if index in recording.compactions}

@@ -1,0 +1,159 @@
+"""What a replay showed, as values. Pure.
+
+Token figures count all that is sent, in tokens of the model; sums go over all turns.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from undrift.core.autopsy.survival import SurvivalCount
+from undrift.values.window import ContextEntry
+
+__all__ = ["Left", "Origin", "Prune", "ReplayCost", "ReplayReport"]
+
+Origin = Literal["tool", "assistant", "user"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayCost:
+    """What all prompts of the session cost with a prefix cache, in plain input tokens of the model.
+
+    Args:
+        model: As the recording names it; None where it names none.
+        priced_as: The row of the table of models that gave the prices.
+        read_price: Of a cached token, as a multiple of a plain one.
+        write_price: Of a token that is not cached yet.
+        usd_per_million: US dollars for a million plain input tokens; None where unknown.
+        before: Everything sent on every turn.
+        after: The managed windows, with what each prune does to the cached prefix.
+        refetch: What comes on top of `after` if the agent fetches again, in one more turn each, what it had lost.
+
+    Source: core.cost; CONTRACT "Command line".
+    """
+
+    model: str | None
+    priced_as: str
+    read_price: float
+    write_price: float
+    usd_per_million: float | None
+    before: float
+    after: float
+    refetch: float
+
+    @property
+    def change(self) -> float:
+        """How much more (above 0) or less (below 0) the managed windows cost, as a share of `before`."""
+        return self.after / self.before - 1 if self.before else 0.0
+
+    def usd(self, tokens: float) -> float | None:
+        """Return the price of so many plain input tokens in US dollars; None where it is unknown."""
+        return None if self.usd_per_million is None else tokens * self.usd_per_million / 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class Prune:
+    """One turn on which something left.
+
+    Args:
+        turn: Its number from 1.
+        blocks: How many left or lost something.
+        tokens: What that frees.
+        window_tokens: The prompt after it.
+        moment: Why just then, as in `undrift.core.window.low_water.Moment`; empty where no mark decided it.
+        target_tokens: The low-water mark; 0 where none decided.
+        saved: What the moment and the beginning that was left alone saved on this very prompt, in plain input tokens:
+            what was still read from the cache, and after a pause what was not written again.
+    """
+
+    turn: int
+    blocks: int
+    tokens: int
+    window_tokens: int
+    moment: str = ""
+    target_tokens: int = 0
+    saved: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """The blocks of one origin that left or were cut.
+
+    Args:
+        kind: As in `Action`.
+        what: ``tool`` (calls and results), ``assistant`` or ``user`` (texts).
+        tool: The tool's name; None for texts.
+        blocks: How many.
+        tokens: What they free in every later window.
+        example: The largest of them, a result before a call.
+        ref: What `recall` takes for the example.
+        reason: Why the example left.
+    """
+
+    kind: Literal["pruned", "cut", "trimmed", "folded", "evicted", "pinned", "noted"]
+    what: Origin
+    tool: str | None
+    blocks: int
+    tokens: int
+    example: ContextEntry
+    ref: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayReport:
+    """What the replay of one file showed.
+
+    Args:
+        path: The recorded file.
+        format: A key of `undrift.transcripts.FORMATS`.
+        home: The folder of the replay's own store.
+        turns: Messages of the agent, each answering one prompt.
+        tokens_before: Of all prompts as the client would send them.
+        tokens_after: Of all prompts as managed.
+        peak_before: The largest prompt.
+        peak_after: The largest managed prompt.
+        budget_tokens: The budget in force.
+        budget_reason: Why it is that one, in words that follow the figure.
+        window_tokens: The model's window.
+        over_budget_turns: Turns whose managed prompt exceeds the budget, as what must stay does.
+        beyond_window_turns: Turns whose whole history the model could not have taken at all.
+        cost: See `ReplayCost`.
+        survival: How much of what the agent needed later the managed windows still held.
+        survival_before: The same of the whole history.
+        actions: Kind -> blocks, over the session.
+        left: What left, the most tokens first.
+        prunes: When it left, first to last.
+        skipped: Reason -> records, blocks or parts of the file that were not replayed.
+        compactions: How often the client itself had compacted.
+        unfinished: The file's last line was cut.
+        warnings: Sentences for a human.
+        prepare_ms: Median and 99th percentile of one `Session.prepare`, in milliseconds; information only.
+
+    Source: CONTRACT "Command line" (replay).
+    """
+
+    path: str
+    format: str
+    home: str
+    turns: int
+    tokens_before: int
+    tokens_after: int
+    peak_before: int
+    peak_after: int
+    budget_tokens: int
+    budget_reason: str
+    window_tokens: int
+    over_budget_turns: int
+    beyond_window_turns: int
+    cost: ReplayCost
+    survival: SurvivalCount
+    survival_before: SurvivalCount
+    actions: Mapping[str, int]
+    left: tuple[Left, ...]
+    prunes: tuple[Prune, ...]
+    skipped: Mapping[str, int]
+    compactions: int
+    unfinished: bool
+    warnings: tuple[str, ...]
+    prepare_ms: tuple[float, float]

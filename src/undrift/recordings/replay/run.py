@@ -1,0 +1,325 @@
+"""The replay itself: drives `Session` from outside, as any client does, and sums up.
+
+Law: decides nothing. What it writes is derived data in a folder of its own, made anew at each replay. The session's
+clock is the recording's.
+"""
+
+import errno
+import hashlib
+import math
+import os
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from undrift.core.autopsy.survival import Needs, Survival
+from undrift.core.cost import Prices, PromptCost
+from undrift.core.text.refs import message_id
+from undrift.core.text.tokens import counter
+from undrift.errors import StoreError
+from undrift.recordings.replay.history import History, history_of, metadata_of
+from undrift.recordings.replay.report import Left, Origin, Prune, ReplayCost, ReplayReport
+from undrift.recordings.replay.texts import Text, Texts
+from undrift.session.session import Session
+from undrift.settings import Settings
+from undrift.settings.models import UNKNOWN, Model, lookup, read_models
+from undrift.stores import faults, files
+from undrift.transcripts import Recording
+from undrift.values.window import Action, ContextEntry, Prepared
+from undrift.wire import anthropic
+
+__all__ = ["replay", "replay_folder"]
+
+_FILES = ("undrift.db", "undrift.db-wal", "undrift.db-shm", "undrift.db-journal")
+"""All that a replay ever makes in its folder, hence all that the next one removes."""
+
+_NOT_STORED = "nothing left the window, because it could not be stored first: "
+"""How the session's warning begins; live the request goes out all the same, a replay has nothing to tell then."""
+
+
+def replay_folder(home: str | os.PathLike[str], path: str | os.PathLike[str]) -> Path:
+    """Return the folder in which the replay of a file keeps what left: ``replays/<16 hex digits>`` of the home."""
+    return Path(home) / "replays" / _name_of(path)
+
+
+def _name_of(path: str | os.PathLike[str]) -> str:
+    return hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:16]
+
+
+def replay(
+    recording: Recording,
+    path: str | os.PathLike[str],
+    *,
+    home: str | os.PathLike[str],
+    settings: Settings,
+    progress: Callable[[int, int], None] | None = None,
+) -> ReplayReport:
+    """Run a recorded session through the engine.
+
+    Args:
+        recording: The session, from `undrift.recordings.files.open_recording`.
+        path: Its file; names the folder under `home` that this replay makes anew. The file itself is not opened.
+        home: What left can be recalled there (`replay_folder`).
+        settings: Budget and limits.
+        progress: Called before each turn, and at the end, with the turns done and all turns.
+
+    Raises:
+        StoreError: The folder refuses, or the disk is full; nothing of the replay is left there.
+        SettingsError: The table of models is wrong.
+
+    Source: issue item "replay"; CONTRACT "Command line".
+    """
+    run = _Run(recording, history_of(recording), settings)
+    # By the file's name alone: references, and the tokens that they take in the window, are the same wherever it lies.
+    session_id = f"replay-{hashlib.sha256(os.fsencode(Path(path).name)).hexdigest()[:16]}"
+    folder = _cleared(replay_folder(home, path))
+    try:
+        plain = replace(settings, scratchpad_limit_bytes=0, debug_archive=False)  # a replay leaves no files of its own
+        with Session.open(session_id, home=folder, settings=plain, clock=lambda: run.now_ms) as session:
+            run.drive(session, progress)
+        return run.report(os.fspath(path), folder)
+    except BaseException:
+        with suppress(OSError, StoreError):
+            _cleared(folder)
+            folder.rmdir()
+            folder.parent.rmdir()
+        raise
+
+
+def _cleared(folder: Path) -> Path:
+    """Remove what an earlier replay left there; nothing else, and through no link."""
+    try:
+        for place in (folder.parent, folder):
+            if place.is_symlink():
+                raise OSError(errno.ELOOP, "it is a link to another place", str(place))
+        for name in _FILES:
+            files.check_regular(folder / name)
+        for name in _FILES:
+            (folder / name).unlink(missing_ok=True)
+    except OSError as error:
+        raise faults.from_system(error, error.filename or folder) from error
+    return folder
+
+
+class _Side:
+    """One way to send the session, everything or managed: what it costs and what it holds."""
+
+    def __init__(self, prices: Prices, needs: Needs) -> None:
+        self.cost = PromptCost(prices)
+        self.survival = Survival(needs)
+        self.tokens = 0
+        self.peak = 0
+
+    def add(self, number: int, texts: Sequence[Text], tokens: int, at_ms: int | None) -> set[int]:
+        """Add one prompt; return the entries that held what it has lost."""
+        self.cost.add(texts, at_ms=at_ms)
+        self.tokens += tokens
+        self.peak = max(self.peak, tokens)
+        return {need.holder for need in self.survival.observe(number, [text for text, _ in texts])}
+
+
+class _Run:
+    """One replay, from its first turn to its report."""
+
+    def __init__(self, recording: Recording, history: History, settings: Settings) -> None:
+        self.now_ms = 0
+        self._recording = recording
+        self._history = history
+        self._settings = settings
+        self._model = lookup(recording.model, read_models(settings.models_file))
+        self._count = _counter(settings, self._model)
+        self._prices = Prices(self._model.read_ratio, self._model.write_ratio)
+        self._needs = Needs(tuple(history.numbered))
+        self._before = _Side(self._prices, self._needs)
+        self._after = _Side(self._prices, self._needs)
+        self._refetch = 0.0
+        self._is_timed = any(entry.timestamp for entry in recording.entries)
+        self._actions: tuple[Action, ...] = ()
+        self._fresh: list[Action] = []
+        self._prunes: list[Prune] = []
+        self._warnings: dict[str, tuple[str, int]] = {}
+        self._over_budget_turns = 0
+        self._beyond_window_turns = 0
+        self._prepare_ms: list[float] = []
+
+    def drive(self, session: Session, progress: Callable[[int, int], None] | None) -> None:
+        """Prepare every prompt of the session, first to last."""
+        history = self._history
+        texts = Texts(history, self._count)
+        fixed: dict[str, Any] = {"model": self._recording.model} if self._recording.model else {}
+        if history.system:
+            fixed["system"] = [{"type": "text", "text": entry.content} for entry in history.system]
+        everything = list(texts.system)
+        read = 0
+        turns = history.turns
+        for turn, number in enumerate(turns, 1):
+            if progress is not None:
+                progress(turn - 1, len(turns))
+            for message in history.messages[read:number]:
+                everything += texts.of_message(message)
+            read = number
+            self.now_ms = history.entries[number][0].timestamp
+            body = {**fixed, "messages": history.messages[:number]}
+            started = time.perf_counter()
+            prepared = session.prepare(body, wire="anthropic")
+            self._prepare_ms.append((time.perf_counter() - started) * 1e3)
+            is_prune = self._note(turn, prepared)
+            managed = everything if prepared.body is body else texts.of_body(prepared.body)
+            cached = self._after.cost.cached_tokens
+            self._add(number, everything, managed, prepared)
+            if is_prune:
+                self._prunes[-1] = self._judged(self._prunes[-1], session, self._after.cost.cached_tokens - cached)
+        if progress is not None:
+            progress(len(turns), len(turns))
+
+    def _add(self, number: int, everything: Sequence[Text], managed: Sequence[Text], prepared: Prepared) -> None:
+        at_ms = self.now_ms if self._is_timed else None
+        self._before.add(number, everything, prepared.tokens_before, at_ms)
+        lost = self._after.add(number, managed, prepared.tokens_after, at_ms)
+        window = sum(tokens for _, tokens in managed) if lost else 0
+        for holder in lost:
+            held = self._count(self._needs.entries[holder].content)
+            self._refetch += self._prices.read * window + self._prices.write * held
+
+    def _judged(self, prune: Prune, session: Session, cached: int) -> Prune:
+        """Say why a prune came when it did, and what it saved beside what it freed."""
+        found = (session.why(action.ref) for action in self._fresh if action.ref)
+        detail = next((one.detail for one in found if one is not None and "moment" in one.detail), None)
+        if detail is None:
+            return prune
+        saved = cached * (self._prices.write - self._prices.read) if detail["stays_tokens"] else 0.0
+        if detail["moment"] == "pause":
+            saved = (detail["total_tokens"] - prune.window_tokens) * self._prices.write
+        return replace(prune, moment=detail["moment"], target_tokens=detail["target_tokens"], saved=max(0.0, saved))
+
+    def _note(self, turn: int, prepared: Prepared) -> bool:
+        """Take in what the engine did and said on one turn; return whether something left on it."""
+        for warning in prepared.warnings:
+            if warning.startswith(_NOT_STORED):
+                raise StoreError(warning.removeprefix(_NOT_STORED))
+            kind = re.sub(r"[\d,]+", "#", warning)  # the same sentence with other figures
+            self._warnings[kind] = (warning, self._warnings.get(kind, ("", 0))[1] + 1)
+        left = tuple(action for action in prepared.actions if action.kind != "noted")  # a note was put in
+        if has_changed := left != self._actions:
+            known = {action.entry_id: action for action in self._actions}
+            fresh = [action for action in left if known.get(action.entry_id) != action]
+            before = (known[action.entry_id].tokens_saved for action in fresh if action.entry_id in known)
+            saved = sum(action.tokens_saved for action in fresh) - sum(before)
+            self._prunes.append(Prune(turn, len(fresh), saved, prepared.tokens_after))
+            self._fresh, self._actions = fresh, left
+        self._over_budget_turns += prepared.tokens_after > prepared.budget_tokens
+        self._beyond_window_turns += prepared.tokens_before > self._model.window_tokens
+        return has_changed
+
+    def report(self, path: str, folder: Path) -> ReplayReport:
+        """Sum up."""
+        recording = self._recording
+        times = sorted(self._prepare_ms) or [0.0]
+        return ReplayReport(
+            path=path,
+            format=recording.format,
+            home=str(folder),
+            turns=len(self._prepare_ms),
+            tokens_before=self._before.tokens,
+            tokens_after=self._after.tokens,
+            peak_before=self._before.peak,
+            peak_after=self._after.peak,
+            budget_tokens=self._settings.budget_for(self._model.window_tokens),
+            budget_reason=_budget_reason(self._settings, self._model),
+            window_tokens=self._model.window_tokens,
+            over_budget_turns=self._over_budget_turns,
+            beyond_window_turns=self._beyond_window_turns,
+            cost=self._cost(),
+            survival=self._after.survival.result,
+            survival_before=self._before.survival.result,
+            actions=dict(Counter(action.kind for action in self._actions)),
+            left=self._left(),
+            prunes=tuple(self._prunes),
+            skipped=dict(sorted((Counter(recording.skipped) + self._history.left_out).items())),
+            compactions=len(recording.compactions),
+            unfinished=recording.unfinished,
+            warnings=tuple(self._said()),
+            prepare_ms=(times[len(times) // 2], times[int(len(times) * 0.99)]),
+        )
+
+    def _cost(self) -> ReplayCost:
+        return ReplayCost(
+            model=self._recording.model,
+            priced_as=self._model.name,
+            read_price=self._model.read_ratio,
+            write_price=self._model.write_ratio,
+            usd_per_million=self._model.input_usd_per_million,
+            before=self._before.cost.cost_tokens,
+            after=self._after.cost.cost_tokens,
+            refetch=self._refetch,
+        )
+
+    def _left(self) -> tuple[Left, ...]:
+        """Group what left by its origin; the engine's ids lead back to the entries of the recording."""
+        entries: dict[str, ContextEntry] = {}
+        id_ = ""
+        for message, sources in zip(self._history.messages, self._history.entries, strict=True):
+            id_ = message_id(id_, anthropic.digest(message))
+            entries.update((f"{id_}.{place}", entry) for place, entry in enumerate(sources))
+        groups: dict[tuple[str, str], list[tuple[Action, ContextEntry]]] = {}
+        for action in self._actions:
+            entry = entries[action.entry_id]
+            origin = metadata_of(entry, "tool_name") or metadata_of(entry, "role")
+            groups.setdefault((action.kind, origin), []).append((action, entry))
+        left = map(self._group, groups.values())
+        return tuple(sorted(left, key=lambda group: (-group.tokens, group.what, group.tool or "")))
+
+    def _group(self, members: Sequence[tuple[Action, ContextEntry]]) -> Left:
+        action, entry = max(members, key=lambda member: (member[1].type == "tool_result", member[0].tokens_saved))
+        tool = metadata_of(entry, "tool_name")
+        what: Origin = "tool" if tool else "assistant" if metadata_of(entry, "role") == "assistant" else "user"
+        tokens = sum(action.tokens_saved for action, _ in members)
+        return Left(action.kind, what, tool, len(members), tokens, entry, action.ref, action.reason)
+
+    def _said(self) -> Iterator[str]:
+        """Yield what a reader of the figures has to know."""
+        for warning, turns in self._warnings.values():
+            yield warning if turns == 1 else f"{warning} (the last of {turns} turns)"
+        if not self._prepare_ms:
+            yield "no answer of the agent stands in it yet, so there is nothing to replay"
+        if self._model.binds_thinking:
+            yield (
+                f"{self._recording.model} binds its signed thinking to the history as it was sent: live, a session "
+                "with such thinking is not edited yet; the replay leaves thinking out"
+            )
+        if times := len(self._recording.compactions):
+            yield (
+                f"the client itself compacted {_times(times)}; the replay goes on with the whole history, without "
+                "the client's summaries"
+            )
+        if images := self._recording.skipped.get("image data", 0):
+            yield f"{images:,} picture{'s' if images > 1 else ''} of the recording count as the word [image] only"
+        if self._recording.unfinished:
+            yield "the last line of the file is cut: the session is being written, or its writer was killed"
+
+
+def _counter(settings: Settings, model: Model) -> Callable[[str], int]:
+    """The counter that the session uses: the model's own tokens, of each text rounded up."""
+    count = counter(settings.token_counter)
+    factor = 1.0 if settings.token_counter == "characters/4" else model.token_factor
+    return count if factor == 1.0 else lambda text: math.ceil(count(text) * factor)
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number:,} times"
+
+
+def _budget_reason(settings: Settings, model: Model) -> str:
+    """Say which limit counts."""
+    if settings.budget_tokens is not None:
+        return "as set"
+    share = f"{settings.window_share:.0%} of the window of {model.window_tokens:,} tokens"
+    share += " that is assumed, as the model is not known" if model == UNKNOWN else f" of {model.name}"
+    if settings.prune_threshold_tokens < int(model.window_tokens * settings.window_share):
+        return f"the setting prune_threshold_tokens, which is below {share}"
+    return share

@@ -1,0 +1,62 @@
+"""Bodies -> the texts that the model reads, with their tokens. Pure; reads each block of the history once.
+
+A session of a thousand turns sends its first block a thousand times. What the engine did not touch are the very
+objects of the history, so they are known by identity.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from undrift.recordings.replay.history import History
+from undrift.wire import anthropic
+
+__all__ = ["Text", "Texts"]
+
+Text = tuple[str, int]
+"""A text as the model reads it, and its tokens."""
+
+
+class Texts:
+    """The texts of a history and of the windows made of it.
+
+    Args:
+        history: Kept, and its blocks with it; hence identities stay true.
+        count: The token counter in force.
+    """
+
+    def __init__(self, history: History, count: Callable[[str], int]) -> None:
+        self._history = history
+        self._count = count
+        self._edited: dict[str, int] = {}
+        self._blocks: dict[int, Text] = {}
+        self._messages: dict[int, list[Text]] = {}
+        self.system: tuple[Text, ...] = tuple((entry.content, count(entry.content)) for entry in history.system)
+        for message, entries in zip(history.messages, history.entries, strict=True):
+            tokens = [
+                count(b.text if b.counted is None else b.counted) for b in anthropic.read(message, "messages").blocks
+            ]
+            texts = [(entry.content, number) for entry, number in zip(entries, tokens, strict=True)]
+            self._messages[id(message)] = texts
+            self._blocks.update(zip(map(id, message["content"]), texts, strict=True))
+
+    def of_message(self, message: Mapping[str, Any]) -> list[Text]:
+        """Give the texts of a message, of the history or an edited one."""
+        known = self._messages.get(id(message))
+        return known if known is not None else [self._of_block(block) for block in message["content"]]
+
+    def of_body(self, body: Mapping[str, Any]) -> list[Text]:
+        """Give every text that is sent, in order."""
+        texts = list(self.system)
+        for message in body["messages"]:
+            texts += self.of_message(message)
+        return texts
+
+    def _of_block(self, block: Any) -> Text:
+        known = self._blocks.get(id(block))
+        if known is not None:
+            return known
+        (read,) = anthropic.read({"role": "user", "content": [block]}, "messages").blocks
+        text = read.text if read.counted is None else read.counted
+        if text not in self._edited:
+            self._edited[text] = self._count(text)
+        return text, self._edited[text]

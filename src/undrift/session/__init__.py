@@ -1,0 +1,3 @@
+"""One agent session: prepare, record, recall."""
+
+__all__: list[str] = []

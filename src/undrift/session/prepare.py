@@ -1,0 +1,381 @@
+"""The turns of one session: the whole history of a client in, a window that fits out.
+
+Law: the one place where core, wire and store meet. A plan is made by `core.turn`, written in one transaction, and only
+then applied. A fault of the store lets nothing leave: the request goes out as it was decided before, with a warning.
+"""
+
+import logging
+import math
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from undrift.core.cost import Prices
+from undrift.core.text.calibration import Calibration, Report, is_plausible
+from undrift.core.text.tokens import counter
+from undrift.core.window.calling_back import offers_recall
+from undrift.core.window.low_water import Cache
+from undrift.core.window.plan import TurnPlan
+from undrift.errors import Declined, StoreError, TaskError, WireError
+from undrift.session.commit import Settler, Turn
+from undrift.session.identity import TAIL, Recognised, note
+from undrift.settings import Settings
+from undrift.settings.models import Model, lookup, read_models
+from undrift.stores.base import Store
+from undrift.stores.exports import Exports
+from undrift.tasks.archive import Archive
+from undrift.tasks.eviction import Clearing
+from undrift.tasks.updates import Desk
+from undrift.values.window import Prepared
+from undrift.window.bound_thinking import binding_of, headers_for
+from undrift.window.conversation import Conversation
+from undrift.window.ledger import Ledger
+from undrift.window.request import Request
+from undrift.window.scratchpad import ScratchpadFile
+from undrift.wire import cache_life, objects, raw
+from undrift.wire.form import Form, Reply
+from undrift.wire.forms import form_of
+from undrift.wire.offered import defers_tools, tool_names
+
+__all__ = ["RecallHint", "Turns"]
+
+RecallHint = Literal["always", "offered"]
+"""When what stands in for a text that left names the command that brings it back: always, or where the request offers our tool."""
+
+_log = logging.getLogger("undrift.session.session")
+
+_QUERY_CHARACTERS = 2_000
+_CONVERSATIONS = 8  # of one session kept in memory at once: the main one, sub-agents, title requests
+
+
+@dataclass(frozen=True, slots=True)
+class _Beside:
+    """What stands beside a history: its tokens, whether it defers tools, for how long it asks to be kept."""
+
+    tokens: int
+    defers_tools: bool
+    cache_seconds: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """The newest request: its model, its tokens as counted, for how long it asks to be kept."""
+
+    model: Model
+    tokens: int
+    cache_seconds: int | None
+
+
+class Turns:
+    """Prepares the requests of one session and takes in the answers.
+
+    Args:
+        session_id: Whose.
+        store: Open; not closed here.
+        ledger: Of the session.
+        desk: Its tasks.
+        scratchpad: The agent's notes.
+        exports: Where logs of finished tasks go.
+        settings: In force.
+        tick: The session's clock.
+        recognised: How the session was found, where it was not opened by its id.
+        remembered: Words of the user to what is remembered about them, as it is to stand in the window.
+        names_recall: See `RecallHint`.
+    """
+
+    def __init__(
+        self,
+        session_id: str,
+        store: Store,
+        ledger: Ledger,
+        desk: Desk,
+        scratchpad: ScratchpadFile,
+        exports: Exports,
+        settings: Settings,
+        tick: Callable[[], int],
+        recognised: Recognised | None,
+        remembered: Callable[[str], str],
+        names_recall: RecallHint,
+    ) -> None:
+        self.id = session_id
+        self.settings = settings
+        self.count = counter(settings.token_counter)
+        self._store = store
+        self._tick = tick
+        self._now_ms = 0
+        self._models = read_models(settings.models_file)
+        self._ledger = ledger
+        self._desk = desk
+        self._scratchpad = scratchpad
+        self._exports = exports
+        self._unexported: set[str] | None = None
+        clearing = Clearing(ledger, settings, self._log_path)
+        self._settler = Settler(session_id, ledger, clearing, settings)
+        self._recognised = recognised
+        self._conversations: list[Conversation] = []
+        self._fixed: tuple[Any, _Beside] = (None, _Beside(0, False, None))
+        self._counters: dict[float, Callable[[str], int]] = {}
+        self._last: _Sent | None = None
+        self._is_over = self._uses_tools = False
+        self._remembered = remembered
+        self._names_recall = names_recall
+        self._offered: tuple[bytes | None, bool] = (None, True)
+        self._recalled = ("", "")
+
+    def prepare(self, body: Any, *, wire: str = "anthropic", model: str | None = None) -> Prepared:
+        """Return the body to send; see `Session.prepare`. A `Request` does as well, where the caller has made one already."""
+        form = form_of(wire)
+        request = body if isinstance(body, Request) else Request(body, form)
+        body = request.body
+        now_ms = self._now_ms = self._tick()
+        known = lookup(model or request.model, self._models)
+        count = self._counter(known)
+        beside = self._beside(form, request, count)
+        fixed = beside.tokens
+        calibration = self._ledger.calibration(known.name)
+        budget = self.settings.budget_for(known.window_tokens)
+        if (held := form.delta(request.fields)) is not None:
+            return self._passed(body, held, fixed, budget)
+        request.open()
+        warnings = self._follow_others()
+        binding = binding_of(request.fields, form.NAME, known, self.settings, budget)
+        conversation = self._conversation(form, request, count, beside.defers_tools)
+        conversation.names_recall = self._may_name_recall(request)
+        conversation.follow(request.raws, request.load, now_ms)
+        self._note(form, conversation, warnings)
+        self._follow_tasks(conversation, warnings)
+        notes = self._scratchpad.note(warnings)
+        about = self._about_newest_words(conversation, warnings)
+        aside = self._is_aside(request)
+        asked = cache_life.seconds_of(conversation.views, request.fields) or beside.cache_seconds
+        counted, cache, idle = calibration.counted(budget), self._cache_of(known, asked), self._ledger.idle_ms(now_ms)
+        turn = Turn(conversation, request, binding, fixed, counted, count, now_ms, cache, idle, notes, about, aside)
+        items, plan = self._settler.settle(turn, warnings)
+        self._export(warnings)
+        after = fixed + (conversation.tokens_before if items is None else conversation.tokens_after)
+        if calibration.tokens(after) > budget and (reason := binding.holds(conversation)):
+            warnings.append(f"over budget: {reason}")
+        warnings.extend(self._plan_warnings(plan, after, budget, calibration))
+        self._last = _Sent(known, after, asked)
+        self._asked(self._last, is_large=2 * after > counted)
+        changed = binding.fields(conversation, request.fields)
+        is_same = (items is None or conversation.untouched) and not changed
+        return Prepared(
+            body=body if is_same else request.with_items(request.given if items is None else items, changed),
+            tokens_before=calibration.tokens(fixed + conversation.tokens_before),
+            tokens_after=calibration.tokens(after),
+            budget_tokens=budget,
+            actions=() if items is None else tuple(one for one in conversation.actions if one.ref),
+            headers=headers_for(changed),
+            warnings=tuple(warnings),
+        )
+
+    def _is_aside(self, request: Request) -> bool:
+        """Whether it stands beside the work, as for a title: without tools, in a session that works with tools."""
+        has_tools = request.has("tools")
+        self._uses_tools |= has_tools
+        return self._uses_tools and not has_tools
+
+    def _about_newest_words(self, conversation: Conversation, warnings: list[str]) -> str:
+        """What is remembered about the user's newest words; looked for once for the same words."""
+        if not self.settings.memory_tokens:
+            return ""
+        said = [e.content for e in conversation.all_entries if e.metadata and _is_said(e.metadata)]
+        query = said[-1][:_QUERY_CHARACTERS] if said else ""
+        if query != self._recalled[0]:
+            try:
+                self._recalled = (query, self._remembered(query))
+            except StoreError as error:
+                warnings.append(f"what is remembered could not be looked up: {error}")
+                return ""
+        return self._recalled[1]
+
+    def _passed(self, body: Any, held: str, fixed: int, budget: int) -> Prepared:
+        """A request that carries only what is new: the provider holds the rest, so there is nothing to decide."""
+        if held == "thread":
+            raise Declined("a message thread keeps its history at the provider", path=held)
+        warning = f"passed through: the provider holds the history ({held})"
+        self._last = None
+        return Prepared(body, fixed, fixed, budget, warnings=(warning,))
+
+    def record(self, reply: Any, *, wire: str = "anthropic") -> Reply:
+        """Take in the provider's answer; see `Session.record`."""
+        form = form_of(wire)
+        read = form.reply(_answer(reply))
+        self._answered(read)
+        if read.input_tokens is None or self._last is None or self.settings.token_counter == "characters/4":
+            return read
+        report = Report(self._last.tokens, read.input_tokens)
+        if is_plausible(report):
+            self._calibrate(self._last.model.name, report)
+        return read
+
+    def _note(self, form: Form, conversation: Conversation, warnings: list[str]) -> None:
+        """Take note of a later request of a session that was recognised, so that a restart finds it again."""
+        found = self._recognised
+        if found is None or found.how == "given":
+            return
+        try:
+            if found.newest_id != conversation.newest_id:
+                note(self._store, self.id, form, conversation.newest_id, conversation.tail(TAIL))
+                self._recognised = replace(found, newest_id=conversation.newest_id, fault="")
+            fault = found.fault
+        except StoreError as error:
+            fault = str(error)
+        if fault:
+            warnings.append(f"a restart may take this for a new session, because it could not be noted: {fault}")
+
+    def _follow_tasks(self, conversation: Conversation, warnings: list[str]) -> None:
+        try:
+            self._desk.follow(conversation, at_ms=self._now_ms)
+        except StoreError as error:
+            warnings.append(f"calls could not be tagged with the task in progress: {error}")
+
+    def _log_path(self, task_id: str) -> str:
+        return str(self._exports.log_path(self.id, task_id)) if self.settings.debug_archive else ""
+
+    def _export(self, warnings: list[str]) -> None:
+        """Write the logs of tasks that let something go; what fails, or was cut off by a crash, is tried again."""
+        if not self.settings.debug_archive:
+            return
+        known = self._ledger.decisions.tasks
+        if self._unexported is None:  # the first turn: logs that a crash has kept from being written
+            self._unexported = {task_id for task_id in known if not self._exports.log_path(self.id, task_id).exists()}
+        new = {d.detail["task"] for d in self._settler.written if d.kind == "evicted"}
+        archive = Archive(self._store, self.id)  # reads nothing before it is asked
+        for task_id in sorted(self._unexported | new):
+            try:
+                archive.export(self._exports, task_id)
+                self._unexported.discard(task_id)
+            except (StoreError, TaskError) as error:
+                self._unexported.add(task_id)
+                warnings.append(f"the log of task {task_id!r} could not be exported, the store has it: {error}")
+
+    def _counter(self, model: Model) -> Callable[[str], int]:
+        """The counter in the model's own tokens; plain characters / 4 are the unit of outside measures, never scaled."""
+        factor = 1.0 if self.settings.token_counter == "characters/4" else model.token_factor
+        if factor not in self._counters:
+            count = self.count
+            self._counters[factor] = count if factor == 1.0 else lambda text: math.ceil(count(text) * factor)
+        return self._counters[factor]
+
+    def _conversation(
+        self, form: Form, request: Request, count: Callable[[str], int], defers_tools: bool
+    ) -> Conversation:
+        """The conversation that starts as this request does; the one used last stands last."""
+        first = request.load(0)
+        digest = form.digest(first) if isinstance(first, Mapping) else b""
+        known = (c for c in self._conversations if c.suits(form, count, defers_tools=defers_tools))
+        found = next((c for c in known if c.starts_with(request.raws[0], digest)), None)
+        if found is None:
+            found = Conversation(form, self._ledger.decisions, count, defers_tools=defers_tools)
+        else:
+            self._conversations.remove(found)
+        self._conversations = [*self._conversations[1 - _CONVERSATIONS :], found]
+        return found
+
+    def _beside(self, form: Form, request: Request, count: Callable[[str], int]) -> _Beside:
+        """What stands beside the history; looked at once for the same."""
+        key = (form.NAME, count, request.beside_key())
+        if key != self._fixed[0]:
+            given, tokens = request.fields, sum(map(count, form.beside_texts(request.fields)))
+            self._fixed = (key, _Beside(tokens, defers_tools(given), cache_life.seconds_beside(given)))
+        return self._fixed[1]
+
+    def _may_name_recall(self, request: Request) -> bool:
+        """Whether what is decided at this request may name the command; what was decided before keeps its words."""
+        if self._names_recall == "always":
+            return True
+        key = request.beside_key()
+        if key != self._offered[0]:
+            self._offered = (key, offers_recall(tool_names(request.fields)))
+        return self._offered[1]
+
+    def _cache_of(self, model: Model, asked: int | None) -> Cache:
+        """What the cache is like by what the request asks for and the traffic has shown, else by the table."""
+        said = max(asked or 0, self._ledger.cache_seconds or 0)
+        prices = Prices(model.read_ratio, model.write_ratio_for(said or None))
+        return Cache(prices, self._kept_seconds(model, asked), model.cache_least_tokens)
+
+    def _kept_seconds(self, model: Model, asked: int | None) -> int:
+        """For how long the cache keeps a request, as far as that is known before its answer.
+
+        A request says what it asks for, not what it gets: the provider may give more, or not look at markers at all. So
+        it shortens nothing; the usage of an answer may.
+        """
+        learned = self._ledger.cache_seconds
+        return max(asked or 0, model.cache_seconds if learned is None else learned)
+
+    def _asked(self, sent: _Sent, *, is_large: bool) -> None:
+        """Take note of the time, where pauses matter, and of the cache's life."""
+        if self.settings.prune_when == "over_budget" or self.settings.policy != "worth":
+            return
+        kept = self._kept_seconds(sent.model, sent.cache_seconds)
+        is_known = self._ledger.cache_seconds is not None or kept != sent.model.cache_seconds
+        try:
+            self._ledger.asked(at_ms=self._now_ms, is_large=is_large, cache_seconds=kept if is_known else None)
+        except StoreError as error:
+            _log.error("session %.80r: the time could not be stored, a pause may be missed: %s", self.id, error)
+
+    def _answered(self, read: Reply) -> None:
+        """Take note of the cache's life by what the answer to the newest request has written to it."""
+        if read.cache_seconds is None or self._last is None:
+            return
+        kept = max(read.cache_seconds, self._last.cache_seconds or 0)
+        if kept == self._kept_seconds(self._last.model, None):
+            return
+        try:
+            self._ledger.answered(at_ms=self._now_ms, cache_seconds=kept)
+        except StoreError as error:
+            _log.error("session %.80r: the cache's life could not be stored, what was known holds: %s", self.id, error)
+
+    def _calibrate(self, model: str, report: Report) -> None:
+        try:
+            self._ledger.calibrate(model, report, at_ms=self._now_ms)
+        except StoreError as error:
+            _log.error("session %.80r: the usage could not be stored, the counts stay as they were: %s", self.id, error)
+
+    def _follow_others(self) -> list[str]:
+        """Take in what other processes have decided; return the warning when the store cannot be read."""
+        try:
+            self._ledger.follow()
+        except StoreError as error:
+            _log.error("session %.80r: the store cannot be read, earlier decisions hold: %s", self.id, error)
+            return [f"the store cannot be read, earlier decisions hold: {error}"]
+        return []
+
+    def _plan_warnings(self, plan: TurnPlan | None, counted: int, budget: int, calibration: Calibration) -> list[str]:
+        found: list[str] = []
+        after = calibration.tokens(counted)
+        if plan is not None and plan.oversize:
+            found.append(f"{plan.oversize} entries left because they could not fit even alone")
+            _log.warning("session %.80r: %s", self.id, found[-1])
+        if plan is not None and plan.shortened:
+            found.append("the first or newest message of the user lost its middle: nothing else would have fitted")
+            _log.warning("session %.80r: %s", self.id, found[-1])
+        if plan is not None and after > budget:
+            must = calibration.tokens(plan.protected_tokens)
+            found.append(f"over budget: what must stay is {must:,} tokens of {budget:,}, the window {after:,}")
+            if not self._is_over:  # logged once per transition, in every result while it lasts (A2-11)
+                _log.critical("session %.80r: %s", self.id, found[-1])
+        self._is_over = plan is not None and after > budget
+        return found
+
+
+def _answer(reply: Any) -> Mapping[str, Any]:
+    """An answer as plain JSON, however it was given; what is none must not pass for one that says nothing."""
+    given = raw.decode(bytes(reply)) if isinstance(reply, (bytes, bytearray)) else reply
+    answer = given if isinstance(given, Mapping) else objects.dumped(given)
+    if not isinstance(answer, Mapping):
+        found = type(given).__name__
+        raise WireError(f"a reply must be a dict, JSON bytes or an SDK's object, not {found}; {objects.REMEDY}")
+    with suppress(WireError):  # what no JSON can hold is left as it is: a form passes over it
+        made: Mapping[str, Any] = objects.plain(answer)[1]
+        return made
+    return answer
+
+
+def _is_said(metadata: Mapping[str, Any]) -> bool:
+    """Whether it is a text of the user."""
+    return metadata.get("role") == "user" and metadata.get("kind") == "text"

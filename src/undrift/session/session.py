@@ -1,0 +1,422 @@
+"""Session: one agent session's window, tasks and memory, behind the names that users know.
+
+Law: a thin front. What a turn does stands in `undrift.session.prepare`, what a task does in `undrift.tasks.updates`; here is who owns the
+store, the clock and the order in which things are closed.
+"""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Self
+
+from undrift.core.agent_rules import TOLD_BY_REPLY
+from undrift.core.tasks.life import MAIN_AGENT, current
+from undrift.core.text import marker
+from undrift.core.text.refs import ref_of
+from undrift.errors import InputError, TaskError, UndriftError
+from undrift.memory.memories import Memories
+from undrift.memory.repository import shelf_of
+from undrift.memory.upkeep import Tending
+from undrift.session.identity import Recognised, recognise
+from undrift.session.prepare import RecallHint, Turns
+from undrift.session.purge import Purging
+from undrift.session.remembers import SessionMemory
+from undrift.session.rewind import Rewinding
+from undrift.settings import Settings
+from undrift.stores.base import Found
+from undrift.stores.exports import Exports
+from undrift.stores.sqlite import SqliteStore
+from undrift.tasks.updates import Desk
+from undrift.values.clock import now_ms
+from undrift.values.closing import Closing, Sharing, in_turn
+from undrift.values.memory import UNKNOWN_TASK, RunContext
+from undrift.values.window import PINNED_TYPES, ContextEntry, Decision, EntryType, Original, Prepared, Task
+from undrift.window.ledger import Ledger
+from undrift.window.request import Request
+from undrift.window.scratchpad import ScratchpadFile
+from undrift.wire import raw
+from undrift.wire.form import Reply, ToolCall, ToolResult
+from undrift.wire.forms import form_of
+
+__all__ = ["Session"]
+
+
+class Session(Closing, SessionMemory):
+    """One agent session: `prepare` each request, `record` each answer, `recall` what left.
+
+    Open it with `Session.open`; it is a context manager. Several threads may use one: each call waits until the one before
+    it is done. After `close` every call raises `StoreError`.
+
+    Source: CONTRACT "Python"; HOUSE "A turn's way through it".
+    """
+
+    def __init__(
+        self,
+        session_id: str,
+        store: SqliteStore,
+        settings: Settings,
+        clock: Callable[[], int],
+        *,
+        home: str | os.PathLike[str],
+        recognised: Recognised | None = None,
+        names_recall: RecallHint = "always",
+    ) -> None:
+        self.id = session_id
+        self.settings = settings
+        self._sharing = Sharing(f"session {session_id[:64]!r}")
+        self._store = store
+        self._clock = clock
+        self._now_ms = 0
+        self._ledger = Ledger(store, session_id, mask_secrets=settings.mask_secrets)
+        limit = settings.scratchpad_limit_bytes
+        exports = Exports(Path(home), scratchpad_limit_bytes=max(1, limit))
+        self.scratchpad = ScratchpadFile(exports if limit else None, session_id, mask_secrets=settings.mask_secrets)
+        """The agent's notes, active_context.md: read(), write(), append(), drop(), path."""
+        self._desk = Desk(self._ledger, settings, self.scratchpad)
+        self._turns = Turns(
+            session_id,
+            store,
+            self._ledger,
+            self._desk,
+            self.scratchpad,
+            exports,
+            settings,
+            self._tick,
+            recognised,
+            self._remembered,
+            names_recall,
+        )
+        self._shelf = shelf_of(store, settings)
+        self._memories = Memories(store, self._shelf, session_id, settings, self._context)
+        self._tending = Tending(
+            store, self._shelf, self._memories, session_id, settings, self._context, self._turns.count
+        )
+        self._rewinding = Rewinding(store, self._ledger, self.scratchpad, session_id)
+        self._purging = Purging(store, self._ledger, self._shelf, exports, session_id)
+        self._ledger.was_empty &= self.scratchpad.start()  # a session that let nothing go so far has left its notes
+
+    @classmethod
+    def open(
+        cls,
+        session_id: str,
+        *,
+        home: str | os.PathLike[str] | None = None,
+        settings: Settings | None = None,
+        clock: Callable[[], int] | None = None,
+    ) -> Self:
+        """Open a session, new or known, in the store of a home folder.
+
+        Args:
+            session_id: Any text; two processes with the same id and home share its decisions.
+            home: Folder of the store, made when absent; default is the setting `home`.
+            settings: Default: from the environment.
+            clock: Unix milliseconds; default is the system's. Never runs backwards for the session.
+
+        Raises:
+            SettingsError: A setting is wrong.
+            StoreError: The store cannot be opened; the message says why and what to do.
+        """
+        if not isinstance(session_id, str) or not session_id:
+            raise InputError(f"a session id must be a non-empty string, not {session_id!r}")
+        chosen = settings if settings is not None else Settings.from_environment()
+        folder = home if home is not None else chosen.home
+        store = SqliteStore.open(folder)
+        try:
+            return cls(session_id, store, chosen, clock or now_ms, home=folder)
+        except BaseException:
+            store.close()
+            raise
+
+    @classmethod
+    def recognise(
+        cls,
+        body: Any,
+        *,
+        wire: str = "anthropic",
+        home: str | os.PathLike[str] | None = None,
+        settings: Settings | None = None,
+        clock: Callable[[], int] | None = None,
+    ) -> Self:
+        """Open the session that a request belongs to: by the id that the client gives in it, else by what it holds.
+
+        Args:
+            body: A request, as for `prepare`.
+            wire: As for `prepare`.
+            home: As for `open`, as for the rest.
+
+        Raises:
+            WireError: The body has the wrong shape.
+            InputError: An unknown `wire`.
+            SettingsError: A setting is wrong.
+            StoreError: The store cannot be opened or read.
+
+        Source: docs/adr/0014-which-session.md.
+        """
+        form = form_of(wire)
+        request = Request(body, form)
+        chosen = settings if settings is not None else Settings.from_environment()
+        folder = home if home is not None else chosen.home
+        store = SqliteStore.open(folder)
+        try:
+            found = recognise(store, form, request)
+            return cls(found.session_id, store, chosen, clock or now_ms, home=folder, recognised=found)
+        except BaseException:
+            store.close()
+            raise
+
+    def close(self) -> None:
+        """Close the store, once a call that is under way in another thread is done; a second call does nothing."""
+        self._sharing.end(self._store.close)
+
+    @in_turn
+    def prepare(self, body: Any, *, wire: str = "anthropic", model: str | None = None) -> Prepared:
+        """Return the body to send in place of `body`, so that it fits the budget.
+
+        Every decision of an earlier turn is applied again, byte for byte; new ones are taken only when the window
+        exceeds the budget or a task has ended, and are on disk before this returns.
+
+        Args:
+            body: A request with its whole history, as a dict or as JSON bytes; never changed. The dict may hold an SDK's
+                objects, such as ``reply.content``: where something leaves, they come out as the JSON that the SDK would
+                send. A body whose history is held by the provider (``previous_response_id``, ``conversation``) is passed
+                through. The gateway gives the `Request` that it has made of it.
+            wire: The provider's form: ``anthropic``, ``openai-chat``, ``openai-responses`` or ``gemini``.
+            model: Its name, where the body does not have it (Gemini's stands in the URL).
+
+        Raises:
+            WireError: The body has the wrong shape; `path` leads to the place.
+            Declined: A request of a message thread; the error holds the answer after which clients send whole histories.
+            InputError: An unknown `wire`.
+        """
+        return self._turns.prepare(body, wire=wire, model=model)
+
+    @in_turn
+    def record(self, reply: Any, *, wire: str = "anthropic") -> Reply:
+        """Take in the provider's answer: its usage corrects the token counts, its calls of the task tool change tasks.
+
+        Args:
+            reply: The answer: an SDK's object (what has ``model_dump`` or ``to_dict``), a dict, or JSON bytes.
+            wire: The provider's form.
+
+        Returns:
+            What the answer says, in one meaning for all forms; `task_results` is what to send back for its calls of the
+            task tool (`undrift.TASK_TOOL_SCHEMA`), a refusal included. Markers are taken out of its text.
+
+        Raises:
+            WireError: It is no answer: bytes that are no JSON object, a text, None.
+            InputError: An unknown `wire`.
+
+        Source: WIRE A20, C5, R8, G11; A3-14 (a factor, never a high-water mark); R3-05, R3-20.
+        """
+        read = self._turns.record(reply, wire=wire)
+        told = tuple(self._told(call) for call in read.calls if call.tool_name in TOLD_BY_REPLY)
+        text = marker.strip_markers(read.text) if self.settings.task_markers else read.text
+        return replace(read, text=text, task_results=told)
+
+    @in_turn
+    def pin(self, type: EntryType, text: str) -> str:
+        """Pin a text: it stands in every window from now on, byte-identical. Return its reference.
+
+        It goes into the first user message while nothing was answered yet, else to the tail, where it stays. The same
+        type and text again is the same pin.
+
+        Args:
+            type: One of `PINNED_TYPES`.
+            text: Not empty. A secret in it is masked in the window and on disk (setting `mask_secrets`).
+
+        Raises:
+            InputError: Another type, or an empty text.
+            StoreError: It could not be written; nothing is pinned.
+        """
+        if type not in PINNED_TYPES:
+            raise InputError(f"a pin's type must be one of {sorted(PINNED_TYPES)}, not {type!r}")
+        if not isinstance(text, str) or not text.strip():
+            raise InputError("a pin's text must be a string with something in it")
+        at_ms = self._tick()
+        entry = ContextEntry(f"pin:{ref_of(type, text)}", type, text, self._turns.count(text), at_ms)
+        return self._ledger.pin(entry, at_ms=at_ms)
+
+    @in_turn
+    def start_task(
+        self,
+        task_id: str,
+        *,
+        content: str = "",
+        acceptance_criteria: Sequence[str] = (),
+        phase_index: int = 0,
+        stack: bool = False,
+    ) -> Task:
+        """Take up a task: the tool calls from now on belong to it, until it ends.
+
+        Args:
+            task_id: Any text; known or new.
+            content: What is to be done; of a new task its id where nothing is given.
+            acceptance_criteria: What its result is measured against.
+            phase_index: At least 0.
+            stack: Whether it may be taken up on top of another one, which goes on when it ends.
+
+        Raises:
+            TaskError: Another task is in progress, or a field is wrong; the message says what to do.
+            StoreError: It could not be written; nothing has changed.
+
+        Source: CONTRACT; R3-03, A3-1.
+        """
+        fields = {
+            "content": content or (None if task_id in self._ledger.tasks.by_id else task_id),
+            "acceptance_criteria": tuple(acceptance_criteria) or None,
+            "phase_index": phase_index or None,
+        }
+        return self.update_task(task_id, stack=stack, status="in_progress", **fields)
+
+    @in_turn
+    def update_task(self, task_id: str, *, stack: bool = False, **fields: Any) -> Task:
+        """Change a task; what is not given keeps its value.
+
+        Args:
+            task_id: Known, or new.
+            stack: See `start_task`.
+            fields: content, active_form, status, acceptance_criteria, grounding, grounding_evidence, result_summary,
+                delegated_to, phase_index.
+
+        Raises:
+            TaskError: It is not possible; the message says what to do.
+            SummaryRejected: It is completed without a summary of at least 15 characters.
+            StoreError: It could not be written; nothing has changed.
+
+        Source: CONTRACT; R3-20, A3-9, A3-22.
+        """
+        self.change_tasks([{**fields, "id": task_id}], stack=stack)
+        return self._ledger.tasks.by_id[task_id]
+
+    @in_turn
+    def change_tasks(
+        self, updates: Sequence[Mapping[str, Any]], *, agent: str = MAIN_AGENT, stack: bool = False
+    ) -> tuple[str, ...]:
+        """Change several tasks as one: those that end first, then those that are taken up, all of it or nothing.
+
+        Args:
+            updates: For each task its ``id`` and the fields of `update_task` that change.
+            agent: Who works on them; each agent has at most one task in progress.
+            stack: See `start_task`.
+
+        Returns:
+            What the agent should know: verdicts, and what was passed over.
+
+        Raises:
+            TaskError: It is not possible; the message says what to do.
+            SummaryRejected: A task is completed without a summary of at least 15 characters.
+            StoreError: It could not be written; nothing has changed.
+
+        Source: R3-20, A3-1, A3-22.
+        """
+        self._ledger.follow()
+        admitted = self._tending.admitted if self.settings.remember_tasks else None
+        return self._desk.update(updates, agent=agent, stack=stack, at_ms=self._tick(), admitted=admitted)
+
+    @in_turn
+    def mark(self, tool_result: str) -> str:
+        """Return a tool's result with the hidden marker of the task in progress as its last line.
+
+        Only for results whose call has no id, or that can arrive after their task has ended; believed where the
+        setting `task_markers` is on. `undrift.strip_markers` takes markers out of what a user sees.
+
+        Args:
+            tool_result: As the tool gave it. What looks like a marker in it is made unreadable.
+
+        Source: R3-04, A3-4.
+        """
+        task = current(self._ledger.tasks)
+        return marker.mark(tool_result, task.id) if task is not None else marker.neutralise(tool_result)
+
+    @in_turn
+    def complete_task(self, task_id: str, result_summary: str) -> Task:
+        """Complete a task: from the next `prepare` on its summary stands in for its raw logs, which stay recallable.
+
+        Args:
+            task_id: In progress.
+            result_summary: At least 15 characters; it is judged against the task's criteria and its raw logs.
+
+        Returns:
+            The task with its `annotated_summary` and `validation`.
+
+        Raises:
+            SummaryRejected: It is missing or too short.
+            TaskError: There is no such task, or it ended otherwise.
+            StoreError: It could not be written; nothing has changed.
+
+        Source: CONTRACT; seed 003 section 5.
+        """
+        return self.update_task(task_id, status="completed", result_summary=result_summary)
+
+    @in_turn
+    def tasks(self) -> tuple[Task, ...]:
+        """Return all tasks of the session, in the order in which they were made."""
+        return self._desk.tasks
+
+    @in_turn
+    def recall(self, ref: str) -> str:
+        """Return the original text of what left, as it was stored.
+
+        Args:
+            ref: The reference of an action, or an entry's id.
+
+        Raises:
+            RecallError: Nothing is known under it.
+            StoreCorrupt: What is on disk no longer matches its SHA-256.
+        """
+        return self.original(ref).entry.content
+
+    @in_turn
+    def original(self, ref: str) -> Original:
+        """Return what left with all that is known of it; see `recall`."""
+        if found := self._ledger.decisions.about(ref):
+            ref = found[-1].ref
+        by_ref = len(ref) == len(ref_of("", ""))
+        original = self._store.original(ref) if by_ref else self._store.by_entry(self.id, ref)
+        if original.session_id != self.id:
+            raise InputError(f"{ref} belongs to another session")
+        return original
+
+    @in_turn
+    def why(self, ref: str) -> Decision | None:
+        """Return the newest decision about an entry, by its reference or id; None when it never left."""
+        about = self._ledger.decisions.about(ref)
+        return self._store.decision(ref) or (about[-1] if about else None)
+
+    @in_turn
+    def find(self, query: str, *, limit: int = 10) -> tuple[Found, ...]:
+        """Search the originals of this session by words, best first."""
+        return self._store.find(query, session_id=self.id, limit=limit)
+
+    def _context(self) -> RunContext:
+        """Where the run stands: the task in progress, or the place of the last one."""
+        tasks = self._ledger.tasks
+        task = current(tasks)
+        if task is not None:
+            return RunContext(self.id, task.id, task.phase_index, task.ordinal)
+        last = max(tasks.by_id.values(), key=lambda one: one.ordinal, default=None)
+        return (
+            RunContext(self.id) if last is None else RunContext(self.id, UNKNOWN_TASK, last.phase_index, last.ordinal)
+        )
+
+    def _remembered(self, query: str) -> str:
+        """What stands in the window of what is remembered about the user's newest words."""
+        tokens = self.settings.memory_tokens
+        return self._tending.brief(query, tokens, now_ms=self._now_ms, shows_scores=False).text
+
+    def _told(self, call: ToolCall) -> ToolResult:
+        """Carry out a call of the task tool, and say what came of it."""
+        try:
+            arguments = raw.decode(call.arguments.encode("utf-8", "replace"), "arguments")
+            if not isinstance(arguments, Mapping):
+                raise TaskError("the arguments of the task tool must be an object: give id and what changes")
+            notes = self.change_tasks([arguments])
+            task = self._ledger.tasks.by_id[str(arguments["id"])]
+        except UndriftError as error:
+            return ToolResult(call.id, str(error), is_error=True)
+        return ToolResult(call.id, " ".join((f"Task {marker.safe_id(task.id)} is {task.status}.", *notes)))
+
+    def _tick(self) -> int:
+        self._now_ms = max(self._now_ms, self._clock())
+        return self._now_ms

@@ -1,0 +1,215 @@
+"""The tasks of one session: what the agent says of them is judged, written, and let go of in the window.
+
+Law: a change of a task is on disk before it is in force; a summary is judged before its task is completed. What a task
+then lets go is the business of `undrift.tasks.eviction`.
+"""
+
+import logging
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+from undrift.core.agent_rules import TASK_TOOLS
+from undrift.core.tasks.life import MAIN_AGENT, TaskChange, annotate, change_many, completions, current, tag, untagged
+from undrift.core.text.marker import marker_of, safe_id
+from undrift.core.validate import ValidationService, without_annotation
+from undrift.errors import StoreBusy, StoreConflict, StoreError
+from undrift.settings import Settings
+from undrift.stores.memories import MemoryChange
+from undrift.values.window import Moment, Task, TaskUpdate
+from undrift.window.conversation import Conversation
+from undrift.window.ledger import Ledger, masked_value
+from undrift.window.scratchpad import ScratchpadFile
+
+__all__ = ["Desk"]
+
+_log = logging.getLogger("undrift.session.session")
+
+_ATTEMPTS = 200  # to change tasks on top of what other agents wrote meanwhile
+_LONG_SUMMARY_CHARACTERS = 1_500
+_UNPLACED = "?"  # where a task is taken up or ends without a history at hand, as over MCP: the next one tells the place
+_BEFORE = "{} tool calls before this belong to no task: only the budget lets them go"
+_LONG_SUMMARY = (
+    "task {!r}: its summary has {:,} characters and stands in every window from now on; "
+    "put details into active_context.md and keep the summary short"
+)
+
+
+class Desk:
+    """What a session knows of its tasks.
+
+    Args:
+        ledger: Of the session; it holds the tasks and writes them.
+        settings: In force.
+        scratchpad: The agent's notes; they are stored as they are whenever a task begins or ends.
+    """
+
+    def __init__(self, ledger: Ledger, settings: Settings, scratchpad: ScratchpadFile) -> None:
+        self._ledger = ledger
+        self._mask = settings.mask_secrets
+        self._believes_markers = settings.task_markers
+        self._scratchpad = scratchpad
+        self._conversation: Conversation | None = None
+
+    @property
+    def tasks(self) -> tuple[Task, ...]:
+        """All tasks, in the order in which they were made."""
+        return tuple(self._ledger.tasks.by_id.values())
+
+    def update(
+        self,
+        updates: Sequence[Mapping[str, Any]],
+        *,
+        agent: str = MAIN_AGENT,
+        stack: bool = False,
+        at_ms: int,
+        admitted: Callable[[Sequence[TaskUpdate], int], MemoryChange | None] | None = None,
+    ) -> tuple[str, ...]:
+        """Make, change and complete tasks as one call asks; return what the agent should know.
+
+        Args:
+            updates: See `core.tasks.change_many`.
+            agent: Who calls.
+            stack: Whether a task may be taken up on top of another.
+            at_ms: The session's clock.
+            admitted: Gives what is remembered of changes; it is written with them.
+
+        Raises:
+            TaskError: It is not possible; nothing has changed, and the message says what to do.
+            SummaryRejected: A completion without a summary.
+            StoreError: It could not be written; nothing has changed.
+
+        Source: R3-03, R3-14 to R3-16, R3-20, A3-8 to A3-11.
+        """
+        given = [self._masked(update) for update in updates]
+        for is_last in (*(False,) * (_ATTEMPTS - 1), True):
+            changed, notes = self._judged(change_many(self._ledger.tasks, agent, given, self._now(), stack=stack))
+            if not changed:
+                return notes
+            notes += self._left_out(changed)
+            try:
+                self._write(changed, at_ms, None if admitted is None else admitted(changed, at_ms))
+                return notes
+            except StoreBusy:
+                raise
+            except StoreError as error:  # another agent may have changed it meanwhile: ours is made on top of that
+                before = self._ledger.tasks
+                has_news = self._ledger.reload() or self._ledger.tasks != before or isinstance(error, StoreConflict)
+                if is_last or not has_news:
+                    raise
+        return ()
+
+    def _write(self, changed: Sequence[TaskUpdate], at_ms: int, remembered: MemoryChange | None) -> None:
+        """Write changes with what is remembered of them, in one commit; without it where that alone is in the way."""
+        notepad = self._scratchpad.snapshot(at_ms)
+        try:
+            self._ledger.write_tasks(changed, notepad, at_ms=at_ms, remembered=remembered)
+        except (StoreBusy, StoreConflict):
+            raise
+        except StoreError as error:
+            if remembered is None:
+                raise
+            self._ledger.write_tasks(changed, notepad, at_ms=at_ms)
+            _log.warning("session %.80r: a task's summary is not remembered: %s", self._ledger.session_id, error)
+
+    def _judged(self, changed: TaskChange) -> tuple[tuple[TaskUpdate, ...], tuple[str, ...]]:
+        """The changes with the verdict on each completion, and what the agent should know."""
+        notes, tasks = list(changed.notes), changed.tasks
+        after = {update.after.id: update for update in changed.updates}
+        for task_id in changed.completed:
+            task = tasks.by_id[task_id]
+            calls = frozenset(call_id for one in completions(tasks, task_id)[-1:] for call_id in one.call_ids)
+            logs = self._logs(calls)
+            verdict = ValidationService().validate(task, task.result_summary, logs)
+            # A log that is not at hand, as right after a restart, confirms nothing.
+            is_faithful = verdict.is_faithful and bool(logs or not calls)
+            said = without_annotation(task.result_summary) + verdict.annotation
+            record = self._masked({**asdict(verdict), "is_faithful": is_faithful})
+            tasks = annotate(tasks, task_id, said, record).tasks
+            after[task_id] = TaskUpdate(after[task_id].before, tasks.by_id[task_id])
+            notes.append(verdict.reason)
+            if len(task.result_summary) > _LONG_SUMMARY_CHARACTERS:
+                notes.append(_LONG_SUMMARY.format(task_id, len(task.result_summary)))
+        return tuple(after.values()), tuple(note for note in notes if note)
+
+    def _left_out(self, changed: Sequence[TaskUpdate]) -> tuple[str, ...]:
+        """What to know when a session's first task is taken up: earlier results belong to none."""
+        is_first = any(one.after.segments for one in changed) and not any(
+            task.segments for task in self._ledger.tasks.by_id.values()
+        )
+        calls = self._conversation.calls_after(-1) if is_first and self._conversation is not None else []
+        count = len(untagged(self._ledger.tasks, (pair_id for pair_id, _ in calls)))
+        return (_BEFORE.format(count),) if count else ()
+
+    def follow(self, conversation: Conversation, *, at_ms: int) -> None:
+        """Take in the history that is being prepared: calls made while a task is worked on are tagged with it.
+
+        Raises:
+            StoreError: The tags could not be written; the calls are tagged at a later turn.
+        """
+        self._conversation = conversation
+        self._place_ends(conversation, at_ms)
+        calls: list[tuple[str, str]] = []
+        task = self._placed(current(self._ledger.tasks, MAIN_AGENT), conversation, at_ms)
+        if task is not None and task.is_worked_on:
+            start = conversation.numbers.get(task.segments[-1].start.id, -1)
+            if (
+                start >= 0 or not task.segments[-1].start.id
+            ):  # else another conversation than that in which it was taken up
+                calls = conversation.calls_after(start)
+        marked = self._marked(conversation) if self._believes_markers else {}
+        calls += [(pair_id, "") for pair_id in marked]
+        tasks, new = tag(self._ledger.tasks, MAIN_AGENT, calls, task_tools=TASK_TOOLS, marked=marked)
+        if new:
+            self._ledger.write_tags(tasks, new, at_ms=at_ms)
+
+    def _placed(self, task: Task | None, conversation: Conversation, at_ms: int) -> Task | None:
+        """The task with the place at which it was taken up, where no history was known then: what is here came before."""
+        if task is None or not task.is_worked_on or task.segments[-1].start.id != _UNPLACED:
+            return task
+        here = Moment(conversation.newest_id, len(conversation.numbers))
+        placed = replace(task, segments=(*task.segments[:-1], replace(task.segments[-1], start=here)))
+        self._ledger.write_tasks([TaskUpdate(task, placed)], at_ms=at_ms)
+        return placed
+
+    def _place_ends(self, conversation: Conversation, at_ms: int) -> None:
+        """Tell the place at which tasks of this history ended where none was known then: before the newest answer, which said so."""
+        updates = []
+        for task in self._ledger.tasks.by_id.values():
+            last = task.segments[-1] if task.segments else None
+            if (
+                last is None
+                or last.end is None
+                or last.end.id != _UNPLACED
+                or last.start.id not in conversation.numbers
+            ):
+                continue
+            number = conversation.newest_answer()
+            there = Moment(list(conversation.numbers)[number], number)
+            placed = replace(task, segments=(*task.segments[:-1], replace(last, end=there)))
+            updates.append(TaskUpdate(task, placed))
+        if updates:
+            self._ledger.write_tasks(updates, at_ms=at_ms)
+
+    def _marked(self, conversation: Conversation) -> dict[str, str]:
+        """The task that the marker behind a result names, for each call whose result has one."""
+        known = {safe_id(task_id): task_id for task_id in self._ledger.tasks.by_id}
+        results = [e for e in conversation.entries if e.type == "tool_result" and e.pair_id is not None]
+        found = ((e.pair_id or "", known.get(marker_of(e.content) or "")) for e in results)
+        return {pair_id: task_id for pair_id, task_id in found if task_id is not None}
+
+    def _now(self) -> Moment:
+        if self._conversation is None:
+            return Moment("" if self._ledger.was_empty else _UNPLACED)
+        return Moment(self._conversation.newest_id, len(self._conversation.numbers))
+
+    def _logs(self, pair_ids: Collection[str]) -> list[str]:
+        """The raw texts that a task's summary is to replace, as far as the history at hand holds them."""
+        entries = self._conversation.entries if self._conversation is not None else []
+        return [e.content for e in entries if e.type == "tool_result" and e.pair_id in pair_ids]
+
+    def _masked(self, update: Mapping[str, Any]) -> dict[str, Any]:
+        """The fields without secrets; a verdict quotes lines of the log."""
+        if not self._mask:
+            return dict(update)
+        return {name: value if name == "id" else masked_value(value) for name, value in update.items()}

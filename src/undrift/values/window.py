@@ -1,0 +1,314 @@
+"""The values that travel between the floors. Frozen; valid from construction on.
+
+Timestamps are Unix milliseconds, sizes are tokens unless a name says otherwise.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+from undrift.errors import TaskError, WindowError
+
+__all__ = [
+    "Action",
+    "ContextEntry",
+    "Decision",
+    "ENTRY_TYPES",
+    "EntryType",
+    "MaskedSpan",
+    "Moment",
+    "Original",
+    "PINNED_TYPES",
+    "Prepared",
+    "Segment",
+    "SegmentEnd",
+    "TASK_STATUSES",
+    "Tag",
+    "Task",
+    "TaskStatus",
+    "TaskUpdate",
+    "Tasks",
+]
+
+EntryType = Literal["tas", "requirements", "reasoning", "tool_result", "spec", "summary"]
+"""A string union, not an enum, so that it survives a JSON round trip as a plain string (R2-03)."""
+
+ENTRY_TYPES: frozenset[str] = frozenset(get_args(EntryType))
+
+PINNED_TYPES: frozenset[str] = frozenset({"tas", "requirements", "spec"})
+"""Types that no budget ever removes; a new pinned type is one edit here (R2-06, [3_MCP-RISK-303])."""
+
+TaskStatus = Literal["pending", "in_progress", "completed", "delegated", "cancelled"]
+"""A string union, like `EntryType` (A3-22)."""
+
+TASK_STATUSES: tuple[str, ...] = get_args(TaskStatus)
+
+SegmentEnd = Literal["", "pending", "stacked", "completed", "delegated", "cancelled"]
+"""What a segment ended with: nothing yet, the status that its task took, or another task that was put on top of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContextEntry:
+    """One entry of a context window.
+
+    Args:
+        id: Unique within its window; not empty.
+        type: One of `ENTRY_TYPES`.
+        content: The text; may be empty.
+        token_count: Tokens of `content`, at least 0.
+        timestamp: Unix milliseconds, at least 0.
+        metadata: JSON values. Known keys: ``role``, ``pair_id`` (a call and its result share it), ``tool_name``,
+            ``slot`` (a pinned document's name: a newer version supersedes the older), ``task_id``.
+        seq: Order of insertion; breaks ties of `timestamp`. Entries with equal `seq` keep their order in the list. No
+            part of an entry's identity: it does not count for equality.
+
+    Raises:
+        WindowError: A field has the wrong type or range; the message names the entry and the field.
+
+    Source: R2-01 to R2-03, A0-2, A2-6.
+    """
+
+    id: str
+    type: EntryType
+    content: str
+    token_count: int
+    timestamp: int
+    metadata: Mapping[str, Any] | None = field(default=None, hash=False)
+    seq: int = field(default=0, kw_only=True, compare=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.id, str) or not self.id:
+            raise WindowError(f"entry id must be a non-empty string, not {self.id!r}")
+        if self.type not in ENTRY_TYPES:
+            raise WindowError(f"entry {self.id!r}: type must be one of {sorted(ENTRY_TYPES)}, not {self.type!r}")
+        if not isinstance(self.content, str):
+            raise WindowError(f"entry {self.id!r}: content must be a string, not {type(self.content).__name__}")
+        for name in ("token_count", "timestamp", "seq"):
+            value = getattr(self, name)
+            if type(value) is not int or value < 0:  # bool and NaN are refused as well
+                raise WindowError(f"entry {self.id!r}: {name} must be an integer of at least 0, not {value!r}")
+        if self.metadata is not None and not isinstance(self.metadata, Mapping):
+            raise WindowError(f"entry {self.id!r}: metadata must be a mapping, not {type(self.metadata).__name__}")
+        if self.metadata is not None:  # a copy: what the caller does with its own is no concern of the window
+            object.__setattr__(self, "metadata", dict(self.metadata))
+
+    def meta(self, name: str) -> Any:
+        """Return a value of `metadata`, or None."""
+        return self.metadata.get(name) if self.metadata else None
+
+    @property
+    def pair_id(self) -> str | None:
+        """What a call and its result share, or None."""
+        value = self.metadata.get("pair_id") if self.metadata else None
+        return value if isinstance(value, str) and value else None
+
+
+@dataclass(frozen=True, slots=True)
+class MaskedSpan:
+    """A secret that was masked before the first write: its kind and where it stood in the original, in characters."""
+
+    name: str
+    start: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """What was done to one block of the window, and why.
+
+    Args:
+        kind: ``pruned`` (left whole), ``cut`` (middle of a long paste left), ``trimmed`` (lines of a result left),
+            ``folded`` (noise of a result left), ``evicted`` (a finished task's, a tombstone stands in for it), ``pinned`` (a pin was put in) or ``noted`` (a note
+            of ours was).
+        entry_id: The block's id, stable across turns and restarts.
+        reason: One sentence for a human.
+        tokens_saved: What it frees in each window from now on; negative for a pin and a note.
+        ref: What `recall` takes.
+    """
+
+    kind: Literal["pruned", "cut", "trimmed", "folded", "evicted", "pinned", "noted"]
+    entry_id: str
+    reason: str
+    tokens_saved: int
+    ref: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A provider body that fits, and what was done to make it fit.
+
+    Args:
+        body: What to send: the type that was given, and the very same object when nothing changed.
+        tokens_before: All that came in, system and tools included.
+        tokens_after: All that is to be sent.
+        budget_tokens: The budget that was in force.
+        actions: One per block that left or changed, re-applied ones included, in the order of the window. A block whose
+            original was purged has none: there is nothing to recall.
+        headers: HTTP headers that must go with the edited body.
+        warnings: Sentences for a human; empty when all is well.
+    """
+
+    body: Any
+    tokens_before: int
+    tokens_after: int
+    budget_tokens: int
+    actions: tuple[Action, ...] = ()
+    headers: Mapping[str, str] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What the engine decided about one block, once and for good: it is re-applied on every later turn.
+
+    Args:
+        entry_id: The block, or for ``pinned`` the place: ``<message>:<pin>``, for ``noted`` likewise.
+        kind: As in `Action`.
+        reason: One sentence for a human.
+        tokens_saved: As in `Action`.
+        ref: As in `Action`.
+        detail: ``at``, the chain id of the newest message when it was taken: it holds in every history that contains
+            that message, and in no other. Beside it JSON values that the act needs again (``keep_head`` and ``keep_tail`` in characters of a cut, the ``rows`` that a trimmed result keeps, how a result is folded (``fold``), the
+            ``anchor`` and ``pin`` of a pin, the ``text`` of a tombstone or a note) and the figures behind the decision (for ``why``). Never content.
+    """
+
+    entry_id: str
+    kind: Literal["pruned", "cut", "trimmed", "folded", "evicted", "pinned", "noted"]
+    reason: str
+    tokens_saved: int
+    ref: str
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """An entry as the store keeps it: secrets masked, found again by `ref`.
+
+    Args:
+        ref: Opaque, unique over all sessions of a home: 16 characters of ``[0-9a-f]``.
+        session_id: The session it belongs to.
+        source: ``buffer`` (an entry of a `TieredMemoryManager`), ``window`` (a block of a provider body) or ``pin``.
+        entry: The entry; `entry.content` is what is stored and hashed.
+        masked: What was masked before the write; positions refer to the unmasked text.
+    """
+
+    ref: str
+    session_id: str
+    source: Literal["buffer", "window", "pin"]
+    entry: ContextEntry
+    masked: tuple[MaskedSpan, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A place in a history: the chain id of its newest item at that time, and how many items there were, for display.
+
+    The id is empty before the first item. Source: ADR 0009.
+    """
+
+    id: str
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A stretch of a history in which a task was the one worked on.
+
+    Args:
+        start: When it was taken up. What came after this item belongs to the segment.
+        end: When it was let go; None while it goes on. This item and what came after it belong to it no more: both
+            ends are left out, so that the calls which took it up and let it go stay what they are.
+        ended: What ended it.
+        summary: What stands in for it since a completion ended it; empty otherwise.
+
+    Source: A3-2.
+    """
+
+    start: Moment
+    end: Moment | None = None
+    ended: SegmentEnd = ""
+    summary: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One task of a session, as its agents told it; made and changed by `undrift.core.tasks.life` alone.
+
+    Args:
+        id: As the agent named it; any text that is not empty, unique within its session.
+        content: What is to be done.
+        active_form: The same while it is being done, as in "Fixing the parser"; may be empty.
+        status: One of `TASK_STATUSES`.
+        agent: Who works on it, or did last.
+        acceptance_criteria: What its result is measured against.
+        grounding: Which sources its result must rest on; JSON values.
+        grounding_evidence: Which it rests on; JSON values.
+        result_summary: As the agent gave it.
+        annotated_summary: The same with the verdict on it; what a tombstone shows.
+        delegated_to: Who was given it.
+        ordinal: 1 for the session's first task that was taken up, and so on; the store assigns it, 0 until then.
+        phase_index: At least 0.
+        depth: In progress: 1, or more on top of other tasks of the same agent; else 0.
+        segments: When it was worked on, oldest first; all but the last have an end.
+        validation: The verdict on its summary; JSON values.
+
+    Raises:
+        TaskError: A field has the wrong type or range.
+
+    Source: AX-5, A3-22.
+    """
+
+    id: str
+    content: str = ""
+    active_form: str = ""
+    status: TaskStatus = "pending"
+    agent: str = "main"
+    acceptance_criteria: tuple[str, ...] = ()
+    grounding: Mapping[str, Any] | None = field(default=None, hash=False)
+    grounding_evidence: Mapping[str, Any] | None = field(default=None, hash=False)
+    result_summary: str = ""
+    annotated_summary: str = ""
+    delegated_to: str = ""
+    ordinal: int = 0
+    phase_index: int = 0
+    depth: int = 0
+    segments: tuple[Segment, ...] = ()
+    validation: Mapping[str, Any] | None = field(default=None, hash=False)
+
+    def __post_init__(self) -> None:
+        for name in ("id", "agent"):
+            value = getattr(self, name)
+            if not isinstance(value, str) or not value:
+                raise TaskError(f"a task's {name} must be a text that is not empty, not {value!r}")
+        if self.status not in TASK_STATUSES:
+            raise TaskError(f"task {self.id!r}: status must be one of {', '.join(TASK_STATUSES)}, not {self.status!r}")
+
+    @property
+    def is_worked_on(self) -> bool:
+        """Whether it has a segment that goes on: at most one task of an agent does."""
+        return bool(self.segments) and self.segments[-1].end is None
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """Which task a tool call belongs to, and in which of its segments it was made: `segment` indexes `Task.segments`."""
+
+    call_id: str
+    task_id: str
+    segment: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tasks:
+    """All tasks of a session in the order in which they were made, by id, and the tag of each tagged call, by call id."""
+
+    by_id: Mapping[str, Task] = field(default_factory=dict, hash=False)
+    tags: Mapping[str, Tag] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskUpdate:
+    """A task before (None: there was none) and after a change; a store writes it only where it still holds `before`."""
+
+    before: Task | None
+    after: Task

@@ -1,0 +1,385 @@
+"""The decisions of one session, on disk first and then in memory.
+
+Law: nothing is in force that is not written, except for the moment between a plan and its commit; what cannot be
+written is taken back.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from undrift.core.text.calibration import REPORTS, Calibration, Report, calibration_of, is_news
+from undrift.core.text.refs import ref_of
+from undrift.core.text.secrets import mask
+from undrift.stores.base import Known, Store
+from undrift.stores.memories import MemoryChange
+from undrift.values.window import ContextEntry, Decision, Original, Tag, Task, Tasks, TaskUpdate
+from undrift.window.decisions import Decisions, taken_at
+
+__all__ = ["ASKED_EVERY_MS", "Ledger", "Tentative", "masked_original", "masked_value"]
+
+ASKED_EVERY_MS = 60_000
+"""How exactly it is known when something was asked last."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """When something was asked last, and for how long the cache keeps it; None where the traffic has not said so."""
+
+    at_ms: int
+    cache_seconds: int | None = None
+
+
+class Ledger:
+    """What a session has decided, and its pins; `was_empty` tells whether nothing was known when it was opened.
+
+    Args:
+        store: Open; not closed here.
+        session_id: Whose decisions.
+        mask_secrets: Whether secrets are masked before the write.
+    """
+
+    def __init__(self, store: Store, session_id: str, *, mask_secrets: bool) -> None:
+        self._store = store
+        self.session_id = self._session_id = session_id
+        self._mask_secrets = mask_secrets
+        self._seq = self._reset_at = store.last_seq(session_id)
+        self.was_empty = self._seq == 0
+        self._known = Known()
+        self.decisions = Decisions(session_id, *self._in_force())
+        self._reports = self._stored_reports()
+        self._asked = self._stored_asked()
+        self.tasks = self._stored_tasks()
+
+    def tentative(self) -> "Tentative":
+        """Open a set of decisions that are in force at once, and taken back unless they are written."""
+        return Tentative(self)
+
+    def write(
+        self,
+        kind: str,
+        fresh: Sequence[Decision],
+        originals: Iterable[ContextEntry],
+        *,
+        at_ms: int,
+        payload: Mapping[str, Any],
+        tasks: Sequence[TaskUpdate] = (),
+    ) -> None:
+        """Write decisions and the originals of what they let go, and records of tasks, in one transaction.
+
+        Raises:
+            StoreError: Nothing was written.
+        """
+        masked = [masked_original(e, self._session_id, "window", self._mask_secrets) for e in originals]
+        if tasks:
+            payload = {**payload, "tasks": [update.after.id for update in tasks]}
+            tasks = [replace(one, after=self._masked_task(one.after)) for one in tasks]
+        self._commit(kind, at_ms=at_ms, originals=masked, decisions=fresh, tasks=tasks, payload=payload)
+        if tasks:
+            self.tasks = self._stored_tasks()
+
+    def pin(self, entry: ContextEntry, *, at_ms: int) -> str:
+        """Write a pin, unless it is known; return its reference.
+
+        Raises:
+            StoreError: Nothing was written.
+        """
+        ref = ref_of(self._session_id, entry.id)
+        if ref not in self.decisions.pins:
+            pin = masked_original(entry, self._session_id, "pin", self._mask_secrets)
+            self._commit("pin", at_ms=at_ms, originals=[pin])
+            self.decisions.pins[ref] = pin.entry
+        return ref
+
+    def write_tasks(
+        self,
+        updates: Sequence[TaskUpdate],
+        snapshot: ContextEntry | None = None,
+        *,
+        at_ms: int,
+        remembered: MemoryChange | None = None,
+    ) -> None:
+        """Write changes of tasks, the notes as they are now, and what is remembered of them, in one transaction.
+
+        They are in force when this returns.
+
+        Raises:
+            StoreError: Nothing was written: another process has changed a task meanwhile, or the disk refused.
+        """
+        kept = self.saved(snapshot)
+        payload = {"tasks": [update.after.id for update in updates], **_named(kept)}
+        more: dict[str, Any] = {}
+        if remembered is not None:
+            payload |= remembered.payload
+            more = {"memories": remembered.updates, "also": remembered.also}
+        self._commit("task", at_ms=at_ms, originals=kept, tasks=updates, payload=payload, **more)
+        self.tasks = self._stored_tasks()  # the store assigns ordinals
+
+    def write_tags(self, tasks: Tasks, tags: Sequence[Tag], *, at_ms: int) -> None:
+        """Write which task calls belong to.
+
+        Raises:
+            StoreError: Nothing was written.
+        """
+        self._commit("tag", at_ms=at_ms, tags=tags)
+        self.tasks = tasks
+
+    def calibration(self, model: str) -> Calibration:
+        """Return what the provider's own figures so far say of a model's counts."""
+        return calibration_of(self._reports.get(model, ()))
+
+    def calibrate(self, model: str, report: Report, *, at_ms: int) -> None:
+        """Write what the provider counted, where it is news; small errors are let pass.
+
+        What is in force is always what is on disk, so that a restart decides as the running session would.
+
+        Raises:
+            StoreError: Nothing was written; the former calibration stays in force.
+        """
+        kept = self._reports.get(model, ())
+        if is_news(kept, report):
+            self._commit("calibrate", at_ms=at_ms, payload={"model": model, **asdict(report)})
+            self._reports[model] = (*kept, report)[-REPORTS:]
+
+    def idle_ms(self, now_ms: int) -> int | None:
+        """Return for how long at least nothing was asked, in milliseconds; None where that is not known.
+
+        Times are on disk, so that a restart knows them, and coarse, so that few are written.
+        """
+        return None if self._asked is None else max(0, now_ms - self._asked.at_ms - ASKED_EVERY_MS)
+
+    @property
+    def cache_seconds(self) -> int | None:
+        """For how long the cache keeps what was asked last, as the traffic has it; None where it has not said so."""
+        return None if self._asked is None else self._asked.cache_seconds
+
+    def asked(self, *, at_ms: int, is_large: bool, cache_seconds: int | None = None) -> None:
+        """Write that something is asked now, where that is news; from a session's first large window on.
+
+        Args:
+            at_ms: The session's clock.
+            is_large: Whether the window is.
+            cache_seconds: See the property. A longer life is news at once.
+
+        Raises:
+            StoreError: Nothing was written.
+        """
+        known = self._asked
+        is_news = is_large if known is None else at_ms - known.at_ms >= ASKED_EVERY_MS
+        if is_news or (known is not None and (cache_seconds or 0) > (known.cache_seconds or 0)):
+            self._write_asked(_Asked(at_ms, cache_seconds))
+
+    def answered(self, *, at_ms: int, cache_seconds: int) -> None:
+        """Write for how long the cache keeps a request by its answer, where that is news and times are written at all.
+
+        Args:
+            at_ms: When the request was asked.
+            cache_seconds: See the property. A shorter life is taken only from the answer to the request that was
+                written down: of two conversations in one minute, the one whose cache lives longer counts.
+
+        Raises:
+            StoreError: Nothing was written.
+        """
+        known = self._asked
+        if known is None or known.cache_seconds == cache_seconds:
+            return
+        if known.at_ms == at_ms or cache_seconds > (known.cache_seconds or 0):
+            self._write_asked(_Asked(at_ms, cache_seconds))
+
+    def _write_asked(self, asked: _Asked) -> None:
+        seconds = asked.cache_seconds
+        self._commit("asked", at_ms=asked.at_ms, payload=None if seconds is None else {"cache_seconds": seconds})
+        self._asked = asked
+
+    def note(self, kind: str, snapshot: ContextEntry | None, payload: Mapping[str, Any], *, at_ms: int) -> int:
+        """Write an operation that changes nothing, with the notes as they are; return its number.
+
+        Raises:
+            StoreError: Nothing was written.
+        """
+        kept = self.saved(snapshot)
+        self._commit(kind, at_ms=at_ms, originals=kept, payload={**payload, **_named(kept)})
+        return self._store.last_seq(self._session_id)
+
+    def saved(self, snapshot: ContextEntry | None) -> list[Original]:
+        """Return the notes as they are stored; they are masked already."""
+        if snapshot is None:
+            return []
+        return [Original(ref_of(self._session_id, snapshot.id), self._session_id, "window", snapshot)]
+
+    def reset(self) -> None:
+        """Read everything anew: the session was taken back in time.
+
+        Raises:
+            StoreError: The store cannot be read.
+        """
+        seq = self._store.last_seq(self._session_id)
+        self.decisions.reset(*self._in_force())
+        self._reports = self._stored_reports()
+        self._asked = self._stored_asked()
+        self.tasks = self._stored_tasks()
+        self._seq = self._reset_at = seq
+
+    def _commit(self, kind: str, **what: Any) -> None:
+        """Write, and note how far this object knows the session, so that its own writes are not read back.
+
+        What another process writes in the moment between is found at its next operation, or by the conflict.
+        """
+        known = self._store.last_seq(self._session_id) == self._seq
+        seq = self._store.commit(self._session_id, kind, based_on=self._seq, **what)
+        if known:
+            self._seq = seq
+
+    def _masked_task(self, task: Task) -> Task:
+        if not self._mask_secrets:
+            return task
+        content, said = masked_value(task.content), masked_value(task.result_summary)
+        segments = tuple(replace(one, summary=masked_value(one.summary)) for one in task.segments)
+        return replace(task, content=content, result_summary=said, annotated_summary=said, segments=segments)
+
+    def _in_force(self) -> tuple[tuple[Decision, ...], tuple[Original, ...]]:
+        """The decisions and pins that are on disk; what was read before is not read again."""
+        return self._store.decided(self._session_id, self._known), self._store.pins(self._session_id, self._known)
+
+    def _stored_tasks(self) -> Tasks:
+        return self._store.tasks(self._session_id, self._known)
+
+    def _stored_reports(self) -> dict[str, tuple[Report, ...]]:
+        found: dict[str, tuple[Report, ...]] = {}
+        for operation in self._store.operations(self._session_id, ("calibrate",)):
+            given = operation.payload
+            if given and "reported_tokens" in given:
+                report = Report(given["counted_tokens"], given["reported_tokens"])
+                found[given["model"]] = (*found.get(given["model"], ()), report)[-REPORTS:]
+        return found
+
+    def _stored_asked(self) -> _Asked | None:
+        found = self._store.operations(self._session_id, ("asked",))
+        if not found:
+            return None
+        seconds = (found[-1].payload or {}).get("cache_seconds")
+        return _Asked(found[-1].at_ms, seconds if type(seconds) is int and seconds > 0 else None)
+
+    def follow(self) -> None:
+        """Take in what another process has decided or pinned for this session since.
+
+        Raises:
+            StoreError: The store cannot be read.
+        """
+        if self._store.last_seq(self._session_id) != self._seq:
+            self.reload()
+
+    def reload(self) -> bool:
+        """Take in what another process has decided for this session; return whether there was anything.
+
+        Raises:
+            StoreError: The store cannot be read.
+        """
+        seq = self._store.last_seq(self._session_id)
+        moves = self._store.operations(self._session_id, ("rewind", "undo", "purge"))
+        if moves and moves[-1].seq > self._reset_at:
+            self.reset()
+            return True
+        decided, pins = self._in_force()
+        news = [d for d in decided if not self.decisions.has(d)]
+        self.decisions.pins.update((pin.ref, pin.entry) for pin in pins)
+        if news:
+            self.decisions.add(news)
+        self._reports = self._stored_reports()
+        self._asked = self._stored_asked()
+        self.tasks = self._stored_tasks()
+        self._seq = seq
+        return bool(news)
+
+
+class Tentative:
+    """Decisions between plan and commit; a context manager that takes them back unless `write` succeeded."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self.decisions: list[Decision] = []
+        self._written = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, type_: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if not self._written and self.decisions:
+            self._ledger.decisions.remove(self.decisions)
+
+    def add(self, decisions: Sequence[Decision]) -> bool:
+        """Put decisions in force; what is on disk already is in force already, and never decided again.
+
+        A tombstone or a note of this very turn that the budget takes is never written: it leaves in place of what it was.
+
+        Returns:
+            Whether anything has changed.
+        """
+        known = self._ledger.decisions
+        once = {
+            (d.entry_id, taken_at(d)): d for d in reversed(decisions)
+        }  # two passes may name one block: the first wins
+        fresh = [d for d in reversed(once.values()) if not known.has(d)]
+        mine = {(d.entry_id, taken_at(d)): d for d in self.decisions if d.kind in ("evicted", "noted")}
+        gone = [d for d in decisions if d.kind == "pruned" and (d.entry_id, taken_at(d)) in mine]
+        taken = [mine[d.entry_id, taken_at(d)] for d in gone]
+        if taken:
+            known.remove(taken)
+            self.decisions = [d for d in self.decisions if d not in taken]
+            fresh += [d for d, old in zip(gone, taken, strict=True) if old.kind == "evicted"]
+        if fresh:
+            known.add(fresh)
+            self.decisions.extend(fresh)
+        return bool(fresh or taken)
+
+    def drop_notes(self, name: str | None = None) -> bool:
+        """Take back the notes that were put in now, or those of a name; return whether there were any."""
+        notes = [d for d in self.decisions if d.kind == "noted" and name in (None, d.detail["name"])]
+        if notes:
+            self._ledger.decisions.remove(notes)
+            self.decisions = [d for d in self.decisions if d not in notes]
+        return bool(notes)
+
+    def write(
+        self,
+        kind: str,
+        originals: Iterable[ContextEntry],
+        *,
+        at_ms: int,
+        payload: Mapping[str, Any],
+        tasks: Sequence[TaskUpdate] = (),
+    ) -> None:
+        """Write them; see `Ledger.write`."""
+        self._ledger.write(kind, self.decisions, originals, at_ms=at_ms, payload=payload, tasks=tasks)
+        self._written = True
+
+
+def _named(notes: Sequence[Original]) -> dict[str, Any]:
+    """What the log says of the notes that are stored with an operation."""
+    return {"scratchpad": notes[-1].ref} if notes else {}
+
+
+def masked_original(
+    entry: ContextEntry, session_id: str, source: Literal["buffer", "window", "pin"], mask_secrets: bool
+) -> Original:
+    """Return an entry as it may be written: secrets masked in content and metadata, its reference made."""
+    ref = ref_of(session_id, entry.id)
+    if not mask_secrets:
+        return Original(ref, session_id, source, entry)
+    masked = mask(entry.content)
+    metadata = None if entry.metadata is None else {k: masked_value(v) for k, v in entry.metadata.items()}
+    return Original(ref, session_id, source, replace(entry, content=masked.text, metadata=metadata), masked.spans)
+
+
+def masked_value(value: Any) -> Any:
+    """Return a JSON value with every secret in its texts masked."""
+    if isinstance(value, str):
+        return mask(value).text
+    if isinstance(value, Mapping):
+        return {key: masked_value(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [masked_value(inner) for inner in value]
+    return value

@@ -1,0 +1,86 @@
+"""What is put into a history besides what the client sent: pins, and notes such as the agent's scratchpad. No I/O.
+
+Law: it is only ever added where nothing was sent yet, and then stays where it is, so that neither the provider's cache nor
+a signature is touched. A pin stays for good. A note stays until a newer one of its name stands behind it and something
+before it is being rewritten anyway; the budget may take it like any other summary.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from undrift.core.text.refs import ref_of
+from undrift.values.window import ContextEntry, Decision
+
+__all__ = ["LEFT", "note_decision", "note_entry", "pin_decision", "pin_text", "stale"]
+
+LEFT = "left"
+"""The name of the note that says what left the window whole."""
+
+_REASONS = {
+    LEFT: "what left the window whole, and how to get it back",
+    "scratchpad": "the agent's notes, as they were when they last changed",
+    "finished": "the finished tasks whose tombstones have left",
+    "memory": "what is remembered about the user's newest words",
+}
+
+
+def pin_text(pin: ContextEntry) -> str:
+    """Return a pin as it stands in the window: a line that says what it is, then its text."""
+    return f"[Pinned {pin.type}: it holds for the whole session]\n{pin.content}"
+
+
+def pin_decision(ref: str, pin: ContextEntry, *, anchor: str, at: str, count: Callable[[str], int]) -> Decision:
+    """Return the decision that puts a pin into a message.
+
+    Args:
+        ref: Of the pin.
+        pin: The pin.
+        anchor: Chain id of the message.
+        at: Chain id of the newest message.
+        count: The counter in force.
+    """
+    detail = {"anchor": anchor, "pin": ref, "at": at}
+    return Decision(f"{anchor}:{ref}", "pinned", f"pinned as {pin.type}", -count(pin_text(pin)), ref, detail)
+
+
+def note_decision(
+    name: str, text: str, *, anchor: str, at: str, count: Callable[[str], int], ref_of_entry: Callable[[str], str]
+) -> Decision:
+    """Return the decision that puts a note into a message.
+
+    Args:
+        name: Of the note; a newer one of the same name supersedes it.
+        text: As it is to stand in the window.
+        anchor: Chain id of the message.
+        at: Chain id of the newest message.
+        count: The counter in force.
+        ref_of_entry: Entry id to recall reference.
+    """
+    entry_id = f"{anchor}:note:{name}:{ref_of(name, text)}"
+    detail = {"anchor": anchor, "name": name, "text": text, "at": at}
+    return Decision(entry_id, "noted", _REASONS.get(name, name), -count(text), ref_of_entry(entry_id), detail)
+
+
+def note_entry(decision: Decision, *, timestamp_ms: int, count: Callable[[str], int]) -> ContextEntry:
+    """Return a note as an entry of the window: a summary, in the user's message but not the user's words."""
+    text = decision.detail["text"]
+    metadata = {"role": "user", "kind": "note", "message": decision.detail["anchor"]}
+    return ContextEntry(decision.entry_id, "summary", text, count(text), timestamp_ms, metadata)
+
+
+def stale(standing: Iterable[Decision], notes: Mapping[str, str]) -> list[Decision]:
+    """Return the decisions that take out the notes which say something else by now, or say it twice.
+
+    Args:
+        standing: The notes of a history, in its order.
+        notes: Name to text, as they are now.
+    """
+    kept: set[str] = set()
+    gone = []
+    for decision in reversed(list(standing)):
+        name = decision.detail["name"]
+        if name not in kept and decision.detail["text"] == notes.get(name, ""):
+            kept.add(name)
+            continue
+        reason = f"a newer note stands in for it: {decision.reason}"
+        gone.append(Decision(decision.entry_id, "pruned", reason, -decision.tokens_saved, decision.ref))
+    return gone[::-1]

@@ -1,0 +1,122 @@
+"""What leaves before its time is up: old outputs of an open task, and tombstones that add up."""
+
+import pytest
+
+from undrift.core.tasks.roll import roll_old_outputs, roll_old_tombstones
+from undrift.values.window import ContextEntry, Decision, EntryType
+
+
+def entry(number: int, kind: str, *, pair_id: str = "", task: str = "", tokens: int = 10, **more: str) -> ContextEntry:
+    role = "user" if kind == "result" else "assistant"
+    metadata: dict[str, str] = {"role": role, "kind": kind, "message": f"m{number}", **more}
+    metadata |= {"pair_id": pair_id} if pair_id else {}
+    metadata |= {"task": task} if task else {}
+    type_: EntryType = "summary" if task else "tool_result" if kind == "result" else "reasoning"
+    return ContextEntry(f"m{number}.{kind}", type_, "words", tokens, 0, metadata, seq=number)
+
+
+def rounds(count: int, *, task: str = "", first: int = 1) -> list[ContextEntry]:
+    """Calls with their results; with a task, tombstones stand for the results."""
+    found = []
+    for number in range(first, first + 2 * count, 2):
+        pair_id = f"p{number}"
+        found += [entry(number, "call", pair_id=pair_id), entry(number + 1, "result", pair_id=pair_id, task=task)]
+    return found
+
+
+# ------------------------------------------------------------------------------------------------- an open task's outputs
+
+
+def rolled(entries: list[ContextEntry], *, keep: int, pair_ids: set[str] | None = None) -> list[Decision]:
+    return roll_old_outputs(
+        entries,
+        "t",
+        pair_ids if pair_ids is not None else {e.pair_id or "" for e in entries},
+        keep=keep,
+        text=lambda ref: f"<{ref}>",
+        count=len,
+        ref_of=lambda id_: f"ref:{id_}",
+    )
+
+
+@pytest.mark.parametrize(
+    ("keep", "count", "gone"), [(4, 6, 0), (4, 7, 3), (4, 20, 16), (1, 1, 0), (1, 2, 1), (3, 4, 0)]
+)
+def test_the_oldest_outputs_leave_in_one_batch_once_there_are_half_as_many_again(keep, count, gone):
+    entries = rounds(count)
+    outputs = [e.id for e in entries if e.type == "tool_result"]
+    assert [d.entry_id for d in rolled(entries, keep=keep)] == outputs[:gone]
+
+
+def test_what_rolls_out_is_evicted_with_a_text_in_its_place():
+    first, *_ = rolled(rounds(3), keep=1)
+    assert (first.kind, first.ref, dict(first.detail)) == (
+        "evicted",
+        "ref:m2.result",
+        {"task": "t", "text": "<ref:m2.result>"},
+    )
+    assert first.tokens_saved == 10 - len("<ref:m2.result>")
+    assert first.reason == "task t goes on; the newest 1 of its outputs stay"
+
+
+def test_outputs_of_others_words_and_tombstones_are_not_its_own():
+    entries = [entry(0, "text"), *rounds(2), *rounds(3, task="old", first=10), *rounds(2, first=30)]
+    mine = {"p1", "p3", "p10", "p12", "p14"}
+    assert [d.entry_id for d in rolled(entries, keep=1, pair_ids=mine)] == ["m2.result"]
+
+
+# ------------------------------------------------------------------------------------------------ tombstones that add up
+
+
+def left(entries: list[ContextEntry], limit: int, *, unseen: int = 0, keep: int = 1) -> list[str]:
+    """What leaves of a history that the user begins."""
+    entries = [entry(0, "text", role="user"), *entries]
+    found = roll_old_tombstones(
+        entries, len(entries) - unseen, limit, keep_tool_results=keep, ref_of=lambda id_: f"ref:{id_}"
+    )
+    assert {d.kind for d in found} <= {"pruned"}
+    assert all(d.ref == f"ref:{d.entry_id}" for d in found)
+    return [d.entry_id for d in found]
+
+
+def test_up_to_the_limit_nothing_leaves():
+    assert left(rounds(5, task="t"), 50) == []
+
+
+def test_above_it_the_oldest_leave_with_their_calls_down_to_half():
+    entries = rounds(6, task="t")
+    assert left(entries, 59) == [e.id for e in entries[:8]]  # 60 tokens; 20 are the first that are at most 29
+    assert left(entries, 40) == [e.id for e in entries[:8]]
+
+
+def test_words_leave_alone_and_raw_results_are_no_tombstones():
+    words = [entry(n, "text", task="t") for n in (1, 2, 3)]
+    assert left([*words, *rounds(3, first=10)], 20) == ["m1.text", "m2.text"]
+
+
+def test_a_tombstone_stays_whose_call_has_another_result_that_is_raw():
+    """A call leaves only together with all of its results."""
+    shared = [
+        entry(1, "call", pair_id="both"),
+        entry(2, "result", pair_id="both", task="t"),
+        entry(3, "result", pair_id="both"),
+    ]
+    others = rounds(4, task="t", first=10)
+    assert left([*shared, *others], 30) == [e.id for e in others]
+
+
+def test_what_the_model_has_not_seen_stays():
+    entries = [entry(1, "text", task="t"), *rounds(3, task="t", first=2)]
+    assert left(entries, 20, unseen=2) == ["m1.text", "m2.call", "m3.result"]
+    assert left(entries, 20, unseen=6) == []
+
+
+def test_beside_what_must_stay_the_limit_is_missed_rather_than_a_protected_thing_taken():
+    assert left([*rounds(2, task="t"), *rounds(2, first=20)], 1, keep=2) == [e.id for e in rounds(2, task="t")]
+    pinned = [ContextEntry("pin", "spec", "pinned", 10, 0, {"role": "user", "kind": "text", "message": "m1"})]
+    assert left([*pinned, *rounds(1, task="t", first=3)], 1) == ["m3.call", "m4.result"]
+
+
+def test_the_newest_answer_stays_whole_while_its_thinking_may_not_change():
+    entries = [*rounds(2, task="t"), entry(10, "thinking"), entry(10, "text", task="t"), entry(11, "text", role="user")]
+    assert left(entries, 1, unseen=1) == [e.id for e in entries[:4]]

@@ -1,0 +1,96 @@
+"""keep: what is worth most for its tokens stays, older copies leave first, the newest part stays whole."""
+
+from dataclasses import replace
+
+from undrift.core.text.tokens import characters_per_4
+from undrift.core.window.keep import Kept, Takeable, keep
+from undrift.core.window.value import Known
+from undrift.values.window import ContextEntry
+
+
+def noise(lines: int) -> str:
+    return "\n".join("words that say nothing" for _ in range(lines))
+
+
+def names(first: int, lines: int) -> str:
+    return "\n".join(f"src/module_{n}.py" for n in range(first, first + lines))
+
+
+def result(number: int, text: str, **meta: object) -> ContextEntry:
+    metadata = {"role": "user", "kind": "result", **meta}
+    return ContextEntry(f"r{number}", "tool_result", text, characters_per_4(text), 0, metadata, seq=number)
+
+
+def chosen(entries: list[ContextEntry], room: int, *, stays: tuple[ContextEntry, ...] = (), recent: float = 0) -> Kept:
+    known = Known()
+    for entry in [*entries, *stays]:
+        known.learn(entry)
+    units = [Takeable((entry,), entry.token_count) for entry in entries]
+    return keep(stays, units, room, known=known, recent_share=recent, count=characters_per_4)
+
+
+def test_everything_stays_where_it_fits():
+    entries = [result(1, noise(20)), result(2, names(0, 20))]
+    kept = chosen(entries, 10_000)
+    assert (kept.gone, kept.trimmed) == (frozenset(), {})
+
+
+def test_what_mentions_nothing_leaves_before_what_does():
+    entries = [result(1, names(0, 40)), result(2, noise(40))]
+    kept = chosen(entries, entries[0].token_count + 10)
+    assert kept.gone == {"r2"}
+    assert kept.trimmed == {}
+
+
+def test_of_a_large_result_the_lines_stay_that_mention_something():
+    text = noise(50) + "\n" + names(0, 5) + "\n" + noise(50)
+    kept = chosen([result(1, text)], 200)
+    assert kept.trimmed == {"r1": ((50, 55),)}
+    assert kept.gone == frozenset()
+
+
+def test_an_older_copy_leaves_before_a_newer_one_and_beside_what_stays():
+    old, new = result(1, names(0, 40)), result(2, names(0, 40))
+    assert chosen([old, new], new.token_count + 5).gone == {"r1"}
+    other = result(3, names(100, 40))
+    assert chosen([other, new], other.token_count + 5, stays=(old,)).gone == {"r2"}
+
+
+def test_the_newest_share_stays_whole_whatever_it_is_worth():
+    entries = [result(1, names(0, 40)), result(2, noise(10))]
+    room = entries[0].token_count
+    assert chosen(entries, room, recent=0).gone == {"r2"}
+    assert "r2" not in chosen(entries, room, recent=0.9).gone
+
+
+def test_what_is_worth_nothing_goes_by_its_age():
+    entries = [result(n, noise(10)) for n in range(5)]
+    kept = chosen(entries, 2 * entries[0].token_count + 20)
+    assert kept.gone == {"r0", "r1", "r2"}
+
+
+def test_a_result_of_several_parts_stays_or_leaves_as_a_whole():
+    text = noise(50) + "\n" + names(0, 5) + "\n" + noise(50)
+    kept = chosen([result(1, text, mixed="parts")], 200)
+    assert dict(kept.trimmed) == {}
+    assert set(kept.gone) == {"r1"}
+
+
+def test_a_trimmed_result_can_lose_more_but_gains_nothing():
+    text = names(0, 60) + "\n" + "\n".join(f"src/{'m' * 110}_{n}.py" for n in range(60))
+    entry = replace(result(1, text, rows=((0, 30), (70, 100)), whole_tokens=2_150), token_count=1_060)
+    kept = chosen([entry], 400)
+    assert kept.trimmed == {"r1": ((0, 30),)}
+
+
+def test_what_the_user_showed_stays_before_what_mentions_nothing():
+    metadata = {"role": "user", "kind": "image", "message": "m"}
+    picture = ContextEntry("p", "reasoning", "{}", 1_500, 0, metadata)
+    entries = [picture, result(1, noise(400))]
+    assert chosen(entries, 1_600).gone == {"r1"}
+    assert chosen([picture, result(1, names(0, 400))], 1_700).gone == {"p"}
+
+
+def test_without_room_everything_leaves():
+    entries = [result(1, names(0, 40)), result(2, noise(4))]
+    assert chosen(entries, -5).gone == {"r1", "r2"}

@@ -1,0 +1,54 @@
+"""How one is told to add what is missing: a command that runs as it stands."""
+
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from undrift.values import extras
+
+ROOT = Path(__file__).parents[2]
+PLACES = [
+    "README.md",
+    "Makefile",
+    ".env.example",
+    *("src/**/*.py", "docs/**/*.md", "examples/**/*.py", "tests/**/*.py"),
+]
+
+
+def test_the_command_is_that_of_this_interpreter_and_quoted(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "executable", "/my env/bin/python")
+    command = extras.command_for("proxy")
+    assert command == "'/my env/bin/python' -m pip install 'undrift[proxy]'"
+    assert shlex.split(command)[-1] == "undrift[proxy]"
+
+
+def test_without_pip_the_command_is_that_of_uv(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(extras, "find_spec", lambda _: None)
+    words = shlex.split(extras.command_for("mcp"))
+    assert words == ["uv", "pip", "install", "--python", sys.executable, "undrift[mcp]"]
+
+
+def test_an_interpreter_that_does_not_know_itself_still_names_the_extra(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "executable", "")
+    assert extras.command_for("mcp") == "pip install 'undrift[mcp]'"
+
+
+def test_no_hint_names_an_extra_without_quotes():
+    """zsh takes brackets for a pattern: "no matches found"."""
+    texts = {path: path.read_text("utf-8") for place in PLACES for path in ROOT.glob(place) if path.is_file()}
+    assert len(texts) > 300
+    found = [
+        (path.name, hit[0]) for path, text in texts.items() for hit in re.finditer(r"install \"?undrift\[.*", text)
+    ]
+    assert [hit for hit in found if hit[0] != Path(__file__).name] == []
+
+
+def test_every_extra_that_a_hint_names_is_one():
+    table = re.search(r"\[project.optional-dependencies\]\n(.*?)\n\[", (ROOT / "pyproject.toml").read_text(), re.DOTALL)
+    assert table is not None
+    extras_known = set(re.findall(r"^(\w+) = ", table[1], re.MULTILINE))
+    sources = "".join(path.read_text("utf-8") for path in ROOT.glob("src/**/*.py"))
+    assert set(re.findall(r"(?:command_for\('|undrift\[)(\w+)['\]]", sources)) <= extras_known

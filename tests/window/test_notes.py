@@ -1,0 +1,155 @@
+"""What stands in a history besides what the client sent: notes come at the tail and leave only when something is rewritten."""
+
+from collections.abc import Mapping
+from itertools import pairwise
+
+from tests.builders import assistant, body, opened, parts, problems, rounds, sent, user
+from tests.task_sessions import SUMMARY, TaskSession
+from undrift.values.window import ContextEntry, Decision, Prepared
+from undrift.window.notes import note_decision, note_entry, pin_decision, stale
+
+TITLE = "[active_context.md: the notes of this session, as they are now]\n"
+
+
+def note(name: str, text: str, anchor: str = "m1") -> Decision:
+    return note_decision(name, text, anchor=anchor, at=anchor, count=len, ref_of_entry=lambda id_: f"ref:{id_}")
+
+
+def gone(standing: list[Decision], notes: Mapping[str, str]) -> list[str]:
+    return [decision.entry_id for decision in stale(standing, notes)]
+
+
+# ------------------------------------------------------------------------------------------------------- the decisions
+
+
+def test_a_note_is_an_entry_of_the_users_message_and_not_the_users_words():
+    decision = note("scratchpad", "the port is 8080")
+    entry = note_entry(decision, timestamp_ms=7, count=len)
+    assert (entry.id, entry.type, entry.content) == (decision.entry_id, "summary", "the port is 8080")
+    assert entry.metadata == {"role": "user", "kind": "note", "message": "m1"}
+    assert (decision.kind, decision.tokens_saved) == ("noted", -16)
+    assert decision.detail == {"anchor": "m1", "name": "scratchpad", "text": "the port is 8080", "at": "m1"}
+
+
+def test_the_same_note_at_the_same_place_is_the_same_decision_and_another_text_is_another():
+    assert note("a", "x") == note("a", "x")
+    assert (
+        len({note("a", "x").entry_id, note("a", "y").entry_id, note("b", "x").entry_id, note("a", "x", "m2").entry_id})
+        == 4
+    )
+
+
+def test_a_pin_is_told_from_what_the_user_said():
+    pin = ContextEntry("pin:1", "requirements", "use tabs", 3, 0)
+    decision = pin_decision("r", pin, anchor="m1", at="m2", count=len)
+    assert (decision.entry_id, decision.kind) == ("m1:r", "pinned")
+    assert decision.tokens_saved == -len("[Pinned requirements: it holds for the whole session]\nuse tabs")
+
+
+def test_stale_is_what_says_something_else_than_now_or_says_it_twice():
+    old, new, other = note("a", "old", "m1"), note("a", "new", "m2"), note("b", "beside", "m2")
+    assert gone([old, new, other], {"a": "new", "b": "beside"}) == [old.entry_id]
+    assert gone([old, other], {"a": "new", "b": ""}) == [old.entry_id, other.entry_id]
+    again = note("a", "old", "m3")
+    assert gone([old, new, again], {"a": "old"}) == [old.entry_id, new.entry_id]
+    assert gone([], {"a": "x"}) == []
+    (decision,) = stale([old], {})
+    assert (decision.kind, decision.tokens_saved, decision.ref) == ("pruned", -old.tokens_saved, old.ref)
+
+
+# ------------------------------------------------------------------------------------------------------- in a session
+
+
+def notes(found: Prepared) -> list[str]:
+    blocks = [part.get("text", "") for m in sent(found) for part in parts(m)]
+    return [one.removeprefix(TITLE) for one in blocks if one.startswith(TITLE)]
+
+
+def test_superseded_notes_leave_only_when_something_is_rewritten_anyway(tmp_path):
+    session = TaskSession(tmp_path)
+    session.starts("a", "all tests pass")
+    windows = []
+    for number in range(3):
+        session.session.scratchpad.write(f"state {number}")
+        session.works(number, 1)
+        windows.append(session.session.prepare(body(*session.history)))
+    assert [notes(window) for window in windows] == [
+        ["state 0"],
+        ["state 0", "state 1"],
+        ["state 0", "state 1", "state 2"],
+    ]
+    for before, after in pairwise(windows):
+        assert sent(after)[: len(sent(before))] == sent(before)
+    session.completes("a")
+    found = session.session.prepare(body(*session.history))
+    assert notes(found) == ["state 2"]
+    assert problems(sent(found)) == ()
+    noted = [action.ref for action in windows[-1].actions if action.kind == "noted"]
+    assert [session.session.recall(ref).removeprefix(TITLE) for ref in noted] == ["state 0", "state 1", "state 2"]
+    why = [session.session.why(ref) for ref in noted]
+    assert ["a newer note stands in for it" in one.reason for one in why if one] == [True, True, False]
+
+
+def test_notes_that_were_emptied_leave_the_same_way(tmp_path):
+    session = TaskSession(tmp_path)
+    session.session.scratchpad.write("state")
+    session.starts("a", "all tests pass")
+    session.works(0, 2)
+    session.session.scratchpad.write("")
+    assert notes(session.session.prepare(body(*session.history))) == ["state"]
+    session.completes("a")
+    assert notes(session.session.prepare(body(*session.history))) == []
+
+
+def test_the_window_with_notes_is_the_same_again_and_after_a_restart(tmp_path):
+    session = opened(tmp_path, budget_tokens=1_500)
+    history = [user("Go.")]
+    found = session.prepare(body(*history))
+    for number in range(12):
+        if number % 3 == 0:
+            session.scratchpad.append(f"finding {number}")
+        history += rounds(1, first=number, characters=900)
+        found = session.prepare(body(*history))
+        assert session.prepare(body(*history)).body == found.body
+        session.close()
+        session = opened(tmp_path, budget_tokens=1_500)
+        assert session.prepare(body(*history)).body == found.body
+        assert problems(sent(found)) == ()
+        assert found.tokens_after <= 1_500
+    assert notes(found)[-1].endswith("finding 9")
+
+
+def test_a_note_that_the_budget_took_does_not_come_back_with_the_same_request(tmp_path):
+    """What must stay fills the budget but for the note: the request that is sent again is the very same."""
+    session = opened(tmp_path, budget_tokens=575, keep_tool_results=1)
+    session.scratchpad.write("the port is 8080")
+    session.prepare(body(user("Go.")))
+    history = [user("Go."), *rounds(1, characters=2_240)]
+    first = session.prepare(body(*history))
+    again = session.prepare(body(*history))
+    assert first.tokens_after <= 575
+    assert (again.body, again.warnings) == (first.body, ())
+    longer = session.prepare(body(user("Go."), *rounds(1, characters=2_240), assistant("So."), user("And?")))
+    assert longer.tokens_after <= 575 or any("over budget" in one for one in longer.warnings)
+
+
+def test_a_fork_has_the_notes_of_its_own_past(tmp_path):
+    with opened(tmp_path) as session:
+        session.scratchpad.write("one")
+        common = [user("Go."), *rounds(1)]
+        session.prepare(body(*common))
+        session.scratchpad.write("two")
+        left = session.prepare(body(*common, assistant("left"), user("on the left")))
+        right = session.prepare(body(*common, assistant("right"), user("on the right")))
+        assert notes(left) == notes(right) == ["one", "two"]
+        assert sent(left)[:3] == sent(right)[:3]
+        assert session.prepare(body(*common, assistant("left"), user("on the left"))).body == left.body
+
+
+def test_a_summary_of_a_task_and_a_note_stand_beside_each_other(tmp_path):
+    session = TaskSession(tmp_path)
+    session.does("a")
+    session.session.scratchpad.write("more on that")
+    found = session.session.prepare(body(*session.history))
+    assert notes(found) == ["more on that"]
+    assert SUMMARY in str(sent(found))
