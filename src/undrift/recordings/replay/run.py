@@ -35,7 +35,7 @@ from undrift.wire import anthropic
 
 __all__ = ["replay", "replay_folder"]
 
-_FILES = ("undrift.db", "undrift.db-wal", "undrift.db-shm", "undrift.db-journal")
+_FILES = ("undrift.db", "undrift.db-wal", "undrift.db-shm", "undrift.db-journal", "undrift.newest")
 """All that a replay ever makes in its folder, hence all that the next one removes."""
 
 _NOT_STORED = "nothing left the window, because it could not be stored first: "
