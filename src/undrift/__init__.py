@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from undrift.core.facts.format import format_session_facts
     from undrift.core.memory.decay import apply_semantic_decay
     from undrift.core.memory.stale import Precision
-    from undrift.core.tasks.evict import prune_task_logs
     from undrift.core.text.marker import StreamStripper, strip_markers
     from undrift.core.text.tokens import token_count
     from undrift.core.validate import ValidationResult, ValidationService
+    from undrift.core.window.ended_tasks import prune_task_logs
     from undrift.core.window.last_results import TerminalObservationWindow
     from undrift.dispatch import (
         CompiledPrompt,
@@ -178,7 +178,7 @@ _ROOMS = {
         "TASK_TOOL_SCHEMA",
     ),
     "undrift.core.memory.decay": ("apply_semantic_decay",),
-    "undrift.core.tasks.evict": ("prune_task_logs",),
+    "undrift.core.window.ended_tasks": ("prune_task_logs",),
     "undrift.core.facts.format": ("format_session_facts",),
     "undrift.core.text.marker": (
         "StreamStripper",

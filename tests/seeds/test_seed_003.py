@@ -14,8 +14,8 @@ from tests.builders import Json, assistant, body, call, opened, parts, result, s
 from tests.cli.builders import undrift as program
 from tests.task_sessions import SUMMARY, TaskSession, log_text
 from undrift import AGENT_RULES, TASK_TOOL_SCHEMA, Session, Settings, StreamStripper, SummaryRejected, ValidationService
-from undrift.core.tasks.evict import Ended
 from undrift.core.tasks.life import MAIN_AGENT
+from undrift.core.window.ended_tasks import Ended
 from undrift.values.window import ContextEntry, Prepared, Task
 from undrift.wire.form import Reply
 

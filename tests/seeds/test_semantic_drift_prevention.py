@@ -168,7 +168,7 @@ def numbers_in(path: str) -> set:
 
 def test_the_number_of_observations_is_no_number_in_the_logic():
     """R0-14: only the settings hold it."""
-    names = [f"core/window/{name}" for name in ("prune", "last_results", "incremental", "plan")]
+    names = [f"core/window/{name}" for name in ("prune", "last_results", "incremental", "fit", "plan", "turn")]
     names += ["tiered/pruner", "tiered/manager", "session/session"]
     assert [name for name in names if TERMINAL_OBSERVATION_WINDOW in numbers_in(f"src/undrift/{name}.py")] == []
     assert TERMINAL_OBSERVATION_WINDOW in numbers_in("src/undrift/settings/table.py")

@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -272,12 +273,16 @@ class TaskMachine(RuleBasedStateMachine):
                 assert (prepared.body, prepared.headers) == (known[1].body, known[1].headers)
                 self.count("same bytes after a restart")
 
+    def failing(self, table: str) -> AbstractContextManager[None]:
+        """Let the store take nothing into a table."""
+        return refusing(Path(self.folder.name), table)
+
     @rule(table=st.sampled_from(TABLES), then_dies=st.booleans())
     @precondition(lambda self: self.may_ask)
     def fail_to_write(self, table: str, then_dies: bool) -> None:
         """What is decided cannot be written, between the originals and the window; perhaps the process ends then."""
         self.count("step", f"fault: {table}")
-        with refusing(Path(self.folder.name), table):
+        with self.failing(table):
             self.prepared(table)
         self.last = None
         if then_dies:
@@ -286,7 +291,7 @@ class TaskMachine(RuleBasedStateMachine):
     @rule(table=st.sampled_from(["tasks", "operations"]), task_id=_ids)
     def fail_to_tell(self, table: str, task_id: str) -> None:
         self.count("step")
-        with refusing(Path(self.folder.name), table):
+        with self.failing(table):
             status = "completed" if task_id in self.tasks.stack else "in_progress"
             before = self.session.tasks()
             try:

@@ -6,31 +6,34 @@ then applied. A fault of the store lets nothing leave: the request goes out as i
 
 import logging
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Literal
+from weakref import WeakKeyDictionary
 
 from undrift.core.cost import Prices
+from undrift.core.tasks.from_plans import planned_tasks
 from undrift.core.text.calibration import Calibration, Report, is_plausible
 from undrift.core.text.tokens import counter
 from undrift.core.window.calling_back import offers_recall
+from undrift.core.window.fit import TurnPlan
 from undrift.core.window.low_water import Cache
-from undrift.core.window.plan import TurnPlan
+from undrift.core.window.turn import Room, Rules, Texts, Tools, Turn
 from undrift.errors import Declined, StoreError, TaskError, WireError
-from undrift.session.commit import Settler, Turn
 from undrift.session.identity import TAIL, Recognised, note
 from undrift.settings import Settings
 from undrift.settings.models import Model, lookup, read_models
 from undrift.stores.base import Store
 from undrift.stores.exports import Exports
 from undrift.tasks.archive import Archive
-from undrift.tasks.eviction import Clearing
 from undrift.tasks.updates import Desk
-from undrift.values.window import Prepared
-from undrift.window.bound_thinking import binding_of, headers_for
+from undrift.values.window import Decision, Prepared
+from undrift.window.bound_thinking import binding_of, changed_fields, headers_for
+from undrift.window.commit import Committer, past_of
 from undrift.window.conversation import Conversation
 from undrift.window.ledger import Ledger
+from undrift.window.render import Renderer
 from undrift.window.request import Request
 from undrift.window.scratchpad import ScratchpadFile
 from undrift.wire import cache_life, objects, raw
@@ -110,8 +113,9 @@ class Turns:
         self._scratchpad = scratchpad
         self._exports = exports
         self._unexported: set[str] | None = None
-        clearing = Clearing(ledger, settings, self._log_path)
-        self._settler = Settler(session_id, ledger, clearing, settings)
+        self._rules = Rules(**{name: getattr(settings, name) for name in Rules.__dataclass_fields__})
+        self._committer = Committer(session_id, ledger)
+        self._renderers: WeakKeyDictionary[Conversation, Renderer] = WeakKeyDictionary()
         self._recognised = recognised
         self._conversations: list[Conversation] = []
         self._fixed: tuple[Any, _Beside] = (None, _Beside(0, False, None))
@@ -139,37 +143,75 @@ class Turns:
             return self._passed(body, held, fixed, budget)
         request.open()
         warnings = self._follow_others()
-        binding = binding_of(request.fields, form.NAME, known, self.settings, budget)
         conversation = self._conversation(form, request, count, beside.defers_tools)
-        conversation.names_recall = self._may_name_recall(request)
         conversation.follow(request.raws, request.load, now_ms)
         self._note(form, conversation, warnings)
         self._follow_tasks(conversation, warnings)
-        notes = self._scratchpad.note(warnings)
-        about = self._about_newest_words(conversation, warnings)
-        aside = self._is_aside(request)
+        texts = Texts(self._scratchpad.note(warnings), self._about_newest_words(conversation, warnings))
+        room = Room(
+            calibration.counted(budget), fixed, int(self.settings.left_note_share * calibration.counted(budget))
+        )
         asked = cache_life.seconds_of(conversation.views, request.fields) or beside.cache_seconds
-        counted, cache, idle = calibration.counted(budget), self._cache_of(known, asked), self._ledger.idle_ms(now_ms)
-        turn = Turn(conversation, request, binding, fixed, counted, count, now_ms, cache, idle, notes, about, aside)
-        items, plan = self._settler.settle(turn, warnings)
-        self._export(warnings)
-        after = fixed + (conversation.tokens_before if items is None else conversation.tokens_after)
-        if calibration.tokens(after) > budget and (reason := binding.holds(conversation)):
+        turn = self._turn(request, conversation, known, room, texts, self._cache_of(known, asked))
+        carried = self._committer.carry_out(turn, conversation, self._renderer(conversation), request)
+        warnings += filter(None, [carried.warning])
+        window, items = carried.window, carried.items
+        self._export(carried.written, warnings)
+        after = fixed + (window.tokens_before if items is None else window.tokens_after)
+        if calibration.tokens(after) > budget and (reason := turn.binding.holds(window)):
             warnings.append(f"over budget: {reason}")
-        warnings.extend(self._plan_warnings(plan, after, budget, calibration))
+        warnings.extend(self._plan_warnings(window.plan, after, budget, calibration))
         self._last = _Sent(known, after, asked)
-        self._asked(self._last, is_large=2 * after > counted)
-        changed = binding.fields(conversation, request.fields)
-        is_same = (items is None or conversation.untouched) and not changed
+        self._asked(self._last, is_large=2 * after > room.budget_tokens)
+        changed = changed_fields(
+            turn.binding,
+            window,
+            request.fields,
+            trigger_tokens=budget,
+            keep_tool_results=self.settings.keep_tool_results,
+        )
+        is_same = (items is None or not window.sent) and not changed
         return Prepared(
             body=body if is_same else request.with_items(request.given if items is None else items, changed),
-            tokens_before=calibration.tokens(fixed + conversation.tokens_before),
+            tokens_before=calibration.tokens(fixed + window.tokens_before),
             tokens_after=calibration.tokens(after),
             budget_tokens=budget,
-            actions=() if items is None else tuple(one for one in conversation.actions if one.ref),
+            actions=() if items is None else tuple(one for one in window.actions if one.ref),
             headers=headers_for(changed),
             warnings=tuple(warnings),
         )
+
+    def _turn(
+        self, request: Request, conversation: Conversation, model: Model, room: Room, texts: Texts, cache: Cache
+    ) -> Turn:
+        """What this turn obeys."""
+        tools = Tools(
+            count=conversation.count,
+            ref_of=self._ledger.decisions.ref_of,
+            known=conversation.known,
+            planned=lambda window: planned_tasks(window.given, window.numbers),
+            log_path=self._log_path,
+            names_recall=self._may_name_recall(request),
+        )
+        return Turn(
+            room,
+            self._rules,
+            tools,
+            self._now_ms,
+            cache,
+            self._ledger.idle_ms(self._now_ms),
+            binding_of(request.fields, conversation.form.NAME, model, self.settings),
+            self._ledger.tasks,
+            self._ledger.decisions.pins,
+            past_of(self._ledger, conversation),
+            texts,
+            self._is_aside(request),
+        )
+
+    def _renderer(self, conversation: Conversation) -> Renderer:
+        if conversation not in self._renderers:
+            self._renderers[conversation] = Renderer(conversation)
+        return self._renderers[conversation]
 
     def _is_aside(self, request: Request) -> bool:
         """Whether it stands beside the work, as for a title: without tools, in a session that works with tools."""
@@ -235,14 +277,14 @@ class Turns:
     def _log_path(self, task_id: str) -> str:
         return str(self._exports.log_path(self.id, task_id)) if self.settings.debug_archive else ""
 
-    def _export(self, warnings: list[str]) -> None:
+    def _export(self, written: Sequence[Decision], warnings: list[str]) -> None:
         """Write the logs of tasks that let something go; what fails, or was cut off by a crash, is tried again."""
         if not self.settings.debug_archive:
             return
         known = self._ledger.decisions.tasks
         if self._unexported is None:  # the first turn: logs that a crash has kept from being written
             self._unexported = {task_id for task_id in known if not self._exports.log_path(self.id, task_id).exists()}
-        new = {d.detail["task"] for d in self._settler.written if d.kind == "evicted"}
+        new = {d.detail["task"] for d in written if d.kind == "evicted"}
         archive = Archive(self._store, self.id)  # reads nothing before it is asked
         for task_id in sorted(self._unexported | new):
             try:

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from undrift.core.tasks.life import completions
 from undrift.core.text.tombstone import clean_summary
+from undrift.core.window.window import taken_at
 from undrift.errors import TaskError
 from undrift.stores.base import Operation, Store
 from undrift.stores.exports import Exports, LogItem, TaskLog
 from undrift.values.window import Decision, Original, Task, Tasks
-from undrift.window.decisions import taken_at
 
 __all__ = ["Archive"]
 

@@ -14,7 +14,9 @@ __all__ = [
     "ContextEntry",
     "Decision",
     "ENTRY_TYPES",
+    "Edit",
     "EntryType",
+    "Item",
     "MaskedSpan",
     "Moment",
     "Original",
@@ -22,6 +24,7 @@ __all__ = [
     "Prepared",
     "Segment",
     "SegmentEnd",
+    "Sent",
     "TASK_STATUSES",
     "Tag",
     "Task",
@@ -134,6 +137,39 @@ class Action:
 
 
 @dataclass(frozen=True, slots=True)
+class Edit:
+    """What becomes of one block: `text` in its place, or nothing when it is None.
+
+    Args:
+        text: Of the same side of the conversation; a result keeps its place and its call.
+        is_tombstone: Whether it stands for all that the block was: thinking becomes a text, and where the provider wants
+            a signature on it, it has that of its item (R3-08, R3-09).
+    """
+
+    text: str | None = None
+    is_tombstone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One item of a history as it came in: a message, a content, an input item.
+
+    Args:
+        number: Its place in the history, from 0.
+        id: Its chain id, which stands for the history up to it.
+        role: ``user``, ``assistant`` (the model), ``system``, ``tool``, or what was given.
+        entries: Its blocks, in order.
+        tokens: What they cost together.
+    """
+
+    number: int
+    id: str
+    role: str
+    entries: tuple[ContextEntry, ...]
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
 class Prepared:
     """A provider body that fits, and what was done to make it fit.
 
@@ -178,6 +214,27 @@ class Decision:
     tokens_saved: int
     ref: str
     detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What is sent in the place of an item that was edited, or that something was put into.
+
+    Args:
+        entries: As they are sent, in order; empty where nothing is.
+        edits: Number of a block to what becomes of it.
+        appended: Texts that are put behind the blocks.
+        actions: What was done to it.
+        tokens: What the entries cost together.
+        rewritten_at: Number of the history's newest item when something of it was last rewritten; -1 for never.
+    """
+
+    entries: tuple[ContextEntry, ...]
+    edits: Mapping[int, Edit]
+    appended: tuple[str, ...]
+    actions: tuple[Action, ...]
+    tokens: int
+    rewritten_at: int
 
 
 @dataclass(frozen=True, slots=True)

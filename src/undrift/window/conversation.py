@@ -1,58 +1,41 @@
-"""What is remembered of one client conversation between two turns, so that a turn costs what is new in it.
+"""One conversation of a client between two turns: its history as it came in, read once, and its window as it stands.
 
 Law: the state is a function of the history that came in and the decisions on disk, so that a restart, a retry and a
-fork see the same window. Nothing here is written anywhere.
+fork see the same window. Nothing here is written anywhere. No I/O.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from undrift.core.text.refs import message_id
-from undrift.core.window.shrink import shortened
-from undrift.core.window.thinking import is_thinking
 from undrift.core.window.value import Known
-from undrift.values.window import Action, ContextEntry, Decision
-from undrift.window.decisions import Decisions, taken_at
-from undrift.window.notes import note_decision, note_entry, pin_decision, pin_text, stale
+from undrift.core.window.window import Window
+from undrift.values.window import ContextEntry, Item
+from undrift.window.decisions import Decisions
 from undrift.window.pairing import Pairing
-from undrift.wire.form import Edit, Form, View, entry_of
+from undrift.wire.form import Form, View, entry_of
 
-__all__ = ["Conversation"]
+__all__ = ["Conversation", "Message"]
 
 
 @dataclass(slots=True)
-class _Message:
-    """One item of the history: as it came in, and as it is sent."""
+class Message:
+    """One item of the history, read.
+
+    Args:
+        raw: Its bytes as they came in last.
+        digest: What items share that mean the same.
+        view: As the form reads it.
+        run: Id of the run that it belongs to, and whether that has more than reasoning.
+        item: As the window knows it.
+    """
 
     raw: bytes
     digest: bytes
-    id: str
     view: View
-    entries: tuple[ContextEntry, ...]
-    tokens: int
-    run: tuple[str, bool] = ("", False)  # id of the run that it belongs to, and whether that has more than reasoning
-    live: tuple[ContextEntry, ...] = ()
-    live_tokens: int = 0
-    edits: dict[int, Edit] = field(default_factory=dict)
-    appended: tuple[str, ...] = ()
-    actions: tuple[Action, ...] = ()
-    rewritten_at: int = -1  # number of the newest item when something of it was last rewritten
-    shown: tuple[View, ...] | None = None  # as it is sent; None while an edit of it was not looked at
-    sent: tuple[bytes, ...] | None = None  # the same in bytes, where they were made
-
-    @property
-    def role(self) -> str:
-        return self.view.role
-
-    @property
-    def untouched(self) -> bool:
-        return not self.edits and not self.appended
-
-    @property
-    def is_gone(self) -> bool:
-        """Whether nothing of it is sent, so that it need not even be looked into."""
-        return self.shown == ()
+    run: tuple[str, bool]
+    item: Item
 
 
 class Conversation:
@@ -61,7 +44,7 @@ class Conversation:
     Args:
         form: Of the provider.
         decisions: The session's; shared by all its conversations.
-        count: The token counter in force; called once in the life of an entry.
+        count: The token counter; called once in the life of an entry.
         defers_tools: Whether its requests defer tools: then what loads some stays, and comes back where it had left.
     """
 
@@ -69,67 +52,89 @@ class Conversation:
         self, form: Form, decisions: Decisions, count: Callable[[str], int], *, defers_tools: bool = False
     ) -> None:
         self.form = form
+        self.messages: list[Message] = []
         self._decisions = decisions
-        self._count = count
+        self.count = count
         self._defers_tools = defers_tools
-        self._loading: set[str] = set()  # pair ids of the searches that have loaded tools
-        self._messages: list[_Message] = []
+        self._loading: frozenset[str] = frozenset()  # pair ids of the searches that have loaded tools
         self._pairing = Pairing(is_adjacent=form.ADJACENT)
         self._numbers: dict[str, int] = {}  # chain id -> number of an item
-        self._version = decisions.version
+        self._window: Window | None = None
+        self._version = -1  # of the decisions that the window holds; -1 where it must be made again
         self._seq = 0
-        self._totals: tuple[int, int, tuple[Action, ...]] = (0, 0, ())
-        self._rewritten_at = -1  # number of the newest item when something before it was last rewritten
-        self.checked = False  # whether the window as decided was found legal
-        self.names_recall = True  # whether what is decided now may name the command
         self._mentioned: tuple[Known, int] | None = None  # what the first so many items mention
 
     def starts_with(self, raw: bytes, digest: bytes) -> bool:
         """Tell whether the first item is this one."""
-        return bool(self._messages) and (self._messages[0].raw == raw or self._messages[0].digest == digest)
+        return bool(self.messages) and (self.messages[0].raw == raw or self.messages[0].digest == digest)
 
     def suits(self, form: Form, count: Callable[[str], int], *, defers_tools: bool) -> bool:
         """Tell whether it was opened with these."""
-        return self.form is form and self._count is count and self._defers_tools == defers_tools
+        return self.form is form and self.count is count and self._defers_tools == defers_tools
 
     @property
-    def tokens_before(self) -> int:
-        """Tokens of the history that came in."""
-        return self._totals[0]
+    def window(self) -> Window:
+        """The history of the newest turn with every decision that counts in it."""
+        if self._window is None or self._version != self._decisions.version:
+            items = tuple(message.item for message in self.messages)
+            self._window = Window.of(items, self._numbers, self._decisions, self.count, self._loading)
+            self._version = self._decisions.version
+        return self._window
 
-    @property
-    def tokens_after(self) -> int:
-        """Tokens of the history that is sent."""
-        return self._totals[1]
-
-    @property
-    def actions(self) -> tuple[Action, ...]:
-        """What was done to the blocks of this history, in their order."""
-        return self._totals[2]
-
-    @property
-    def untouched(self) -> bool:
-        """Whether the window is the history."""
-        return all(m.untouched for m in self._messages)
+    def keep(self, window: Window) -> None:
+        """Take a window for the one that stands: it was found legal, and what is new in it is among the decisions."""
+        self._window = window.settled()
+        self._version = self._decisions.version
 
     @property
     def newest_id(self) -> str:
         """Chain id of the newest item; it stands for the whole history."""
-        return self._messages[-1].id
+        return self.messages[-1].item.id
 
     def tail(self, most: int) -> list[tuple[bytes, View]]:
         """Return the digests and views of the last items of the history."""
-        return [(m.digest, m.view) for m in self._messages[-most:]]
+        return [(m.digest, m.view) for m in self.messages[-most:]]
 
     @property
     def views(self) -> list[View]:
         """The history as it came in, read."""
-        return [m.view for m in self._messages]
+        return [m.view for m in self.messages]
 
     @property
-    def shown(self) -> list[View]:
-        """The history as it is sent, read again where it was edited; after `render`."""
-        return [v for m in self._messages for v in ((m.view,) if m.shown is None else m.shown)]
+    def numbers(self) -> Mapping[str, int]:
+        """Chain id of each item -> its number."""
+        return self._numbers
+
+    @property
+    def entries(self) -> list[ContextEntry]:
+        """The entries of the history that came in, in order; without words that a tombstone beside them stands for."""
+        return [e for e in self.all_entries if not self.window.is_absorbed(e)]
+
+    @property
+    def all_entries(self) -> Iterator[ContextEntry]:
+        """The entries of the history that came in, in order, all of them."""
+        return (e for m in self.messages for e in m.item.entries)
+
+    def calls_after(self, number: int) -> list[tuple[str, str]]:
+        """Return the calls that the model made behind an item, in order: pair id, which no other call has, and tool."""
+        items = (m.item for m in self.messages[number + 1 :])
+        entries = (e for item in items if item.role == "assistant" for e in item.entries)
+        calls = (e for e in entries if e.meta("kind") == "call" and e.pair_id)
+        return [(e.pair_id or "", e.meta("tool_name") or "") for e in calls]
+
+    def newest_answer(self) -> int:
+        """Number of the first item of the model's newest answer, which may stand in several."""
+        return self.window.newest_answer
+
+    def known(self, window: Window) -> Known:
+        """Return what the history that came in mentions, for the plan of this turn."""
+        known, learned = self._mentioned or (Known(), 0)
+        for message in self.messages[learned:]:
+            for entry in message.item.entries:
+                known.learn(entry)
+        known.keep({e.id for e in window.entries})
+        self._mentioned = known, len(self.messages)
+        return known
 
     def follow(self, raws: Sequence[bytes], load: Callable[[int], Any], now_ms: int) -> None:
         """Take in the history of this turn; what is known already costs a comparison of bytes.
@@ -143,248 +148,41 @@ class Conversation:
             WireError: A new item has the wrong shape.
         """
         known = self._known(raws, load)
-        if known < len(self._messages):  # a fork, or an earlier item was edited
+        if known < len(self.messages):  # a fork, or an earlier item was edited
             self._forget(known)
         try:
             for number in range(known, len(raws)):
-                message = self._read(raws[number], load(number), number, now_ms)
-                self._messages.append(message)
-                self._numbers[message.id] = number
-                if message.id in self._decisions.places:  # what was decided at it, about what is before it, holds again
-                    self._version = -1
+                self._take(self._read(raws[number], load(number), number, now_ms))
         except BaseException:
             self._forget(known)
             raise
-        if not self.sync() and known < len(self._messages):
-            for message in self._messages[known:]:
-                self._apply(message)
-            self._sum()
+        if self._window is not None and self._version == self._decisions.version:
+            items = tuple(message.item for message in self.messages)
+            self._window = self._window.grown(items, self._decisions, self._loading)
 
-    def sync(self) -> bool:
-        """Apply the session's decisions where they have changed; return whether they had."""
-        if self._version == self._decisions.version:
-            return False
-        for message in self._messages:
-            self._apply(message)
-        self._version, self.checked = self._decisions.version, False
-        self._sum()
-        return True
-
-    def live(self) -> tuple[list[ContextEntry], int]:
-        """Return the window's entries in order, and the index of the first that the model has not seen."""
-        unseen = self._first_unseen()
-        entries = [e for m in self._messages for e in m.live]
-        return entries, sum(len(m.live) for m in self._messages[:unseen])
-
-    def known(self) -> Known:
-        """Return what the history that came in mentions, for the plan of this turn."""
-        known, learned = self._mentioned or (Known(), 0)
-        for message in self._messages[learned:]:
-            for entry in message.entries:
-                known.learn(entry)
-        known.keep({e.id for m in self._messages for e in m.live})
-        self._mentioned = known, len(self._messages)
-        return known
-
-    @property
-    def entries(self) -> list[ContextEntry]:
-        """The entries of the history that came in, in order; without words that a tombstone beside them stands for."""
-        return [e for m in self._messages for e in m.entries if not self._is_absorbed(e)]
-
-    @property
-    def all_entries(self) -> Iterator[ContextEntry]:
-        """The entries of the history that came in, in order, all of them."""
-        return (e for m in self._messages for e in m.entries)
-
-    @property
-    def numbers(self) -> Mapping[str, int]:
-        """Chain id of each item -> its number."""
-        return self._numbers
-
-    def calls_after(self, number: int) -> list[tuple[str, str]]:
-        """Return the calls that the model made behind an item, in order: pair id, which no other call has, and tool."""
-        entries = (e for m in self._messages[number + 1 :] if m.role == "assistant" for e in m.entries)
-        calls = (e for e in entries if e.metadata and e.metadata["kind"] == "call" and e.pair_id)
-        return [(e.pair_id or "", (e.metadata or {}).get("tool_name", "")) for e in calls]
-
-    @property
-    def decided_here(self) -> frozenset[str]:
-        """Ids of the entries about which something was decided at today's newest item: nothing more is, for now."""
-        at = self.newest_id
-        return frozenset(
-            e.id
-            for m in self._messages
-            for e in m.entries
-            if (d := self._decision(e)) is not None and taken_at(d) == at
-        )
-
-    @property
-    def open_answer(self) -> frozenset[str]:
-        """Ids of the items of the newest answer while its calls are being answered; else none."""
-        if not self.round_is_open:
-            return frozenset()
-        return frozenset(m.id for m in self._messages[self.newest_answer() : self._first_unseen()])
-
-    def loose(self) -> list[Decision]:
-        """Return a decision for each block that has lost its call or result: the client wrote the other half anew."""
-        if self.checked:
-            return []
-        gone = {e.pair_id for m in self._messages for e in m.entries if self._is_gone(e)}
-        loose = [e for m in self._messages for e in m.live if e.pair_id is not None and e.pair_id in gone]
-        reason = "the call that it belongs to has left"
-        return self.taken_here(self._left(e, reason) for e in loose if not self._is_gone(e))
-
-    def stale_thinking(self, *, may_wait: bool, rewrites: bool) -> list[Decision]:
-        """Return a decision for all thinking that is bound to words which are sent otherwise by now.
-
-        It leaves from the start up to the newest answer at the time of the rewriting, and never comes back (WIRE A10).
-
-        Args:
-            may_wait: Leave the newest answer alone while its calls are being answered; the provider has to be told
-                that it may drop that thinking itself. It leaves at a later turn.
-            rewrites: Whether something before it is about to be rewritten now.
-        """
-        end = len(self._messages) if rewrites else self._rewritten_at + 1
-        if may_wait and self.round_is_open:
-            end = min(end, self.newest_answer())
-        reason = "thinking that is bound to words before it, which were rewritten"
-        stale = [self._left(e, reason) for m in self._messages[:end] for e in m.live if is_thinking(e)]
-        return [replace(d, detail={**d.detail, "thinking": True}) for d in self.taken_here(stale)]
-
-    @property
-    def round_is_open(self) -> bool:
-        """Whether the newest answer's calls are answered by what the model has not seen yet."""
-        unseen = self._messages[self._first_unseen() :]
-        return any(b.kind == "result" for m in unseen for b in m.view.blocks)
-
-    def originals(self, entry_ids: Iterable[str]) -> list[ContextEntry]:
-        """Return entries of this history as they came in."""
-        wanted = set(entry_ids)
-        return [e for m in self._messages for e in m.entries if e.id in wanted]
-
-    def render(self, given: Sequence[Any], load: Callable[[int], Any], dump: Callable[[Any], Any]) -> list[Any]:
-        """Return the items to send: of those given, the untouched are the same objects."""
-        out: list[Any] = []
-        for number, (item, known) in enumerate(zip(given, self._messages, strict=True)):
-            if known.untouched:
-                out.append(item)
-                continue
-            if known.is_gone:
-                continue
-            sent: Sequence[Any] | None = known.sent if isinstance(item, bytes) else None
-            if sent is None:
-                edited, path = self._sent(known, load(number)), f"{self.form.HISTORY}[{number}]"
-                known.shown = known.shown or tuple(self.form.read(one, path) for one in edited)
-                sent = tuple(map(dump, edited))
-                known.sent = sent if isinstance(item, bytes) else None
-            out.extend(sent)
-        return out
-
-    def _sent(self, message: _Message, item: Any) -> list[Any]:
-        """What is sent in place of an item: what is left of it, and behind a tool's result what is said besides."""
-        beside = message.appended if message.role == "tool" else ()
-        edited = self.form.edit(item, message.edits, () if beside else message.appended)
-        return [*([] if edited is None else [edited]), *map(self.form.said, beside)]
-
-    def pins_to_place(self) -> list[Decision]:
-        """Return a decision for each pin that stands nowhere in this history yet: where it goes.
-
-        While nothing was answered it goes into the user's first message, later into the user's last one, unless that
-        was answered. Nothing that was sent changes, so that neither the provider's cache nor a signature is touched.
-        """
-        if not self._decisions.pins:
-            return []
-        placed = {d.detail.get("pin") for m in self._messages for d in self._decisions.placed_at(m.id, self._numbers)}
-        missing = [ref for ref in self._decisions.pins if ref not in placed]
-        anchor = self._anchor() if missing else None
-        if anchor is None:
-            return []
-        pins, at, count = self._decisions.pins, self.newest_id, self._count
-        return [pin_decision(ref, pins[ref], anchor=anchor, at=at, count=count) for ref in missing]
-
-    def notes_to_place(self, notes: Mapping[str, str]) -> list[Decision]:
-        """Return a decision for each note that says something else than the newest of its name in this history.
-
-        Args:
-            notes: Name to text; an empty one is not placed.
-        """
-        standing = {d.detail["name"]: d.detail["text"] for d in self._decisions.notes(self._numbers)}
-        news = [(name, text) for name, text in notes.items() if text and standing.get(name) != text]
-        anchor = self._anchor() if news else None
-        if anchor is None:
-            return []
-        at, count, ref_of_entry = self.newest_id, self._count, self._decisions.ref_of
-        return [
-            note_decision(name, text, anchor=anchor, at=at, count=count, ref_of_entry=ref_of_entry)
-            for name, text in news
-        ]
-
-    def stale_notes(self, notes: Mapping[str, str]) -> list[Decision]:
-        """Return a decision for each note that a newer one stands in for; only for a turn that rewrites anyway."""
-        return self.taken_here(stale(self._decisions.notes(self._numbers), notes))
-
-    def has_thinking(self) -> bool:
-        """Tell whether any thinking is sent that the provider may have bound to what stands before it."""
-        return any(is_thinking(e) for m in self._messages for e in m.live)
-
-    def taken_here(self, decisions: Iterable[Decision]) -> list[Decision]:
-        """Note where decisions are taken: they hold in every history that has today's newest item."""
-        return [replace(d, detail={**d.detail, "at": self.newest_id}) for d in decisions]
-
-    def _left(self, entry: ContextEntry, reason: str) -> Decision:
-        return Decision(entry.id, "pruned", reason, entry.token_count, self._decisions.ref_of(entry.id))
-
-    def _anchor(self) -> str | None:
-        unseen = self._first_unseen()
-        spoken = [m.id for m in self._messages[unseen:] if m.role == "user"]
-        if not spoken:
-            return self._messages[-1].id if self._messages[-1].role == "tool" else None
-        return spoken[-1] if unseen else spoken[0]
-
-    def _first_unseen(self) -> int:
-        """Number of the first item that no answer follows. The last one has none, whoever wrote it."""
-        for number in range(len(self._messages) - 2, -1, -1):
-            if self._messages[number].role == "assistant":
-                return number + 1
-        return 0
-
-    def newest_answer(self) -> int:
-        """Number of the first item of the model's newest answer, which may stand in several."""
-        number = self._first_unseen()
-        while number and self._messages[number - 1].role == "assistant":
-            number -= 1
-        return number
-
-    def _decision(self, entry: ContextEntry) -> Decision | None:
-        if entry.pair_id in self._loading:  # decided while nothing was deferred, or before this rule was known
-            return None
-        return self._decisions.in_force(entry.id, self._numbers)
-
-    def _is_gone(self, entry: ContextEntry) -> bool:
-        decision = self._decision(entry)
-        return decision is not None and decision.kind == "pruned"
-
-    def _is_absorbed(self, entry: ContextEntry) -> bool:
-        decision = self._decision(entry)
-        return decision is not None and decision.kind == "evicted" and decision.detail["text"] is None
+    def _take(self, message: Message) -> None:
+        self.messages.append(message)
+        self._numbers[message.item.id] = message.item.number
+        if self._decisions.decided_at(message.item.id):  # what was decided at it, about what is before it, counts again
+            self._version = -1
 
     def _known(self, raws: Sequence[bytes], load: Callable[[int], Any]) -> int:
-        for number, (raw, message) in enumerate(zip(raws, self._messages, strict=False)):
+        for number, (raw, message) in enumerate(zip(raws, self.messages, strict=False)):
             if raw != message.raw:
                 given = load(number)
                 if not isinstance(given, dict) or self.form.digest(given) != message.digest:
                     return number
-                message.raw, message.shown, message.sent = raw, () if message.is_gone else None, None
+                message.raw = raw
                 message.view = self.form.read(given, f"{self.form.HISTORY}[{number}]")  # its cache marker has moved
-        return min(len(raws), len(self._messages))
+        return min(len(raws), len(self.messages))
 
-    def _read(self, raw: bytes, item: Any, number: int, now_ms: int) -> _Message:
-        view = self.form.read(item, f"{self.form.HISTORY}[{number}]")
-        before = self._messages[-1] if self._messages else None
-        digest = self.form.digest(item)
-        id_ = message_id(before.id if before else "", digest)
+    def _read(self, raw: bytes, given: Any, number: int, now_ms: int) -> Message:
+        view = self.form.read(given, f"{self.form.HISTORY}[{number}]")
+        before = self.messages[-1] if self.messages else None
+        digest = self.form.digest(given)
+        id_ = message_id(before.item.id if before else "", digest)
         run = self._run_of(view, id_, before)
-        self._pairing.take(view, id_, run[0], role_before=before.role if before else "")
+        self._pairing.take(view, id_, run[0], role_before=before.item.role if before else "")
         entries = []
         for place, block in enumerate(view.blocks):
             self._seq += 1
@@ -394,23 +192,24 @@ class Conversation:
                 block = replace(block, is_pinned=True)
             if block.loads_tools and self._defers_tools:
                 block = replace(block, is_pinned=True)
-                self._loading |= {pair_id} if pair_id is not None else set()
+                self._loading |= {pair_id} if pair_id is not None else frozenset()
             entry = entry_of(
                 block,
                 view.role,
                 message_id=id_,
                 place=place,
                 pair_id=pair_id,
-                count=self._count,
+                count=self.count,
                 at=(now_ms, self._seq),
             )
             entries.append(entry)
-        return _Message(raw, digest, id_, view, tuple(entries), sum(e.token_count for e in entries), run)
+        item = Item(number, id_, view.role, tuple(entries), sum(e.token_count for e in entries))
+        return Message(raw, digest, view, run, item)
 
-    def _run_of(self, view: View, id_: str, before: _Message | None) -> tuple[str, bool]:
+    def _run_of(self, view: View, id_: str, before: Message | None) -> tuple[str, bool]:
         """The run of the model's items that an item belongs to: it begins with reasoning and ends before the next."""
         if view.role != "assistant":
-            joins = view.bundle == "run" and before is not None and before.role == "assistant"
+            joins = view.bundle == "run" and before is not None and before.item.role == "assistant"
             return (before.run[0] if before and joins else "", joins)
         run, has_more = before.run if before else ("", False)
         if view.bundle == "run":
@@ -418,82 +217,13 @@ class Conversation:
         return run, bool(run)
 
     def _forget(self, known: int) -> None:
-        """Drop the items from a number on, and note anew which calls are open before it."""
-        for message in self._messages[known:]:
-            del self._numbers[message.id]
-        del self._messages[known:]
+        """Drop the items from a number on, and note again which calls are open before it."""
+        del self.messages[known:]
+        self._numbers = {message.item.id: number for number, message in enumerate(self.messages)}
         if self._mentioned is not None and self._mentioned[1] > known:
             self._mentioned = None
-        self._version = -1
+        self._window, self._version = None, -1
         self._pairing.clear()
-        for number, message in enumerate(self._messages):
-            before = self._messages[number - 1].role if number else ""
-            self._pairing.take(message.view, message.id, message.run[0], role_before=before)
-
-    def _apply(self, message: _Message) -> None:
-        before, live, actions = (message.edits, message.appended), [], []
-        message.edits, message.rewritten_at = {}, -1
-        for place, entry in enumerate(message.entries):
-            decision = self._decision(entry)
-            if decision is None:
-                live.append(entry)
-                continue
-            actions.append(_action(decision))
-            message.rewritten_at = max(message.rewritten_at, self._numbers.get(_rewritten_at(decision), -1))
-            if decision.kind == "pruned":
-                message.edits[place] = Edit()
-                continue
-            if decision.kind == "evicted":
-                tombstone = decision.detail["text"]
-                message.edits[place] = Edit(tombstone, is_tombstone=True)
-                if tombstone is not None:
-                    live.append(self._tombstone(entry, tombstone, decision.detail["task"]))
-                continue
-            text, left = shortened(entry, decision)
-            message.edits[place] = Edit(text)
-            metadata = {**(entry.metadata or {}), **left}
-            live.append(replace(entry, token_count=self._count(text), metadata=metadata))
-        appended = []
-        for decision in self._decisions.placed_at(message.id, self._numbers):
-            entry, text = self._placed(decision, message)
-            appended.append(text)
-            live.append(entry)
-            actions.append(_action(decision))
-        message.live, message.appended, message.actions = tuple(live), tuple(appended), tuple(actions)
-        message.live_tokens = sum(e.token_count for e in live)
-        if (message.edits, message.appended) != before:
-            message.shown, message.sent = () if message.edits and not live else None, None
-
-    def _placed(self, decision: Decision, message: _Message) -> tuple[ContextEntry, str]:
-        """What stands in a message besides what the client sent, as an entry and as text."""
-        if decision.kind == "noted":
-            at_ms = message.entries[0].timestamp if message.entries else 0
-            entry = note_entry(decision, timestamp_ms=at_ms, count=self._count)
-            return entry, entry.content
-        pin = self._decisions.pins[decision.detail["pin"]]
-        text = pin_text(pin)
-        return replace(pin, id=decision.entry_id, token_count=self._count(text)), text
-
-    def _tombstone(self, entry: ContextEntry, text: str, task_id: str) -> ContextEntry:
-        """What stands for an evicted block: a summary, which the budget may take away like any other."""
-        kind = "result" if entry.type == "tool_result" else "text"
-        metadata = {**(entry.metadata or {}), "kind": kind, "task": task_id}
-        return replace(entry, type="summary", content=text, token_count=self._count(text), metadata=metadata)
-
-    def _sum(self) -> None:
-        self._totals = (
-            sum(m.tokens for m in self._messages),
-            sum(m.live_tokens for m in self._messages),
-            tuple(a for m in self._messages for a in m.actions),
-        )
-        self._rewritten_at = max((m.rewritten_at for m in self._messages), default=-1)
-
-
-def _rewritten_at(decision: Decision) -> str:
-    """Where something was rewritten. Taking out stale thinking makes no later thinking stale, nor does a first send."""
-    is_none = decision.detail.get("thinking") or decision.detail.get("first_send")
-    return "" if is_none else taken_at(decision)
-
-
-def _action(decision: Decision) -> Action:
-    return Action(decision.kind, decision.entry_id, decision.reason, decision.tokens_saved, decision.ref)
+        for number, message in enumerate(self.messages):
+            before = self.messages[number - 1].item.role if number else ""
+            self._pairing.take(message.view, message.item.id, message.run[0], role_before=before)

@@ -4,13 +4,15 @@ Law: a decision holds in every history that contains the message at which it was
 thus always gives the same window, whatever else the session has seen. Why: docs/adr/0009-conversations-know-themselves.md.
 """
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from itertools import takewhile
 
 from undrift.core.text.refs import ref_of
+from undrift.core.window.window import taken_at
 from undrift.values.window import Decision, Original
 
-__all__ = ["Decisions", "taken_at"]
+__all__ = ["Decisions"]
 
 _PLACED = ("pinned", "noted")
 
@@ -24,7 +26,7 @@ class Decisions:
         self.pins = {pin.ref: pin.entry for pin in pins}
         self._placed: dict[str, list[Decision]] = {}
         self._by_task: dict[str, list[str]] = {}  # task id -> references of what it let go, oldest first
-        self.places: set[str] = set()  # where decisions were taken
+        self._at: dict[str, set[str]] = {}  # where decisions were taken -> ids of the entries that they are about
         self.version = 0
         self.add(decisions)
 
@@ -40,16 +42,26 @@ class Decisions:
         """Tell whether a decision about the same entry was taken at the same place."""
         return taken_at(decision) in self._about.get(decision.entry_id, {})
 
-    def in_force(self, entry_id: str, history: Container[str]) -> Decision | None:
-        """Return the decision about an entry that holds in a history.
+    def ruling(self, history: Mapping[str, int]) -> dict[str, Decision]:
+        """Return entry id to the decision that counts in a history; see `core.window.window.Log`.
 
-        A decision holds in every history that contains the message at which it was taken. A fork, or a client that goes
+        A decision counts in every history that contains the item at which it was taken. A fork, or a client that goes
         back, thus meets its messages as they were sent at that point, and decides on its own from there.
         """
-        found = self._about.get(entry_id)
-        if found is None:
-            return None
-        return next((d for at, d in reversed(found.items()) if not at or at in history), None)
+        found = {}
+        for entry_id, about in self._about.items():
+            decision = next((d for at, d in reversed(about.items()) if not at or at in history), None)
+            if decision is not None:
+                found[entry_id] = decision
+        return found
+
+    def placed(self, history: Mapping[str, int]) -> dict[str, tuple[Decision, ...]]:
+        """Return chain id to the pins and notes that were put into that item of a history, oldest first."""
+        return {anchor: tuple(found) for anchor, found in self._placed.items() if anchor in history}
+
+    def decided_at(self, place: str) -> Collection[str]:
+        """Return the ids of the entries about which something was decided at an item."""
+        return self._at.get(place, ())
 
     def partial_prunes(self, history: Mapping[str, int]) -> int | None:
         """Return how many of the newest prunes of a history in a row have left its beginning alone; None without any.
@@ -64,19 +76,10 @@ class Decisions:
                     found[history[at]] = decision.detail["stays_tokens"]
         return None if not found else len([*takewhile(lambda number: found[number], sorted(found, reverse=True))])
 
-    def placed_at(self, message_id: str, history: Container[str]) -> list[Decision]:
-        """Return the pins and notes that stand in a message of a history, in the order in which they were put there."""
-        found = self._placed.get(message_id, ())
-        return [d for d in found if self.in_force(d.entry_id, history) is d]
-
-    def notes(self, history: Mapping[str, int]) -> list[Decision]:
-        """Return the notes that stand in a history, in its order.
-
-        Args:
-            history: Chain id of each item to its number.
-        """
-        anchors = sorted((anchor for anchor in self._placed if anchor in history), key=history.__getitem__)
-        return [d for anchor in anchors for d in self.placed_at(anchor, history) if d.kind == "noted"]
+    @property
+    def places(self) -> AbstractSet[str]:
+        """Chain ids of the items at which decisions were taken; empty for those that count everywhere."""
+        return self._at.keys()
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -89,7 +92,7 @@ class Decisions:
 
     def reset(self, decisions: Iterable[Decision], pins: Iterable[Original]) -> None:
         """Forget everything and take in these; the conversations keep this object."""
-        for kept in (self._about, self._placed, self._by_task, self.places):
+        for kept in (self._about, self._placed, self._by_task, self._at):
             kept.clear()
         self.pins = {pin.ref: pin.entry for pin in pins}
         self.add(decisions)
@@ -98,28 +101,9 @@ class Decisions:
         """Take in decisions; every conversation applies them at its next turn."""
         for decision in decisions:
             self._about.setdefault(decision.entry_id, {})[taken_at(decision)] = decision
-            self.places.add(taken_at(decision))
+            self._at.setdefault(taken_at(decision), set()).add(decision.entry_id)
             if decision.kind in _PLACED:
                 self._placed.setdefault(decision.detail["anchor"], []).append(decision)
             if decision.kind == "evicted":
                 self._by_task.setdefault(decision.detail["task"], []).append(decision.ref)
         self.version += 1
-
-    def remove(self, decisions: Iterable[Decision]) -> None:
-        """Take back decisions that could not be written, or that the provider would refuse."""
-        for decision in decisions:
-            about = self._about[decision.entry_id]
-            del about[taken_at(decision)]
-            if not about:
-                del self._about[decision.entry_id]
-            if decision.kind in _PLACED:
-                self._placed[decision.detail["anchor"]].remove(decision)
-            if decision.kind == "evicted":
-                self._by_task[decision.detail["task"]].remove(decision.ref)
-        self.version += 1
-
-
-def taken_at(decision: Decision) -> str:
-    """Return the chain id of the newest message when a decision was taken; empty where it holds in every history."""
-    at = decision.detail.get("at", "")
-    return at if isinstance(at, str) else ""

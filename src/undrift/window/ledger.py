@@ -1,13 +1,11 @@
 """The decisions of one session, on disk first and then in memory.
 
-Law: nothing is in force that is not written, except for the moment between a plan and its commit; what cannot be
-written is taken back.
+Law: a decision counts once it is written, and not before.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from undrift.core.text.calibration import REPORTS, Calibration, Report, calibration_of, is_news
 from undrift.core.text.refs import ref_of
@@ -15,9 +13,9 @@ from undrift.core.text.secrets import mask
 from undrift.stores.base import Known, Store
 from undrift.stores.memories import MemoryChange
 from undrift.values.window import ContextEntry, Decision, Original, Tag, Task, Tasks, TaskUpdate
-from undrift.window.decisions import Decisions, taken_at
+from undrift.window.decisions import Decisions
 
-__all__ = ["ASKED_EVERY_MS", "Ledger", "Tentative", "masked_original", "masked_value"]
+__all__ = ["ASKED_EVERY_MS", "Ledger", "masked_original", "masked_value"]
 
 ASKED_EVERY_MS = 60_000
 """How exactly it is known when something was asked last."""
@@ -52,10 +50,6 @@ class Ledger:
         self._asked = self._stored_asked()
         self.tasks = self._stored_tasks()
 
-    def tentative(self) -> "Tentative":
-        """Open a set of decisions that are in force at once, and taken back unless they are written."""
-        return Tentative(self)
-
     def write(
         self,
         kind: str,
@@ -66,7 +60,7 @@ class Ledger:
         payload: Mapping[str, Any],
         tasks: Sequence[TaskUpdate] = (),
     ) -> None:
-        """Write decisions and the originals of what they let go, and records of tasks, in one transaction.
+        """Write decisions and the originals of what they let go, and records of tasks, in one transaction; then they count.
 
         Raises:
             StoreError: Nothing was written.
@@ -76,6 +70,7 @@ class Ledger:
             payload = {**payload, "tasks": [update.after.id for update in tasks]}
             tasks = [replace(one, after=self._masked_task(one.after)) for one in tasks]
         self._commit(kind, at_ms=at_ms, originals=masked, decisions=fresh, tasks=tasks, payload=payload)
+        self.decisions.add(fresh)
         if tasks:
             self.tasks = self._stored_tasks()
 
@@ -291,70 +286,6 @@ class Ledger:
         self.tasks = self._stored_tasks()
         self._seq = seq
         return bool(news)
-
-
-class Tentative:
-    """Decisions between plan and commit; a context manager that takes them back unless `write` succeeded."""
-
-    def __init__(self, ledger: Ledger) -> None:
-        self._ledger = ledger
-        self.decisions: list[Decision] = []
-        self._written = False
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, type_: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        if not self._written and self.decisions:
-            self._ledger.decisions.remove(self.decisions)
-
-    def add(self, decisions: Sequence[Decision]) -> bool:
-        """Put decisions in force; what is on disk already is in force already, and never decided again.
-
-        A tombstone or a note of this very turn that the budget takes is never written: it leaves in place of what it was.
-
-        Returns:
-            Whether anything has changed.
-        """
-        known = self._ledger.decisions
-        once = {
-            (d.entry_id, taken_at(d)): d for d in reversed(decisions)
-        }  # two passes may name one block: the first wins
-        fresh = [d for d in reversed(once.values()) if not known.has(d)]
-        mine = {(d.entry_id, taken_at(d)): d for d in self.decisions if d.kind in ("evicted", "noted")}
-        gone = [d for d in decisions if d.kind == "pruned" and (d.entry_id, taken_at(d)) in mine]
-        taken = [mine[d.entry_id, taken_at(d)] for d in gone]
-        if taken:
-            known.remove(taken)
-            self.decisions = [d for d in self.decisions if d not in taken]
-            fresh += [d for d, old in zip(gone, taken, strict=True) if old.kind == "evicted"]
-        if fresh:
-            known.add(fresh)
-            self.decisions.extend(fresh)
-        return bool(fresh or taken)
-
-    def drop_notes(self, name: str | None = None) -> bool:
-        """Take back the notes that were put in now, or those of a name; return whether there were any."""
-        notes = [d for d in self.decisions if d.kind == "noted" and name in (None, d.detail["name"])]
-        if notes:
-            self._ledger.decisions.remove(notes)
-            self.decisions = [d for d in self.decisions if d not in notes]
-        return bool(notes)
-
-    def write(
-        self,
-        kind: str,
-        originals: Iterable[ContextEntry],
-        *,
-        at_ms: int,
-        payload: Mapping[str, Any],
-        tasks: Sequence[TaskUpdate] = (),
-    ) -> None:
-        """Write them; see `Ledger.write`."""
-        self._ledger.write(kind, self.decisions, originals, at_ms=at_ms, payload=payload, tasks=tasks)
-        self._written = True
 
 
 def _named(notes: Sequence[Original]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from undrift.errors import WireError
-from undrift.values.window import ContextEntry, EntryType
+from undrift.values.window import ContextEntry, Edit, EntryType
 from undrift.wire import raw
 
 __all__ = [
@@ -90,20 +90,6 @@ class View:
     blocks: tuple[Block, ...]
     bundle: Bundle = ""
     is_empty: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """What becomes of one block: `text` in its place, or nothing when it is None.
-
-    Args:
-        text: Of the same side of the conversation; a result keeps its place and its call.
-        is_tombstone: Whether it stands for all that the block was: thinking becomes a text, and where the provider wants
-            a signature on it, it has that of its item (R3-08, R3-09).
-    """
-
-    text: str | None = None
-    is_tombstone: bool = False
 
 
 @dataclass(frozen=True, slots=True)

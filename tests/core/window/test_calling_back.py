@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.core.window.test_plan import left, plan
+from tests.core.window.test_fit import left, plan
 from undrift.core.window.calling_back import STAYS_ANSWERS, called_back, offers_recall
 from undrift.values.window import ContextEntry
 

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from tests.builders import Json, assistant, body, opened, parts, problems, result, sent, text, user
+from undrift.core.tasks.from_plans import PLAN_AGENT
 from undrift.core.window.check import added
 from undrift.session.session import Session
 from undrift.stores.sqlite import SqliteStore
-from undrift.tasks.from_plans import PLAN_AGENT
 from undrift.values.window import Prepared
 from undrift.wire import openai_responses
 

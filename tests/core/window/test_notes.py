@@ -5,14 +5,14 @@ from itertools import pairwise
 
 from tests.builders import assistant, body, opened, parts, problems, rounds, sent, user
 from tests.task_sessions import SUMMARY, TaskSession
+from undrift.core.window.additions import note_decision, note_entry, pin_decision, stale
 from undrift.values.window import ContextEntry, Decision, Prepared
-from undrift.window.notes import note_decision, note_entry, pin_decision, stale
 
 TITLE = "[active_context.md: the notes of this session, as they are now]\n"
 
 
 def note(name: str, text: str, anchor: str = "m1") -> Decision:
-    return note_decision(name, text, anchor=anchor, at=anchor, count=len, ref_of_entry=lambda id_: f"ref:{id_}")
+    return note_decision(name, text, anchor=anchor, count=len, ref_of_entry=lambda id_: f"ref:{id_}")
 
 
 def gone(standing: list[Decision], notes: Mapping[str, str]) -> list[str]:
@@ -28,7 +28,7 @@ def test_a_note_is_an_entry_of_the_users_message_and_not_the_users_words():
     assert (entry.id, entry.type, entry.content) == (decision.entry_id, "summary", "the port is 8080")
     assert entry.metadata == {"role": "user", "kind": "note", "message": "m1"}
     assert (decision.kind, decision.tokens_saved) == ("noted", -16)
-    assert decision.detail == {"anchor": "m1", "name": "scratchpad", "text": "the port is 8080", "at": "m1"}
+    assert decision.detail == {"anchor": "m1", "name": "scratchpad", "text": "the port is 8080"}
 
 
 def test_the_same_note_at_the_same_place_is_the_same_decision_and_another_text_is_another():
@@ -41,7 +41,7 @@ def test_the_same_note_at_the_same_place_is_the_same_decision_and_another_text_i
 
 def test_a_pin_is_told_from_what_the_user_said():
     pin = ContextEntry("pin:1", "requirements", "use tabs", 3, 0)
-    decision = pin_decision("r", pin, anchor="m1", at="m2", count=len)
+    decision = pin_decision("r", pin, anchor="m1", count=len)
     assert (decision.entry_id, decision.kind) == ("m1:r", "pinned")
     assert decision.tokens_saved == -len("[Pinned requirements: it holds for the whole session]\nuse tabs")
 

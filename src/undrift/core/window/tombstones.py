@@ -6,11 +6,37 @@ has not seen.
 
 from collections.abc import Callable, Collection, Hashable, Sequence
 
-from undrift.core.window.plan import protected_keys
+from undrift.core.window.fit import protected_keys
+from undrift.core.window.rewriting import rewritten
 from undrift.core.window.thinking import key_of, unsettled
+from undrift.core.window.turn import Turn
+from undrift.core.window.window import Window
 from undrift.values.window import ContextEntry, Decision
 
-__all__ = ["roll_old_outputs", "roll_old_tombstones"]
+__all__ = ["roll_old_outputs", "roll_old_tombstones", "rolled_tombstones"]
+
+
+def rolled_tombstones(window: Window, turn: Turn) -> Window:
+    """Let the oldest tombstones leave because there are too many, those of this turn counted.
+
+    Source: AX-2.
+    """
+    if turn.binding.holds(window) or not _has_evicted(window, turn):
+        return window
+    gone = roll_old_tombstones(
+        window.entries,
+        window.seen,
+        int(turn.rules.tombstone_share * turn.room.budget_tokens),
+        decided_here=window.decided_here,
+        keep_tool_results=turn.rules.keep_tool_results,
+        ref_of=turn.tools.ref_of,
+    )
+    return rewritten(window, turn, gone)
+
+
+def _has_evicted(window: Window, turn: Turn) -> bool:
+    """Whether any task of the session has let something go that can be recalled."""
+    return turn.past.has_evicted or any(d.kind == "evicted" and d.ref for d in window.new)
 
 
 def roll_old_outputs(

@@ -1,6 +1,6 @@
 """What a finished task lets go: its results by tag, the agent's words by range."""
 
-from undrift.core.tasks.evict import Ended, prune_task_logs
+from undrift.core.window.ended_tasks import Ended, prune_task_logs
 from undrift.values.window import ContextEntry, EntryType
 
 

@@ -1,4 +1,4 @@
-"""What is put into a history besides what the client sent: pins, and notes such as the agent's scratchpad. No I/O.
+"""What is put into a history besides what the client sent: pins, and notes such as the agent's scratchpad. Pure.
 
 Law: it is only ever added where nothing was sent yet, and then stays where it is, so that neither the provider's cache nor
 a signature is touched. A pin stays for good. A note stays until a newer one of its name stands behind it and something
@@ -28,35 +28,33 @@ def pin_text(pin: ContextEntry) -> str:
     return f"[Pinned {pin.type}: it holds for the whole session]\n{pin.content}"
 
 
-def pin_decision(ref: str, pin: ContextEntry, *, anchor: str, at: str, count: Callable[[str], int]) -> Decision:
-    """Return the decision that puts a pin into a message.
+def pin_decision(ref: str, pin: ContextEntry, *, anchor: str, count: Callable[[str], int]) -> Decision:
+    """Return the decision that puts a pin into an item.
 
     Args:
         ref: Of the pin.
         pin: The pin.
-        anchor: Chain id of the message.
-        at: Chain id of the newest message.
-        count: The counter in force.
+        anchor: Chain id of the item.
+        count: The token counter.
     """
-    detail = {"anchor": anchor, "pin": ref, "at": at}
+    detail = {"anchor": anchor, "pin": ref}
     return Decision(f"{anchor}:{ref}", "pinned", f"pinned as {pin.type}", -count(pin_text(pin)), ref, detail)
 
 
 def note_decision(
-    name: str, text: str, *, anchor: str, at: str, count: Callable[[str], int], ref_of_entry: Callable[[str], str]
+    name: str, text: str, *, anchor: str, count: Callable[[str], int], ref_of_entry: Callable[[str], str]
 ) -> Decision:
-    """Return the decision that puts a note into a message.
+    """Return the decision that puts a note into an item.
 
     Args:
         name: Of the note; a newer one of the same name supersedes it.
         text: As it is to stand in the window.
-        anchor: Chain id of the message.
-        at: Chain id of the newest message.
-        count: The counter in force.
+        anchor: Chain id of the item.
+        count: The token counter.
         ref_of_entry: Entry id to recall reference.
     """
     entry_id = f"{anchor}:note:{name}:{ref_of(name, text)}"
-    detail = {"anchor": anchor, "name": name, "text": text, "at": at}
+    detail = {"anchor": anchor, "name": name, "text": text}
     return Decision(entry_id, "noted", _REASONS.get(name, name), -count(text), ref_of_entry(entry_id), detail)
 
 

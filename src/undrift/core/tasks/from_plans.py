@@ -1,4 +1,4 @@
-"""The tasks of an agent that knows nothing of us: the steps of its client's own plan, as one history tells them. No I/O.
+"""The tasks of an agent that knows nothing of us: the steps of its client's own plan, as one history tells them. Pure.
 
 Law: they are a function of the history, made anew at each turn; what is written of them is a record for people. A step
 says nothing of its result, so its summary is distilled by rule, and its newest results stay raw (AX-1).
@@ -6,16 +6,15 @@ says nothing of its result, so its summary is distilled by rule, and its newest 
 
 import functools
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from undrift.core.tasks.distil import ToolCall, distil
 from undrift.core.tasks.plan_tools import is_plan_tool, replay_plan
-from undrift.errors import WireError
 from undrift.values.window import ContextEntry, Moment, Segment, Task
-from undrift.window.conversation import Conversation
-from undrift.wire import raw
 
 __all__ = ["PLAN_AGENT", "PlannedTask", "planned_tasks"]
 
@@ -64,15 +63,18 @@ class PlannedTask:
         )
 
 
-def planned_tasks(conversation: Conversation) -> list[PlannedTask]:
+def planned_tasks(entries: Iterable[ContextEntry], numbers: Mapping[str, int]) -> list[PlannedTask]:
     """Return the steps of the plan that a history tells of as completed, in the order of their ends.
+
+    Args:
+        entries: The history as it came in, in order.
+        numbers: Chain id of each item to its number.
 
     Source: issue "Tasks", agents that know nothing of us; A3-2, A3-22.
     """
-    entries = [e for e in conversation.all_entries if e.metadata is not None]
+    entries = [e for e in entries if e.metadata is not None]
     if not any(_is_plan_call(e) for e in entries):
         return []
-    numbers = conversation.numbers
     results = {e.pair_id: e.content for e in entries if e.type == "tool_result" and e.pair_id is not None}
     calls = [(e, numbers[e.meta("message")]) for e in entries if e.meta("kind") == "call"]
     told = (
@@ -156,7 +158,7 @@ def _tool(entry: ContextEntry) -> str:
 def _arguments(entry: ContextEntry) -> Mapping[str, Any]:
     """A call's arguments; a text that is no JSON object, as of a tool that takes free text, stands under one name."""
     try:
-        given = raw.decode(entry.content.encode("utf-8", "replace"))
-    except WireError:
+        given = msgspec.json.decode(entry.content.encode("utf-8", "replace"))
+    except (msgspec.DecodeError, ValueError, RecursionError):
         return {"input": entry.content}
     return given if isinstance(given, dict) else {"input": entry.content}

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from undrift.core.text.tokens import characters_per_4
-from undrift.core.window.plan import Policy, TurnPlan, is_user_text, low_water_tokens, plan_turn
+from undrift.core.window.fit import Policy, TurnPlan, is_user_text, low_water_tokens, plan_turn
 from undrift.values.window import ContextEntry
 
 ROLES = {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from undrift.core.tasks.roll import roll_old_outputs, roll_old_tombstones
+from undrift.core.window.tombstones import roll_old_outputs, roll_old_tombstones
 from undrift.values.window import ContextEntry, Decision, EntryType
 
 

@@ -1,0 +1,104 @@
+"""The pass that keeps the window within its budget: whether it is pruned now, how far down, and what leaves. Pure.
+
+Law: above the budget it prunes, always. Below it only where the provider has to write the prompt again in any case. It
+goes on until the window fits or nothing is left that may leave; each round names a block that had no decision, or takes a
+tombstone of this turn, so that it ends.
+"""
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from undrift.core.window.calling_back import called_back
+from undrift.core.window.ended_tasks import ended_plan_steps
+from undrift.core.window.fit import Policy, TurnPlan, plan_turn
+from undrift.core.window.low_water import Marks, marks_of
+from undrift.core.window.rewriting import without_thinking
+from undrift.core.window.shrink import first_send
+from undrift.core.window.turn import Turn
+from undrift.core.window.window import Window
+
+__all__ = ["budget", "folded_first"]
+
+
+def folded_first(window: Window, turn: Turn) -> Window:
+    """Fold the large noise of what was never sent, if asked to; nothing is rewritten by that."""
+    if not turn.rules.first_send_shrink:
+        return window
+    unseen, tools = window.entries[window.seen :], turn.tools
+    return window.with_(first_send(unseen, count=tools.count, ref_of=tools.ref_of, names_recall=tools.names_recall))
+
+
+def budget(window: Window, turn: Turn) -> Window:
+    """Let leave what the budget, a pause or an ended task makes leave, in one batch; the window tells its plan."""
+    marks = None if turn.binding.holds(window) else _marks(window, turn)
+    if marks is None or (marks.least_share and _planned(window, turn, marks, is_due=True) is None):
+        return window
+    if marks.moment == "budget":
+        window = ended_plan_steps(window, turn)
+    window = without_thinking(window, turn)
+    plan = None
+    while True:
+        more = _planned(window, turn, marks, is_due=plan is None)
+        if more is None or (plan is not None and not more.decisions):
+            return replace(window, plan=plan)
+        plan, pruned = more, window.with_(more.decisions)
+        if pruned is window:  # of one block, one decision is taken at a time: the rest at a later turn
+            return replace(window, plan=plan)
+        window, marks = pruned, replace(marks, stays_tokens=0, least_share=0.0)
+
+
+def _marks(window: Window, turn: Turn) -> Marks | None:
+    """Whether the window is pruned now, and how; None where it is not."""
+    rules, limit = turn.rules, turn.room.budget_tokens
+    total, ratio = turn.total_tokens(window), rules.prune_target_ratio
+    if rules.prune_when == "over_budget" or rules.policy != "worth":
+        return Marks("budget", ratio, ratio, 0, 0.0) if total > limit else None
+    evicted = {d.entry_id for d in window.new if d.kind == "evicted"}
+    if total <= (ratio * limit if evicted or turn.idle_ms else limit):
+        return None
+    answers = sum(item.role == "assistant" for item in window.items)
+    return marks_of(
+        total,
+        limit,
+        ratio=ratio,
+        cache=turn.cache,
+        growth_tokens=window.tokens_before / (answers + 1),
+        # An earlier request that is sent again keeps the window it had: after a pause only the furthest history is pruned.
+        idle_ms=turn.idle_ms if turn.past.is_furthest() else None,
+        partial_prunes=turn.past.partial_prunes(),
+        spares_beginning=rules.prune_when == "cheapest",
+        rewritten_from=_rewritten_from(window, turn, evicted) if evicted else None,
+    )
+
+
+def _planned(window: Window, turn: Turn, marks: Marks, *, is_due: bool) -> TurnPlan | None:
+    rules, tools = turn.rules, turn.tools
+    policy = Policy(
+        turn.room.budget_tokens,
+        rules.prune_target_ratio,
+        rules.keep_tool_results,
+        rules.keep_user_text_tokens,
+        reserve_tokens=turn.room.note_tokens,
+        names_recall=tools.names_recall,
+    )
+    return plan_turn(
+        window.entries,
+        window.seen,
+        fixed_tokens=turn.room.fixed_tokens,
+        policy=policy,
+        count=tools.count,
+        ref_of=tools.ref_of,
+        settled=window.decided_here - {d.entry_id for d in window.new},
+        wanted=called_back(list(window.given)),
+        is_due=is_due,
+        known=(lambda: tools.known(window)) if rules.policy == "worth" else None,
+        marks=marks,
+    )
+
+
+def _rewritten_from(window: Window, turn: Turn, rewritten: Collection[str]) -> int | None:
+    """Tokens before the first of some entries; None where none of them is sent."""
+    for number, entry in enumerate(window.entries):
+        if entry.id in rewritten:
+            return turn.room.fixed_tokens + sum(e.token_count for e in window.entries[:number])
+    return None

@@ -1,0 +1,243 @@
+"""What a finished task lets go: its tool outputs by tag, the agent's thinking and words by range; tombstones stand in. Pure.
+
+Law: calls stay, the user's words are never touched, nothing leaves that the model has not seen, and of each kind only the
+last tombstone carries the summary; where results leave in several turns, that of the first.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from undrift.core.agent_rules import TASK_TOOLS
+from undrift.core.tasks.life import MAIN_AGENT, completions, current, open_segments
+from undrift.core.tasks.plan_tools import is_plan_tool
+from undrift.core.text.tombstone import assistant_tombstone, rolling_tombstone, tool_tombstone
+from undrift.core.window.last_results import TerminalObservationWindow
+from undrift.core.window.rewriting import rewritten
+from undrift.core.window.tombstones import roll_old_outputs
+from undrift.core.window.turn import Turn
+from undrift.core.window.window import Window
+from undrift.values.window import ContextEntry, Decision, Segment, Task
+
+__all__ = ["Ended", "ended_plan_steps", "ended_tasks", "prune_task_logs"]
+
+
+def ended_tasks(window: Window, turn: Turn) -> Window:
+    """Let the logs of finished tasks leave, whatever the budget says, and old outputs of one that goes on."""
+    if turn.binding.holds(window):
+        return window
+    ended = [one for task in turn.told_tasks for one in _ended(task, window, turn)]
+    if turn.rules.plan_tasks == "at_once":
+        ended += _plan_steps(window, turn)
+    return rewritten(window, turn, [*_evicted(ended, window, turn), *_rolled(window, turn)])
+
+
+def ended_plan_steps(window: Window, turn: Turn) -> Window:
+    """Let the finished steps of the client's own plan leave: they go first in a turn that exceeds the budget."""
+    if turn.rules.plan_tasks != "under_pressure":
+        return window
+    return rewritten(window, turn, _evicted(_plan_steps(window, turn), window, turn))
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """One completion, as it stands in a history.
+
+    Args:
+        task_id: Of the task.
+        ranges: Half-open ranges of item numbers in which it was worked on, both ends of the seed's range left out.
+        pair_ids: Of the calls that are tagged with it. Not the provider's ids: those can repeat, or be absent.
+        is_valid: Whether its summary was measured against something and nothing was missing: then even the newest results
+            leave at once; else the last N stay raw until newer ones displace them (AX-1).
+        tool_text: Reference, and whether it is the last, to the tombstone of a tool's output.
+        assistant_text: Reference, and whether it is the last, to the tombstone of the agent's words.
+    """
+
+    task_id: str
+    ranges: tuple[range, ...]
+    pair_ids: Collection[str]
+    is_valid: bool
+    tool_text: Callable[[str, bool], str]
+    assistant_text: Callable[[str, bool], str]
+
+
+def prune_task_logs(
+    entries: Sequence[ContextEntry],
+    first_unseen: int,
+    ended: Iterable[Ended],
+    *,
+    number_of: Mapping[str, int],
+    keep_tool_results: int,
+    spared: Collection[str],
+    spares_tool: Callable[[str], bool] = lambda _: False,
+    covered: Sequence[range],
+    count: Callable[[str], int],
+    ref_of: Callable[[str], str],
+) -> list[Decision]:
+    """Plan what the completions of tasks let go.
+
+    Args:
+        entries: The window, in order. Metadata: ``role``, ``kind``, ``message``, ``pair_id``.
+        first_unseen: Index of the first entry that the model has not seen.
+        ended: The completions, oldest first.
+        number_of: Item id to its number in the history.
+        keep_tool_results: N of the last N.
+        spared: Items whose words must stay for now, as the newest answer while its calls are being answered.
+        spares_tool: Whether the results of a tool stay: those of the tools by which tasks are told (A3-18). A pair id
+            is not enough to tell them apart where reasoning binds all calls of an answer together.
+        covered: What other open tasks cover; words there stay (A3-1).
+        count: The counter in force.
+        ref_of: Entry id to recall reference.
+
+    Returns:
+        One decision for each block, kind ``evicted``: ``detail["text"]`` is what stands in for it, None for words whose
+        message has a tombstone already.
+
+    Source: seed 003 sections 2 to 4; R3-06, R3-07, R3-10 to R3-13, A3-1, A3-2, A3-7, A3-17, AX-1.
+    """
+    seen = entries[:first_unseen]
+    anchored = {e.id for e in TerminalObservationWindow.get_last(entries, keep_tool_results)}
+    outputs = [e for e in seen if e.meta("kind") == "result" and e.type == "tool_result"]
+    words = [e for e in seen if _is_words(e) and e.meta("message") not in spared]
+    places = [(e, number_of.get(e.meta("message"), -1)) for e in words]
+    open_words = [(e, number) for e, number in places if not any(number in other for other in covered)]
+    decisions: list[Decision] = []
+
+    def evicted(entry: ContextEntry, task_id: str, text: str | None) -> Decision:
+        saved = entry.token_count - (count(text) if text is not None else 0)
+        reason = f"task {task_id} was completed; its summary stands in for the raw logs"
+        return Decision(entry.id, "evicted", reason, saved, ref_of(entry.id), {"task": task_id, "text": text})
+
+    for one in ended:
+        mine = [e for e in outputs if e.pair_id in one.pair_ids and not spares_tool(e.meta("tool_name") or "")]
+        gone = [e for e in mine if one.is_valid or e.id not in anchored]
+        has_summary = bool(gone) and any(_tells(e, one) for e in seen)
+        decisions += [
+            evicted(entry, one.task_id, one.tool_text(ref_of(entry.id), entry is gone[-1] and not has_summary))
+            for entry in gone
+        ]
+        spoken: dict[Any, list[ContextEntry]] = {}
+        for entry, number in open_words:
+            if any(number in span for span in one.ranges):
+                spoken.setdefault(entry.meta("message"), []).append(entry)
+        messages = list(spoken.values())
+        for message in messages:
+            text = one.assistant_text(ref_of(message[0].id), message is messages[-1])
+            decisions.append(evicted(message[0], one.task_id, text))
+            decisions += [evicted(entry, one.task_id, None) for entry in message[1:]]
+    return decisions
+
+
+def _tells(entry: ContextEntry, ended: Ended) -> bool:
+    """Whether it is the tombstone of an output of that completion and has the summary."""
+    if entry.type != "summary" or entry.meta("task") != ended.task_id or entry.meta("kind") != "result":
+        return False
+    return entry.content.startswith(ended.tool_text("", True).rpartition("]")[0])
+
+
+def _is_words(entry: ContextEntry) -> bool:
+    """Whether it is the agent's thinking or text, as it came."""
+    is_word = entry.meta("kind") in ("thinking", "text") and entry.type == "reasoning"
+    return is_word and entry.meta("role") == "assistant"
+
+
+def _evicted(ended: Sequence[Ended], window: Window, turn: Turn) -> list[Decision]:
+    if not ended:
+        return []
+    return prune_task_logs(
+        window.entries,
+        window.seen,
+        ended,
+        number_of=window.numbers,
+        keep_tool_results=turn.rules.keep_tool_results,
+        spared=window.open_answer,
+        spares_tool=_tells_of_tasks,
+        covered=[_range(segment, window.numbers) for segment in open_segments(turn.tasks)],
+        count=turn.tools.count,
+        ref_of=turn.tools.ref_of,
+    )
+
+
+def _ended(task: Task, window: Window, turn: Turn) -> Iterator[Ended]:
+    """The completions of a task, as they stand in this history."""
+    log_path = turn.tools.log_path(task.id)
+    for one in completions(turn.tasks, task.id):
+        spans = [_range(segment, window.numbers) for segment in one.segments]
+        verdict = task.validation or {}
+        is_newest = bool(task.segments) and one.segments[-1] == task.segments[-1]
+        is_valid = is_newest and bool(verdict.get("is_valid")) and bool(verdict.get("is_faithful"))
+        texts = _Texts(task.id, _given(one.summary), log_path, turn.tools.names_recall)
+        yield Ended(
+            task.id,
+            tuple(span for span in spans if span),
+            frozenset(one.call_ids),
+            {"always": False, "never": True}.get(turn.rules.eviction_respects_anchor, is_valid),
+            texts.of_tool,
+            texts.of_assistant,
+        )
+
+
+def _plan_steps(window: Window, turn: Turn) -> list[Ended]:
+    """The completed steps of the client's own plan; none for an agent that tells us of its tasks."""
+    if turn.told_tasks:
+        return []
+    is_valid = turn.rules.eviction_respects_anchor == "never"
+    found = []
+    for one in turn.tools.planned(window):
+        texts = _Texts(one.task_id, one.summary, turn.tools.log_path(one.task_id), turn.tools.names_recall)
+        items = (one.items,) if one.items else ()
+        found.append(Ended(one.task_id, items, one.pair_ids, is_valid, texts.of_tool, texts.of_assistant))
+    return found
+
+
+def _rolled(window: Window, turn: Turn) -> list[Decision]:
+    """Of a task that is still open, let old outputs leave once there are half as many again as stay (A3-19)."""
+    stay, task = turn.rules.rolling_tool_results, current(turn.tasks, MAIN_AGENT)
+    if not stay or task is None:
+        return []
+    names, log_path = turn.tools.names_recall, turn.tools.log_path(task.id)
+    return roll_old_outputs(
+        window.entries[: window.seen],
+        task.id,
+        {one.call_id for one in turn.tasks.tags.values() if one.task_id == task.id},
+        spares_tool=_tells_of_tasks,
+        keep=max(stay, turn.rules.keep_tool_results),
+        text=lambda ref: rolling_tombstone(task.id, ref=ref if names else "", log_path=log_path),
+        count=turn.tools.count,
+        ref_of=turn.tools.ref_of,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    """The tombstones of one completion; the last of each kind carries the summary."""
+
+    task_id: str
+    summary: Callable[[], str]
+    log_path: str
+    names_recall: bool
+
+    def of_tool(self, ref: str, is_last: bool) -> str:
+        summary = self.summary() if is_last else None
+        return tool_tombstone(self.task_id, summary, ref=ref if self.names_recall else "", log_path=self.log_path)
+
+    def of_assistant(self, ref: str, is_last: bool) -> str:
+        summary = self.summary() if is_last else None
+        return assistant_tombstone(self.task_id, summary, ref=ref if self.names_recall else "")
+
+
+def _given(summary: str) -> Callable[[], str]:
+    return lambda: summary
+
+
+def _tells_of_tasks(tool: str) -> bool:
+    return tool in TASK_TOOLS or is_plan_tool(tool)
+
+
+def _range(segment: Segment, numbers: Mapping[str, int]) -> range:
+    """The items of a history that a segment holds, both ends left out; empty where it lies in another history."""
+    start = numbers.get(segment.start.id, -1) if segment.start.id else -1
+    if segment.start.id and start < 0:
+        return range(0)
+    end = len(numbers) if segment.end is None else numbers.get(segment.end.id, -1)
+    return range(start + 1, end) if end > start else range(0)

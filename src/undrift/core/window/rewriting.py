@@ -1,0 +1,59 @@
+"""The passes that mend what a rewriting leaves behind: halves of pairs, and thinking bound to words that are sent otherwise. Pure.
+
+Law: a call and its result stay or leave together. Thinking leaves from the start of the window up to the newest answer at
+the time of the rewriting, and never comes back (WIRE A10).
+"""
+
+from collections.abc import Collection
+
+from undrift.core.window.additions import stale
+from undrift.core.window.notes import note_texts
+from undrift.core.window.thinking import is_thinking
+from undrift.core.window.turn import Turn
+from undrift.core.window.window import Window
+from undrift.values.window import ContextEntry, Decision
+
+__all__ = ["loose_halves", "rewritten", "stale_thinking", "without_thinking"]
+
+
+def loose_halves(window: Window, turn: Turn) -> Window:
+    """Let each block leave that has lost its call or result: the client wrote the other half again."""
+    if window.was_checked:
+        return window
+    gone = {e.pair_id for e in window.given if window.is_gone(e)}
+    loose = [e for e in window.entries if e.pair_id is not None and e.pair_id in gone and not window.is_gone(e)]
+    return window.with_(_pruned(e, "the call that it belongs to has left", turn) for e in loose)
+
+
+def stale_thinking(window: Window, turn: Turn) -> Window:
+    """Let thinking leave that is bound to words which are sent otherwise by now."""
+    return window.with_(_stale_thinking(window, turn, window.rewritten_at + 1))
+
+
+def without_thinking(window: Window, turn: Turn) -> Window:
+    """Let all thinking leave that is bound to what stands before it, as that is about to be rewritten."""
+    return window.with_(_stale_thinking(window, turn, len(window.items)))
+
+
+def rewritten(window: Window, turn: Turn, gone: Collection[Decision]) -> Window:
+    """Let something leave, and with it what a rewriting takes along: bound thinking, and notes that are out of date."""
+    if not gone:
+        return window
+    stripped = without_thinking(window, turn)
+    return stripped.with_([*gone, *stale(stripped.notes, note_texts(stripped, turn))])
+
+
+def _stale_thinking(window: Window, turn: Turn, end: int) -> list[Decision]:
+    """A decision for each thinking block in the first items of a window, up to the number `end`."""
+    if not turn.binding.strips:
+        return []
+    if turn.binding.may_wait and window.round_is_open:
+        end = min(end, window.newest_answer)
+    reason = "thinking that is bound to words before it, which were rewritten"
+    stale = [e for e in window.entries_before(end) if is_thinking(e)]
+    detail = {"at": window.newest_id, "thinking": True}
+    return [_pruned(e, reason, turn, detail) for e in stale]
+
+
+def _pruned(entry: ContextEntry, reason: str, turn: Turn, detail: dict[str, object] | None = None) -> Decision:
+    return Decision(entry.id, "pruned", reason, entry.token_count, turn.tools.ref_of(entry.id), detail or {})

@@ -1,0 +1,170 @@
+"""What one turn obeys, beside the window itself: room, rules, cache, tasks, and the functions that passes may use. Pure values.
+
+Law: nothing here changes during a turn. The functions among the values depend on their arguments and on the history alone.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+
+from undrift.core.tasks.from_plans import PLAN_AGENT, PlannedTask
+from undrift.core.window.low_water import Cache
+from undrift.core.window.value import Known
+from undrift.core.window.window import Window
+from undrift.values.window import ContextEntry, Task, Tasks
+
+__all__ = ["Binding", "Past", "Room", "Rules", "Texts", "Tools", "Turn"]
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Tokens, in the unit of the turn's counter: the hard budget, what is sent beside the history, and what a note of what left may take."""
+
+    budget_tokens: int
+    fixed_tokens: int
+    note_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The settings that passes obey; `Settings` describes each under the same name."""
+
+    policy: str
+    prune_when: str
+    prune_target_ratio: float
+    keep_tool_results: int
+    keep_user_text_tokens: int
+    first_send_shrink: bool
+    tombstone_share: float
+    rolling_tool_results: int
+    plan_tasks: str
+    eviction_respects_anchor: str
+    finished_tasks_shown: int
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """How a request treats thinking that the provider binds to what stands before it.
+
+    Args:
+        mode: The setting `bound_thinking`; empty where the model binds nothing.
+        thinks: Whether the request asks for thinking.
+        append_only: The setting of that name.
+
+    Source: WIRE A10 to A12; docs/adr/0012-bound-thinking.md.
+    """
+
+    mode: str = ""
+    thinks: bool = False
+    append_only: bool = False
+
+    @property
+    def strips(self) -> bool:
+        """Whether thinking leaves that is bound to words which are sent otherwise by now."""
+        return self.mode in ("drop_block", "strip")
+
+    @property
+    def may_wait(self) -> bool:
+        """Whether the thinking of an answer may stay while its calls are being answered."""
+        return self.mode == "drop_block" and self.thinks
+
+    def holds(self, window: Window) -> str:
+        """Say why nothing may be rewritten at this turn; empty when it may."""
+        if self.append_only:
+            return "append_only is set: nothing that was sent is rewritten"
+        if not self.mode or not window.has_thinking:
+            return ""
+        if self.mode == "server":
+            return "the provider clears old tool results itself (bound_thinking=server)"
+        if self.mode == "keep":
+            return "the model binds its thinking to the history as it was sent (bound_thinking=keep)"
+        if self.mode == "strip" and self.thinks and window.round_is_open:
+            return "thinking is never taken out between a call and its result (bound_thinking=strip)"
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What earlier turns decided in this history; each answer is looked up when it is asked for.
+
+    Args:
+        partial_prunes: How many of the newest prunes in a row left the beginning alone; None without any.
+        is_furthest: Whether every decision of the session was taken in this history.
+        refs_of: Task id to the references of what the task let go, oldest first.
+        has_evicted: Whether any task has let something go.
+    """
+
+    partial_prunes: Callable[[], int | None] = lambda: None
+    is_furthest: Callable[[], bool] = lambda: True
+    refs_of: Callable[[str], tuple[str, ...]] = lambda _: ()
+    has_evicted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """What the agent is to be told: its scratchpad, what is remembered about the user's newest words, as they are now."""
+
+    scratchpad: str = ""
+    remembered: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What passes call.
+
+    Args:
+        count: The token counter.
+        ref_of: Entry id to the reference that recalls it.
+        log_path: Task id to where its log is exported; empty where it is not.
+        known: A window to what its history mentions.
+        planned: A window to the completed steps of its client's own plan.
+        names_recall: Whether what is decided now may name the command that brings a text back.
+    """
+
+    count: Callable[[str], int]
+    ref_of: Callable[[str], str]
+    known: Callable[[Window], Known]
+    planned: Callable[[Window], list[PlannedTask]]
+    log_path: Callable[[str], str] = lambda _: ""
+    names_recall: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One turn.
+
+    Args:
+        room: The budget, and what is sent besides.
+        rules: The settings.
+        tools: What passes call.
+        now_ms: The session's clock.
+        cache: The provider's prompt cache.
+        idle_ms: For how long at least nothing was asked; None where that is not known.
+        binding: How thinking is bound.
+        tasks: The session's.
+        pins: Reference to pin.
+        past: What earlier turns decided.
+        texts: What the agent is to be told.
+        is_aside: Whether the request stands beside the work, as for a title: it gets no notes.
+    """
+
+    room: Room
+    rules: Rules
+    tools: Tools
+    now_ms: int
+    cache: Cache
+    idle_ms: int | None = None
+    binding: Binding = Binding()
+    tasks: Tasks = field(default_factory=Tasks)
+    pins: Mapping[str, ContextEntry] = field(default_factory=dict)
+    past: Past = Past()
+    texts: Texts = Texts()
+    is_aside: bool = False
+
+    @property
+    def told_tasks(self) -> Collection[Task]:
+        """The tasks that agents have told us of."""
+        return [task for task in self.tasks.by_id.values() if task.agent != PLAN_AGENT]
+
+    def total_tokens(self, window: Window) -> int:
+        """Return the tokens of all that is sent, what stands beside the history included."""
+        return self.room.fixed_tokens + window.tokens_after

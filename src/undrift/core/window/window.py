@@ -1,0 +1,352 @@
+"""The window of one turn as a value: what came in, what was decided about it, and what is sent of it. Pure.
+
+Law: a window never changes; `with_` gives another one. Of two decisions about one block at one place the first counts. A
+prune replaces what this very turn has put in the same place. A decision counts in every history that contains the item at
+which it was taken, and in no other (docs/adr/0009-conversations-know-themselves.md).
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Protocol
+
+from undrift.core.window.additions import note_entry, pin_text
+from undrift.core.window.fit import TurnPlan
+from undrift.core.window.shrink import shortened
+from undrift.core.window.thinking import is_thinking
+from undrift.values.window import Action, ContextEntry, Decision, Edit, Item, Sent
+
+__all__ = ["Log", "Window", "taken_at"]
+
+PLACED = ("pinned", "noted")
+
+
+class Log(Protocol):
+    """What a window asks of the decisions of a session."""
+
+    @property
+    def pins(self) -> Mapping[str, ContextEntry]:
+        """Return each pin under its reference."""
+
+    def ruling(self, history: Mapping[str, int]) -> dict[str, Decision]:
+        """Return entry id to the decision that counts in a history, given as the number of each chain id."""
+
+    def placed(self, history: Mapping[str, int]) -> dict[str, tuple[Decision, ...]]:
+        """Return chain id to the pins and notes that were put into that item, oldest first."""
+
+    def decided_at(self, place: str) -> Collection[str]:
+        """Return the ids of the entries about which something was decided at an item."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """A history, the decisions that count in it, and what is sent.
+
+    Args:
+        items: The history, in order; at least one.
+        numbers: Chain id of each item to its number.
+        count: The token counter.
+        pins: Reference to pin.
+        ruling: Entry id to the decision that counts.
+        placed: Chain id of an item to what was put into it, oldest first.
+        decided: Ids of entries that were decided about, on disk, at the newest item: nothing more is, for now.
+        sent: Number of an item to what is sent in its place; an item that is not named is sent as it came.
+        stays: Pair ids of calls about which no decision counts: their results loaded tools that are still deferred.
+        tokens_before: Of the history that came in.
+        tokens_after: Of what is sent.
+        new: What this turn has decided, in order.
+        before: The window before this turn's first decision; None for that window itself.
+        was_checked: Whether that window was found legal.
+        plan: What the budget made of it this turn; None where it asked for nothing.
+    """
+
+    items: tuple[Item, ...]
+    numbers: Mapping[str, int]
+    count: Callable[[str], int]
+    pins: Mapping[str, ContextEntry]
+    ruling: Mapping[str, Decision]
+    placed: Mapping[str, tuple[Decision, ...]]
+    decided: Collection[str]
+    sent: Mapping[int, Sent]
+    stays: frozenset[str]
+    tokens_before: int
+    tokens_after: int
+    new: tuple[Decision, ...] = ()
+    before: "Window | None" = None
+    was_checked: bool = False
+    plan: TurnPlan | None = None
+
+    @classmethod
+    def of(
+        cls,
+        items: tuple[Item, ...],
+        numbers: Mapping[str, int],
+        log: Log,
+        count: Callable[[str], int],
+        stays: frozenset[str] = frozenset(),
+    ) -> "Window":
+        """Return the window that the decisions of a session make of a history."""
+        ruling, placed = log.ruling(numbers), log.placed(numbers)
+        tokens = sum(item.tokens for item in items)
+        decided = log.decided_at(items[-1].id) if items else ()
+        bare = cls(items, numbers, count, log.pins, ruling, placed, decided, {}, stays, tokens, tokens)
+        touched = {numbers[place] for entry_id in ruling if (place := _place_of(entry_id)) in numbers}
+        return bare._sending(touched | {numbers[anchor] for anchor in placed})
+
+    def grown(self, items: tuple[Item, ...], log: Log, stays: frozenset[str] = frozenset()) -> "Window":
+        """Return the window of a longer history, about whose new items nothing was decided."""
+        more = sum(item.tokens for item in items[len(self.items) :])
+        return replace(
+            self,
+            items=items,
+            pins=log.pins,
+            decided=log.decided_at(items[-1].id),
+            stays=stays,
+            tokens_before=self.tokens_before + more,
+            tokens_after=self.tokens_after + more,
+        )
+
+    def with_(self, decisions: Iterable[Decision]) -> "Window":
+        """Return the window with these decisions, taken at its newest item; itself where they change nothing."""
+        given = [replace(d, detail={**d.detail, "at": self.newest_id}) for d in decisions]
+        mine = {d.entry_id: d for d in self.new}
+        first = {d.entry_id: d for d in reversed(given)}  # two passes may name one block: the first counts
+        fresh = [d for d in reversed(first.values()) if d.entry_id not in mine and d.entry_id not in self.decided]
+        prunes = [d for d in given if d.kind == "pruned" and _is_of_this_turn(mine.get(d.entry_id))]
+        replaced = {d.entry_id for d in prunes}
+        fresh += [
+            d for d in prunes if mine[d.entry_id].kind == "evicted"
+        ]  # a note that the budget takes was never there
+        if not fresh and not replaced:
+            return self
+        new = (*(d for d in self.new if d.entry_id not in replaced), *fresh)
+        return (self.before or self)._with_new(new, self, {*replaced, *(d.entry_id for d in fresh)})
+
+    def without_new(self) -> "Window":
+        """Return the window as it was before this turn's first decision."""
+        return self.before or self
+
+    def settled(self) -> "Window":
+        """Return the same window at the end of its turn: it was found legal, and what is new is on disk."""
+        return replace(self, new=(), before=None, was_checked=True, plan=None)
+
+    def _with_new(self, new: tuple[Decision, ...], former: "Window", changed: Collection[str]) -> "Window":
+        """This window, as it was before the turn, with decisions of the turn; `former` has all but those that changed."""
+        ruling, placed = {**former.ruling}, {**former.placed}
+        by_id = {d.entry_id: d for d in new}
+        for entry_id in changed:
+            decision = by_id.get(entry_id) or self.ruling.get(entry_id)
+            if decision is None:
+                ruling.pop(entry_id, None)
+            else:
+                ruling[entry_id] = decision
+        anchors = {anchor for entry_id in changed if (anchor := _place_of(entry_id)) in self.numbers}
+        for anchor in anchors:
+            mine = [d for d in new if d.kind in PLACED and d.detail["anchor"] == anchor]
+            placed[anchor] = (*self.placed.get(anchor, ()), *mine)
+        window = replace(former, ruling=ruling, placed=placed, new=new, before=self)
+        return window._sending({self.numbers[anchor] for anchor in anchors})
+
+    def _sending(self, touched: Collection[int]) -> "Window":
+        """This window with what is sent made again for some items."""
+        sent, tokens = {**self.sent}, self.tokens_after
+        for number in touched:
+            item, former = self.items[number], sent.pop(number, None)
+            tokens -= item.tokens if former is None else former.tokens
+            made = self._made(item)
+            if made is not None:
+                sent[number] = made
+            tokens += item.tokens if made is None else made.tokens
+        return replace(self, sent=sent, tokens_after=tokens)
+
+    def _made(self, item: Item) -> Sent | None:
+        """What is sent in the place of an item; None where it is sent as it came."""
+        edits: dict[int, Edit] = {}
+        live, actions, rewritten_at = [], [], -1
+        for place, entry in enumerate(item.entries):
+            decision = self.decision_about(entry)
+            if decision is None:
+                live.append(entry)
+                continue
+            actions.append(_action(decision))
+            rewritten_at = max(rewritten_at, self.numbers.get(_rewritten_at(decision), -1))
+            edits[place], left = self._left(entry, decision)
+            live += left
+        appended = []
+        for decision in self.placed_in(item.id):
+            entry, text = self._put_in(decision, item)
+            live.append(entry)
+            appended.append(text)
+            actions.append(_action(decision))
+        if not edits and not appended:
+            return None
+        tokens = sum(e.token_count for e in live)
+        return Sent(tuple(live), edits, tuple(appended), tuple(actions), tokens, rewritten_at)
+
+    def _left(self, entry: ContextEntry, decision: Decision) -> tuple[Edit, list[ContextEntry]]:
+        """What becomes of a block, and the entry that stands for it."""
+        if decision.kind == "pruned":
+            return Edit(), []
+        if decision.kind == "evicted":
+            text = decision.detail["text"]
+            live = [] if text is None else [self._tombstone(entry, text, decision.detail["task"])]
+            return Edit(text, is_tombstone=True), live
+        text, left = shortened(entry, decision)
+        metadata = {**(entry.metadata or {}), **left}
+        return Edit(text), [replace(entry, token_count=self.count(text), metadata=metadata)]
+
+    def _tombstone(self, entry: ContextEntry, text: str, task_id: str) -> ContextEntry:
+        """What stands for an evicted block: a summary, which the budget may take away like any other."""
+        kind = "result" if entry.type == "tool_result" else "text"
+        metadata = {**(entry.metadata or {}), "kind": kind, "task": task_id}
+        return replace(entry, type="summary", content=text, token_count=self.count(text), metadata=metadata)
+
+    def _put_in(self, decision: Decision, item: Item) -> tuple[ContextEntry, str]:
+        """What stands in an item besides what the client sent, as an entry and as text."""
+        if decision.kind == "noted":
+            at_ms = item.entries[0].timestamp if item.entries else 0
+            entry = note_entry(decision, timestamp_ms=at_ms, count=self.count)
+            return entry, entry.content
+        pin = self.pins[decision.detail["pin"]]
+        text = pin_text(pin)
+        return replace(pin, id=decision.entry_id, token_count=self.count(text)), text
+
+    # ------------------------------------------------------------------------------------------- what a pass looks at
+    @property
+    def newest_id(self) -> str:
+        """Chain id of the newest item; it stands for the whole history."""
+        return self.items[-1].id
+
+    @cached_property
+    def entries(self) -> tuple[ContextEntry, ...]:
+        """What is sent, in order."""
+        return tuple(e for item in self.items for e in self._entries_of(item))
+
+    @cached_property
+    def seen(self) -> int:
+        """How many of `entries` the model has seen."""
+        return sum(len(self._entries_of(item)) for item in self.items[: self.first_unseen])
+
+    def entries_before(self, number: int) -> Iterator[ContextEntry]:
+        """Return what is sent of the first items, in order."""
+        return (e for item in self.items[:number] for e in self._entries_of(item))
+
+    @property
+    def given(self) -> Iterator[ContextEntry]:
+        """The entries of the history that came in, in order."""
+        return (e for item in self.items for e in item.entries)
+
+    @cached_property
+    def first_unseen(self) -> int:
+        """Number of the first item that no answer follows. The last one has none, whoever wrote it."""
+        for number in range(len(self.items) - 2, -1, -1):
+            if self.items[number].role == "assistant":
+                return number + 1
+        return 0
+
+    @property
+    def newest_answer(self) -> int:
+        """Number of the first item of the model's newest answer, which may stand in several."""
+        number = self.first_unseen
+        while number and self.items[number - 1].role == "assistant":
+            number -= 1
+        return number
+
+    @property
+    def round_is_open(self) -> bool:
+        """Whether the newest answer's calls are answered by what the model has not seen yet."""
+        unseen = self.items[self.first_unseen :]
+        return any(e.meta("kind") == "result" for item in unseen for e in item.entries)
+
+    @property
+    def open_answer(self) -> frozenset[str]:
+        """Ids of the items of the newest answer while its calls are being answered; else none."""
+        if not self.round_is_open:
+            return frozenset()
+        return frozenset(item.id for item in self.items[self.newest_answer : self.first_unseen])
+
+    @property
+    def anchor(self) -> str | None:
+        """Chain id of the item into which something new is put, so that nothing changes that was sent; None: there is none.
+
+        While nothing was answered that is the user's first message, later the user's last one, unless it was answered.
+        """
+        spoken = [item.id for item in self.items[self.first_unseen :] if item.role == "user"]
+        if not spoken:
+            return self.newest_id if self.items[-1].role == "tool" else None
+        return spoken[-1] if self.first_unseen else spoken[0]
+
+    @cached_property
+    def has_thinking(self) -> bool:
+        """Whether any thinking is sent, which the provider may have bound to what stands before it."""
+        return any(is_thinking(e) for e in self.entries)
+
+    @property
+    def rewritten_at(self) -> int:
+        """Number of the newest item when something was last rewritten; -1 for never."""
+        return max((one.rewritten_at for one in self.sent.values()), default=-1)
+
+    @cached_property
+    def actions(self) -> tuple[Action, ...]:
+        """What was done to the blocks of this history, in their order."""
+        return tuple(action for number in sorted(self.sent) for action in self.sent[number].actions)
+
+    @property
+    def decided_here(self) -> frozenset[str]:
+        """Ids of the blocks about which something was decided at the newest item: nothing more is, for now."""
+        at = self.newest_id
+        return frozenset(id_ for id_, d in self.ruling.items() if taken_at(d) == at and d.kind not in PLACED)
+
+    def placed_in(self, item_id: str) -> list[Decision]:
+        """Return the pins and notes that stand in an item, in the order in which they were put there."""
+        return [d for d in self.placed.get(item_id, ()) if self.ruling.get(d.entry_id) is d]
+
+    @property
+    def notes(self) -> list[Decision]:
+        """The notes that stand in this history, in its order."""
+        anchors = sorted((anchor for anchor in self.placed if anchor in self.numbers), key=self.numbers.__getitem__)
+        return [d for anchor in anchors for d in self.placed_in(anchor) if d.kind == "noted"]
+
+    def decision_about(self, entry: ContextEntry) -> Decision | None:
+        """Return the decision about a block that counts; None where it is sent as it came."""
+        return None if entry.pair_id in self.stays else self.ruling.get(entry.id)
+
+    def is_gone(self, entry: ContextEntry) -> bool:
+        """Tell whether a block has left whole."""
+        decision = self.decision_about(entry)
+        return decision is not None and decision.kind == "pruned"
+
+    def is_absorbed(self, entry: ContextEntry) -> bool:
+        """Tell whether a block has left because a tombstone beside it stands for it too."""
+        decision = self.decision_about(entry)
+        return decision is not None and decision.kind == "evicted" and decision.detail["text"] is None
+
+    def _entries_of(self, item: Item) -> tuple[ContextEntry, ...]:
+        sent = self.sent.get(item.number)
+        return item.entries if sent is None else sent.entries
+
+
+def taken_at(decision: Decision) -> str:
+    """Return the chain id of the newest item when a decision was taken; empty where it counts in every history."""
+    at = decision.detail.get("at", "")
+    return at if isinstance(at, str) else ""
+
+
+def _is_of_this_turn(decision: Decision | None) -> bool:
+    """Whether it is what a prune of the same turn replaces: a tombstone or a note."""
+    return decision is not None and decision.kind in ("evicted", "noted")
+
+
+def _rewritten_at(decision: Decision) -> str:
+    """Where something was rewritten. Taking out stale thinking makes no later thinking stale, nor does a first send."""
+    is_none = decision.detail.get("thinking") or decision.detail.get("first_send")
+    return "" if is_none else taken_at(decision)
+
+
+def _action(decision: Decision) -> Action:
+    return Action(decision.kind, decision.entry_id, decision.reason, decision.tokens_saved, decision.ref)
+
+
+def _place_of(entry_id: str) -> str:
+    """The chain id of the item that a block, a pin or a note stands in: what its id begins with."""
+    return entry_id.partition(":")[0] if ":" in entry_id else entry_id.rpartition(".")[0]

@@ -1,0 +1,169 @@
+"""One turn carried out: the plan of the passes is rendered, checked, written, and only then counts.
+
+Law: nothing counts that is not on disk. What the provider would refuse falls back to an older window, step by step. A fault
+of the store lets nothing leave.
+"""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from undrift.core.window import check
+from undrift.core.window.additions import note_entry
+from undrift.core.window.notes import notes
+from undrift.core.window.plan import decided
+from undrift.core.window.turn import Past, Turn
+from undrift.core.window.window import Window
+from undrift.errors import StoreError
+from undrift.values.window import Decision, TaskUpdate
+from undrift.window.conversation import Conversation
+from undrift.window.ledger import Ledger
+from undrift.window.render import Renderer
+from undrift.window.request import Request
+
+__all__ = ["Carried", "Committer", "past_of"]
+
+_log = logging.getLogger("undrift.session")
+
+_ACTS = (("evicted", "evict"), ("folded", "fold"))
+_TRIES = 3
+"""Another process may decide twice about the same session while one turn is planned."""
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """What came of a turn.
+
+    Args:
+        window: As it stands now.
+        items: What to send; None for the body as it came.
+        written: What was decided, and is on disk.
+        warning: What could not be done; empty when all was.
+    """
+
+    window: Window
+    items: list[Any] | None
+    written: tuple[Decision, ...] = ()
+    warning: str = ""
+
+
+class Committer:
+    """Carries out the turns of one session.
+
+    Args:
+        session_id: For the log.
+        ledger: Of the session.
+    """
+
+    def __init__(self, session_id: str, ledger: Ledger) -> None:
+        self._session_id = session_id
+        self._ledger = ledger
+
+    def carry_out(self, turn: Turn, conversation: Conversation, renderer: Renderer, request: Request) -> Carried:
+        """Plan, render, check and write one turn."""
+        for tries_left in reversed(range(_TRIES)):
+            steps = decided(conversation.window, turn)
+            chosen, items, refused = self._legal(steps, turn, conversation, renderer, request)
+            if items is None:
+                _log.error("session %.80r: an edit would have been refused: %s", self._session_id, refused)
+                warning = f"sent as it came: earlier edits would have been refused ({refused})"
+                return Carried(conversation.window, None, warning=warning)
+            try:
+                self._write(chosen, turn)
+            except StoreError as error:
+                if tries_left and self._reloaded():  # another process has decided since: plan again on top of that
+                    turn = _renewed(turn, conversation, self._ledger)
+                    continue
+                return self._unwritten(error, conversation, renderer, request)
+            if refused:
+                _log.error("session %.80r: an edit would have been refused: %s", self._session_id, refused)
+                refused = f"not all that should have left did: the edit would have been refused ({refused})"
+            conversation.keep(chosen)
+            return Carried(chosen, items, chosen.new, refused)
+        raise AssertionError("the last try returns")
+
+    def _legal(
+        self, steps: Sequence[Window], turn: Turn, conversation: Conversation, renderer: Renderer, request: Request
+    ) -> tuple[Window, list[Any] | None, str]:
+        """The furthest step that the provider takes, its items, and why a later one was refused; no items for none."""
+        first_refusal = ""
+        last = len(steps) - 1
+        for number in range(last, -1, -1):
+            window = steps[number]
+            if 0 < number < last:
+                if window is steps[number + 1]:
+                    continue
+                window = notes(window, turn)  # its text names what left, which is less by now
+            items = renderer.render(window, request.given, request.load, request.dump)
+            refused = _problem(window, conversation, renderer, request)
+            if not refused:
+                return window, items, first_refusal
+            first_refusal = first_refusal or refused
+        return steps[0], None, first_refusal
+
+    def _write(self, window: Window, turn: Turn) -> None:
+        if not window.new:
+            return
+        named = {d.entry_id for d in window.new}
+        originals = [e for e in window.given if e.id in named]
+        at_ms = turn.now_ms
+        originals += [
+            note_entry(d, timestamp_ms=at_ms, count=turn.tools.count) for d in window.new if d.kind == "noted"
+        ]
+        payload: dict[str, Any] = {"at": window.newest_id}
+        if window.plan is not None:
+            payload |= {"tokens": window.plan.total_tokens, "target": window.plan.target_tokens}
+        kinds = {decision.kind for decision in window.new}
+        act = "prune" if window.plan else next((act for kind, act in _ACTS if kind in kinds), "place")
+        records = self._records(window, turn)
+        self._ledger.write(act, window.new, originals, at_ms=at_ms, payload=payload, tasks=records)
+
+    def _records(self, window: Window, turn: Turn) -> tuple[TaskUpdate, ...]:
+        """The records of planned steps that let something go and are not in the store yet."""
+        new = {d.detail["task"] for d in window.new if d.kind == "evicted"} - set(turn.tasks.by_id)
+        found = {one.task_id: one for one in turn.tools.planned(window)} if new else {}
+        return tuple(TaskUpdate(None, found[task_id].task()) for task_id in sorted(new & set(found)))
+
+    def _unwritten(
+        self, error: StoreError, conversation: Conversation, renderer: Renderer, request: Request
+    ) -> Carried:
+        _log.error("session %.80r: nothing left the window: %s", self._session_id, error)
+        window = conversation.window
+        items = renderer.render(window, request.given, request.load, request.dump)
+        return Carried(window, items, warning=f"nothing left the window, because it could not be stored first: {error}")
+
+    def _reloaded(self) -> bool:
+        try:
+            return self._ledger.reload()
+        except StoreError:
+            return False
+
+
+def past_of(ledger: Ledger, conversation: Conversation) -> Past:
+    """Return what earlier turns decided in the history of a conversation."""
+    decisions = ledger.decisions
+    return Past(
+        partial_prunes=lambda: decisions.partial_prunes(conversation.numbers),
+        is_furthest=lambda: decisions.places <= conversation.numbers.keys() | {""},
+        refs_of=decisions.let_go_by,
+        has_evicted=bool(decisions.tasks),
+    )
+
+
+def _renewed(turn: Turn, conversation: Conversation, ledger: Ledger) -> Turn:
+    """The turn with what another process has written meanwhile."""
+    return replace(turn, tasks=ledger.tasks, pins=ledger.decisions.pins, past=past_of(ledger, conversation))
+
+
+def _problem(window: Window, conversation: Conversation, renderer: Renderer, request: Request) -> str:
+    """What is wrong with the edited history, though not with the one that came; empty when nothing."""
+    if not window.sent or (window.was_checked and not window.new):
+        return ""
+    before = [e for e in window.given if not window.is_absorbed(e)]
+    if broken := check.problems(before, window.entries):
+        return broken[0]
+    form, fields = conversation.form, request.fields
+    refused = form.problems(renderer.views(window), fields)
+    found = check.added(refused, form.problems(conversation.views, fields)) if refused else ()
+    return found[0] if found else ""

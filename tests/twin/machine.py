@@ -1,0 +1,130 @@
+"""The state machines of `tests/wires`, played on twins: conversations of every form, with pauses and every setting of the turn.
+
+``python -m tests.twin.machine REQUESTS [WIRE|tasks]... --other=PYTHON [--seed=N]``, PYTHON being an interpreter into which the
+other version is installed; without it, this version is its own twin.
+"""
+
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar, cast
+
+from hypothesis import strategies as st
+from hypothesis.stateful import rule
+
+from tests import machines
+from tests.builders import refusing
+from tests.twin.twin import Other, Twin
+from tests.wires.machine import MACHINES, Machine
+from tests.wires.task_machine import TaskMachine
+from undrift.settings import Settings
+from undrift.testing import ModelTurn, Refused
+
+__all__ = ["TWINS", "main", "play"]
+
+_STEPS = 60
+
+
+class _Paired:
+    """What makes a machine of twins: it opens both, and time passes."""
+
+    other: ClassVar[Other]
+    settings: Settings
+    now_ms = 1_000
+
+    def opened(self) -> Any:
+        """Open the session of both versions; without logs, as their texts name the home."""
+        self.settings = replace(self.settings, debug_archive=False)
+        return Twin(self.other, "s", self.folder.name, self.settings, lambda: self.now_ms)  # type: ignore[attr-defined]
+
+    @rule(minutes=st.sampled_from([1, 4, 7, 70]))
+    def wait(self, minutes: int) -> None:
+        """Let a while pass, in which the provider's cache may go cold."""
+        self.now_ms += 60_000 * minutes
+
+
+def _drawn(given: dict[str, Any], data: Any, wire: str) -> dict[str, Any]:
+    chosen = {
+        **given,
+        "prune_when": data.draw(st.sampled_from(["pauses", "cheapest", "over_budget"]), label="prune_when"),
+        "policy": data.draw(st.sampled_from(["worth", "worth", "recency"]), label="policy"),
+        "append_only": data.draw(st.sampled_from([False, False, False, True]), label="append_only"),
+    }
+    if wire == "anthropic":
+        modes = ["drop_block", "drop_block", "strip", "keep", "server"]
+        chosen["bound_thinking"] = data.draw(st.sampled_from(modes), label="thinking")
+    return chosen
+
+
+def _twin_of(machine: type[Machine]) -> type[Machine]:
+    def drawn(self: Any, data: Any) -> dict[str, Any]:
+        return _drawn(machine.drawn(self, data), data, self.wire)
+
+    def send(self: Any, turn: ModelTurn) -> dict[str, Any]:
+        """Send without a judgement: what is refused under these settings is another test's subject."""
+        prepared = self.prepared()
+        type(self).requests += 1
+        self.now_ms += 500
+        try:
+            answered = self.simulator.send(prepared.body, prepared.headers, turn=turn, model=self.model)
+        except Refused:  # the unmanaged provider answers instead, so that the play goes on
+            answered = type(self.simulator)(model=self.model).send(
+                prepared.body, prepared.headers, turn=turn, model=self.model
+            )
+        self.session.record(answered.body, wire=self.wire)
+        return dict(answered.body)
+
+    return type(f"Twin{machine.__name__}", (_Paired, machine), {"drawn": drawn, "send": send, "requests": 0})
+
+
+class TwinTasks(_Paired, TaskMachine):
+    """Agents that tell of tasks, on twins; both stores fail at once."""
+
+    @contextmanager
+    def failing(self, table: str) -> Iterator[None]:
+        """Let both stores take nothing into a table."""
+        with ExitStack() as stack:
+            for home in cast("Any", self.session).homes:
+                stack.enter_context(refusing(Path(home), table))
+            yield
+
+
+TWINS: dict[str, Any] = {wire: _twin_of(kind) for wire, kind in MACHINES.items()}
+
+
+def play_tasks(steps: int, first_seed: int) -> int:
+    """Play the twins of sessions with tasks until so many steps were taken; return how many were."""
+    number, before = first_seed, TwinTasks.counts["step"]
+    while TwinTasks.counts["step"] - before < steps:
+        number += 1
+        machines.play(TwinTasks, number, examples=10, steps=40, shrinks=False, said="tasks: ")
+    return TwinTasks.counts["step"] - before
+
+
+def play(wire: str, requests: int, first_seed: int) -> int:
+    """Play the twins of a form until so many requests were sent; return how many were."""
+    machine, number = TWINS[wire], first_seed
+    while machine.requests < requests:
+        number += 1
+        machines.play(machine, number, examples=5, steps=_STEPS, shrinks=False, said=f"{wire}: ")
+    return int(machine.requests)
+
+
+def main(arguments: list[str]) -> int:
+    """Play all forms, or those named."""
+    others = [one.removeprefix("--other=") for one in arguments if one.startswith("--other=")]
+    first_seed, (requests, *wires) = machines.asked_for(arguments)
+    with Other(*others) as other:
+        _Paired.other = other
+        for wire in wires or [*TWINS, "tasks"]:
+            if wire == "tasks":
+                print(f"tasks: {play_tasks(int(requests), first_seed)} steps, 0 differ", flush=True)
+                continue
+            print(f"{wire}: {play(wire, int(requests), first_seed)} requests, 0 differ", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
