@@ -52,7 +52,7 @@ def surface(*tools: Tool) -> Surface:
     ("more", "loaded"),
     [
         ("", ""),
-        ("import undrift.session.session", "apsw msgspec undrift.tasks.archive undrift.session.session undrift.stores"),
+        ("import undrift.session.session", "apsw msgspec undrift.session.session undrift.stores undrift.tasks.archive"),
     ],
 )
 def test_a_server_starts_without_the_engine(tmp_path: Path, more: str, loaded: str):

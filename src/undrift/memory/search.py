@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import apsw
 
+from undrift.core.memory.quotas import within_quotas
 from undrift.core.memory.retrieve import WEIGHTS, Query, Weights, is_question, parse, rank, speaker_key, speaker_keys
-from undrift.core.quotas import within_quotas
 from undrift.stores import memory_search, vectors
 from undrift.stores.cleaning import wash
 from undrift.stores.embed import Embedder

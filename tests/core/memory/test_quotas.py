@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from undrift.core.quotas import within_quotas
+from undrift.core.memory.quotas import within_quotas
 
 Hit = tuple[int, str | None]
 
