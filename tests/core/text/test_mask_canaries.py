@@ -4,7 +4,7 @@ import pytest
 
 from tests.core.mask_keys import VENDORS, key_of
 from undrift.core.text.secrets import PATTERNS, mask
-from undrift.core.vendor_tokens import VENDOR_TOKENS
+from undrift.core.text.vendor_tokens import VENDOR_TOKENS
 
 OF_A_VENDOR = {
     "alone": "{}",

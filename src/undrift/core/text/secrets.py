@@ -14,8 +14,8 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from undrift.core.unescaped import unescaped
-from undrift.core.vendor_tokens import VENDOR_TOKENS
+from undrift.core.text.unescaped import unescaped
+from undrift.core.text.vendor_tokens import VENDOR_TOKENS
 from undrift.values.window import MaskedSpan
 
 __all__ = [
