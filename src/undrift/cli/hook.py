@@ -4,7 +4,8 @@ import sys
 
 import click
 
-from undrift.hooks.answer import CLIENTS, Options, answer
+from undrift.hooks.answer import Options, answer
+from undrift.hooks.call import CLIENTS
 from undrift.hooks.start import LARGEST_INPUT_BYTES
 
 __all__ = ["hook_command"]

@@ -16,10 +16,10 @@ from typing import Any
 
 from undrift.errors import InputError
 from undrift.hooks import home
-from undrift.hooks.transcript import Transcript
+from undrift.hooks.call import CLIENTS, Call
 from undrift.values.clock import now_ms
 
-__all__ = ["CLIENTS", "Call", "Layout", "Options", "answer"]
+__all__ = ["Options", "answer"]
 
 _SESSION = re.compile(r"[A-Za-z0-9_-]{1,128}", re.ASCII)
 _EARLIER = "earlier"
@@ -31,27 +31,6 @@ _ID_CHARACTERS = 36
 _MOST_INPUT_BYTES = 1 << 20
 _WAIT_MS = 8_000
 """For a text that another process is preparing; both parts are asked for at once."""
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """Where a client records its sessions.
-
-    Args:
-        folder: Of the user's home folder.
-        sessions: The folder in it that holds the sessions.
-        format: Of `undrift.transcripts.FORMATS`.
-    """
-
-    folder: str
-    sessions: str
-    format: str
-
-
-CLIENTS: Mapping[str, Layout] = {
-    "claude": Layout(".claude", "projects", "claude-code"),
-    "codex": Layout(".codex", "sessions", "codex"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,47 +50,6 @@ class Options:
     client_home: str | None = None
     part: int = 1
     now: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One call of a hook, checked.
-
-    Args:
-        client: The name, a key of `CLIENTS`.
-        session_id: ``[A-Za-z0-9_-]{1,128}``.
-        source: Why a session starts: ``startup``, ``resume``, ``clear``, ``compact``; else empty.
-        transcript: Path of the session's file as the client names it, unchecked; may be empty.
-        cwd: The folder that the client works in; may be empty.
-        sessions: The client's folder of sessions.
-        home: Of the store.
-        at_ms: When a compaction was announced; None where it is over.
-        trigger: Of that compaction: ``auto`` or ``manual``; empty where it is not said.
-    """
-
-    client: str
-    session_id: str
-    source: str
-    transcript: str
-    cwd: str
-    sessions: Path
-    home: Path
-    at_ms: int | None = None
-    trigger: str = ""
-
-    @property
-    def format(self) -> str:
-        return CLIENTS[self.client].format
-
-    def folder(self) -> Path:
-        """The folder for this session in the home, made where it is absent."""
-        from undrift.stores.files import safe_name
-
-        return home.folder_of(self.home, safe_name(f"{self.client}-{self.session_id}"))
-
-    def open(self) -> Transcript:
-        """Open the session's file; raises as `Transcript.open` does."""
-        return Transcript.open(self.transcript, self.sessions)
 
 
 def answer(event: str, given: bytes, options: Options) -> str:

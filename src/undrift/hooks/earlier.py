@@ -16,7 +16,7 @@ from undrift import transcripts
 from undrift.core.tasks.plan_tools import replay_plan
 from undrift.core.text.secrets import mask
 from undrift.errors import InputError, TranscriptError
-from undrift.hooks.answer import Call
+from undrift.hooks.call import Call
 from undrift.hooks.home import recall_command
 from undrift.hooks.transcript import Transcript
 from undrift.transcripts import Recording

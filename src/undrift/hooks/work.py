@@ -14,7 +14,7 @@ from undrift import transcripts
 from undrift.core.text.secrets import mask
 from undrift.core.text.tokens import characters_per_4
 from undrift.errors import RecallError, StoreBusy, StoreCorrupt, StoreError, StoreVersionError, TranscriptError
-from undrift.hooks.answer import Call
+from undrift.hooks.call import Call
 from undrift.hooks.home import read_small, recall_command, write_small
 from undrift.hooks.prepared import has_news, save, split
 from undrift.hooks.room import Room, room_of
