@@ -8,7 +8,7 @@ from random import Random
 from statistics import median
 
 from bench.figures import Claim, Figure, Report, ratio_claim
-from undrift.memory.repository import Shelf, default_embedder
+from undrift.memory.repository import MemoryRepository, default_embedder
 from undrift.stores.lance import LanceIndex
 from undrift.stores.memories import MemoryUpdate, Viewer
 from undrift.stores.sqlite import SqliteStore
@@ -34,19 +34,19 @@ def measure(rounds: int = 9) -> Report:
         return report
     with tempfile.TemporaryDirectory() as home, SqliteStore.open(home) as store:
         folder = Path(home) / "vectors"
-        shelf = Shelf(store, embedder, lambda table: LanceIndex(table, folder))
+        repository = MemoryRepository(store, embedder, lambda table: LanceIndex(table, folder))
         chance = Random(7)
         for number in range(WRITES):
             text = f"module {number} reads {chance.randint(1, 999)} lines of part {chance.randint(1, 99)} at a time"
             updates = [MemoryUpdate(None, MemoryEntry(f"m{number}", text, seq=number))]
-            shelf.write("s", "remember", updates, at_ms=1, payload={})
+            repository.write("s", "remember", updates, at_ms=1, payload={})
             if number % 10 == 0:
-                shelf.find(text, _VIEWER, k=10)
+                repository.find(text, _VIEWER, k=10)
         files = [path for path in folder.rglob("*") if path.is_file()]
         size, payload = sum(path.stat().st_size for path in files), WRITES * embedder.dimension * _BYTES
-        worn = _queries(shelf, rounds, "search by LanceDB after 1,000 single writes")
-        shelf.rebuild()
-        fresh = _queries(shelf, rounds, "search by LanceDB, its index just made")
+        worn = _queries(repository, rounds, "search by LanceDB after 1,000 single writes")
+        repository.rebuild()
+        fresh = _queries(repository, rounds, "search by LanceDB, its index just made")
     report.figures += [worn, fresh]
     report.claims += [
         ratio_claim("LanceDB after 1,000 single writes against just made", worn, fresh, limit=QUERY_LIMIT),
@@ -56,13 +56,13 @@ def measure(rounds: int = 9) -> Report:
     return report
 
 
-def _queries(shelf: Shelf, rounds: int, name: str) -> Figure:
+def _queries(repository: MemoryRepository, rounds: int, name: str) -> Figure:
     samples = []
     for _ in range(rounds):
         spent = []
         for number in range(20):
             started = time.process_time_ns()
-            shelf.find(f"lines of part {number}", _VIEWER, k=10)
+            repository.find(f"lines of part {number}", _VIEWER, k=10)
             spent.append((time.process_time_ns() - started) / 1e6)
         samples.append(median(spent))
     return Figure(name, "ms", tuple(samples))

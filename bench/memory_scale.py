@@ -12,7 +12,7 @@ from typing import Any
 from bench.figures import Report, interleaved, ratio_claim
 from undrift import Session, Settings
 from undrift.core.memory.retrieve import parse
-from undrift.memory.repository import Shelf, default_embedder
+from undrift.memory.repository import MemoryRepository, default_embedder
 from undrift.stores.embed import Embedder
 from undrift.stores.memories import MemoryUpdate
 from undrift.stores.sqlite import SqliteStore
@@ -67,7 +67,7 @@ def measure(rounds: int = 5, memories: int = MEMORIES) -> Report:
     for way, name in ways.items():
         with tempfile.TemporaryDirectory() as home, SqliteStore.open(home) as store:
             embedder = default_embedder(name)
-            _fill(Shelf(store, embedder), texts)
+            _fill(MemoryRepository(store, embedder), texts)
             bare = _Bare(store, embedder, None if embedder is None else _matrix(embedder, texts))
             with Session.open("s", home=home, settings=Settings(embedder=name)) as session:
                 measures = {
@@ -91,13 +91,13 @@ def _text(chance: Random, names: list[str]) -> str:
     return " ".join(names[int(len(names) * chance.random() ** 3)] for _ in range(12))
 
 
-def _fill(shelf: Shelf, texts: list[str]) -> None:
+def _fill(repository: MemoryRepository, texts: list[str]) -> None:
     for start in range(0, len(texts), _AT_ONCE):
         updates = [
             MemoryUpdate(None, MemoryEntry(f"m{number}", text, source=f"talk {number // 25}", seq=number))
             for number, text in enumerate(texts[start : start + _AT_ONCE], start)
         ]
-        shelf.write("s", "remember", updates, at_ms=1, payload={})
+        repository.write("s", "remember", updates, at_ms=1, payload={})
 
 
 def _matrix(embedder: Embedder, texts: list[str]) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 from bench.figures import Claim, Figure, Report, cpu_ms
 from undrift import ContextEntry, Session, Settings
 from undrift.core.text.refs import ref_of
-from undrift.memory.repository import Shelf
+from undrift.memory.repository import MemoryRepository
 from undrift.stores.memories import MemoryUpdate
 from undrift.stores.sqlite import SqliteStore
 from undrift.values.memory import MemoryEntry
@@ -72,7 +72,7 @@ def _times(session: Session, to: int) -> Mapping[str, float]:
 def _make(home: Path) -> None:
     """Write mixed operations: of ten, six memories, one of them superseding, and a pin, a task, a decision, a checkpoint."""
     with SqliteStore.open(home) as store:
-        shelf, before = Shelf(store), None
+        repository, before = MemoryRepository(store), None
         task: Task | None = None
         for number in range(1, OPERATIONS + 1):
             at_ms, kind = START_MS + 1_000 * number, number % 10
@@ -82,7 +82,7 @@ def _make(home: Path) -> None:
                 if kind == 5 and before is not None:
                     updates.append(MemoryUpdate(before, _superseded(before, new)))
                 before = None if kind == 5 else new
-                shelf.write(SESSION, "remember", updates, at_ms=at_ms, payload={"memory": new.id})
+                repository.write(SESSION, "remember", updates, at_ms=at_ms, payload={"memory": new.id})
             elif kind == 6:
                 entry = ContextEntry(f"pin:{number}", "requirements", f"Keep requirement {number} in view.", 8, at_ms)
                 pin = Original(ref_of(SESSION, entry.id), SESSION, "pin", entry)

@@ -266,7 +266,7 @@ class MemoryMachine(RuleBasedStateMachine):
     @rule()
     def make_the_search_anew(self) -> None:
         before = [self.read(actor, window=False) for actor in self.actors]
-        self.actors[0].session._shelf.rebuild()
+        self.actors[0].session._repository.rebuild()
         assert [self.read(actor, window=False) for actor in self.actors] == before
 
     # --------------------------------------------------------------------------------------------------- back in time
@@ -378,7 +378,7 @@ class VectorMachine(MemoryMachine):
         session = super().opened(session_id)
         if VectorMachine.embedder is None:
             VectorMachine.embedder = default_embedder("wordllama")
-        session._shelf._embedder = VectorMachine.embedder
+        session._repository._embedder = VectorMachine.embedder
         return session
 
 
@@ -391,7 +391,7 @@ class LanceMachine(VectorMachine):
         lance._BATCH = 4
         session = super().opened(session_id)
         folder = Path(self.folder.name) / "vectors"
-        session._shelf._index = lambda table: lance.LanceIndex(table, folder)
+        session._repository._index = lambda table: lance.LanceIndex(table, folder)
         return session
 
 

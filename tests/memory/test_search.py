@@ -8,7 +8,7 @@ import apsw
 import pytest
 
 from tests.stores.test_search import HOSTILE_QUERIES
-from undrift.memory.search import Recollection, Remembered
+from undrift.memory.search import MemorySearch, Remembered
 from undrift.stores import embed
 from undrift.stores.embed import Embedder, WordLlamaEmbedder
 from undrift.stores.memory_filter import Filter
@@ -47,11 +47,11 @@ def connection(tmp_path: Path) -> Iterator[apsw.Connection]:
 
 
 @pytest.fixture(params=["words", "words and vectors"])
-def recollection(request: pytest.FixtureRequest, connection: apsw.Connection) -> Recollection:
+def memory_search(request: pytest.FixtureRequest, connection: apsw.Connection) -> MemorySearch:
     if request.param == "words":
-        return Recollection(connection)
+        return MemorySearch(connection)
     pytest.importorskip("numpy", reason="needs the extra `vectors`")
-    return Recollection(connection, Letters())
+    return MemorySearch(connection, Letters())
 
 
 def talk(**fields: Any) -> list[Remembered]:
@@ -61,22 +61,22 @@ def talk(**fields: Any) -> list[Remembered]:
     ]
 
 
-def ids(recollection: Recollection, query: str, **options: Any) -> list[str]:
-    return [hit.id for hit in recollection.search(query, **options)]
+def ids(memory_search: MemorySearch, query: str, **options: Any) -> list[str]:
+    return [hit.id for hit in memory_search.search(query, **options)]
 
 
-def test_what_was_added_is_found_by_the_very_next_search(recollection: Recollection):
-    assert recollection.search("noodles") == []
+def test_what_was_added_is_found_by_the_very_next_search(memory_search: MemorySearch):
+    assert memory_search.search("noodles") == []
     for one in talk():
-        recollection.add([one])
-        assert ids(recollection, one.text, k=1) == [one.id]
-    assert ids(recollection, "noodles", k=0) == []
+        memory_search.add([one])
+        assert ids(memory_search, one.text, k=1) == [one.id]
+    assert ids(memory_search, "noodles", k=0) == []
 
 
 def test_the_answer_to_a_question_is_found_through_it(connection: apsw.Connection):
-    recollection = Recollection(connection)
-    recollection.add(talk())
-    hits = recollection.search("what did Bob say about the database", k=3)
+    memory_search = MemorySearch(connection)
+    memory_search.add(talk())
+    hits = memory_search.search("what did Bob say about the database", k=3)
     assert hits[0].id == "1"
     assert hits[0].why["neighbours"] > 0
     assert hits[0].why["speaker"] > 1
@@ -85,108 +85,108 @@ def test_the_answer_to_a_question_is_found_through_it(connection: apsw.Connectio
 
 
 def test_a_long_text_is_not_found_for_what_stands_beside_it(connection: apsw.Connection):
-    recollection = Recollection(connection)
+    memory_search = MemorySearch(connection)
     asked = "I am moving the billing service to another database, which one shall I take? "
-    recollection.add([
+    memory_search.add([
         Remembered("told", asked * 10, "chat", "user", 1),
         Remembered("answer", "It depends on what you need. " * 100, "chat", "assistant", 2),
         Remembered("apart", "Billing has a database.", "other", "user", 3),
     ])  # fmt: skip
-    recollection.add(Remembered(f"filler {n}", "Other words.", seq=n) for n in range(9))
-    assert ids(recollection, "billing service database") == ["told", "apart", "answer"]
+    memory_search.add(Remembered(f"filler {n}", "Other words.", seq=n) for n in range(9))
+    assert ids(memory_search, "billing service database") == ["told", "apart", "answer"]
 
 
 def test_memories_without_a_source_have_no_neighbours(connection: apsw.Connection):
-    recollection = Recollection(connection)
-    recollection.add(talk(source=""))
-    assert ids(recollection, "database") == ["0"]
+    memory_search = MemorySearch(connection)
+    memory_search.add(talk(source=""))
+    assert ids(memory_search, "database") == ["0"]
 
 
 @pytest.mark.parametrize("query", HOSTILE_QUERIES)
-def test_no_query_and_no_memory_is_an_error(recollection: Recollection, query: str):
-    recollection.add([*talk(), Remembered(query, query, query, query, 7, query, query)])
-    found = recollection.search(query, only=Filter(scopes=[query, ""]))
+def test_no_query_and_no_memory_is_an_error(memory_search: MemorySearch, query: str):
+    memory_search.add([*talk(), Remembered(query, query, query, query, 7, query, query)])
+    found = memory_search.search(query, only=Filter(scopes=[query, ""]))
     assert all(0 < hit.score <= 1 for hit in found)
 
 
-def test_the_first_hits_do_not_depend_on_how_many_are_asked_for(recollection: Recollection):
-    recollection.add(Remembered(str(n), f"fox {'dog ' * (n % 7)}", "s", "ann", n) for n in range(60))
-    assert ids(recollection, "fox dog", k=5) == ids(recollection, "fox dog", k=50)[:5]
-    assert len(ids(recollection, "fox dog", k=60)) == 60
+def test_the_first_hits_do_not_depend_on_how_many_are_asked_for(memory_search: MemorySearch):
+    memory_search.add(Remembered(str(n), f"fox {'dog ' * (n % 7)}", "s", "ann", n) for n in range(60))
+    assert ids(memory_search, "fox dog", k=5) == ids(memory_search, "fox dog", k=50)[:5]
+    assert len(ids(memory_search, "fox dog", k=60)) == 60
 
 
 def test_what_may_not_be_seen_has_no_part_in_the_ranking(connection: apsw.Connection):
-    recollection = Recollection(connection)
-    recollection.add(talk())
-    assert "1" in ids(recollection, "database")
-    assert ids(recollection, "database", accept=lambda _: ()) == []
-    assert ids(recollection, "database", accept=lambda found: [one for one in found if one != "0"]) == []
-    assert set(ids(recollection, "database", accept=lambda found: [one for one in found if one != "1"])) == {"0", "2"}
-    assert ids(recollection, "database", only=Filter(until_seq=0)) == ["0"]
-    assert ids(recollection, "database", only=Filter(scopes=["other"])) == []
+    memory_search = MemorySearch(connection)
+    memory_search.add(talk())
+    assert "1" in ids(memory_search, "database")
+    assert ids(memory_search, "database", accept=lambda _: ()) == []
+    assert ids(memory_search, "database", accept=lambda found: [one for one in found if one != "0"]) == []
+    assert set(ids(memory_search, "database", accept=lambda found: [one for one in found if one != "1"])) == {"0", "2"}
+    assert ids(memory_search, "database", only=Filter(until_seq=0)) == ["0"]
+    assert ids(memory_search, "database", only=Filter(scopes=["other"])) == []
 
 
-def test_hits_behind_many_that_may_not_be_seen_are_found(recollection: Recollection):
-    recollection.add(Remembered(f"hidden{n}", "fox") for n in range(900))
-    recollection.add([Remembered("seen", "a fox and much else that makes it a worse match")])
-    assert ids(recollection, "fox", accept=lambda found: {"seen"} & set(found)) == ["seen"]
+def test_hits_behind_many_that_may_not_be_seen_are_found(memory_search: MemorySearch):
+    memory_search.add(Remembered(f"hidden{n}", "fox") for n in range(900))
+    memory_search.add([Remembered("seen", "a fox and much else that makes it a worse match")])
+    assert ids(memory_search, "fox", accept=lambda found: {"seen"} & set(found)) == ["seen"]
 
 
-def test_what_was_removed_is_not_found_and_leaves_no_trace(tmp_path: Path, recollection: Recollection):
-    recollection.add([*talk(), Remembered("secret", "zyzzyva", speaker="Nobody")])
-    recollection.remove(["secret", "unknown"])
-    assert "secret" not in ids(recollection, "zyzzyva")
-    connection = recollection._connection
+def test_what_was_removed_is_not_found_and_leaves_no_trace(tmp_path: Path, memory_search: MemorySearch):
+    memory_search.add([*talk(), Remembered("secret", "zyzzyva", speaker="Nobody")])
+    memory_search.remove(["secret", "unknown"])
+    assert "secret" not in ids(memory_search, "zyzzyva")
+    connection = memory_search._connection
     connection.pragma("secure_delete", True)
-    recollection.scour()
+    memory_search.scour()
     connection.execute("VACUUM")
     content = (tmp_path / "undrift.db").read_bytes()
     assert not any(word in content for word in (b"zyzzyva", b"nobody", b"secret"))
-    assert ids(recollection, "noodles")[0] == "4"
+    assert ids(memory_search, "noodles")[0] == "4"
 
 
-def test_it_takes_part_in_the_caller_s_transaction(recollection: Recollection):
-    connection = recollection._connection
+def test_it_takes_part_in_the_caller_s_transaction(memory_search: MemorySearch):
+    connection = memory_search._connection
     connection.execute("BEGIN IMMEDIATE")
-    recollection.add(talk())
-    assert ids(recollection, "noodles")[0] == "4"
+    memory_search.add(talk())
+    assert ids(memory_search, "noodles")[0] == "4"
     connection.execute("ROLLBACK")
-    assert recollection.search("noodles") == []
-    recollection.add(talk())
-    assert ids(recollection, "noodles")[0] == "4"
+    assert memory_search.search("noodles") == []
+    memory_search.add(talk())
+    assert ids(memory_search, "noodles")[0] == "4"
 
 
-def test_it_can_be_made_anew(recollection: Recollection):
-    recollection.add([*talk(), Remembered("other", "noodles")])
-    recollection.rebuild(talk())
-    fresh = recollection.search("noodles for lunch")
+def test_it_can_be_made_anew(memory_search: MemorySearch):
+    memory_search.add([*talk(), Remembered("other", "noodles")])
+    memory_search.rebuild(talk())
+    fresh = memory_search.search("noodles for lunch")
     assert fresh
     assert "other" not in [hit.id for hit in fresh]
 
 
 def test_an_embedder_that_came_later_gets_its_vectors_at_the_next_search(connection: apsw.Connection):
     pytest.importorskip("numpy", reason="needs the extra `vectors`")
-    Recollection(connection).add(talk())
+    MemorySearch(connection).add(talk())
     known = {one.id: one.text for one in talk()}
 
     def texts(wanted: Sequence[str]) -> Mapping[str, str]:
         return {one: known[one] for one in wanted if one != "3"}
 
-    later = Recollection(connection, Letters("other"), texts=texts)
+    later = MemorySearch(connection, Letters("other"), texts=texts)
     assert "dense" in later.search("xyz oodlesn")[0].why
     assert ids(later, "nodleso")[0] == "4"
-    Recollection(connection).add([Remembered("new", "quux")])
+    MemorySearch(connection).add([Remembered("new", "quux")])
     known["new"] = "quux"
     assert ids(later, "uxuq")[0] == "new"
 
 
 def test_the_same_memories_give_the_same_scores(tmp_path: Path, connection: apsw.Connection):
     pytest.importorskip("numpy", reason="needs the extra `vectors`")
-    one = Recollection(connection, Letters())
+    one = MemorySearch(connection, Letters())
     one.add(talk())
     second = apsw.Connection(str(tmp_path / "second.db"))
     migrate(second)
-    other = Recollection(second, Letters())
+    other = MemorySearch(second, Letters())
     for memory in talk():
         other.add([memory])
     assert one.search("lunch with Ann") == other.search("lunch with Ann")
@@ -201,15 +201,15 @@ def wordllama() -> Embedder:
 
 
 def test_the_model_of_the_package_finds_what_has_no_word_in_common(connection: apsw.Connection, wordllama: Embedder):
-    recollection = Recollection(connection, wordllama)
-    recollection.add(
+    memory_search = MemorySearch(connection, wordllama)
+    memory_search.add(
         [
             Remembered("pet", "My kitten sleeps all day"),
             Remembered("car", "The engine needs oil"),
             Remembered("db", "SQL tables"),
         ]
     )
-    assert ids(recollection, "which cat")[0] == "pet"
+    assert ids(memory_search, "which cat")[0] == "pet"
     assert wordllama.id.startswith("wordllama/l2_supercat/256/")
 
 
@@ -232,6 +232,6 @@ def test_no_network_is_needed(wordllama: Embedder, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
-    recollection = Recollection(connection, wordllama)
-    recollection.add(talk())
-    assert ids(recollection, "noodles")
+    memory_search = MemorySearch(connection, wordllama)
+    memory_search.add(talk())
+    assert ids(memory_search, "noodles")

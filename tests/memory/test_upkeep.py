@@ -20,7 +20,7 @@ def demoted(session: Session, content: str, weight: float):
     """A memory whose stored weight was lowered, as feedback would."""
     entry = session.remember(content)
     after = replace(entry, decay_weight=weight)
-    session._shelf.write(session.id, "demote", [MemoryUpdate(entry, after)], at_ms=1, payload={})
+    session._repository.write(session.id, "demote", [MemoryUpdate(entry, after)], at_ms=1, payload={})
     return after
 
 

@@ -39,4 +39,4 @@ def test_a_change_that_came_too_late_has_a_name_of_its_own(tmp_path: Path):
         stale = session.remember("The deploy port is 8080.", trust="user")
         session.remember("The deploy port is 9090.", trust="user")
         with pytest.raises(StoreConflict, match="changed meanwhile, by another agent; nothing was written"):
-            session._shelf.write(session.id, "demote", [MemoryUpdate(stale, None)], at_ms=1, payload={})
+            session._repository.write(session.id, "demote", [MemoryUpdate(stale, None)], at_ms=1, payload={})

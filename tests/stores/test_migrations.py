@@ -8,7 +8,7 @@ import pytest
 
 from tests.stores.builders import add, database, original, python, raw
 from undrift.errors import StoreError, StoreVersionError
-from undrift.memory.repository import Shelf
+from undrift.memory.repository import MemoryRepository
 from undrift.stores import write
 from undrift.stores.base import KnownMark, Mark
 from undrift.stores.memories import MemoryUpdate
@@ -91,8 +91,8 @@ def test_a_store_of_version_10_learns_how_long_its_memories_are(home: Path):
     said = {"short": "x" * 7, "long": "y" * 5_000, "\ud800": "\ud800 odd"}
     with SqliteStore.open(home) as store:
         for id_, content in said.items():
-            shelf = Shelf(store)
-            shelf.write("s", "remember", [MemoryUpdate(None, MemoryEntry(id_, content))], at_ms=1, payload={})
+            repository = MemoryRepository(store)
+            repository.write("s", "remember", [MemoryUpdate(None, MemoryEntry(id_, content))], at_ms=1, payload={})
     connection = raw(home)
     lengths = connection.execute("SELECT number, length FROM memory_lines").fetchall()
     assert [length for _, length in lengths] == [7, 5_000, 5]
@@ -112,7 +112,7 @@ def test_a_store_of_version_11_learns_for_which_memories_nobody_vouches(home: Pa
     with SqliteStore.open(home) as store:
         for id_, trust in (("t", "tool"), ("u", "user"), ("a", "assistant")):
             entry = MemoryEntry(id_, "words", trust=trust)  # type: ignore[arg-type]
-            Shelf(store).write("s", "remember", [MemoryUpdate(None, entry)], at_ms=1, payload={})
+            MemoryRepository(store).write("s", "remember", [MemoryUpdate(None, entry)], at_ms=1, payload={})
     connection = raw(home)
     tiers = "SELECT CAST(id AS TEXT), tier FROM memory_lines ORDER BY number"
     assert connection.execute(tiers).fetchall() == [("t", 0), ("u", 3), ("a", 1)]

@@ -10,7 +10,7 @@ from undrift.cli.of_session import FIRST_SESSION, moment_of, open_session, opene
 from undrift.cli.show import count, echo_json, first_line, safe
 from undrift.cli.task_facts import moment
 from undrift.errors import StoreError
-from undrift.memory.repository import shelf_of
+from undrift.memory.repository import repository_of
 from undrift.stores.sqlite import SqliteStore
 from undrift.values.memory import MEMORY_TYPES, MemoryEntry, MemoryScope, ScoredMemoryEntry, Trust
 
@@ -138,7 +138,7 @@ def rebuild_command(home: str | None, as_json: bool) -> None:
     settings = settings_of(home)
     with SqliteStore.open(settings.home, create=False) as store:
         store.rebuild_search()
-        memories = shelf_of(store, settings).rebuild()
+        memories = repository_of(store, settings).rebuild()
         damaged = store.integrity()
     if as_json:
         echo_json({"home": settings.home, "memories": memories, "damaged": list(damaged)})

@@ -20,7 +20,7 @@ from undrift.core.memory.supersede import Supersession, holds, supersede
 from undrift.core.text.secrets import mask
 from undrift.core.text.tombstone import is_tombstone
 from undrift.errors import InputError, StoreConflict
-from undrift.memory.repository import Shelf
+from undrift.memory.repository import MemoryRepository
 from undrift.settings import Settings
 from undrift.stores.memories import MemoryChange, MemoryUpdate, Viewer, content_digest
 from undrift.stores.memory_filter import Filter
@@ -78,17 +78,22 @@ class Memories:
 
     Args:
         store: Open; not closed here.
-        shelf: Over it.
+        repository: Over it.
         session_id: Whose.
         settings: In force.
         context: Gives where the run stands now.
     """
 
     def __init__(
-        self, store: SqliteStore, shelf: Shelf, session_id: str, settings: Settings, context: Callable[[], RunContext]
+        self,
+        store: SqliteStore,
+        repository: MemoryRepository,
+        session_id: str,
+        settings: Settings,
+        context: Callable[[], RunContext],
     ) -> None:
         self._store = store
-        self._shelf = shelf
+        self._repository = repository
         self._session_id = session_id
         self._settings = settings
         self._context = context
@@ -104,7 +109,9 @@ class Memories:
             payload = {"memory": plan.entry.id, "superseded": superseded}
             still = self._still([plan], ())
             try:
-                self._shelf.write(self._session_id, "remember", plan.updates, at_ms=at_ms, payload=payload, still=still)
+                self._repository.write(
+                    self._session_id, "remember", plan.updates, at_ms=at_ms, payload=payload, still=still
+                )
             except StoreConflict:  # another agent was first: what it said is looked at now
                 if attempt == _ATTEMPTS:
                     raise
@@ -132,7 +139,7 @@ class Memories:
         new = [one for one, update in pending.items() if update.before is None]
         payload = {"remembered": new, "superseded": [one for one in pending if one not in new]}
         updates = tuple(pending.values())
-        return MemoryChange(updates, self._shelf.searchable(updates, self._still(plans, new)), payload)
+        return MemoryChange(updates, self._repository.searchable(updates, self._still(plans, new)), payload)
 
     def said(self, content: str) -> str:
         """Return a statement as it may be stored: secrets masked.
@@ -164,8 +171,8 @@ class Memories:
         if k < 1:
             return ()
         viewer = self._viewer(seq)
-        found = self._shelf.find(query, viewer, k=k + _MORE, only=Filter(types=types))
-        entries = self._shelf.by_id([hit.id for hit in found], viewer)
+        found = self._repository.find(query, viewer, k=k + _MORE, only=Filter(types=types))
+        entries = self._repository.by_id([hit.id for hit in found], viewer)
         scored = [ScoredMemoryEntry(entries[hit.id], hit.score, 0.0, hit.why) for hit in found if hit.id in entries]
         scored += self._stated(query, {one.entry.id for one in scored}, types, viewer)
         if as_of_ms is not None or known_at_ms is not None or only_valid:
@@ -178,7 +185,7 @@ class Memories:
     def conflicts(self, seq: int | None = None) -> tuple[Conflict, ...]:
         """Return what stays open: both memories are there, hold, and are seen."""
         viewer = self._viewer(seq)
-        entries = {entry.id: entry for entry in self._shelf.seen(viewer)}
+        entries = {entry.id: entry for entry in self._repository.seen(viewer)}
         found = []
         for entry in entries.values():
             for one in entry.metadata.get("conflicts", ()):
@@ -190,25 +197,28 @@ class Memories:
 
     def all(self, seq: int | None = None) -> tuple[MemoryEntry, ...]:
         """Return every memory that the session sees, oldest first."""
-        return tuple(self._shelf.seen(self._viewer(seq)))
+        return tuple(self._repository.seen(self._viewer(seq)))
 
     def _planned(self, entry: MemoryEntry, at_ms: int, pending: Mapping[str, MemoryUpdate]) -> _Plan:
         """What storing an entry changes, on top of changes that are to be written with it."""
-        shelf, viewer = self._shelf, self._viewer(None)
+        repository, viewer = self._repository, self._viewer(None)
         digest = content_digest(entry.content)
         beside = {one: update.after for one, update in pending.items() if update.after is not None}
         new = {one: after for one, after in beside.items() if pending[one].before is None}
-        same = [*shelf.same(digest, viewer), *(one for one in new.values() if content_digest(one.content) == digest)]
+        same = [
+            *repository.same(digest, viewer),
+            *(one for one in new.values() if content_digest(one.content) == digest),
+        ]
         same = [beside.get(one.id, one) for one in same]
         known = [one for one in same if _is_same(one, entry) and not one.is_contradicted]
         keys = {(slot.relation, slot.entity) for slot in entry.slots}
         if known:
             return _Plan(known[-1], (), digest, set(), keys, set())
-        like = shelf.find(entry.content, viewer, k=_MOST_NOMINATED)
+        like = repository.find(entry.content, viewer, k=_MOST_NOMINATED)
         least = self._settings.contradiction_similarity
         like = like[:_NOMINATED] + [one for one in like[_NOMINATED:] if one.why.get("similarity", 0.0) >= least]
-        candidates = {one.id: one for one in shelf.by_slot(keys, viewer)}
-        candidates |= shelf.by_id([hit.id for hit in like if hit.id not in candidates], viewer)
+        candidates = {one.id: one for one in repository.by_slot(keys, viewer)}
+        candidates |= repository.by_id([hit.id for hit in like if hit.id not in candidates], viewer)
         candidates |= {one: after for one, after in beside.items() if one in candidates or one in new}
         existing = sorted(candidates.values(), key=lambda one: one.seq)
         done = supersede(entry, existing, judge(entry, existing), at_ms)
@@ -220,7 +230,7 @@ class Memories:
         """What tells in the transaction whether all that the plans rest on is still so, ids written beside them apart."""
         viewer, ids = self._viewer(None), set(beside)
         checks = [
-            self._shelf.unchanged(one.digest, one.same | ids, one.keys, one.alike | ids, viewer)
+            self._repository.unchanged(one.digest, one.same | ids, one.keys, one.alike | ids, viewer)
             for one in plans
             if one.updates
         ]
@@ -253,7 +263,7 @@ class Memories:
         words = [word.strip("?!.,:;").casefold() for word in query[:_QUERY_CHARACTERS].split()]
         names = {*words, *(word.removesuffix("s") for word in words), *map("_".join, pairwise(words))}
         relations = sorted(names & CLASSES.keys())
-        entries = self._shelf.by_relation(relations, viewer) if relations else []
+        entries = self._repository.by_relation(relations, viewer) if relations else []
         wanted = [one for one in entries if one.id not in found and (types is None or one.type in types)]
         return [ScoredMemoryEntry(one, _STATED_SCORE, 0.0, {"stated": _STATED_SCORE}) for one in wanted]
 
@@ -262,7 +272,7 @@ class Memories:
         found = {one.entry.id for one in scored}
         lost = {one.entry.contradicted_by_entry_id: one for one in reversed(scored) if one.entry.is_contradicted}
         missing = [one for one in lost if one is not None and one not in found]
-        winners = self._shelf.by_id(missing, viewer) if missing else {}
+        winners = self._repository.by_id(missing, viewer) if missing else {}
         added = [
             ScoredMemoryEntry(entry, lost[one].raw_score, 0.0, {**lost[one].why, "stands_for": lost[one].entry.id})
             for one, entry in winners.items()

@@ -12,7 +12,7 @@ from typing import Any
 import apsw
 
 from undrift.errors import StoreConflict
-from undrift.memory.search import Hit, Recollection, Remembered
+from undrift.memory.search import Hit, MemorySearch, Remembered
 from undrift.settings import Settings
 from undrift.stores import memories, memory_search, timeline
 from undrift.stores.embed import Embedder, WordLlamaEmbedder, is_installed
@@ -23,10 +23,10 @@ from undrift.stores.sqlite import SqliteStore
 from undrift.stores.vectors import VectorIndex, VectorTable
 from undrift.values.memory import TRUST_TIERS, MemoryEntry
 
-__all__ = ["Shelf", "default_embedder", "remembered", "shelf_of"]
+__all__ = ["MemoryRepository", "default_embedder", "remembered", "repository_of"]
 
 
-class Shelf:
+class MemoryRepository:
     """Every writing and reading of memories.
 
     Args:
@@ -44,7 +44,7 @@ class Shelf:
         self._store = store
         self._embedder = embedder
         self._index = index
-        self._made: tuple[apsw.Connection, Recollection] | None = None
+        self._made: tuple[apsw.Connection, MemorySearch] | None = None
 
     def write(
         self,
@@ -85,7 +85,7 @@ class Shelf:
                 raise StoreConflict(
                     "another agent has remembered something about the same meanwhile; nothing was written. Repeat it"
                 )
-            self._recollection(connection).add(new)
+            self._search(connection).add(new)
             numbers = memory_search.numbers_of(connection, gone)
             memory_search.take_back(connection, {number: gone[one] for one, number in numbers.items()})
 
@@ -93,12 +93,12 @@ class Shelf:
 
     def forget(self, connection: apsw.Connection, ids: Iterable[str]) -> None:
         """Take memories out of the search, in the caller's transaction."""
-        self._recollection(connection).remove(ids)
+        self._search(connection).remove(ids)
 
     def scour(self) -> None:
         """Take the last traces of forgotten memories out of what is searched."""
         with self._store.using() as connection:
-            self._recollection(connection).scour()
+            self._search(connection).scour()
 
     def by_id(self, ids: Collection[str], viewer: Viewer | None = None) -> dict[str, MemoryEntry]:
         """Return those of the memories that a viewer may see; see `memories.by_id`."""
@@ -159,7 +159,7 @@ class Shelf:
         """Find the memories that fit a query best, of those that a viewer may see."""
         with self._store.using() as connection:
             self._settle(connection)
-            return self._recollection(connection).search(
+            return self._search(connection).search(
                 query,
                 k=k,
                 only=only,
@@ -170,7 +170,7 @@ class Shelf:
     def rebuild(self) -> int:
         """Make the search anew from the memories; the same answers come out. Return how many are searched."""
         with self._store.using() as connection:
-            self._recollection(connection).rebuild(remembered(memories.ever(connection)))
+            self._search(connection).rebuild(remembered(memories.ever(connection)))
             self._settle(connection, always=True)
             return len(memories.every(connection))
 
@@ -185,14 +185,14 @@ class Shelf:
                 memory_search.bring_back(connection, {number: texts[one] for one, number in back.items()})
                 memory_search.set_settled(connection, timeline.newest(connection))
 
-    def _recollection(self, connection: apsw.Connection) -> Recollection:
+    def _search(self, connection: apsw.Connection) -> MemorySearch:
         """The search over a connection; after a fault of the disk the store opens another one."""
         if self._made is None or self._made[0] is not connection:
 
             def texts(ids: Collection[str]) -> dict[str, str]:
                 return {one: entry.content for one, entry in memories.by_id(connection, ids).items()}
 
-            self._made = (connection, Recollection(connection, self._embedder, index=self._index, texts=texts))
+            self._made = (connection, MemorySearch(connection, self._embedder, index=self._index, texts=texts))
         return self._made[1]
 
 
@@ -210,18 +210,18 @@ def default_embedder(name: str) -> Embedder | None:
     return WordLlamaEmbedder()
 
 
-def shelf_of(store: SqliteStore, settings: Settings) -> Shelf:
-    """Return the shelf over a store that settings ask for: its embedder, and what searches its vectors.
+def repository_of(store: SqliteStore, settings: Settings) -> MemoryRepository:
+    """Return the repository over a store that settings ask for: its embedder, and what searches its vectors.
 
     Raises:
         StoreError: The embedder is asked for and not installed. Without LanceDB the first reading or writing raises.
     """
     embedder = default_embedder(settings.embedder)
     if settings.vector_index == "exact":
-        return Shelf(store, embedder)
+        return MemoryRepository(store, embedder)
     from undrift.stores.lance import LanceIndex  # only who asks for it pays for it
 
-    return Shelf(store, embedder, partial(LanceIndex, folder=store.path.parent / "vectors"))
+    return MemoryRepository(store, embedder, partial(LanceIndex, folder=store.path.parent / "vectors"))
 
 
 def remembered(entries: Iterable[MemoryEntry]) -> list[Remembered]:

@@ -20,7 +20,7 @@ from undrift.stores.embed import Embedder
 from undrift.stores.memory_filter import ALL, Filter
 from undrift.stores.migrations import transaction
 
-__all__ = ["Hit", "Recollection", "Remembered"]
+__all__ = ["Hit", "MemorySearch", "Remembered"]
 
 _POOL = 50
 """Hits of each kind that are ranked, or as many as are wanted where that is more: the first ten of a search are the same
@@ -89,7 +89,7 @@ class _Found(NamedTuple):
         return _Found(lexical, {**vouched.dense, **self.dense}, {**vouched.places, **self.places})
 
 
-class Recollection:
+class MemorySearch:
     """The search over memories.
 
     Args:

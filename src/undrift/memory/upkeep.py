@@ -16,7 +16,7 @@ from undrift.core.memory.stale import Precision, Stale, precision, rated, stale
 from undrift.core.validate import without_annotation
 from undrift.errors import InputError, UndriftError
 from undrift.memory.memories import Memories
-from undrift.memory.repository import Shelf
+from undrift.memory.repository import MemoryRepository
 from undrift.settings import Settings
 from undrift.stores.memories import MemoryChange, MemoryUpdate, Viewer
 from undrift.stores.ratings import ratings
@@ -24,7 +24,7 @@ from undrift.stores.sqlite import SqliteStore
 from undrift.values.memory import MemoryEntry, RunContext
 from undrift.values.window import TaskUpdate
 
-__all__ = ["StalePruned", "Tending"]
+__all__ = ["MemoryUpkeep", "StalePruned"]
 
 _log = logging.getLogger("undrift.session.session")
 
@@ -49,12 +49,12 @@ class StalePruned:
     seq: int = 0
 
 
-class Tending:
+class MemoryUpkeep:
     """The care for what one session remembers.
 
     Args:
         store: Open; not closed here.
-        shelf: Over it.
+        repository: Over it.
         memories: Of the session.
         session_id: Whose.
         settings: In force.
@@ -65,7 +65,7 @@ class Tending:
     def __init__(
         self,
         store: SqliteStore,
-        shelf: Shelf,
+        repository: MemoryRepository,
         memories: Memories,
         session_id: str,
         settings: Settings,
@@ -73,7 +73,7 @@ class Tending:
         count: Callable[[str], int],
     ) -> None:
         self._store = store
-        self._shelf = shelf
+        self._repository = repository
         self._memories = memories
         self._session_id = session_id
         self._settings = settings
@@ -126,7 +126,7 @@ class Tending:
         """Take stale memories out of sight; see `Session.prune_memories`."""
         limit = self._settings.stale_eviction_threshold if threshold is None else threshold
         context = self._context()
-        seen = self._shelf.seen(Viewer(context.agent, self._session_id))
+        seen = self._repository.seen(Viewer(context.agent, self._session_id))
         found = stale(
             seen,
             context.task_index,
@@ -145,7 +145,7 @@ class Tending:
             },
         }
         updates = [MemoryUpdate(one.entry, None) for one in found]
-        seq = self._shelf.write(self._session_id, "prune_memories", updates, at_ms=at_ms, payload=payload)
+        seq = self._repository.write(self._session_id, "prune_memories", updates, at_ms=at_ms, payload=payload)
         return StalePruned(found, limit, len(seen), seq)
 
     def rate(self, query: str, returned: Collection[str], useful: Collection[str], at_ms: int) -> Precision:

@@ -27,7 +27,7 @@ from undrift.settings.models import Model, lookup, read_models
 from undrift.stores.base import Store
 from undrift.stores.exports import Exports
 from undrift.tasks.archive import Archive
-from undrift.tasks.updates import Desk
+from undrift.tasks.updates import TaskUpdates
 from undrift.values.window import Decision, Prepared
 from undrift.window.bound_thinking import binding_of, changed_fields, headers_for
 from undrift.window.commit import Committer, past_of
@@ -41,7 +41,7 @@ from undrift.wire.form import Form, Reply
 from undrift.wire.forms import form_of
 from undrift.wire.offered import defers_tools, tool_names
 
-__all__ = ["RecallHint", "Turns"]
+__all__ = ["Preparer", "RecallHint"]
 
 RecallHint = Literal["always", "offered"]
 """When what stands in for a text that left names the command that brings it back: always, or where the request offers our tool."""
@@ -70,14 +70,14 @@ class _Sent:
     cache_seconds: int | None
 
 
-class Turns:
+class Preparer:
     """Prepares the requests of one session and takes in the answers.
 
     Args:
         session_id: Whose.
         store: Open; not closed here.
         ledger: Of the session.
-        desk: Its tasks.
+        tasks: Its tasks.
         scratchpad: The agent's notes.
         exports: Where logs of finished tasks go.
         settings: In force.
@@ -92,7 +92,7 @@ class Turns:
         session_id: str,
         store: Store,
         ledger: Ledger,
-        desk: Desk,
+        tasks: TaskUpdates,
         scratchpad: ScratchpadFile,
         exports: Exports,
         settings: Settings,
@@ -109,7 +109,7 @@ class Turns:
         self._now_ms = 0
         self._models = read_models(settings.models_file)
         self._ledger = ledger
-        self._desk = desk
+        self._tasks = tasks
         self._scratchpad = scratchpad
         self._exports = exports
         self._unexported: set[str] | None = None
@@ -270,7 +270,7 @@ class Turns:
 
     def _follow_tasks(self, conversation: Conversation, warnings: list[str]) -> None:
         try:
-            self._desk.follow(conversation, at_ms=self._now_ms)
+            self._tasks.follow(conversation, at_ms=self._now_ms)
         except StoreError as error:
             warnings.append(f"calls could not be tagged with the task in progress: {error}")
 

@@ -14,7 +14,7 @@ from typing import Any
 from undrift.core.tasks.life import MAIN_AGENT
 from undrift.core.text.tombstone import purged_tombstone
 from undrift.errors import InputError, RecallError
-from undrift.memory.repository import Shelf
+from undrift.memory.repository import MemoryRepository
 from undrift.stores import rows, traces
 from undrift.stores.cleaning import PAUSE_S, clean, securely
 from undrift.stores.exports import Exports
@@ -25,7 +25,7 @@ from undrift.stores.write import write
 from undrift.values.window import Decision
 from undrift.window.ledger import Ledger
 
-__all__ = ["Purged", "Purging"]
+__all__ = ["Purged", "Purger"]
 
 _TASK_PREFIX = "task:"
 _DOCUMENT_PREFIX = "document:"
@@ -62,21 +62,23 @@ class Purged:
     remains: str = ""
 
 
-class Purging:
+class Purger:
     """The purges of one session.
 
     Args:
         store: Open; not closed here.
         ledger: Of the session.
-        shelf: Of its memories.
+        repository: Of its memories.
         exports: Its logs and notes.
         session_id: Whose.
     """
 
-    def __init__(self, store: SqliteStore, ledger: Ledger, shelf: Shelf, exports: Exports, session_id: str) -> None:
+    def __init__(
+        self, store: SqliteStore, ledger: Ledger, repository: MemoryRepository, exports: Exports, session_id: str
+    ) -> None:
         self._store = store
         self._ledger = ledger
-        self._shelf = shelf
+        self._repository = repository
         self._exports = exports
         self._session_id = session_id
 
@@ -91,7 +93,7 @@ class Purging:
         if files:
             removed["files"] = files
         self._ledger.reset()
-        self._shelf.scour()
+        self._repository.scour()
         size_bytes = clean(self._store.using, self._store.busy_timeout_ms)
         left, copied = self._left(found)
         return Purged(found.aim.kind, removed, left, copied, _REMAINS.format(size_bytes / 1e6) if size_bytes else "")
@@ -105,7 +107,7 @@ class Purging:
             time.sleep(PAUSE_S)
         with self._store.using() as connection, securely(connection), transaction(connection):
             found = self._found(connection, what)
-            self._shelf.forget(connection, found.memories)
+            self._repository.forget(connection, found.memories)
             removed = destroy(connection, found, _blank)
             payload: dict[str, Any] = {"what": found.aim.kind, "removed": removed}
             write(connection, rows.operation_row(self._session_id, "purge", at_ms, payload), (), ())

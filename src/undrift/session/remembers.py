@@ -9,9 +9,9 @@ from typing import Any
 
 from undrift.core.memory.stale import Precision
 from undrift.memory.memories import Conflict, Memories
-from undrift.memory.upkeep import StalePruned, Tending
-from undrift.session.purge import Purged, Purging
-from undrift.session.rewind import Diff, Rewinding, Rewound
+from undrift.memory.upkeep import MemoryUpkeep, StalePruned
+from undrift.session.purge import Purged, Purger
+from undrift.session.rewind import Diff, Rewound, Timeline
 from undrift.stores.base import Operation
 from undrift.values.closing import Sharing, in_turn
 from undrift.values.facts import SessionFact
@@ -25,9 +25,9 @@ class SessionMemory:
 
     _sharing: Sharing
     _memories: Memories
-    _purging: Purging
-    _tending: Tending
-    _rewinding: Rewinding
+    _purger: Purger
+    _upkeep: MemoryUpkeep
+    _timeline: Timeline
 
     def _tick(self) -> int:
         raise NotImplementedError
@@ -115,18 +115,18 @@ class SessionMemory:
 
         Source: CONTRACT; R1-15, A1-10, A1-11.
         """
-        seq = None if known_at is None else self._rewinding.seq_of(known_at)
+        seq = None if known_at is None else self._timeline.seq_of(known_at)
         return self._memories.search(query, k=k, types=types, as_of_ms=as_of_ms, seq=seq, only_valid=only_valid)
 
     @in_turn
     def memories(self, *, known_at: int | str | None = None) -> tuple[MemoryEntry, ...]:
         """Return everything that this session sees of what is remembered, oldest first; see `search`."""
-        return self._memories.all(None if known_at is None else self._rewinding.seq_of(known_at))
+        return self._memories.all(None if known_at is None else self._timeline.seq_of(known_at))
 
     @in_turn
     def conflicts(self, *, known_at: int | str | None = None) -> tuple[Conflict, ...]:
         """Return the pairs of memories that exclude each other, where nothing says which one holds; see `search`."""
-        return self._memories.conflicts(None if known_at is None else self._rewinding.seq_of(known_at))
+        return self._memories.conflicts(None if known_at is None else self._timeline.seq_of(known_at))
 
     @in_turn
     def admit(
@@ -161,7 +161,7 @@ class SessionMemory:
         Source: REQUIREMENTS section 3, 16; issue "Memory" part 6.
         """
         fields = {"source": source, "metadata": metadata}
-        return self._tending.admit(content, type_=type, status=status, at_ms=self._tick(), fields=fields)
+        return self._upkeep.admit(content, type_=type, status=status, at_ms=self._tick(), fields=fields)
 
     @in_turn
     def brief(self, query: str, budget_tokens: int = 500) -> str:
@@ -181,7 +181,7 @@ class SessionMemory:
 
         Source: issue "Memory" part 9; RELIABILITY S2.
         """
-        return self._tending.brief(query, budget_tokens, now_ms=self._tick()).text
+        return self._upkeep.brief(query, budget_tokens, now_ms=self._tick()).text
 
     @in_turn
     def prune_memories(self, *, dry_run: bool = True, threshold: float | None = None) -> StalePruned:
@@ -200,7 +200,7 @@ class SessionMemory:
 
         Source: REQUIREMENTS section 3, 14/05; A1-4.
         """
-        return self._tending.prune(dry_run=dry_run, threshold=threshold, at_ms=self._tick())
+        return self._upkeep.prune(dry_run=dry_run, threshold=threshold, at_ms=self._tick())
 
     @in_turn
     def rate_search(self, query: str, returned_ids: Collection[str], useful_ids: Collection[str]) -> Precision:
@@ -217,12 +217,12 @@ class SessionMemory:
 
         Source: REQUIREMENTS section 3, 14/06.
         """
-        return self._tending.rate(query, returned_ids, useful_ids, self._tick())
+        return self._upkeep.rate(query, returned_ids, useful_ids, self._tick())
 
     @in_turn
     def search_precision(self) -> Precision:
         """Return how well the newest rated searches of the home did; see `rate_search`."""
-        return self._tending.precision()
+        return self._upkeep.precision()
 
     @in_turn
     def facts(self, *, as_of: int | str | None = None) -> tuple[SessionFact, ...]:
@@ -233,7 +233,7 @@ class SessionMemory:
 
         Source: CONTRACT; R4, A4-6.
         """
-        return self._rewinding.facts(None if as_of is None else self._rewinding.seq_of(as_of))
+        return self._timeline.facts(None if as_of is None else self._timeline.seq_of(as_of))
 
     @in_turn
     def checkpoint(self, label: str = "") -> int:
@@ -242,12 +242,12 @@ class SessionMemory:
         Raises:
             StoreError: It could not be written.
         """
-        return self._rewinding.checkpoint(label, self._tick())
+        return self._timeline.checkpoint(label, self._tick())
 
     @in_turn
     def history(self) -> tuple[Operation, ...]:
         """Return all operations of the session, oldest first; those before a rewinding included."""
-        return self._rewinding.history()
+        return self._timeline.history()
 
     @in_turn
     def rewind(self, to: int | str) -> Rewound:
@@ -267,7 +267,7 @@ class SessionMemory:
 
         Source: CONTRACT; issue "Memory" part 8.
         """
-        return self._rewinding.rewind(to, self._tick())
+        return self._timeline.rewind(to, self._tick())
 
     @in_turn
     def undo_rewind(self) -> Rewound:
@@ -277,12 +277,12 @@ class SessionMemory:
             RecallError: There is none.
             StoreError: It could not be written; nothing has changed.
         """
-        return self._rewinding.undo(self._tick())
+        return self._timeline.undo(self._tick())
 
     @in_turn
     def diff(self, earlier: int | str, later: int | str | None = None) -> Diff:
         """Return what differs between two moments; the later one is now where it is left out."""
-        return self._rewinding.diff(earlier, later)
+        return self._timeline.diff(earlier, later)
 
     @in_turn
     def purge(self, what: str) -> Purged:
@@ -310,4 +310,4 @@ class SessionMemory:
 
         Source: CONTRACT; issue "Memory" part 8; RELIABILITY S11.
         """
-        return self._purging.purge(what, self._tick())
+        return self._purger.purge(what, self._tick())

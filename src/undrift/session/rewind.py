@@ -17,7 +17,7 @@ from undrift.values.facts import SessionFact
 from undrift.window.ledger import Ledger
 from undrift.window.scratchpad import ScratchpadFile
 
-__all__ = ["Diff", "Rewinding", "Rewound"]
+__all__ = ["Diff", "Rewound", "Timeline"]
 
 _log = logging.getLogger("undrift.session.session")
 
@@ -54,7 +54,7 @@ class Diff:
     changed: Mapping[str, tuple[str, ...]]
 
 
-class Rewinding:
+class Timeline:
     """The timeline of one session.
 
     Args:

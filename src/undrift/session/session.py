@@ -16,18 +16,18 @@ from undrift.core.text import marker
 from undrift.core.text.refs import ref_of
 from undrift.errors import InputError, TaskError, UndriftError
 from undrift.memory.memories import Memories
-from undrift.memory.repository import shelf_of
-from undrift.memory.upkeep import Tending
+from undrift.memory.repository import repository_of
+from undrift.memory.upkeep import MemoryUpkeep
 from undrift.session.identity import Recognised, recognise
-from undrift.session.prepare import RecallHint, Turns
-from undrift.session.purge import Purging
+from undrift.session.prepare import Preparer, RecallHint
+from undrift.session.purge import Purger
 from undrift.session.remembers import SessionMemory
-from undrift.session.rewind import Rewinding
+from undrift.session.rewind import Timeline
 from undrift.settings import Settings
 from undrift.stores.base import Found
 from undrift.stores.exports import Exports
 from undrift.stores.sqlite import SqliteStore
-from undrift.tasks.updates import Desk
+from undrift.tasks.updates import TaskUpdates
 from undrift.values.clock import now_ms
 from undrift.values.closing import Closing, Sharing, in_turn
 from undrift.values.memory import UNKNOWN_TASK, RunContext
@@ -73,12 +73,12 @@ class Session(Closing, SessionMemory):
         exports = Exports(Path(home), scratchpad_limit_bytes=max(1, limit))
         self.scratchpad = ScratchpadFile(exports if limit else None, session_id, mask_secrets=settings.mask_secrets)
         """The agent's notes, active_context.md: read(), write(), append(), drop(), path."""
-        self._desk = Desk(self._ledger, settings, self.scratchpad)
-        self._turns = Turns(
+        self._tasks = TaskUpdates(self._ledger, settings, self.scratchpad)
+        self._preparer = Preparer(
             session_id,
             store,
             self._ledger,
-            self._desk,
+            self._tasks,
             self.scratchpad,
             exports,
             settings,
@@ -87,13 +87,13 @@ class Session(Closing, SessionMemory):
             self._remembered,
             names_recall,
         )
-        self._shelf = shelf_of(store, settings)
-        self._memories = Memories(store, self._shelf, session_id, settings, self._context)
-        self._tending = Tending(
-            store, self._shelf, self._memories, session_id, settings, self._context, self._turns.count
+        self._repository = repository_of(store, settings)
+        self._memories = Memories(store, self._repository, session_id, settings, self._context)
+        self._upkeep = MemoryUpkeep(
+            store, self._repository, self._memories, session_id, settings, self._context, self._preparer.count
         )
-        self._rewinding = Rewinding(store, self._ledger, self.scratchpad, session_id)
-        self._purging = Purging(store, self._ledger, self._shelf, exports, session_id)
+        self._timeline = Timeline(store, self._ledger, self.scratchpad, session_id)
+        self._purger = Purger(store, self._ledger, self._repository, exports, session_id)
         self._ledger.was_empty &= self.scratchpad.start()  # a session that let nothing go so far has left its notes
 
     @classmethod
@@ -189,7 +189,7 @@ class Session(Closing, SessionMemory):
             Declined: A request of a message thread; the error holds the answer after which clients send whole histories.
             InputError: An unknown `wire`.
         """
-        return self._turns.prepare(body, wire=wire, model=model)
+        return self._preparer.prepare(body, wire=wire, model=model)
 
     @in_turn
     def record(self, reply: Any, *, wire: str = "anthropic") -> Reply:
@@ -209,7 +209,7 @@ class Session(Closing, SessionMemory):
 
         Source: WIRE A20, C5, R8, G11; A3-14 (a factor, never a high-water mark); R3-05, R3-20.
         """
-        read = self._turns.record(reply, wire=wire)
+        read = self._preparer.record(reply, wire=wire)
         told = tuple(self._told(call) for call in read.calls if call.tool_name in TOLD_BY_REPLY)
         text = marker.strip_markers(read.text) if self.settings.task_markers else read.text
         return replace(read, text=text, task_results=told)
@@ -234,7 +234,7 @@ class Session(Closing, SessionMemory):
         if not isinstance(text, str) or not text.strip():
             raise InputError("a pin's text must be a string with something in it")
         at_ms = self._tick()
-        entry = ContextEntry(f"pin:{ref_of(type, text)}", type, text, self._turns.count(text), at_ms)
+        entry = ContextEntry(f"pin:{ref_of(type, text)}", type, text, self._preparer.count(text), at_ms)
         return self._ledger.pin(entry, at_ms=at_ms)
 
     @in_turn
@@ -311,8 +311,8 @@ class Session(Closing, SessionMemory):
         Source: R3-20, A3-1, A3-22.
         """
         self._ledger.follow()
-        admitted = self._tending.admitted if self.settings.remember_tasks else None
-        return self._desk.update(updates, agent=agent, stack=stack, at_ms=self._tick(), admitted=admitted)
+        admitted = self._upkeep.admitted if self.settings.remember_tasks else None
+        return self._tasks.update(updates, agent=agent, stack=stack, at_ms=self._tick(), admitted=admitted)
 
     @in_turn
     def mark(self, tool_result: str) -> str:
@@ -352,7 +352,7 @@ class Session(Closing, SessionMemory):
     @in_turn
     def tasks(self) -> tuple[Task, ...]:
         """Return all tasks of the session, in the order in which they were made."""
-        return self._desk.tasks
+        return self._tasks.tasks
 
     @in_turn
     def recall(self, ref: str) -> str:
@@ -403,7 +403,7 @@ class Session(Closing, SessionMemory):
     def _remembered(self, query: str) -> str:
         """What stands in the window of what is remembered about the user's newest words."""
         tokens = self.settings.memory_tokens
-        return self._tending.brief(query, tokens, now_ms=self._now_ms, shows_scores=False).text
+        return self._upkeep.brief(query, tokens, now_ms=self._now_ms, shows_scores=False).text
 
     def _told(self, call: ToolCall) -> ToolResult:
         """Carry out a call of the task tool, and say what came of it."""

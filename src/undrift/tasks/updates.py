@@ -21,7 +21,7 @@ from undrift.window.conversation import Conversation
 from undrift.window.ledger import Ledger, masked_value
 from undrift.window.scratchpad import ScratchpadFile
 
-__all__ = ["Desk"]
+__all__ = ["TaskUpdates"]
 
 _log = logging.getLogger("undrift.session.session")
 
@@ -35,7 +35,7 @@ _LONG_SUMMARY = (
 )
 
 
-class Desk:
+class TaskUpdates:
     """What a session knows of its tasks.
 
     Args:

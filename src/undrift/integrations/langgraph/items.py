@@ -29,7 +29,7 @@ from langgraph.store.base import (
 
 from undrift.integrations.documents import Change, Documents, Reading
 from undrift.memory.repository import default_embedder
-from undrift.memory.search import Recollection, Remembered
+from undrift.memory.search import MemorySearch, Remembered
 from undrift.settings import Settings
 from undrift.stores import memory_search, vectors
 from undrift.stores.documents import Document, Path
@@ -203,13 +203,13 @@ class _Search:
     def __init__(self, embedder: str) -> None:
         self._embedder = embedder
         self._lock = threading.Lock()
-        self._recollection: Recollection | None = None
+        self._search: MemorySearch | None = None
         self._indexed: dict[int, int] = {}  # number of a document to how many texts it has
 
     def scores(self, kept: Reading, query: str, among: Mapping[Path, Document], *, k: int) -> dict[Path, float]:
         """Return the k paths that fit a query best, best first, with their scores."""
         with self._lock:
-            recollection = self._followed(kept)
+            search = self._followed(kept)
             numbers = {str(one.number): path for path, one in among.items()}
 
             def seen(ids: Sequence[str]) -> Collection[str]:
@@ -218,30 +218,30 @@ class _Search:
             best: dict[Path, float] = {}
             wanted = k
             while True:
-                hits = recollection.search(query, k=wanted, accept=seen)
+                hits = search.search(query, k=wanted, accept=seen)
                 for hit in hits:
                     best.setdefault(numbers[hit.id.partition(":")[0]], hit.score)
                 if len(best) >= k or len(hits) < wanted:
                     return dict(list(best.items())[:k])
                 best, wanted = {}, wanted * 4  # several texts of one item were found
 
-    def _followed(self, kept: Reading) -> Recollection:
-        if self._recollection is None:
+    def _followed(self, kept: Reading) -> MemorySearch:
+        if self._search is None:
             connection = apsw.Connection(":memory:")
             memory_search.create(connection)
             memory_search.add_lengths(connection)
             memory_search.add_tiers(connection)
             vectors.create(connection)
-            self._recollection = Recollection(connection, default_embedder(self._embedder))
+            self._search = MemorySearch(connection, default_embedder(self._embedder))
         now = kept.numbers(_KIND)
         if gone := self._indexed.keys() - now:
-            self._recollection.remove(f"{number}:{place}" for number in gone for place in range(self._indexed[number]))
+            self._search.remove(f"{number}:{place}" for number in gone for place in range(self._indexed[number]))
             for number in gone:
                 del self._indexed[number]
         if now - self._indexed.keys():
             new = [one for one in kept.under(_KIND) if one.number not in self._indexed]
-            self._recollection.add(line for one in new for line in self._lines(one))
-        return self._recollection
+            self._search.add(line for one in new for line in self._lines(one))
+        return self._search
 
     def _lines(self, document: Document) -> Iterator[Remembered]:
         texts = _texts(json.loads(document.content), document.record["index"])
