@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.builders import Json, assistant, body, call, opened, parts, problems, result, sent, text, user
+from tests.builders import Json, assistant, body, call, opened, parts, problems, result, sent, text, thinking, user
 from undrift.errors import SummaryRejected, TaskError
 from undrift.session.session import Session
 from undrift.values.window import Prepared
@@ -59,6 +59,26 @@ def test_a_completed_task_leaves_its_summary_and_its_calls(tmp_path):
     assert "Next, the logout." in seen
     assert problems(sent(prepared)) == ()
     assert prepared.tokens_after < prepared.tokens_before
+
+
+@pytest.mark.parametrize("model", ["claude-opus-5-5", "claude-sonnet-4-5"])
+def test_an_answer_that_begins_with_thinking_leaves_a_tombstone_whether_or_not_the_model_binds_it(tmp_path, model):
+    session = opened(tmp_path)
+    fields = {"model": model, "thinking": {"type": "adaptive"}}
+    history = [user("Fix the login.")]
+    session.prepare(body(*history, **fields))
+    session.start_task("fix-login", content="Fix the login", acceptance_criteria=["tests pass"])
+    for answer, results in zip(*[iter(work(0, 6))] * 2, strict=True):
+        history += [assistant(thinking("Hm."), *answer["content"]), results]
+        session.prepare(body(*history, **fields))
+    session.complete_task("fix-login", SUMMARY)
+    history += [assistant("Done."), user("Next, the logout.")]
+    messages = sent(session.prepare(body(*history, **fields)))
+    answers = [message for message in messages if message["role"] == "assistant"][:6]
+    begins = [parts(message)[0].get("text", "")[:58] for message in answers]
+    assert begins == ["[Assistant thinking/text for task fix-login evicted to sav"] * 6
+    assert SUMMARY in parts(answers[-1])[0]["text"]
+    assert not any(part["type"] == "thinking" for message in messages for part in parts(message))
 
 
 def test_the_tombstones_are_those_of_the_seed_and_only_the_last_of_a_kind_has_the_summary(tmp_path):

@@ -5,7 +5,7 @@ other version is installed; without it, this version is its own twin.
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +20,8 @@ from tests.twin.twin import Other, Twin
 from tests.wires.machine import MACHINES, Machine
 from tests.wires.task_machine import TaskMachine
 from undrift.settings import Settings
-from undrift.testing import ModelTurn, Refused
+from undrift.settings.models import lookup
+from undrift.testing import Call, ModelTurn, Refused
 
 __all__ = ["TWINS", "main", "play"]
 
@@ -81,6 +82,15 @@ def _twin_of(machine: type[Machine]) -> type[Machine]:
 
 class TwinTasks(_Paired, TaskMachine):
     """Agents that tell of tasks, on twins; both stores fail at once."""
+
+    def takes(self, calls: Sequence[Call], words: bool) -> Sequence[Any]:
+        """Let the model answer; between two versions, one that binds its thinking does not think.
+
+        Versions before the one that chooses tombstones behind the strip of thinking lose those of answers that begin with
+        thinking: there the two differ by intent.
+        """
+        self.thinks = self.thinks and not (self.other.is_another_version and lookup(self.model).binds_thinking)
+        return super().takes(calls, words)
 
     @contextmanager
     def failing(self, table: str) -> Iterator[None]:

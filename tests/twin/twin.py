@@ -32,6 +32,7 @@ class Other:
     """
 
     def __init__(self, python: str = sys.executable) -> None:
+        self.is_another_version = python != sys.executable
         self._process = subprocess.Popen([python, str(_SCRIPT)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self._given = cast("IO[bytes]", self._process.stdin)
         self._said = cast("IO[bytes]", self._process.stdout)

@@ -26,17 +26,14 @@ def ended_tasks(window: Window, turn: Turn) -> Window:
     """Let the logs of finished tasks leave, whatever the budget says, and old outputs of one that goes on."""
     if turn.binding.holds(window):
         return window
-    ended = [one for task in turn.told_tasks for one in _ended(task, window, turn)]
-    if turn.rules.plan_tasks == "at_once":
-        ended += _plan_steps(window, turn)
-    return rewritten(window, turn, [*_evicted(ended, window, turn), *_rolled(window, turn)])
+    return rewritten(window, turn, _leaving)
 
 
 def ended_plan_steps(window: Window, turn: Turn) -> Window:
     """Let the finished steps of the client's own plan leave: they go first in a turn that exceeds the budget."""
     if turn.rules.plan_tasks != "under_pressure":
         return window
-    return rewritten(window, turn, _evicted(_plan_steps(window, turn), window, turn))
+    return rewritten(window, turn, _steps_leaving)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +136,19 @@ def _is_words(entry: ContextEntry) -> bool:
     """Whether it is the agent's thinking or text, as it came."""
     is_word = entry.meta("kind") in ("thinking", "text") and entry.type == "reasoning"
     return is_word and entry.meta("role") == "assistant"
+
+
+def _leaving(window: Window, turn: Turn) -> list[Decision]:
+    """What finished tasks let go, and old outputs of one that goes on."""
+    ended = [one for task in turn.told_tasks for one in _ended(task, window, turn)]
+    if turn.rules.plan_tasks == "at_once":
+        ended += _plan_steps(window, turn)
+    return [*_evicted(ended, window, turn), *_rolled(window, turn)]
+
+
+def _steps_leaving(window: Window, turn: Turn) -> list[Decision]:
+    """What the finished steps of the client's own plan let go."""
+    return _evicted(_plan_steps(window, turn), window, turn)
 
 
 def _evicted(ended: Sequence[Ended], window: Window, turn: Turn) -> list[Decision]:

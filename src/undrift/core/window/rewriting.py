@@ -4,7 +4,7 @@ Law: a call and its result stay or leave together. Thinking leaves from the star
 the time of the rewriting, and never comes back (WIRE A10).
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Sequence
 
 from undrift.core.window.additions import stale
 from undrift.core.window.notes import note_texts
@@ -35,11 +35,17 @@ def without_thinking(window: Window, turn: Turn) -> Window:
     return window.with_(_stale_thinking(window, turn, len(window.items)))
 
 
-def rewritten(window: Window, turn: Turn, gone: Collection[Decision]) -> Window:
-    """Let something leave, and with it what a rewriting takes along: bound thinking, and notes that are out of date."""
+def rewritten(window: Window, turn: Turn, leaving: Callable[[Window, Turn], Sequence[Decision]]) -> Window:
+    """Let something leave, and with it what a rewriting takes along: bound thinking, and notes that are out of date.
+
+    Bound thinking leaves first, and what leaves is chosen behind that: a tombstone cannot stand where thinking has left.
+    """
+    gone = leaving(window, turn)
     if not gone:
         return window
     stripped = without_thinking(window, turn)
+    if stripped is not window:
+        gone = leaving(stripped, turn)
     return stripped.with_([*gone, *stale(stripped.notes, note_texts(stripped, turn))])
 
 

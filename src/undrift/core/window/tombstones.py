@@ -23,7 +23,12 @@ def rolled_tombstones(window: Window, turn: Turn) -> Window:
     """
     if turn.binding.holds(window) or not _has_evicted(window, turn):
         return window
-    gone = roll_old_tombstones(
+    return rewritten(window, turn, _leaving)
+
+
+def _leaving(window: Window, turn: Turn) -> list[Decision]:
+    """The tombstones that leave."""
+    return roll_old_tombstones(
         window.entries,
         window.seen,
         int(turn.rules.tombstone_share * turn.room.budget_tokens),
@@ -31,7 +36,6 @@ def rolled_tombstones(window: Window, turn: Turn) -> Window:
         keep_tool_results=turn.rules.keep_tool_results,
         ref_of=turn.tools.ref_of,
     )
-    return rewritten(window, turn, gone)
 
 
 def _has_evicted(window: Window, turn: Turn) -> bool:
