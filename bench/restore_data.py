@@ -13,9 +13,10 @@ from pathlib import Path
 
 from undrift.core.autopsy.findings import Held
 from undrift.core.autopsy.steps import Step, steps_of
-from undrift.core.autopsy.used import WINDOW_CALLS, Learned, Reference, Used, plain_lines, window_of
+from undrift.core.autopsy.used import WINDOW_CALLS, Learned, Used, window_of
 from undrift.core.restore.history import history_of
 from undrift.core.restore.worth import line_features, name_features
+from undrift.core.text.references import Reference, lines_of
 from undrift.core.text.tokens import characters_per_4
 from undrift.errors import TranscriptError
 from undrift.recordings.files import open_recording
@@ -224,7 +225,7 @@ def judges(session: Recorded) -> Iterator[Judge]:
             following = calls + WINDOW_CALLS
         for step in session.steps[taken : cut.index]:
             if step.kind != "silent":
-                learned.lines.update(plain_lines(step.entry.content))
+                learned.lines.update(lines_of(step.entry.content))
         taken = cut.index
         yield Judge(cut, learned)
 

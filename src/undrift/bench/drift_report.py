@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from undrift.core.autopsy.survival import AGE_MESSAGES, RARE_MENTIONS, SurvivalCount
+from undrift.core.autopsy.survival import AGE_MESSAGES, SurvivalCount
+from undrift.core.text.references import RARE_MENTIONS
 
 __all__ = ["DriftReport", "Outcome", "READ_PRICES", "Row", "WRITE_PRICE"]
 

@@ -5,7 +5,8 @@ import random
 
 import pytest
 
-from undrift.core.autopsy.survival import AGE_MESSAGES, RARE_MENTIONS, Need, Needs, Survival, SurvivalCount
+from undrift.core.autopsy.survival import AGE_MESSAGES, Need, Needs, Survival, SurvivalCount
+from undrift.core.text.references import RARE_MENTIONS
 from undrift.errors import InputError, WindowError
 from undrift.values.window import ContextEntry
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from undrift import transcripts
 from undrift.core.restore import Restored, RestoredItem, restore
 from undrift.core.restore.plain import plain_line, plain_lines
-from undrift.core.restore.trace import normal
+from undrift.core.text.references import normal
 from undrift.core.text.tokens import characters_per_4, estimate
 from undrift.errors import InputError
 from undrift.values.window import ContextEntry, EntryType

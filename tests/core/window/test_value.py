@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from undrift.core.restore.trace import RARE_PLACES
+from undrift.core.text.references import RARE_MENTIONS
 from undrift.core.window.value import Known, rows_left
 from undrift.values.window import ContextEntry
 
@@ -36,7 +36,7 @@ def test_what_a_tool_showed_is_worth_something_and_what_the_agent_made_up_is_not
 
 
 def test_what_stands_everywhere_is_worth_nothing():
-    entries = [entry(n, "result", "src/parser.py") for n in range(RARE_PLACES + 1)]
+    entries = [entry(n, "result", "src/parser.py") for n in range(RARE_MENTIONS + 1)]
     assert missed(learned(*entries[:-1]), entries[0]) == 1
     assert missed(learned(*entries), entries[0]) == 0
 

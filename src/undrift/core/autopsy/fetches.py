@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 
 from undrift.core.autopsy.findings import Fetch
 from undrift.core.autopsy.steps import Step, is_edit, is_fetch
-from undrift.core.autopsy.used import WINDOW_CALLS, plain_lines
+from undrift.core.autopsy.used import WINDOW_CALLS
+from undrift.core.text.references import lines_of
 from undrift.core.text.secrets import mask
 
 __all__ = ["ReadBefore"]
@@ -101,7 +102,7 @@ class ReadBefore:
 
 
 def _telling(text: str) -> Iterator[str]:
-    for line in plain_lines(text):
+    for line in lines_of(text):
         if len(line) >= _TELLING_CHARACTERS:
             yield _HIT.sub("", line, count=1).strip()
 

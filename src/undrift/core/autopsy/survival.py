@@ -6,11 +6,11 @@ last more than `AGE_MESSAGES` messages ago. A need is held if the window contain
 line that stood in the history: a bag of names does not count. Thinking neither teaches nor needs.
 """
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from undrift.core.text.references import RARE_MENTIONS, Reference, lines_of, references_in
 from undrift.errors import InputError, WindowError
 from undrift.values.window import ContextEntry
 
@@ -19,36 +19,17 @@ __all__ = [
     "Need",
     "NeedKind",
     "Needs",
-    "RARE_MENTIONS",
-    "Reference",
     "Survival",
     "SurvivalCount",
-    "plain_lines",
-    "references_in",
 ]
 
 AGE_MESSAGES = 20
 """A reference counts as a need only when its latest mention is more messages back than this."""
 
-RARE_MENTIONS = 6
-"""A reference that was mentioned more often than this is everywhere: to hold it shows nothing."""
-
 NeedKind = Literal["identifier", "line"]
-
-Reference = tuple[NeedKind, str]
 
 _ROLES = ("user", "assistant", "system")
 _KINDS = ("text", "thinking", "call", "result")
-
-# The character class, not \w: identifiers, paths, versions and flags of code, 6 to 120 characters.
-_NAME = re.compile(r"[A-Za-z0-9_./\-]{6,120}")
-_NAME_EDGE = "./-_"
-_NAME_MIN_CHARACTERS = 6
-_MIXED = re.compile(r"[_/.\d]|[a-z][A-Z]")
-"""What tells a name from a plain word: a joint, a digit, or a hump."""
-
-_GUTTER = re.compile(r"^\s*\d+\s*[→|:\t]")
-_LINE_CHARACTERS = range(30, 301)
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,21 +234,21 @@ class Survival:
             self._next += 1
             if _is_read(entry) and entry.content not in self._texts:
                 self._texts.add(entry.content)
-                self._lines.update(plain_lines(entry.content))
+                self._lines.update(lines_of(entry.content))
 
 
 class _Foreign:
     """A text of a window that did not stand in the history as a whole: what it mentions, and in which lines."""
 
-    __slots__ = ("_lines", "references_in")
+    __slots__ = ("_lines", "_references")
 
     def __init__(self, text: str) -> None:
-        self.references_in = references_in(text)
-        self._lines = tuple(plain_lines(text))
+        self._references = references_in(text)
+        self._lines = tuple(lines_of(text))
 
     def holds(self, need: Need, history_lines: set[str]) -> bool:
         """Say whether a line that stood in the history brings the need."""
-        return (need.kind, need.text) in self.references_in and any(
+        return (need.kind, need.text) in self._references and any(
             need.text in line and line in history_lines for line in self._lines
         )
 
@@ -303,24 +284,6 @@ def _is_read(entry: ContextEntry) -> bool:
 def _is_environment(entry: ContextEntry) -> bool:
     kind = _field(entry, "kind")
     return kind == "result" or (kind == "text" and _field(entry, "role") == "user")
-
-
-def references_in(text: str) -> frozenset[Reference]:
-    """Give every identifier and line of code of a text."""
-    found: set[Reference] = set()
-    for match in _NAME.finditer(text):
-        name = match.group().strip(_NAME_EDGE)
-        if len(name) >= _NAME_MIN_CHARACTERS and _MIXED.search(name):
-            found.add(("identifier", name))
-    found.update(("line", line) for line in plain_lines(text) if len(line) in _LINE_CHARACTERS)
-    return frozenset(found)
-
-
-def plain_lines(text: str) -> Iterator[str]:
-    """Give every line without a listing's number gutter and outer space; the escapes of JSON are undone."""
-    plain = text.replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
-    for line in plain.split("\n"):
-        yield _GUTTER.sub("", line).strip()
 
 
 def _share(held: int, needed: int) -> float:

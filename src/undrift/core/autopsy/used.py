@@ -9,15 +9,12 @@ from dataclasses import dataclass
 
 from undrift.core.autopsy.findings import Held
 from undrift.core.autopsy.steps import Step
-from undrift.core.autopsy.survival import RARE_MENTIONS, Reference, plain_lines, references_in
+from undrift.core.text.references import RARE_MENTIONS, Reference, lines_of, references_in
 
-__all__ = ["Learned", "Reference", "Used", "WINDOW_CALLS", "count_held", "plain_lines", "window_of"]
+__all__ = ["Learned", "Used", "WINDOW_CALLS", "count_held", "window_of"]
 
 WINDOW_CALLS = 30
 """How far after a compaction is looked for what it cost."""
-
-Reference = Reference
-plain_lines = plain_lines
 
 _TEACHING = frozenset({"result", "user", "client", "summary"})
 
@@ -46,7 +43,7 @@ class Learned:
         """Take in one step."""
         if step.kind == "silent":
             return
-        self.lines.update(plain_lines(step.entry.content))
+        self.lines.update(lines_of(step.entry.content))
         teaches = step.kind in _TEACHING
         for reference in references_in(step.entry.content):
             self._taught.setdefault(reference, teaches)
@@ -93,7 +90,7 @@ class Learned:
         for text in texts:
             there = references_in(text) & used.references
             if strict:
-                known = "\n".join(line for line in plain_lines(text) if line in self.lines)
+                known = "\n".join(line for line in lines_of(text) if line in self.lines)
                 names = references_in(known)
                 there = frozenset(r for r in there if r[0] == "line" or r in names)
             found |= there

@@ -10,8 +10,8 @@ from undrift.core.restore.choose import Pick, choose
 from undrift.core.restore.history import History, history_of
 from undrift.core.restore.render import Page, Restored, RestoredItem
 from undrift.core.restore.stated import newest_edits, pasted, plan, requests, rules, statements, verdicts
-from undrift.core.restore.trace import normal
 from undrift.core.restore.worth import worth_of_lines, worth_of_names
+from undrift.core.text.references import normal
 from undrift.core.text.tokens import characters_per_4, estimate
 from undrift.errors import InputError
 from undrift.values.window import ContextEntry

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from undrift.core.restore.trace import NameTable, Trace, file_key, trace_of
+from undrift.core.restore.trace import Trace, file_key, trace_of
+from undrift.core.text.references import NameTable
 from undrift.values.window import ContextEntry
 
 __all__ = ["HORIZON_CHARACTERS", "History", "Usage", "history_of"]

@@ -7,8 +7,9 @@ from undrift.core.restore.choose import Pick, group_of
 from undrift.core.restore.history import History
 from undrift.core.restore.plain import label, plain_lines
 from undrift.core.restore.stated import Excerpt
-from undrift.core.restore.trace import Trace, normal
+from undrift.core.restore.trace import Trace
 from undrift.core.restore.typed import GAP
+from undrift.core.text.references import normal
 
 __all__ = ["Page", "Restored", "RestoredItem"]
 

@@ -5,50 +5,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from undrift.core.text.calls import EDITS, PATCHED, shown_file
+from undrift.core.text.calls import EDITS, PATCHED, edit_of, shown_file
+from undrift.core.text.references import NAME_CANDIDATE, NameTable, decoded_call, line_number, normal
 from undrift.core.text.secrets import mask
 from undrift.values.window import ContextEntry
 
 __all__ = [
     "KINDS",
-    "LINE_CHARACTERS",
-    "NameTable",
-    "RARE_PLACES",
-    "TOKEN",
     "Trace",
-    "edit_of",
     "file_key",
-    "normal",
     "trace_of",
 ]
 
 KINDS = ("read", "search", "shell", "edit", "other", "user", "said", "call", "summary")
 """What an entry is to the agent; `read` to `other` are the results of tools."""
 
-RARE_PLACES = 6
-"""A name or line that more entries mention turns up again by itself: it is worth nothing to keep or to give back."""
-
-LINE_CHARACTERS = range(30, 301)
-"""A shorter line says little, a longer one is data, not code that an agent copies."""
-
-TOKEN = re.compile(r"[A-Za-z0-9_./\-]{6,120}")
-_NAME_SHAPE = re.compile(r"[_/.\d]|[a-z][A-Z]")
-_GUTTER = re.compile(r"\s*(\d{1,9})\s*[→|:\t]")
 _SEARCHES = frozenset({"glob", "grep", "ls", "lsp"})
 _SEARCH_COMMAND = re.compile(r"\s*(?:cd \S{1,300} && )?(?:rg|grep|git grep|find|ls|fd)\b")
 _SED_FROM = re.compile(r"\bsed -n ['\"]?(\d{1,9}),")
 _COMMAND_CHARACTERS = 2_000
-
-
-class NameTable(dict[str, str | None]):
-    """Token as found -> the name in it, or None where it is a mere word. Filled as it is asked."""
-
-    def __missing__(self, token: str) -> str | None:
-        name: str | None = token.strip("./-_")
-        if not name or len(name) < 6 or not _NAME_SHAPE.search(name):
-            name = None
-        self[token] = name
-        return name
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +61,6 @@ class Trace:
     written: Sequence[str] = field(default=())
 
 
-def normal(line: str) -> str:
-    """Strip a line of its outer space and, where it has one, of its number gutter."""
-    stripped = line.strip()
-    if stripped and stripped[0].isdigit() and (gutter := _GUTTER.match(line)):
-        return line[gutter.end() :].strip()
-    return stripped
-
-
 def file_key(path: str) -> str:
     """Give the last two parts of a path: relative and absolute names of a file meet there."""
     return "/".join(path.replace("\\", "/").rstrip("/").split("/")[-2:])
@@ -122,12 +89,12 @@ def trace_of(entry: ContextEntry, call: Mapping[str, Any], table: NameTable) -> 
         text = mask(text).text
     removed, touched, written = edit_of(tool, call) if kind == "call" else (frozenset(), frozenset(), ())
     if kind == "call":
-        lines = text.replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"').split("\n")
+        lines = decoded_call(text).split("\n")
         line_names: list[list[str]] = []
-        names = frozenset(name for token in TOKEN.findall(text) if (name := table[token]))
+        names = frozenset(name for token in NAME_CANDIDATE.findall(text) if (name := table[token]))
     else:
         lines = text.split("\n")
-        find = TOKEN.findall
+        find = NAME_CANDIDATE.findall
         line_names = [[name for token in find(line) if (name := table[token])] for line in lines]
         names = frozenset().union(*line_names)
     return Trace(
@@ -188,28 +155,9 @@ def _numbers(lines: Sequence[str], command: str) -> Sequence[int]:
     """Give the number of each line: from its gutter, or from the range that was asked for."""
     # Codex puts a header of up to six lines before what the command printed: a gutter stands behind it
     head = next((index + 1 for index, line in enumerate(lines[:8]) if line == "Output:"), 0)
-    if any(map(_GUTTER.match, lines[head : head + 3])):
-        gutters = [_GUTTER.match(line) for line in lines[head:]]
-        return [0] * head + [int(gutter[1]) if gutter else 0 for gutter in gutters]
+    if any(line_number(line) is not None for line in lines[head : head + 3]):
+        return [0] * head + [line_number(line) or 0 for line in lines[head:]]
     asked = _SED_FROM.search(command)
     if not asked or command.count("sed -n") > 1:
         return ()
     return [0] * head + [int(asked[1]) + index for index in range(len(lines) - head)]
-
-
-def edit_of(tool: str, call: Mapping[str, Any]) -> tuple[frozenset[str], frozenset[str], Sequence[str]]:
-    """Give what an edit took out, what it touched, and the lines that it wrote; nothing of a call that edits nothing."""
-    old: list[str] = []
-    new: list[str] = []
-    if tool.lower() == "apply_patch":
-        patch = str(call.get("input", "")).split("\n")
-        old = [line[1:] for line in patch if line[:1] == "-"]
-        new = [line[1:] for line in patch if line[:1] == "+"]
-    elif tool.lower() in EDITS:
-        many = call.get("edits")
-        for edit in many if isinstance(many, list) else [call]:
-            if isinstance(edit, dict):
-                old += str(edit.get("old_string", "")).split("\n")
-                new += str(edit.get("new_string", "")).split("\n")
-    gone, put = frozenset(map(normal, old)), frozenset(map(normal, new))
-    return gone - put, gone | put, new

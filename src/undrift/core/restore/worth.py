@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 
 from undrift.core.restore import weights
 from undrift.core.restore.history import History
-from undrift.core.restore.trace import KINDS, LINE_CHARACTERS, RARE_PLACES, file_key
+from undrift.core.restore.trace import KINDS, file_key
+from undrift.core.text.references import LINE_CHARACTERS, RARE_MENTIONS
 
 __all__ = ["line_features", "name_features", "worth_of_lines", "worth_of_names"]
 
@@ -30,7 +31,7 @@ def name_features(history: History) -> Iterator[tuple[str, tuple[int, ...]]]:
     usage, traces, ages = history.names, history.traces, history.ages
     for name, (place, _) in usage.shown.items():
         count = usage.count[name]
-        if count > RARE_PLACES or name in usage.own:
+        if count > RARE_MENTIONS or name in usage.own:
             continue
         trace = traces[place]
         used = usage.used.get(name)
@@ -83,7 +84,7 @@ def line_features(history: History) -> Iterator[tuple[str, tuple[int, ...]]]:
         if len(key) not in LINE_CHARACTERS:
             continue
         count = usage.count[key]
-        if count > RARE_PLACES or key in usage.own:
+        if count > RARE_MENTIONS or key in usage.own:
             continue
         trace = history.traces[place]
         path = trace.path

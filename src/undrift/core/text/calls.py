@@ -1,8 +1,10 @@
 """What a tool call is, by the names and arguments that the known clients give their tools. Pure, linear in the arguments."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+from undrift.core.text.references import normal
 
 __all__ = [
     "EDITS",
@@ -10,6 +12,7 @@ __all__ = [
     "bare_name",
     "changed_paths",
     "command_of",
+    "edit_of",
     "is_look",
     "read_path",
     "shown_file",
@@ -111,3 +114,21 @@ def is_look(tool: str, given: Mapping[str, Any]) -> bool:
 def _path(given: Mapping[str, Any]) -> str:
     paths = (given.get(key) for key in _PATHS)
     return next((path for path in paths if isinstance(path, str) and path.strip()), "")
+
+
+def edit_of(tool: str, call: Mapping[str, Any]) -> tuple[frozenset[str], frozenset[str], Sequence[str]]:
+    """Give what an edit took out, what it touched, and the lines that it wrote; nothing of a call that edits nothing."""
+    old: list[str] = []
+    new: list[str] = []
+    if tool.lower() == "apply_patch":
+        patch = str(call.get("input", "")).split("\n")
+        old = [line[1:] for line in patch if line[:1] == "-"]
+        new = [line[1:] for line in patch if line[:1] == "+"]
+    elif tool.lower() in EDITS:
+        many = call.get("edits")
+        for edit in many if isinstance(many, list) else [call]:
+            if isinstance(edit, dict):
+                old += str(edit.get("old_string", "")).split("\n")
+                new += str(edit.get("new_string", "")).split("\n")
+    gone, put = frozenset(map(normal, old)), frozenset(map(normal, new))
+    return gone - put, gone | put, new

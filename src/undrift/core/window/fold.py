@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from operator import eq
 from typing import Literal
 
-__all__ = ["Fold", "Folded", "fold_lines", "plain_lines"]
+__all__ = ["Fold", "Folded", "fold_lines", "lines_without_noise"]
 
 Fold = Literal["noise", "all"]
 """What is folded: all but the numbers of a listing, or those as well."""
@@ -95,7 +95,7 @@ def fold_lines(text: str, fold: Fold) -> Folded:
     return Folded(lines, shown, frozenset(data), tuple(what))
 
 
-def plain_lines(text: str) -> Sequence[str | None]:
+def lines_without_noise(text: str) -> Sequence[str | None]:
     """Return the lines of a text without noise, each with its number, None where one only repeats what stands before it."""
     return fold_lines(text, "noise").lines
 

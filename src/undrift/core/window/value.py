@@ -11,8 +11,16 @@ import json
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from undrift.core.restore.trace import LINE_CHARACTERS, RARE_PLACES, TOKEN, NameTable, edit_of, normal
-from undrift.core.window.fold import plain_lines
+from undrift.core.text.calls import edit_of
+from undrift.core.text.references import (
+    LINE_CHARACTERS,
+    NAME_CANDIDATE,
+    RARE_MENTIONS,
+    NameTable,
+    decoded_call,
+    normal,
+)
+from undrift.core.window.fold import lines_without_noise
 from undrift.values.window import ContextEntry
 
 __all__ = ["Known", "Rows", "rows_left"]
@@ -67,19 +75,21 @@ class Known:
 
     def is_worth(self, reference: int) -> bool:
         """Tell whether the agent would miss a reference that nothing in its window mentions."""
-        return self._learned[reference] and 0 < self._places[reference] <= RARE_PLACES and reference not in self._stale
+        return (
+            self._learned[reference] and 0 < self._places[reference] <= RARE_MENTIONS and reference not in self._stale
+        )
 
     def _read(self, entry: ContextEntry) -> Rows:
         text = entry.content if len(entry.content) <= _MOST_CHARACTERS else ""
         if _meta(entry, "kind") == "call":
-            plain = text.replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
-            return ((*self._names_in(text), *(id_ for line in plain.split("\n") for id_ in self._line(line))),)
-        lines = plain_lines(text) if _meta(entry, "kind") == "result" else text.split("\n")
+            lines_written = decoded_call(text).split("\n")
+            return ((*self._names_in(text), *(id_ for line in lines_written for id_ in self._line(line))),)
+        lines = lines_without_noise(text) if _meta(entry, "kind") == "result" else text.split("\n")
         return tuple((*self._names_in(line), *self._line(line)) if line else () for line in lines)
 
     def _names_in(self, text: str) -> set[int]:
         names, number_of = self._names, self._number_of
-        return {number_of(name) for token in TOKEN.findall(text) if (name := names[token]) is not None}
+        return {number_of(name) for token in NAME_CANDIDATE.findall(text) if (name := names[token]) is not None}
 
     def _line(self, line: str) -> tuple[int, ...]:
         if len(line) < LINE_CHARACTERS.start:
