@@ -32,9 +32,10 @@ PURE_CALLS = _names("""
     attrgetter cast date datetime field get_args itemgetter methodcaller namedtuple partial replace timedelta
     dataclasses.field json.JSONDecoder json.JSONEncoder logging.getLogger msgspec.field msgspec.json.Decoder
     msgspec.json.Encoder re.compile re.escape struct.Struct types.MappingProxyType typing.cast typing.get_args
+    choice fields setting settings_of
     click.Choice click.FloatRange click.IntRange click.Path
     """)
-"""Calls that may run while a module loads: they build a value from values."""
+"""Calls that may run while a module loads: they build a value from values. `choice` to `settings_of`: the rows of settings."""
 
 PURE_METHODS = _names("encode format items join keys lower replace split strip union upper values")
 """Methods of strings, sets and mappings that may run while a module loads."""

@@ -28,7 +28,7 @@ BUILT: dict[str, Callable[[], list[str | re.Pattern[str]]]] = {
         r"(?<![\d.])(\d{1,15}(?:\.\d{1,15})?)\s?(?:tests|test|passed)(?!\w)"
     ],
     # Only for settings of the user's own, by `fullmatch`.
-    "undrift.settings.table._matches": list,
+    "undrift.settings.rules._matches": list,
     # Only for the user's own settings of a client, once, when our entry is taken out.
     "undrift.clients.serverfile.take": list,
 }

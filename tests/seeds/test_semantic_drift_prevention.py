@@ -171,7 +171,7 @@ def test_the_number_of_observations_is_no_number_in_the_logic():
     names = [f"core/window/{name}" for name in ("prune", "last_results", "incremental", "fit", "plan", "turn")]
     names += ["tiered/pruner", "tiered/manager", "session/session"]
     assert [name for name in names if TERMINAL_OBSERVATION_WINDOW in numbers_in(f"src/undrift/{name}.py")] == []
-    assert TERMINAL_OBSERVATION_WINDOW in numbers_in("src/undrift/settings/table.py")
+    assert TERMINAL_OBSERVATION_WINDOW in numbers_in("src/undrift/settings/__init__.py")
 
 
 def test_the_readme_explains_why_observations_stay_raw():

@@ -1,0 +1,165 @@
+"""What a setting may be: how its text is read, what its value must be, and the words for both. No I/O."""
+
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeVar
+
+from undrift.values.memory import MOST_STALE_THRESHOLD
+
+__all__ = [
+    "COUNT",
+    "COUNTER",
+    "COUNT_OR_NONE",
+    "PASTE",
+    "PORTION",
+    "PROVIDER",
+    "RATE",
+    "Rule",
+    "SHARE",
+    "STALENESS",
+    "SWITCH",
+    "Setting",
+    "TEXT",
+    "choice",
+    "is_count",
+    "setting",
+    "settings_of",
+]
+
+T = TypeVar("T")
+
+_INTEGER_LIMIT = 2**63  # what SQLite holds; sys.maxsize still means "never"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule that values keep.
+
+    Args:
+        words: What a value must be, in words that follow "must be".
+        parse: The text of a variable -> a value; raises ValueError for another notation.
+        check: Whether a value (parsed, or given to `Settings`) has the right type and range.
+    """
+
+    words: str
+    parse: Callable[[str], Any]
+    check: Callable[[Any], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One field of `Settings`, with what is known of it.
+
+    Args:
+        name: The field.
+        environment: The variables that set it, the product's own first.
+        default: The value without any variable; None means "not set".
+        rule: See `Rule.words`.
+        parse: See `Rule.parse`.
+        check: See `Rule.check`.
+        help: What it does, one sentence.
+    """
+
+    name: str
+    environment: tuple[str, ...]
+    default: Any
+    rule: str
+    parse: Callable[[str], Any]
+    check: Callable[[Any], bool]
+    help: str
+
+
+def setting(default: T, rule: Rule, help: str, *, also: str = "") -> T:  # noqa: A002 - the name of the row's column
+    """Return a field of `Settings`; its variable is UNDRIFT_ and the field's name.
+
+    Args:
+        default: The value without any variable.
+        rule: What a value must be.
+        help: What the setting does, one sentence.
+        also: An older variable that sets it too.
+    """
+    return field(default=default, metadata={"rule": rule, "help": help, "also": (also,) if also else ()})
+
+
+def settings_of(cls: type[Any]) -> tuple[Setting, ...]:
+    """Return the settings that a class has as fields, in their order."""
+    return tuple(
+        Setting(
+            one.name,
+            (f"UNDRIFT_{one.name.upper()}", *one.metadata["also"]),
+            one.default,
+            one.metadata["rule"].words,
+            one.metadata["rule"].parse,
+            one.metadata["rule"].check,
+            one.metadata["help"],
+        )
+        for one in fields(cls)
+    )
+
+
+def _integer(text: str) -> int:
+    """Digits only: int() alone would take "5_0", " 5" and digits of other scripts."""
+    if not re.fullmatch(r"-?[0-9]+", text):
+        raise ValueError(text)
+    return int(text)
+
+
+def _decimal(text: str) -> float:
+    """Digits and one point: float() alone would take "nan", "inf" and "1e-1"."""
+    if not re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", text):
+        raise ValueError(text)
+    return float(text)
+
+
+def _boolean(text: str) -> bool:
+    if text not in ("true", "false", "1", "0"):
+        raise ValueError(text)
+    return text in ("true", "1")
+
+
+def is_count(value: object) -> bool:
+    """Tell whether a value is an integer of at least 1 that SQLite holds."""
+    return _is_integer(value, 1)
+
+
+def _is_integer(value: object, least: int) -> bool:
+    return type(value) is int and least <= value < _INTEGER_LIMIT  # type(), because a bool is an int too
+
+
+def _is_number(value: object, most: float) -> bool:
+    return (type(value) is float or type(value) is int) and 0 <= value <= most  # NaN fails every comparison
+
+
+def _matches(pattern: str) -> Callable[[object], bool]:
+    return lambda value: isinstance(value, str) and re.fullmatch(pattern, value) is not None
+
+
+def choice(*values: str) -> Rule:
+    """Return the rule "one of these words"."""
+    words = f"{', '.join(values[:-1])} or {values[-1]}"
+    return Rule(words, str, lambda value: isinstance(value, str) and value in values)
+
+
+COUNT = Rule("an integer of at least 1 (and under 2^63)", _integer, is_count)
+COUNT_OR_NONE = Rule("an integer of at least 0 (and under 2^63)", _integer, lambda value: _is_integer(value, 0))
+PASTE = Rule("an integer of at least 2 (and under 2^63)", _integer, lambda value: _is_integer(value, 2))
+"""One token for the beginning, one for the end."""
+
+SHARE = Rule("a decimal number above 0 and at most 1", _decimal, lambda value: _is_number(value, 1) and value > 0)
+PORTION = Rule("a decimal number from 0 to 1", _decimal, lambda value: _is_number(value, 1))
+STALENESS = Rule("a decimal number from 0 to 0.5", _decimal, lambda value: _is_number(value, MOST_STALE_THRESHOLD))
+RATE = Rule("a decimal number of at least 0", _decimal, lambda value: _is_number(value, sys.float_info.max))
+SWITCH = Rule("true or false (in the environment also 1 or 0)", _boolean, lambda value: type(value) is bool)
+TEXT = Rule("a text that is not empty and has no NUL character", str, _matches(r"[^\0]+"))
+PROVIDER = Rule(
+    "a name of 1 to 64 letters, digits, _, . and -, the first one no . or -",
+    str,
+    _matches(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}"),
+)
+COUNTER = Rule(
+    "estimate, characters/4 or tiktoken:ENCODING (such as tiktoken:o200k_base)",
+    str,
+    _matches(r"estimate|characters/4|tiktoken:[a-z0-9_]+"),
+)
