@@ -19,7 +19,8 @@ from undrift.testing.simulators.base import (
     characters_by_four,
     parsed,
 )
-from undrift.testing.simulators.gemini import SignatureBook, missing_signature
+from undrift.testing.simulators.gemini import SignatureBook
+from undrift.testing.simulators.gemini_rules import missing_signature
 from undrift.testing.simulators.prefix import PrefixCache, Split
 
 __all__ = ["OpenAIChatSimulator", "named_model", "read_request", "refuse", "split_bill", "writes_the_cache"]

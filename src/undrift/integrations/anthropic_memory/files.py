@@ -1,26 +1,22 @@
-"""Claude's memory tool over undrift's store, for the tool runner of the package anthropic.
+"""The files of Claude's memory tool, as the commands of the tool read and change them.
 
 Law: there is no file system: a path is a list of names, so nothing outside can be reached. What the tool answers is what
 the package's own tool for local files answers; what that one lets fail with an error of the system is a ToolError here.
 """
 
-import asyncio
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from anthropic.lib.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool, ToolError
+from anthropic.lib.tools import ToolError
 
 from undrift.core.text.secrets import mask
 from undrift.errors import UndriftError
 from undrift.integrations.documents import Change, Documents, Reading
-from undrift.settings import Settings
 from undrift.stores.documents import Document
 from undrift.stores.documents import Path as Names
-from undrift.values.closing import AsyncClosing, Closing
 
-__all__ = ["MemoryFiles", "UndriftAsyncMemoryTool", "UndriftMemoryTool"]
+__all__ = ["MemoryFiles"]
 
 _KIND = "memory-file"
 _ROOT = "/memories"
@@ -173,114 +169,6 @@ class MemoryFiles:
             return kept.encode()
         except UnicodeEncodeError as error:
             raise ToolError(f"The text cannot be stored: {error.reason} at character {error.start}") from error
-
-
-class UndriftMemoryTool(Closing, BetaAbstractMemoryTool):
-    """The memory tool for ``client.beta.messages.tool_runner``; a context manager.
-
-    Args:
-        session_id: Whose memory. `Session.rewind` of that session takes its files back too.
-        home: Folder of the store; default is the setting `home`.
-        settings: Default: from the environment.
-        cache_control: Handed to the provider with the tool.
-
-    Raises:
-        StoreError: The store cannot be opened.
-
-    Source: issue 11 part 2.
-    """
-
-    def __init__(
-        self,
-        session_id: str = "memories",
-        *,
-        home: str | os.PathLike[str] | None = None,
-        settings: Settings | None = None,
-        cache_control: Any = None,
-    ) -> None:
-        super().__init__(cache_control=cache_control)
-        self._documents = Documents.open(home, settings=settings)
-        self.files = MemoryFiles(self._documents, session_id)
-
-    def close(self) -> None:
-        """Close the store."""
-        self._documents.close()
-
-    def view(self, command: Any) -> str:
-        """Show a file or a folder."""
-        return self.files.view(command.path, command.view_range)
-
-    def create(self, command: Any) -> str:
-        """Write a new file."""
-        return self.files.create(command.path, command.file_text)
-
-    def str_replace(self, command: Any) -> str:
-        """Replace a text of a file."""
-        return self.files.str_replace(command.path, command.old_str, command.new_str)
-
-    def insert(self, command: Any) -> str:
-        """Insert a text into a file."""
-        return self.files.insert(command.path, command.insert_line, command.insert_text)
-
-    def delete(self, command: Any) -> str:
-        """Take a file or a folder away."""
-        return self.files.delete(command.path)
-
-    def rename(self, command: Any) -> str:
-        """Move a file or a folder."""
-        return self.files.rename(command.old_path, command.new_path)
-
-    def clear_all_memory(self) -> str:
-        """Take all files away."""
-        return self.files.clear()
-
-
-class UndriftAsyncMemoryTool(AsyncClosing, BetaAsyncAbstractMemoryTool):
-    """The memory tool for the asynchronous client; see `UndriftMemoryTool`."""
-
-    def __init__(
-        self,
-        session_id: str = "memories",
-        *,
-        home: str | os.PathLike[str] | None = None,
-        settings: Settings | None = None,
-        cache_control: Any = None,
-    ) -> None:
-        super().__init__(cache_control=cache_control)
-        self._documents = Documents.open(home, settings=settings)
-        self.files = MemoryFiles(self._documents, session_id)
-
-    def close(self) -> None:
-        """Close the store."""
-        self._documents.close()
-
-    async def view(self, command: Any) -> str:
-        """Show a file or a folder."""
-        return await asyncio.to_thread(self.files.view, command.path, command.view_range)
-
-    async def create(self, command: Any) -> str:
-        """Write a new file."""
-        return await asyncio.to_thread(self.files.create, command.path, command.file_text)
-
-    async def str_replace(self, command: Any) -> str:
-        """Replace a text of a file."""
-        return await asyncio.to_thread(self.files.str_replace, command.path, command.old_str, command.new_str)
-
-    async def insert(self, command: Any) -> str:
-        """Insert a text into a file."""
-        return await asyncio.to_thread(self.files.insert, command.path, command.insert_line, command.insert_text)
-
-    async def delete(self, command: Any) -> str:
-        """Take a file or a folder away."""
-        return await asyncio.to_thread(self.files.delete, command.path)
-
-    async def rename(self, command: Any) -> str:
-        """Move a file or a folder."""
-        return await asyncio.to_thread(self.files.rename, command.old_path, command.new_path)
-
-    async def clear_all_memory(self) -> str:
-        """Take all files away."""
-        return await asyncio.to_thread(self.files.clear)
 
 
 # ------------------------------------------------------------------------------------------------------------ the paths
