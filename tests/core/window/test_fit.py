@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from undrift.core.text.tokens import characters_per_4
-from undrift.core.window.fit import Policy, TurnPlan, is_user_text, low_water_tokens, plan_turn
+from undrift.core.window.fit import Policy, Prompt, TurnPlan, is_user_text, low_water_tokens, plan_turn
+from undrift.core.window.reasons import Wording
 from undrift.values.window import ContextEntry
 
 ROLES = {
@@ -45,15 +46,8 @@ def plan(
     numbers: dict[str, Any] = {"target_ratio": 0.75, "keep_tool_results": 1, "keep_user_text_tokens": 50, **policy}
     fixed = numbers.pop("fixed_tokens", 0)
     first_unseen = len(entries) if unseen is None else unseen
-    return plan_turn(
-        entries,
-        first_unseen,
-        fixed_tokens=fixed,
-        policy=Policy(budget, **numbers),
-        count=characters_per_4,
-        ref_of=lambda entry_id: f"ref-{entry_id}",
-        wanted=wanted,
-    )
+    prompt = Prompt(entries, first_unseen, fixed, wanted=wanted)
+    return plan_turn(prompt, Policy(budget, **numbers), Wording(characters_per_4, lambda entry_id: f"ref-{entry_id}"))
 
 
 def left(planned: TurnPlan | None) -> list[str]:

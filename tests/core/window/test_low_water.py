@@ -1,26 +1,20 @@
 """marks_of: the budget always wins, early only where the prompt is written anew anyway, and never below the mark set."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from undrift.core.cost import Prices
-from undrift.core.window.low_water import PARTIAL_PRUNES, Cache, Marks, low_water_share, marks_of
+from undrift.core.window.low_water import PARTIAL_PRUNES, Cache, Marks, Pace, low_water_share, marks_of
 
 CACHE = Cache(Prices(0.1, 1.25), 300, 1_024)
 BUDGET = 100_000
 
 
 def marks(total: int, *, cache: Cache = CACHE, budget: int = BUDGET, **given: float | None) -> Marks | None:
-    known = {
-        "ratio": 0.75,
-        "growth_tokens": 1_000.0,
-        "idle_ms": None,
-        "partial_prunes": None,
-        "spares_beginning": True,
-        **given,
-    }
-    return marks_of(total, budget, cache=cache, **known)  # type: ignore[arg-type]
+    return marks_of(total, budget, 0.75, cache, replace(Pace(growth_tokens=1_000.0), **given))  # type: ignore[arg-type]
 
 
 def test_above_the_budget_a_window_is_pruned_whatever_the_clock_says_and_one_token_below_it_waits():

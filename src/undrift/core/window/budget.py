@@ -10,8 +10,9 @@ from dataclasses import replace
 
 from undrift.core.window.calling_back import called_back
 from undrift.core.window.ended_tasks import ended_plan_steps
-from undrift.core.window.fit import Policy, TurnPlan, plan_turn
-from undrift.core.window.low_water import Marks, marks_of
+from undrift.core.window.fit import Policy, Prompt, TurnPlan, plan_turn
+from undrift.core.window.low_water import Marks, Pace, marks_of
+from undrift.core.window.reasons import Wording
 from undrift.core.window.rewriting import without_thinking
 from undrift.core.window.shrink import first_send
 from undrift.core.window.turn import Turn
@@ -57,11 +58,7 @@ def _marks(window: Window, turn: Turn) -> Marks | None:
     if total <= (ratio * limit if evicted or turn.idle_ms else limit):
         return None
     answers = sum(item.role == "assistant" for item in window.items)
-    return marks_of(
-        total,
-        limit,
-        ratio=ratio,
-        cache=turn.cache,
+    pace = Pace(
         growth_tokens=window.tokens_before / (answers + 1),
         # An earlier request that is sent again keeps the window it had: after a pause only the furthest history is pruned.
         idle_ms=turn.idle_ms if turn.past.is_furthest() else None,
@@ -69,6 +66,7 @@ def _marks(window: Window, turn: Turn) -> Marks | None:
         spares_beginning=rules.prune_when == "cheapest",
         rewritten_from=_rewritten_from(window, turn, evicted) if evicted else None,
     )
+    return marks_of(total, limit, ratio, turn.cache, pace)
 
 
 def _planned(window: Window, turn: Turn, marks: Marks, *, is_due: bool) -> TurnPlan | None:
@@ -79,21 +77,17 @@ def _planned(window: Window, turn: Turn, marks: Marks, *, is_due: bool) -> TurnP
         rules.keep_tool_results,
         rules.keep_user_text_tokens,
         reserve_tokens=turn.room.note_tokens,
-        names_recall=tools.names_recall,
     )
-    return plan_turn(
+    prompt = Prompt(
         window.entries,
         window.seen,
-        fixed_tokens=turn.room.fixed_tokens,
-        policy=policy,
-        count=tools.count,
-        ref_of=tools.ref_of,
-        settled=window.decided_here - {d.entry_id for d in window.new},
+        turn.room.fixed_tokens,
+        waiting=window.decided_here - {d.entry_id for d in window.new},
         wanted=called_back(list(window.given)),
-        is_due=is_due,
-        known=(lambda: tools.known(window)) if rules.policy == "worth" else None,
-        marks=marks,
     )
+    known = (lambda: tools.known(window)) if rules.policy == "worth" else None
+    wording = Wording(tools.count, tools.ref_of, tools.names_recall)
+    return plan_turn(prompt, policy, wording, known=known, marks=marks, is_due=is_due)
 
 
 def _rewritten_from(window: Window, turn: Turn, rewritten: Collection[str]) -> int | None:

@@ -8,7 +8,7 @@ worth that; the price is the lowest at which the rest fits. What room that leave
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from undrift.core.window.fold import Folded
 from undrift.core.window.trim import GAP, HEADER_CHARACTERS, ranges_of
@@ -43,10 +43,12 @@ class Takeable:
     Args:
         entries: Its members, oldest first.
         tokens: What its leaving frees: less than all of it where only the middle of a paste may leave.
+        folds: Entry id to its lines as they are folded, of those that are; their tokens are counted so already.
     """
 
     entries: tuple[ContextEntry, ...]
     tokens: int
+    folds: Mapping[str, Folded] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,6 @@ def keep(
     known: Known,
     recent_share: float,
     count: Callable[[str], int],
-    folds: Mapping[str, Folded] | None = None,
 ) -> Kept:
     """Choose what of the units stays within `room_tokens`.
 
@@ -113,8 +114,7 @@ def keep(
         room_tokens: For what stays of the units; may be negative.
         known: The history, learned up to now.
         recent_share: Share of the room in which the newest units stay whole, from 0 to 1.
-        count: The counter in force.
-        folds: Entry id to its lines as they are folded, of those that are; their tokens are counted so already.
+        count: The counter of tokens.
     """
     shown: set[int] = set()
     for entry in stays:
@@ -128,7 +128,7 @@ def keep(
         for entry in unit.entries:
             shown.update(_references(entry, known))
     missed = _Missed(known, shown)
-    judged = [_judged(unit, missed, known, folds or {}) for unit in reversed(rest)]
+    judged = [_judged(unit, missed, known) for unit in reversed(rest)]
     return _chosen(judged, left, (count("x" * HEADER_CHARACTERS), count(GAP + "\n")))
 
 
@@ -153,7 +153,7 @@ def _references(entry: ContextEntry, known: Known) -> Iterable[int]:
     return (reference for number in rows_left(entry, len(rows)) for reference in rows[number])
 
 
-def _judged(unit: Takeable, missed: _Missed, known: Known, folds: Mapping[str, Folded]) -> _Unit:
+def _judged(unit: Takeable, missed: _Missed, known: Known) -> _Unit:
     """Say what there is to keep of a unit."""
     found: _References = []
     parts: list[_Part] = []
@@ -162,7 +162,7 @@ def _judged(unit: Takeable, missed: _Missed, known: Known, folds: Mapping[str, F
             found += filter(missed.__getitem__, _references(entry, known))
             continue
         rows = known.rows(entry)
-        folded = folds.get(entry.id)
+        folded = unit.folds.get(entry.id)
         lengths = folded.lengths() if folded else [len(line) + 1 for line in entry.content.split("\n")]
         numbers = rows_left(entry, min(len(rows), len(lengths)))
         rate = entry.token_count / max(1, sum(lengths[n] for n in numbers))

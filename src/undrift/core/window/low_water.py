@@ -10,7 +10,7 @@ from typing import Literal
 
 from undrift.core.cost import Prices
 
-__all__ = ["Cache", "Marks", "Moment", "PARTIAL_PRUNES", "low_water_share", "marks_of"]
+__all__ = ["Cache", "Marks", "Moment", "PARTIAL_PRUNES", "Pace", "low_water_share", "marks_of"]
 
 Moment = Literal["budget", "pause", "task"]
 """The window exceeds the budget; a pause has let the provider's cache go cold, so that all of it is written anew in any
@@ -68,18 +68,26 @@ class Marks:
     least_share: float
 
 
-def marks_of(
-    total_tokens: int,
-    budget_tokens: int,
-    *,
-    ratio: float,
-    cache: Cache,
-    growth_tokens: float,
-    idle_ms: int | None,
-    partial_prunes: int | None,
-    spares_beginning: bool,
-    rewritten_from: int | None = None,
-) -> Marks | None:
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How a session goes on.
+
+    Args:
+        growth_tokens: What an answer adds to the window on average, at least 0.
+        idle_ms: Milliseconds since the last request; None where that is not known.
+        partial_prunes: How many prunes in a row have left the beginning alone so far; None before the first prune.
+        spares_beginning: Whether a prune may leave the beginning alone at all.
+        rewritten_from: Tokens before the first place that is rewritten now in any case; None where there is none.
+    """
+
+    growth_tokens: float
+    idle_ms: int | None = None
+    partial_prunes: int | None = None
+    spares_beginning: bool = True
+    rewritten_from: int | None = None
+
+
+def marks_of(total_tokens: int, budget_tokens: int, ratio: float, cache: Cache, pace: Pace) -> Marks | None:
     """Decide whether a window is pruned now, and to what marks; None: not now.
 
     Args:
@@ -87,25 +95,22 @@ def marks_of(
         budget_tokens: At least 1.
         ratio: The lowest low-water mark, as a share of the budget.
         cache: The provider's.
-        growth_tokens: What an answer adds to the window on average, at least 0.
-        idle_ms: Milliseconds since the last request; None where that is not known.
-        partial_prunes: How many prunes in a row have left the beginning alone so far; None before the first prune.
-        spares_beginning: Whether a prune may leave the beginning alone at all.
-        rewritten_from: Tokens before the first place that is rewritten now in any case; None where there is none.
+        pace: How the session goes on.
 
     Source: issue "Keep what will be needed" part 5; docs/adr/0023-when-to-prune.md.
     """
-    is_cold = idle_ms is not None and idle_ms > cache.seconds * 1_000
-    free_from = 0 if is_cold else rewritten_from
-    low = low_water_share(budget_tokens, ratio=ratio, prices=cache.prices, growth_tokens=growth_tokens)
+    is_cold = pace.idle_ms is not None and pace.idle_ms > cache.seconds * 1_000
+    free_from = 0 if is_cold else pace.rewritten_from
+    low = low_water_share(budget_tokens, ratio=ratio, prices=cache.prices, growth_tokens=pace.growth_tokens)
     stays = int(_STAYS_SHARE * low * budget_tokens)
-    if stays < cache.least_tokens or not spares_beginning:  # there is nothing to save, hence nothing to spend
+    if stays < cache.least_tokens or not pace.spares_beginning:  # there is nothing to save, hence nothing to spend
         low, stays = ratio, 0
     if total_tokens <= budget_tokens:
         if free_from is None or total_tokens - low * budget_tokens < _LEAST_BATCH * (1 - low) * budget_tokens:
             return None
         return Marks("pause" if is_cold else "task", low, ratio, free_from, _LEAST_BATCH)
-    if partial_prunes is None or partial_prunes >= PARTIAL_PRUNES or cache.prices.write <= cache.prices.read:
+    done = pace.partial_prunes
+    if done is None or done >= PARTIAL_PRUNES or cache.prices.write <= cache.prices.read:
         stays = 0
     return Marks("budget", low, ratio, stays if free_from is None else min(stays, free_from), 0.0)
 

@@ -1,0 +1,120 @@
+"""The decisions of a prune: what leaves, is cut, trimmed or folded, each with its reason and what it frees. Pure."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from undrift.core.window.keep import Kept, Ranges
+from undrift.core.window.paste import Cut
+from undrift.core.window.shrink import Lean
+from undrift.core.window.trim import trim_text
+from undrift.values.window import ContextEntry, Decision
+
+__all__ = ["Freed", "Reasons", "Wording"]
+
+Freed: TypeAlias = list[tuple[Decision, int]]
+"""Decisions, each with the tokens that it frees now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """How what stays of a text is written and counted.
+
+    Args:
+        count: The counter of tokens.
+        ref_of: Entry id to the reference that recalls it.
+        names_recall: Whether it names the command that brings all of the text back.
+    """
+
+    count: Callable[[str], int]
+    ref_of: Callable[[str], str]
+    names_recall: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Reasons:
+    """Puts what was chosen into decisions, each with its reason and the tokens that it frees now.
+
+    Args:
+        wording: How what stays of a text is written and counted.
+        cuts: The pastes that may lose their middle.
+        figures: The figures of the plan, kept with each decision.
+    """
+
+    wording: Wording
+    cuts: Mapping[str, Cut]
+    figures: Mapping[str, Any]
+
+    @property
+    def _marks(self) -> str:
+        return f"pruned to {self.figures['target_tokens']:,} of {self.figures['budget_tokens']:,} tokens"
+
+    @property
+    def _untold(self) -> dict[str, bool]:
+        """In a decision for good, so that its text stays the same whatever is in reach later."""
+        return {} if self.wording.names_recall else {"untold": True}
+
+    def by_age(self, entries: Sequence[ContextEntry], gone_ids: set[str], alone: set[str]) -> Freed:
+        """The oldest leave."""
+        older = f"older than the newest that fit ({self._marks})"
+        misfit = f"could not fit even alone beside what must stay ({self._marks})"
+        return [self._without(e, misfit if e.id in alone else older, self.figures) for e in entries if e.id in gone_ids]
+
+    def by_worth(
+        self, entries: Sequence[ContextEntry], gone_ids: set[str], kept: Kept, leaner: Mapping[str, Lean]
+    ) -> Freed:
+        """What is worth least leaves, and lines of results do; of what stays, the noise is folded."""
+        found: Freed = []
+        for entry in entries:
+            worth, tokens = kept.worth.get(entry.id, (0.0, entry.token_count))
+            price = kept.price if math.isfinite(kept.price) else 0.0
+            scores = {"worth": round(worth, 2), "unit_tokens": tokens, "price": round(price, 4)}
+            figures = {**self.figures, **scores}
+            if entry.id in gone_ids:
+                found.append(self._without(entry, self._too_dear(worth, tokens, price), figures))
+                continue
+            rows, one = entry.meta("rows"), leaner.get(entry.id)
+            ranges = kept.trimmed.get(entry.id, rows)
+            if ranges != rows or (one is not None and entry.meta("fold") != one.fold):
+                found += self._trimmed(entry, ranges, one, figures)
+        return found
+
+    def _too_dear(self, worth: float, tokens: int, price: float) -> str:
+        if not price:
+            return f"nothing had room beside what must stay ({self._marks})"
+        each = f"{worth / max(1, tokens):.3f} a token, to stay took {price:.3f}"
+        return f"mentions {worth:,.0f} names and lines that nothing newer does, {each} ({self._marks})"
+
+    def _without(self, entry: ContextEntry, reason: str, figures: Mapping[str, Any]) -> tuple[Decision, int]:
+        cut = self.cuts.get(entry.id)
+        if cut is not None:
+            words = f"the middle of a long paste, {reason}; beginning and end stay"
+            detail = {**figures, "keep_head": cut.keep_head, "keep_tail": cut.keep_tail, **self._untold}
+            freed = entry.token_count - cut.tokens
+            return Decision(entry.id, "cut", words, freed, self.wording.ref_of(entry.id), detail), freed
+        saved = entry.meta("whole_tokens") or entry.token_count
+        return Decision(
+            entry.id, "pruned", reason, saved, self.wording.ref_of(entry.id), dict(figures)
+        ), entry.token_count
+
+    def _trimmed(
+        self, entry: ContextEntry, ranges: Ranges | None, leaner: Lean | None, figures: Mapping[str, Any]
+    ) -> Freed:
+        """Lines leave, or the noise of those that stay is folded, if that frees anything."""
+        ref, fold = self.wording.ref_of(entry.id), leaner.fold if leaner else None
+        tokens = self.wording.count(trim_text(entry.content, ranges, ref if self.wording.names_recall else None, fold))
+        freed = entry.token_count - tokens
+        if freed <= 0:
+            return []
+        detail, said = {**figures, **self._untold}, []
+        if ranges is not None:
+            lines, stay = entry.content.count("\n") + 1, sum(end - start for start, end in ranges)
+            said.append(f"{stay:,} of {lines:,} lines stay, those that mention most of what nothing newer does")
+            detail["rows"] = [list(one) for one in ranges]
+        if leaner is not None:
+            said.append(f"without {', '.join(leaner.folded.what)}, so that less has to leave")
+            detail["fold"] = fold
+        reason = f"{'; '.join(said)} ({self._marks})"
+        saved = (entry.meta("whole_tokens") or entry.token_count) - tokens
+        return [(Decision(entry.id, "folded" if ranges is None else "trimmed", reason, saved, ref, detail), freed)]
