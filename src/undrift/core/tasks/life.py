@@ -4,14 +4,14 @@ Law: of each agent at most one task has a segment that goes on; a change is made
 agent what to do next.
 """
 
-import json
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from undrift.core.agent_rules import MIN_SUMMARY_CHARACTERS
+from undrift.core.tasks.fields import checked_update, json_object, shown
 from undrift.errors import SummaryRejected, TaskError
-from undrift.values.window import TASK_STATUSES, Moment, Segment, SegmentEnd, Tag, Task, Tasks, TaskUpdate
+from undrift.values.window import Moment, Segment, SegmentEnd, Tag, Task, Tasks, TaskUpdate
 
 __all__ = [
     "Completion",
@@ -28,11 +28,7 @@ __all__ = [
 ]
 
 MAIN_AGENT = "main"
-_TEXTS = ("content", "active_form", "result_summary", "delegated_to")
-_OBJECTS = ("grounding", "grounding_evidence")
-_FIELDS = (*_TEXTS, "status", "acceptance_criteria", *_OBJECTS, "phase_index")
 _MOST_IDS_SHOWN = 10
-_LONGEST_ID_SHOWN = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +94,11 @@ def change_many(
     Source: R3-03, R3-16, A3-1, A3-2, A3-9, A3-11, A3-21, A3-22.
     """
     work = _Work(tasks, agent, stack)
-    given = [_checked(update) for update in updates]
+    given = [checked_update(update) for update in updates]
     ids = [task_id for task_id, _ in given]
     twice = next((one for n, one in enumerate(ids) if one in ids[:n]), None)
     if twice is not None:
-        raise TaskError(f"task {_shown(twice)} stands twice in one call: send one update for each task")
+        raise TaskError(f"task {shown(twice)} stands twice in one call: send one update for each task")
     for task_id, fields in sorted(given, key=lambda one: one[1].get("status") == "in_progress"):  # a stable sort
         work.update(task_id, fields)
     return work.finished(at)
@@ -124,8 +120,8 @@ def annotate(tasks: Tasks, task_id: str, summary: str, validation: Mapping[str, 
     """
     before = tasks.by_id.get(task_id)
     if before is None or before.status != "completed":
-        raise TaskError(f"task {_shown(task_id)} is not completed: only a completed task has a verdict on its summary")
-    verdict = None if validation is None else _json(task_id, "validation", validation)
+        raise TaskError(f"task {shown(task_id)} is not completed: only a completed task has a verdict on its summary")
+    verdict = None if validation is None else json_object(task_id, "validation", validation)
     after = replace(before, annotated_summary=summary, validation=verdict)
     if after.segments and after.segments[-1].ended == "completed":
         after = _with_last(after, replace(after.segments[-1], summary=summary))
@@ -261,10 +257,10 @@ class _Work:
 
     def _made(self, task_id: str, fields: Mapping[str, Any], status: str | None) -> Task:
         if status in ("completed", "cancelled"):
-            raise TaskError(f"there is no task {_shown(task_id)}: {self._known_open()}. Use the id of one of them")
+            raise TaskError(f"there is no task {shown(task_id)}: {self._known_open()}. Use the id of one of them")
         if not fields.get("content", "").strip():
             raise TaskError(
-                f"there is no task {_shown(task_id)}: {self._known_open()}. Use the id of one of them, "
+                f"there is no task {shown(task_id)}: {self._known_open()}. Use the id of one of them, "
                 "or give content, what is to be done, to make a new task"
             )
         return Task(task_id, agent=self.agent)
@@ -274,12 +270,12 @@ class _Work:
         if not ids:
             return "no task is open"
         more = f" and {len(ids) - _MOST_IDS_SHOWN} more" if len(ids) > _MOST_IDS_SHOWN else ""
-        return f"open are {', '.join(map(_shown, ids[-_MOST_IDS_SHOWN:]))}{more}"
+        return f"open are {', '.join(map(shown, ids[-_MOST_IDS_SHOWN:]))}{more}"
 
     def _refuse_another_agent(self, task: Task) -> None:
         if task.status == "in_progress" and task.agent != self.agent:
             raise TaskError(
-                f"task {_shown(task.id)} is in progress with agent {_shown(task.agent)}: let that agent end it, "
+                f"task {shown(task.id)} is in progress with agent {shown(task.agent)}: let that agent end it, "
                 "cancel it if that agent is gone, or take up another task"
             )
 
@@ -288,11 +284,11 @@ class _Work:
             return
         if status is not None:
             raise TaskError(
-                f"task {_shown(task.id)} is completed and cannot become {status}: "
+                f"task {shown(task.id)} is completed and cannot become {status}: "
                 "set it in_progress to reopen it, or make a new task"
             )
         if fields.get("result_summary", task.result_summary) != task.result_summary:
-            raise TaskError(_ANOTHER_SUMMARY % _shown(task.id))
+            raise TaskError(_ANOTHER_SUMMARY % shown(task.id))
 
     def _start(self, task: Task, fields: Mapping[str, Any]) -> None:
         self._refuse_another_agent(task)
@@ -303,16 +299,16 @@ class _Work:
             return
         if top is not None and not self.stack:
             raise TaskError(
-                f"task {_shown(task.id)} cannot be taken up: task {_shown(top.id)} is in progress. Complete "
-                f"{_shown(top.id)} with a result_summary, or cancel it, first; or use stack=True to work on "
-                f"{_shown(task.id)} in between and go on with {_shown(top.id)} when it ends"
+                f"task {shown(task.id)} cannot be taken up: task {shown(top.id)} is in progress. Complete "
+                f"{shown(top.id)} with a result_summary, or cancel it, first; or use stack=True to work on "
+                f"{shown(task.id)} in between and go on with {shown(top.id)} when it ends"
             )
         if (
             task.status == "completed"
         ):  # what it came to stays with its segments; the new work needs a result of its own
             task = replace(task, result_summary="", annotated_summary="", validation=None)
             self.notes.append(
-                f"task {_shown(task.id)} is reopened: what was evicted stays so, and completing it again "
+                f"task {shown(task.id)} is reopened: what was evicted stays so, and completing it again "
                 "needs a new result_summary, of the work from now on"
             )
         depth = 1 + (top.depth if top else 0)
@@ -332,7 +328,7 @@ class _Work:
         missing = [name for name in ("acceptance_criteria", "delegated_to") if not getattr(task, name)]
         if task.status == "delegated" and missing:
             raise TaskError(
-                f"task {_shown(task.id)} cannot be delegated without {' and '.join(missing)}: "
+                f"task {shown(task.id)} cannot be delegated without {' and '.join(missing)}: "
                 "say who takes it over, and what the result will be measured against"
             )
 
@@ -340,20 +336,20 @@ class _Work:
         self._refuse_another_agent(task)
         if task.status == "completed":
             if _trimmed(fields, task.result_summary) != task.result_summary.strip():
-                raise TaskError(_ANOTHER_SUMMARY % _shown(task.id))
-            self.notes.append(f"task {_shown(task.id)} is completed already, with this summary: nothing was changed")
+                raise TaskError(_ANOTHER_SUMMARY % shown(task.id))
+            self.notes.append(f"task {shown(task.id)} is completed already, with this summary: nothing was changed")
             return
         if task.status == "cancelled":
             raise TaskError(
-                f"task {_shown(task.id)} is cancelled: set it in_progress to take it up again, and complete it then"
+                f"task {shown(task.id)} is cancelled: set it in_progress to take it up again, and complete it then"
             )
         if fields.get("acceptance_criteria") == ():
             del fields["acceptance_criteria"]
-            self.notes.append(f"task {_shown(task.id)}: its acceptance criteria stay, completing does not empty them")
+            self.notes.append(f"task {shown(task.id)}: its acceptance criteria stay, completing does not empty them")
         summary = _trimmed(fields, task.result_summary)
         if len(summary) < MIN_SUMMARY_CHARACTERS:
             raise SummaryRejected(
-                f"task {_shown(task.id)} is not completed: its result_summary has {len(summary)} characters and needs at "
+                f"task {shown(task.id)} is not completed: its result_summary has {len(summary)} characters and needs at "
                 f"least {MIN_SUMMARY_CHARACTERS}. Complete it again with a summary of what was found, changed and "
                 "decided, with the names, paths and numbers that are needed later: it stands in for all logs of the task"
             )
@@ -385,58 +381,3 @@ def _with_last_rested(task: Task, ended: str, summary: str = "") -> Task:
 def _trimmed(fields: Mapping[str, Any], stored: str) -> str:
     text: str = fields.get("result_summary", stored)
     return text.strip()
-
-
-def _checked(update: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return the id and the fields of one update, each of the right type."""
-    if not isinstance(update, Mapping):
-        raise TaskError(f"each update must be an object with id and the fields to change, not {type(update).__name__}")
-    given = {name: value for name, value in update.items() if value is not None}
-    task_id = given.pop("id", None)
-    if not isinstance(task_id, str) or not task_id:
-        raise TaskError(f"id must be a text that is not empty, not {task_id!r}: give each task one, as in fix-parser")
-    unknown = sorted(str(name) for name in given if name not in _FIELDS)
-    if unknown:
-        names = ", ".join(one[:_LONGEST_ID_SHOWN] for one in unknown[:_MOST_IDS_SHOWN])
-        raise TaskError(f"task {_shown(task_id)}: unknown field {names}; a task has {', '.join(sorted(_FIELDS))}")
-    return task_id, {name: _value(task_id, name, value) for name, value in given.items()}
-
-
-def _value(task_id: str, name: str, value: Any) -> Any:
-    """Return a field's value in the form in which a task keeps it."""
-    wrong = f"task {_shown(task_id)}: {name} must be"
-    if name in _TEXTS:
-        if not isinstance(value, str):
-            raise TaskError(f"{wrong} a text, not {type(value).__name__}: send it again as one")
-    elif name == "status":
-        if value not in TASK_STATUSES:
-            failed = ". A task that failed is cancelled" if value == "failed" else ""
-            raise TaskError(f"{wrong} one of {', '.join(TASK_STATUSES)}, not {_shown(value)}{failed}")
-    elif name == "phase_index":
-        if type(value) is not int or not 0 <= value < 2**31:
-            raise TaskError(f"{wrong} an integer of at least 0, not {_shown(value)}")
-    elif name == "acceptance_criteria":
-        if not isinstance(value, list | tuple) or not all(isinstance(one, str) and one.strip() for one in value):
-            raise TaskError(f"{wrong} a list of texts, none of them empty: send each criterion as one of them")
-        return tuple(value)
-    else:
-        return _json(task_id, name, value)
-    return value
-
-
-def _json(task_id: str, name: str, value: Any) -> dict[str, Any]:
-    """Return a JSON object as it comes back from a store."""
-    wrong = f"task {_shown(task_id)}: {name} must be an object of JSON values"
-    if not isinstance(value, Mapping):
-        raise TaskError(f"{wrong}, not {type(value).__name__}")
-    try:
-        plain: dict[str, Any] = json.loads(json.dumps(dict(value), allow_nan=False))
-    except (TypeError, ValueError, RecursionError) as error:
-        raise TaskError(f"{wrong}: {error}") from None
-    return plain
-
-
-def _shown(name: object) -> str:
-    """Return a name as messages show it: quoted, what cannot be printed escaped, and not longer than one line."""
-    text = name if isinstance(name, str) else repr(name)
-    return repr(text if len(text) <= _LONGEST_ID_SHOWN else text[: _LONGEST_ID_SHOWN - 1] + "…")
