@@ -3,9 +3,15 @@
 from collections.abc import Mapping
 from itertools import pairwise
 
+import pytest
+
+import tests.core.window.builders as plain
 from tests.builders import assistant, body, opened, parts, problems, rounds, sent, user
 from tests.task_sessions import SUMMARY, TaskSession
-from undrift.core.window.additions import note_decision, note_entry, pin_decision, stale
+from undrift.core.window.additions import LEFT, note_decision, note_entry, pin_decision, stale
+from undrift.core.window.notes import notes as notes_pass
+from undrift.core.window.turn import Texts, Turn
+from undrift.core.window.window import Window
 from undrift.values.window import ContextEntry, Decision, Prepared
 
 TITLE = "[active_context.md: the notes of this session, as they are now]\n"
@@ -153,3 +159,61 @@ def test_a_summary_of_a_task_and_a_note_stand_beside_each_other(tmp_path):
     found = session.session.prepare(body(*session.history))
     assert notes(found) == ["more on that"]
     assert SUMMARY in str(sent(found))
+
+
+# ------------------------------------------------------------------------------------------------ the pass on plain values
+WORK = [plain.user("do it"), *plain.rounds(3), plain.agent("done"), plain.user("and now?")]
+TOLD = Texts(scratchpad="the port is 8080")
+
+
+def said(after: Window) -> list[str]:
+    return [d.detail["text"] for d in after.new if d.kind == "noted"]
+
+
+def test_what_is_new_is_said_once():
+    window = plain.window_of(*WORK)
+    after = notes_pass(window, plain.turn_of(texts=TOLD))
+    assert said(after) == ["the port is 8080"]
+    assert notes_pass(after, plain.turn_of(texts=TOLD)) is after
+    assert notes_pass(window, plain.turn_of()) is window
+    known = plain.window_of(*WORK, decisions=[plain.noted("scratchpad", "the port is 8080", anchor="m0", at="m6")])
+    assert notes_pass(known, plain.turn_of(texts=TOLD)) is known
+
+
+def test_a_request_that_stands_aside_is_told_nothing():
+    window = plain.window_of(*WORK)
+    assert notes_pass(window, plain.turn_of(texts=TOLD, is_aside=True)) is window
+
+
+def pruned_now(budget_tokens: int) -> tuple[Window, Turn]:
+    """A window that has just lost a call with its result, and its turn."""
+    window = plain.window_of(*WORK).with_([plain.pruned("m1.0"), plain.pruned("m2.0")])
+    return window, plain.turn_of(window.tokens_after + budget_tokens, note_tokens=400, texts=TOLD)
+
+
+@pytest.mark.parametrize(
+    ("room", "names"), [(1_000, [LEFT, "scratchpad"]), (100, ["scratchpad"]), (16, ["scratchpad"]), (15, [])]
+)
+def test_what_does_not_fit_is_not_said_and_what_can_be_recalled_goes_first(room, names):
+    window, turn = pruned_now(room)
+    after = notes_pass(window, turn)
+    assert [d.detail["name"] for d in after.new if d.kind == "noted"] == names
+    assert after.tokens_after <= turn.room.budget_tokens
+    assert {d.entry_id for d in after.new if d.kind == "pruned"} == {"m1.0", "m2.0"}
+
+
+def test_an_outdated_note_of_what_left_leaves_when_more_has_left_and_stays_when_only_thinking_has():
+    standing = [plain.noted(LEFT, "older news", anchor="m0", at="m6")]
+    turn = plain.turn_of(note_tokens=400)
+    window = plain.window_of(*WORK, decisions=standing)
+    more = window.with_([plain.pruned("m1.0"), plain.pruned("m2.0")])
+    assert "older news" not in plain.content(notes_pass(more, turn))
+    thinking = window.with_([plain.pruned("m1.0", thinking=True)])
+    assert "older news" in plain.content(notes_pass(thinking, turn))
+
+
+def test_a_note_that_the_budget_took_at_this_item_is_not_said_again():
+    window = plain.window_of(*WORK)
+    note_id = notes_pass(window, plain.turn_of(texts=TOLD)).new[0].entry_id
+    taken = plain.window_of(*WORK, decisions=[plain.pruned(note_id, at=window.newest_id)])
+    assert notes_pass(taken, plain.turn_of(texts=TOLD)) is taken

@@ -1,8 +1,12 @@
 """What leaves before its time is up: old outputs of an open task, and tombstones that add up."""
 
+from dataclasses import replace
+
 import pytest
 
-from undrift.core.window.tombstones import roll_old_outputs, roll_old_tombstones
+import tests.core.window.builders as plain
+from undrift.core.window.tombstones import roll_old_outputs, roll_old_tombstones, rolled_tombstones
+from undrift.core.window.turn import Binding
 from undrift.values.window import ContextEntry, Decision, EntryType
 
 
@@ -120,3 +124,30 @@ def test_beside_what_must_stay_the_limit_is_missed_rather_than_a_protected_thing
 def test_the_newest_answer_stays_whole_while_its_thinking_may_not_change():
     entries = [*rounds(2, task="t"), entry(10, "thinking"), entry(10, "text", task="t"), entry(11, "text", role="user")]
     assert left(entries, 1, unseen=1) == [e.id for e in entries[:4]]
+
+
+# ------------------------------------------------------------------------------------------------ the pass on plain values
+ROUNDS = [plain.user("do it"), *plain.rounds(4, thinks=True), plain.agent("done"), plain.user("and now?")]
+OLDER = [plain.evicted(f"m{n}.0", "t" * 90, at="m6") for n in (2, 4)]
+
+
+def test_the_oldest_tombstones_leave_with_their_calls_once_one_of_this_turn_makes_them_too_many():
+    turn = plain.turn_of(1_000, rules={"tombstone_share": 0.2, "keep_tool_results": 1})
+    turn = replace(turn, past=replace(turn.past, has_evicted=True))
+    older = plain.window_of(*ROUNDS, decisions=OLDER)
+    assert rolled_tombstones(older, turn) is older
+    evicted = older.with_([plain.evicted("m6.0", "t" * 90)])
+    after = rolled_tombstones(evicted, turn)
+    assert {"m1.1", "m2.0", "m3.1", "m4.0"} <= {d.entry_id for d in after.new if d.kind == "pruned"}
+    assert [d.entry_id for d in after.new if d.kind == "evicted"] == ["m6.0"], "what was decided at this item waits"
+    bound = replace(turn, binding=Binding("drop_block", thinks=True))
+    assert not rolled_tombstones(evicted, bound).has_thinking
+
+
+def test_tombstones_stay_where_nothing_may_be_rewritten_or_no_task_has_let_anything_go():
+    window = plain.window_of(*ROUNDS, decisions=OLDER)
+    turn = plain.turn_of(100, rules={"keep_tool_results": 1})
+    known = replace(turn, past=replace(turn.past, has_evicted=True))
+    assert rolled_tombstones(window, turn) is window
+    assert rolled_tombstones(window, known) is not window
+    assert rolled_tombstones(window, replace(known, binding=Binding(append_only=True))) is window
