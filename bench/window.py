@@ -9,7 +9,7 @@ from random import Random
 from bench.figures import Figure, Report, cpu_ms, interleaved, ratio_claim
 from undrift import ContextEntry, Settings, TieredMemoryManager
 from undrift.core.text.refs import ref_of
-from undrift.core.window.incremental import Window
+from undrift.core.window.incremental import IncrementalWindow
 from undrift.core.window.prune import prune
 from undrift.stores.sqlite import SqliteStore
 from undrift.values.window import Original
@@ -65,7 +65,7 @@ def measure(rounds: int = 9) -> Report:
 def _window(size: int) -> Callable[[], float]:
     """A window of `size` entries whose budget is full: each added entry drives out about one."""
     stream = entries(size)
-    window = Window(keep_tool_results=KEEP_TOOL_RESULTS, entries=itertools.islice(stream, size))
+    window = IncrementalWindow(keep_tool_results=KEEP_TOOL_RESULTS, entries=itertools.islice(stream, size))
     budget = window.total_tokens
 
     def act(fresh: list[ContextEntry]) -> None:

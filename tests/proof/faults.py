@@ -26,7 +26,7 @@ from tests.proof.check import Verdict, judge
 from tests.proof.powercut import NO_STRACE, ROOT
 from tests.proof.workload import Workload, acknowledged
 from undrift.errors import StoreError
-from undrift.stores.backup import back_up, restore
+from undrift.stores.backup import back_up, restore_backup
 from undrift.stores.sqlite import SqliteStore
 
 __all__ = ["SWEEPS", "Sweep", "main", "prepared", "swept", "with_small_files"]
@@ -217,7 +217,7 @@ def _what_came_of(folder: Path, code: int) -> Counter[str]:
     verdict, why = judge(folder / "home", promised)
     found["false"] += verdict is Verdict.LOST
     found["damaged"] += verdict is Verdict.DAMAGED
-    restore(folder / "backup", folder / "restored")
+    restore_backup(folder / "backup", folder / "restored")
     verdict, why_backup = judge(folder / "restored", promised[: report["in_backup"]])
     found["bad backups"] += verdict is not Verdict.WHOLE
     if why or why_backup:

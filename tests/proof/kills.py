@@ -17,7 +17,7 @@ from tests.proof.check import Verdict, judge
 from tests.proof.faults import prepared
 from tests.proof.powercut import ROOT
 from tests.proof.workload import acknowledged
-from undrift.stores.backup import restore
+from undrift.stores.backup import restore_backup
 
 __all__ = ["killed", "main"]
 
@@ -79,7 +79,7 @@ def _backups(scratch: Path, cycles: int, random: Random) -> Counter[str]:
         arguments = ("-m", "undrift", *command, "--home", folder / "home")
         found["killed"] += killed(arguments, random.uniform(0.4, 1.0) * whole_s)
         verdict, why = judge(folder / "home", promised)
-        restore(folder / "backup", folder / "restored")
+        restore_backup(folder / "backup", folder / "restored")
         verdict_of_backup, why_backup = judge(folder / "restored", promised)
         found["lost"] += Verdict.LOST in (verdict, verdict_of_backup)
         found["damaged"] += Verdict.DAMAGED in (verdict, verdict_of_backup)

@@ -8,7 +8,7 @@ import pytest
 
 import undrift
 from undrift import ContextEntry, ContextPruner, Session, Settings
-from undrift.integrations.window import Window
+from undrift.integrations.framework_window import FrameworkWindow
 
 HOSTILE = "S\x1b]0;pwned\x07\nFAKE LOG LINE\u202e" + "x" * 300
 NAMED_RAW = re.compile(r"""_log\.\w+\(\s*f?["'][^"']*\b(?:session|task|entry) %s""")
@@ -33,7 +33,7 @@ def test_the_warnings_of_a_session_show_its_id_escaped(tmp_path: Path, caplog):
 
 def test_an_integration_shows_it_escaped_too(tmp_path: Path, caplog):
     with Session.open(HOSTILE, home=tmp_path, settings=Settings(budget_tokens=50)) as session:
-        window = Window(session, "anthropic")
+        window = FrameworkWindow(session, "anthropic")
         assert window.prepare(body("word " * 400)) is not None
         assert window.prepare({"messages": 7}) is None
     assert [line for line in seen(caplog) if "goes out as it is" in line]

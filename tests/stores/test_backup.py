@@ -10,7 +10,7 @@ import pytest
 from tests.stores.builders import add, database, original, prune, python, raw
 from undrift.errors import InputError, StoreBusy, StoreCorrupt, StoreError, StoreVersionError, UndriftError
 from undrift.stores import rows
-from undrift.stores.backup import back_up, restore
+from undrift.stores.backup import back_up, restore_backup
 from undrift.stores.look import look
 from undrift.stores.sqlite import SqliteStore
 
@@ -43,7 +43,7 @@ def test_a_backup_of_a_store_in_use_holds_all_of_it_and_comes_back_whole(home: P
     assert (counts.operations, counts.originals, counts.decisions, counts.kept) == (5, 5, 5, None)
     assert out.stat().st_mode & 0o777 == 0o600
     assert names(tmp_path) == ["home", "out.db"]
-    restored = restore(out, tmp_path / "other" / "home")
+    restored = restore_backup(out, tmp_path / "other" / "home")
     assert (restored.operations, restored.kept) == (5, None)
     with SqliteStore.open(tmp_path / "other" / "home") as store:
         assert [store.original(ref).entry.content for ref in refs] == [f"text number {n}" for n in range(5)]
@@ -107,12 +107,12 @@ def test_a_restore_keeps_what_was_there_and_can_be_undone(home: Path, tmp_path: 
     back_up(home, out)
     with SqliteStore.open(home) as store:
         later, _ = _one(store, 7)
-    counts = restore(out, home)
+    counts = restore_backup(out, home)
     assert counts.kept is not None
     assert names(home) == sorted(["undrift.db", counts.kept.name])
     with SqliteStore.open(home) as store:
         assert store.last_seq("s") == 5
-    again = restore(counts.kept, home)
+    again = restore_backup(counts.kept, home)
     assert again.operations == 6
     with SqliteStore.open(home) as store:
         assert store.original(later).entry.content == "text number 7"
@@ -127,7 +127,7 @@ def test_a_damaged_store_is_replaced_and_kept_as_it_is(home: Path, tmp_path: Pat
     database(home).write_bytes(content)
     log = database(home).with_name("undrift.db-wal")
     log.write_bytes(b"what is left of it")
-    counts = restore(tmp_path / "out.db", home)
+    counts = restore_backup(tmp_path / "out.db", home)
     assert counts.kept is not None
     assert counts.kept.read_bytes() == content
     assert Path(f"{counts.kept}-wal").read_bytes() == b"what is left of it"
@@ -162,7 +162,7 @@ def test_a_store_that_is_open_is_not_replaced(home: Path, tmp_path: Path):
         assert holder.stdout is not None
         assert holder.stdout.readline() == "open\n"
         with pytest.raises(StoreBusy, match="has the store open") as raised:
-            restore(tmp_path / "out.db", home)
+            restore_backup(tmp_path / "out.db", home)
         if Path("/proc/locks").exists() and str(holder.pid) in Path("/proc/locks").read_text():
             assert f"process {holder.pid}" in str(raised.value)
         holder.kill()
@@ -182,14 +182,14 @@ def test_a_newer_or_foreign_store_or_backup_is_refused(home: Path, tmp_path: Pat
         connection.close()
         before = database(place).read_bytes()
         with pytest.raises(error, match="not changed"):
-            restore(tmp_path / "out.db", place)
+            restore_backup(tmp_path / "out.db", place)
         assert database(place).read_bytes() == before
         assert not [name for name in names(place) if "replaced" in name or "restoring" in name]
     newer = apsw.Connection(str(tmp_path / "out.db"))
     newer.execute("PRAGMA user_version = 7000")
     newer.close()
     with pytest.raises(StoreVersionError):
-        restore(tmp_path / "out.db", home)
+        restore_backup(tmp_path / "out.db", home)
 
 
 def test_what_is_no_backup_or_a_damaged_one_changes_nothing(home: Path, tmp_path: Path):
@@ -203,7 +203,7 @@ def test_what_is_no_backup_or_a_damaged_one_changes_nothing(home: Path, tmp_path
     before = database(home).read_bytes()
     for given in ("damaged.db", "text", "nowhere", "home", "home/undrift.db"):
         with pytest.raises(UndriftError, match=r"damaged|no backup|no such file"):
-            restore(tmp_path / given, home)
+            restore_backup(tmp_path / given, home)
         assert database(home).read_bytes() == before
         assert names(home) == NO_SIDE_FILES
 
@@ -240,7 +240,7 @@ def test_a_backup_of_an_older_version_is_restored_and_migrated(home: Path, tmp_p
     connection.execute("PRAGMA user_version = 1")
     connection.close()
     assert back_up(home, tmp_path / "out.db").operations == 5
-    restore(tmp_path / "out.db", home)
+    restore_backup(tmp_path / "out.db", home)
     with SqliteStore.open(home) as store:
         assert len(store.find("text")) == 5
         assert store.integrity() == ()
@@ -251,7 +251,7 @@ def test_files_of_a_backup_are_for_their_owner_alone_whatever_the_umask(home: Pa
     before = os.umask(0)
     try:
         back_up(home, tmp_path / "out.db")
-        restore(tmp_path / "out.db", home)
+        restore_backup(tmp_path / "out.db", home)
     finally:
         os.umask(before)
     modes = {path.stat().st_mode & 0o777 for path in (tmp_path / "out.db", *home.iterdir())}

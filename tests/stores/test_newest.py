@@ -9,7 +9,7 @@ import pytest
 from tests.stores.builders import add, database, original, python
 from undrift.doctor import examine
 from undrift.stores import newest
-from undrift.stores.backup import back_up, restore
+from undrift.stores.backup import back_up, restore_backup
 from undrift.stores.sqlite import SqliteStore
 
 WRITER = """
@@ -68,7 +68,7 @@ def test_nothing_is_missing_of_a_store_that_was_killed_restored_or_begun_anew(ho
         assert store.last_operation() == 10
     back_up(home, tmp_path / "out.db")
     killed(home, 5)
-    restore(tmp_path / "out.db", home)
+    restore_backup(tmp_path / "out.db", home)
     assert missing(home) == []
     killed(home, 3)
     for path in home.glob("undrift.db*"):

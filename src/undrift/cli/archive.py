@@ -8,7 +8,7 @@ import click
 
 from undrift.cli import lookup
 from undrift.cli.show import count, echo_json, safe
-from undrift.cli.task_facts import shown_id
+from undrift.cli.task_view import shown_id
 from undrift.errors import RecallError, StoreError, TaskError
 from undrift.stores.exports import Exports
 from undrift.stores.sqlite import SqliteStore

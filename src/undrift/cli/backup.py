@@ -7,7 +7,7 @@ import click
 
 from undrift.cli.show import count, echo_json, safe
 from undrift.settings import Settings
-from undrift.stores.backup import Counts, back_up, restore
+from undrift.stores.backup import Counts, back_up, restore_backup
 
 __all__ = ["backup_command", "restore_backup_command"]
 
@@ -43,7 +43,7 @@ def restore_backup_command(file: Path, home: str | None, as_json: bool) -> None:
     another process has open, or that a newer undrift wrote, is not replaced.
     """
     folder = _home(home)
-    counts = restore(file, folder)
+    counts = restore_backup(file, folder)
     if as_json:
         echo_json(_as_json(counts, folder, file))
         return

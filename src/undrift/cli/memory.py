@@ -8,7 +8,7 @@ import click
 
 from undrift.cli.of_session import FIRST_SESSION, moment_of, open_session, opened, session_options, settings_of
 from undrift.cli.show import count, echo_json, first_line, safe
-from undrift.cli.task_facts import moment
+from undrift.cli.task_view import moment
 from undrift.errors import StoreError
 from undrift.memory.repository import repository_of
 from undrift.stores.sqlite import SqliteStore

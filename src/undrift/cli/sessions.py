@@ -7,7 +7,7 @@ import click
 from undrift.cli import lookup
 from undrift.cli.draw import Column, console, draw, say
 from undrift.cli.show import count, echo_json, first_line, safe
-from undrift.cli.task_facts import moment
+from undrift.cli.task_view import moment
 from undrift.errors import RecallError
 from undrift.stores.base import SessionRow
 from undrift.stores.sqlite import SqliteStore

@@ -7,7 +7,7 @@ import click
 from undrift.cli import lookup
 from undrift.cli.draw import Column, console, draw, say
 from undrift.cli.show import count, echo_json, safe
-from undrift.cli.task_facts import TaskFacts, moment, shown_id
+from undrift.cli.task_view import TaskView, moment, shown_id
 from undrift.stores.sqlite import SqliteStore
 from undrift.tasks.archive import Archive
 
@@ -51,13 +51,13 @@ def tasks_command(session: str | None, home: str | None, as_json: bool) -> None:
         say(on, "All that a task let go: undrift recall task:ID. As a file for grep: undrift archive ID")
 
 
-def _facts(store: SqliteStore, folder: Path, session: str | None) -> tuple[str, Path, list[TaskFacts]]:
+def _facts(store: SqliteStore, folder: Path, session: str | None) -> tuple[str, Path, list[TaskView]]:
     session_id, tasks = lookup.tasks_in(store, session)
     archive = Archive(store, session_id)
-    return session_id, folder, [TaskFacts.of(archive, task_id) for task_id in tasks.by_id]
+    return session_id, folder, [TaskView.of(archive, task_id) for task_id in tasks.by_id]
 
 
-def _row(one: TaskFacts) -> tuple[str, ...]:
+def _row(one: TaskView) -> tuple[str, ...]:
     return (
         shown_id(one.task.id),
         str(one.task.ordinal or ""),

@@ -8,7 +8,7 @@ import click
 from undrift.cli import lookup
 from undrift.cli.of_session import moment_of, opened, session_options, settings_of
 from undrift.cli.show import at_terminal, count, echo_json, first_line, safe
-from undrift.cli.task_facts import moment
+from undrift.cli.task_view import moment
 from undrift.errors import InputError, RecallError
 from undrift.session.purge import Purged
 from undrift.session.rewind import Rewound

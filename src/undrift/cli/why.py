@@ -10,7 +10,7 @@ import click
 
 from undrift.cli import lookup
 from undrift.cli.show import count, echo_json, first_line, recall_words, safe
-from undrift.cli.task_facts import TaskFacts, moment
+from undrift.cli.task_view import TaskView, moment
 from undrift.errors import RecallError, StoreCorrupt
 from undrift.stores.base import Operation
 from undrift.stores.sqlite import SqliteStore
@@ -33,7 +33,7 @@ def why_command(entry_or_ref: str, session: str | None, home: str | None, as_jso
     """
 
     def of_task(store: SqliteStore, folder: Path, session_id: str, task_id: str) -> _ToldTask:
-        return _ToldTask(TaskFacts.of(Archive(store, session_id), task_id), session, folder)
+        return _ToldTask(TaskView.of(Archive(store, session_id), task_id), session, folder)
 
     told = lookup.original_or_task(lookup.homes_of(home), entry_or_ref, session, _told, of_task)
     if as_json:
@@ -52,7 +52,7 @@ class _Told:
     operation: Operation | None
     tool: str | None
     folder: Path
-    task: TaskFacts | None
+    task: TaskView | None
 
     @property
     def what(self) -> str:
@@ -131,7 +131,7 @@ class _Told:
 class _ToldTask:
     """All that is known of one task; `session` is what the user gave, to be given again."""
 
-    facts: TaskFacts
+    facts: TaskView
     session: str | None
     folder: Path
 
@@ -194,11 +194,11 @@ def _told(store: SqliteStore, folder: Path, original: Original) -> _Told:
     return _Told(original, decision, operation, _tool(store, original), folder, task)
 
 
-def _task_of(archive: Archive, ref: str) -> TaskFacts | None:
+def _task_of(archive: Archive, ref: str) -> TaskView | None:
     """The task that let an original go, also where its tombstone has left since."""
     try:
         found = [one for one in archive.evicted_ids if any(decision.ref == ref for decision in archive.decisions(one))]
-        return TaskFacts.of(archive, found[0]) if found else None
+        return TaskView.of(archive, found[0]) if found else None
     except StoreCorrupt:  # of another decision or task: what is known of this one is told
         return None
 

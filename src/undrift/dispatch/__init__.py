@@ -5,9 +5,9 @@ Law: deterministic, and no model is asked; every result is on disk, with its fac
 """
 
 from undrift.core.dispatch.classify import HeuristicComplexityClassifier
-from undrift.core.dispatch.ledger import TaskLedger
 from undrift.core.dispatch.plan import Plan, PlanTask, parse_plan
 from undrift.core.dispatch.prompt import CompiledPrompt, build_dispatch_dynamic_tail
+from undrift.core.dispatch.task_ledger import TaskLedger
 from undrift.dispatch.agents import CommandAgents, Reply
 from undrift.dispatch.default import dispatch_runtime_manager, stored_manager
 from undrift.dispatch.manager import DispatchRuntimeManager, Ingested

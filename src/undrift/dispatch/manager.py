@@ -13,7 +13,11 @@ from typing import Any, TypeVar
 from undrift.core.dispatch import prompt as prompts
 from undrift.core.dispatch.classify import ComplexityClassifier
 from undrift.core.dispatch.contracts import Role, read_implementer_result, read_reviewer_result
-from undrift.core.dispatch.ledger import (
+from undrift.core.dispatch.one_line import one_line
+from undrift.core.dispatch.plan import PlanTask
+from undrift.core.dispatch.prompt import CompiledPrompt
+from undrift.core.dispatch.state import RUN, Run, ledger_from, ledger_name, record_of, run_from
+from undrift.core.dispatch.task_ledger import (
     NextAction,
     TaskLedger,
     after_fault,
@@ -22,10 +26,6 @@ from undrift.core.dispatch.ledger import (
     reopened,
     role_of,
 )
-from undrift.core.dispatch.plan import PlanTask
-from undrift.core.dispatch.prompt import CompiledPrompt
-from undrift.core.dispatch.state import RUN, Run, ledger_from, ledger_name, record_of, run_from
-from undrift.core.dispatch.words import plain
 from undrift.core.facts.format import format_session_facts
 from undrift.core.text.secrets import mask
 from undrift.dispatch.routing import RoutingTable
@@ -375,7 +375,7 @@ def _nobody(ledger: TaskLedger) -> str:
 def _strange(said: str, task_id: str) -> tuple[str, ...]:
     if said == task_id:
         return ()
-    sentence = f"the result names task {plain(said, 64)!a}; it counts for task {task_id}, for which it was asked"
+    sentence = f"the result names task {one_line(said, 64)!a}; it counts for task {task_id}, for which it was asked"
     _log.warning("%s", sentence)
     return (sentence,)
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from undrift.core.dispatch.contracts import Role
-from undrift.core.dispatch.ledger import NextAction, TaskLedger
 from undrift.core.dispatch.prompt import Stage
+from undrift.core.dispatch.task_ledger import NextAction, TaskLedger
 from undrift.dispatch.agents import Agents
 from undrift.dispatch.manager import DispatchRuntimeManager
 from undrift.errors import ContractError, DispatchError

@@ -11,7 +11,7 @@ from itertools import accumulate, chain
 from pathlib import Path
 
 from undrift.hooks.home import read_small, write_small
-from undrift.hooks.transcript import Mark, Transcript, lines_before
+from undrift.hooks.transcript import ReadPosition, Transcript, lines_before
 
 __all__ = ["has_news", "load", "save", "split", "units"]
 
@@ -23,9 +23,9 @@ _PART_UNITS = 9_900
 _GOES_ON = "(undrift, part 2: the rest of what was known before the compaction)\n"
 
 
-def save(folder: Path, mark: Mark, parts: tuple[str, ...]) -> None:
-    """Keep the parts of a text that was made of everything before the mark."""
-    value = {"mark": asdict(mark), "parts": parts}
+def save(folder: Path, position: ReadPosition, parts: tuple[str, ...]) -> None:
+    """Keep the parts of a text that was made of everything before the position."""
+    value = {"mark": asdict(position), "parts": parts}
     write_small(folder / _NAME, json.dumps(value).encode("ascii"))
 
 
@@ -33,26 +33,26 @@ def load(folder: Path, transcript: Transcript, format_name: str) -> tuple[str, .
     """Return the parts of a text that is still fresh, or None."""
     try:
         value = json.loads(read_small(folder / _NAME) or b"null")
-        mark, parts = Mark(**value["mark"]), tuple(value["parts"])
+        position, parts = ReadPosition(**value["mark"]), tuple(value["parts"])
     except (ValueError, TypeError, KeyError):
         return None
-    if not all(isinstance(part, str) for part in parts) or not transcript.knows(mark):
+    if not all(isinstance(part, str) for part in parts) or not transcript.knows(position):
         return None
-    return None if has_news(transcript, mark, format_name) else parts
+    return None if has_news(transcript, position, format_name) else parts
 
 
-def has_news(transcript: Transcript, mark: Mark, format_name: str) -> bool:
-    """Tell whether the agent or the user did anything between the mark and the compaction that followed."""
-    if transcript.size == mark.offset:
+def has_news(transcript: Transcript, position: ReadPosition, format_name: str) -> bool:
+    """Tell whether the agent or the user did anything between the position and the compaction that followed."""
+    if transcript.size == position.offset:
         return False
-    if transcript.size - mark.offset > _MOST_TAIL_BYTES:
+    if transcript.size - position.offset > _MOST_TAIL_BYTES:
         return True
     from undrift import transcripts
     from undrift.errors import TranscriptError
 
-    lines = (line.text for line in transcript.lines(mark.offset))
+    lines = (line.text for line in transcript.lines(position.offset))
     try:
-        recording = transcripts.read(chain(lines_before(mark.lines), lines), format=format_name)
+        recording = transcripts.read(chain(lines_before(position.lines), lines), format=format_name)
     except TranscriptError:
         return False  # records of the client alone
     before = recording.compactions[-1] if recording.compactions else len(recording.entries)

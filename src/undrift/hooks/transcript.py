@@ -16,7 +16,7 @@ from typing import BinaryIO, Self
 
 from undrift.errors import InputError
 
-__all__ = ["LONGEST_LINE_BYTES", "Line", "Mark", "Transcript", "lines_before"]
+__all__ = ["LONGEST_LINE_BYTES", "ReadPosition", "Transcript", "TranscriptLine", "lines_before"]
 
 LONGEST_LINE_BYTES = 32 << 20
 """More than any provider takes as one request; a longer line is passed over, in pieces."""
@@ -44,7 +44,7 @@ def lines_before(count: int) -> Iterator[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class ReadPosition:
     """How far a file was read.
 
     Args:
@@ -63,7 +63,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TranscriptLine:
     """One line with its end, and the offset behind it; `text` is empty of a line that is too long."""
 
     text: str
@@ -118,14 +118,14 @@ class Transcript:
         """Bytes of the file now."""
         return os.fstat(self._file.fileno()).st_size
 
-    def lines(self, start: int = 0) -> Iterator[Line]:
+    def lines(self, start: int = 0) -> Iterator[TranscriptLine]:
         """Yield the whole lines from an offset on; one that is still being written waits for the next time."""
         self._file.seek(start)
         end = start
         while line := self._file.readline(LONGEST_LINE_BYTES):
             end += len(line)
             if line.endswith(b"\n"):
-                yield Line(line.decode("utf-8", "replace"), end)
+                yield TranscriptLine(line.decode("utf-8", "replace"), end)
             elif len(line) < LONGEST_LINE_BYTES:
                 return
             else:
@@ -134,11 +134,11 @@ class Transcript:
                     end += len(line)
                 if not line:
                     return
-                yield Line("\n", end)
+                yield TranscriptLine("\n", end)
 
-    def batch(self, start: int, most_bytes: int) -> list[Line]:
+    def batch(self, start: int, most_bytes: int) -> list[TranscriptLine]:
         """Read whole lines from an offset on until they reach a size."""
-        found: list[Line] = []
+        found: list[TranscriptLine] = []
         for line in self.lines(start):
             found.append(line)
             if line.end - start >= most_bytes:
@@ -157,14 +157,14 @@ class Transcript:
             lines += last.endswith(b"\n")
         return self._file.tell(), lines
 
-    def mark(self, offset: int, lines: int) -> Mark:
+    def position(self, offset: int, lines: int) -> ReadPosition:
         """Remember that everything before the offset was read."""
-        return Mark(*self.identity, offset, lines, self._proof(offset))
+        return ReadPosition(*self.identity, offset, lines, self._proof(offset))
 
-    def knows(self, mark: Mark) -> bool:
-        """Tell whether a mark is of this very file, and what was read then still stands in it."""
-        same = (mark.device, mark.inode) == self.identity and 0 < mark.offset <= self.size
-        return same and self._proof(mark.offset) == mark.proof
+    def knows(self, position: ReadPosition) -> bool:
+        """Tell whether a position is of this very file, and what was read then still stands in it."""
+        same = (position.device, position.inode) == self.identity and 0 < position.offset <= self.size
+        return same and self._proof(position.offset) == position.proof
 
     def _proof(self, offset: int) -> str:
         start = max(0, offset - _PROOF_BYTES)

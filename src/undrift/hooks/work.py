@@ -18,7 +18,7 @@ from undrift.hooks.call import Call
 from undrift.hooks.home import read_small, recall_command, write_small
 from undrift.hooks.prepared import has_news, save, split
 from undrift.hooks.room import Room, room_of
-from undrift.hooks.transcript import Mark, Transcript, lines_before
+from undrift.hooks.transcript import ReadPosition, Transcript, lines_before
 from undrift.stores.sqlite import SqliteStore
 from undrift.transcripts.figures import Boundary, Figures, figures
 from undrift.values.clock import now_ms
@@ -41,10 +41,10 @@ def prepare(call: Call, transcript: Transcript) -> tuple[str, ...]:
     """Make the text, keep it for the hook that asks for it, and return its parts."""
     parts: tuple[str, ...] = ()
     for _ in range(_ROUNDS):  # the client may still be writing the last results while it compacts
-        mark, entries, room = _newest(transcript, call)
+        position, entries, room = _newest(transcript, call)
         parts = parts_of(entries, recall_command(call.home), room)
-        save(call.folder(), mark, parts)
-        if not has_news(transcript, mark, call.format):
+        save(call.folder(), position, parts)
+        if not has_news(transcript, position, call.format):
             break
     return parts
 
@@ -76,11 +76,11 @@ def parts_of(entries: Sequence[ContextEntry], recall: str, room: Room = _ALL) ->
     return ()
 
 
-def _newest(transcript: Transcript, call: Call) -> tuple[Mark, tuple[ContextEntry, ...], Room]:
+def _newest(transcript: Transcript, call: Call) -> tuple[ReadPosition, tuple[ContextEntry, ...], Room]:
     """Read the session up to its last compaction, if nothing was done since, and remember how far."""
     start, before = transcript.skip(max(0, transcript.size - _NEWEST_BYTES))
     read = [line for line in transcript.lines(start)]  # noqa: C416 - the offsets are looked at once more
-    mark = transcript.mark(read[-1].end if read else start, before + len(read))
+    position = transcript.position(read[-1].end if read else start, before + len(read))
     texts = [line.text for line in read]
     recording = transcripts.read(chain(lines_before(before), texts), format=call.format)
     found = figures(chain(lines_before(before), texts), format=call.format)
@@ -91,7 +91,7 @@ def _newest(transcript: Transcript, call: Call) -> tuple[Mark, tuple[ContextEntr
         if not any((entry.metadata or {}).get("role") == "assistant" for entry in entries[last:]):
             entries = entries[:last]
             compaction = _this(found, call)
-    return mark, entries, room_of(found, entries, compaction, whole=not start, by_hand=_by_hand(call, compaction))
+    return position, entries, room_of(found, entries, compaction, whole=not start, by_hand=_by_hand(call, compaction))
 
 
 def _by_hand(call: Call, compaction: Boundary | None) -> bool:
@@ -115,25 +115,25 @@ def record(call: Call, transcript: Transcript) -> int:
     Source: issue "Restore" item 2; RELIABILITY S11.
     """
     folder = call.folder()
-    mark = _recorded(folder)
-    if not transcript.knows(mark):
-        mark = Mark(*transcript.identity)
+    position = _recorded(folder)
+    if not transcript.knows(position):
+        position = ReadPosition(*transcript.identity)
     number = 0
     with SqliteStore.open(call.home) as store:
-        if mark.offset and not store.last_seq(f"{call.client}:{call.session_id}"):
-            mark = Mark(*transcript.identity)  # the store was put aside since
-        while batch := transcript.batch(mark.offset, _BATCH_BYTES):
-            number += _write(store, call, mark.lines, [line.text for line in batch])
-            mark = transcript.mark(batch[-1].end, mark.lines + len(batch))
-            write_small(folder / _RECORDED, json.dumps(asdict(mark)).encode("ascii"))
+        if position.offset and not store.last_seq(f"{call.client}:{call.session_id}"):
+            position = ReadPosition(*transcript.identity)  # the store was put aside since
+        while batch := transcript.batch(position.offset, _BATCH_BYTES):
+            number += _write(store, call, position.lines, [line.text for line in batch])
+            position = transcript.position(batch[-1].end, position.lines + len(batch))
+            write_small(folder / _RECORDED, json.dumps(asdict(position)).encode("ascii"))
     return number
 
 
-def _recorded(folder: Path) -> Mark:
+def _recorded(folder: Path) -> ReadPosition:
     try:
-        return Mark(**json.loads(read_small(folder / _RECORDED) or b"{}"))
+        return ReadPosition(**json.loads(read_small(folder / _RECORDED) or b"{}"))
     except (ValueError, TypeError):
-        return Mark()
+        return ReadPosition()
 
 
 def _write(store: SqliteStore, call: Call, before: int, texts: Sequence[str]) -> int:

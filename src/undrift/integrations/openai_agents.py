@@ -14,7 +14,7 @@ from agents.memory.session_settings import SessionSettings, coerce_session_setti
 from agents.run_config import CallModelData, ModelInputData
 
 from undrift.integrations.documents import Change, Documents
-from undrift.integrations.window import Window
+from undrift.integrations.framework_window import FrameworkWindow
 from undrift.session.session import Session
 from undrift.settings import Settings
 from undrift.stores.documents import Document
@@ -124,7 +124,7 @@ def undrift_filter(
 
     Source: issue 11 part 3; CONTRACT `Session.prepare`.
     """
-    window = Window(session, "openai-responses")
+    window = FrameworkWindow(session, "openai-responses")
 
     async def managed(data: CallModelData[Any]) -> ModelInputData:
         given = data.model_data

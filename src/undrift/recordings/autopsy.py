@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from undrift.core.autopsy import Autopsy, Compaction, Mark, Prompt, Restore, autopsy
+from undrift.core.autopsy import Autopsy, Compaction, CompactionRecord, Prompt, Restore, autopsy
 from undrift.core.cost import Prices
 from undrift.core.restore import restore
 from undrift.core.text.tokens import characters_per_4, estimate
@@ -145,7 +145,7 @@ def examine(
     found = autopsy(
         entries,
         recording.compactions,
-        marks=_marks(recording, recorded),
+        records=_records(recording, recorded),
         prompts=prompts,
         prices=Prices(model.read_ratio, model.write_ratio),
         restore=give_back or (lambda before: restore(before, budget_tokens=budget_tokens, count=characters_per_4).text),
@@ -232,12 +232,12 @@ def _figures(path: Path, format_name: str) -> Figures:
         raise TranscriptError(f"{path}: cannot be read again ({error.strerror or error}); try again") from error
 
 
-def _marks(recording: Recording, recorded: Figures) -> dict[int, Mark]:
+def _records(recording: Recording, recorded: Figures) -> dict[int, CompactionRecord]:
     """Find for each boundary the index of its compaction: as many entries stand on the lines before it."""
     lines = [(entry.metadata or {}).get("line", 0) for entry in recording.entries]
-    marks: dict[int, Mark] = {}
+    records: dict[int, CompactionRecord] = {}
     for boundary in recorded.boundaries:
-        marks[sum(line < boundary.line for line in lines)] = Mark(
+        records[sum(line < boundary.line for line in lines)] = CompactionRecord(
             line=boundary.line,
             at_ms=boundary.at_ms,
             trigger=boundary.trigger,
@@ -246,4 +246,4 @@ def _marks(recording: Recording, recorded: Figures) -> dict[int, Mark]:
             kept_texts=boundary.kept_texts,
             encrypted=boundary.encrypted,
         )
-    return {index: mark for index, mark in marks.items() if index in recording.compactions}
+    return {index: record for index, record in records.items() if index in recording.compactions}

@@ -19,7 +19,7 @@ from undrift.stores.connection import NAME, prepare_file
 from undrift.stores.integrity import problems
 from undrift.stores.migrations import MIGRATIONS, identify
 
-__all__ = ["Counts", "back_up", "restore"]
+__all__ = ["Counts", "back_up", "restore_backup"]
 
 _READ = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_NOFOLLOW
 _WRITE = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
@@ -72,7 +72,7 @@ def back_up(home: str | os.PathLike[str], target: str | os.PathLike[str]) -> Cou
         return _counts(path)
 
 
-def restore(source: str | os.PathLike[str], home: str | os.PathLike[str]) -> Counts:
+def restore_backup(source: str | os.PathLike[str], home: str | os.PathLike[str]) -> Counts:
     """Put a backup in the place of a home's store; the store that was there is kept beside it.
 
     The backup is copied and read whole before anything is changed. A store that another process has open, or that a

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from undrift.core.text.refs import ref_of
-from undrift.core.window.incremental import Pruned, Window
+from undrift.core.window.incremental import IncrementalWindow, Pruned
 from undrift.core.window.prune import target_tokens
 from undrift.errors import RecallError, StoreCorrupt, StoreError, WindowError
 from undrift.settings import Settings
@@ -114,7 +114,7 @@ class TieredMemoryManager(Closing):
         known = self._store.buffer(session_id)
         self._seq = max((entry.seq for entry in known), default=0)
         keep = self._settings.keep_tool_results
-        self._window = Window(keep_tool_results=keep)
+        self._window = IncrementalWindow(keep_tool_results=keep)
         self._superseded: tuple[str, ...] = ()  # older versions of a document that could not be written as gone yet
         self._is_over = False
         self._in_doubt = False

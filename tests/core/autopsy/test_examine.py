@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from undrift.core.autopsy import Autopsy, Mark, Prompt, autopsy
+from undrift.core.autopsy import Autopsy, CompactionRecord, Prompt, autopsy
 from undrift.core.cost import Prices
 from undrift.values.window import ContextEntry, EntryType
 
@@ -274,8 +274,8 @@ def test_texts_that_the_client_kept_count_as_held():
     talk = work()
     talk.compacted("Go on.").said(LINE)
     index = talk.compactions[0]
-    by_text = talk.examined(marks={index: Mark(kept_texts=(CODE,))}).compactions[0]
-    by_id = talk.examined(marks={index: Mark(kept_ids=frozenset({"u-2"}))}).compactions[0]
+    by_text = talk.examined(records={index: CompactionRecord(kept_texts=(CODE,))}).compactions[0]
+    by_id = talk.examined(records={index: CompactionRecord(kept_ids=frozenset({"u-2"}))}).compactions[0]
     assert by_text.native.lines == by_id.native.lines == 1
     assert talk.entries[2].content == CODE
 
@@ -353,7 +353,7 @@ def test_recorded_sizes_stand_where_the_client_counted():
     index = talk.compactions[0]
     line = index + 1
     sent = [Prompt(None, 9_000, 0, 0, line=line - 1), Prompt(None, 500, 0, 0, line=line + 1)]
-    (found,) = talk.examined(prompts=sent, marks={index: Mark(line=line)}).compactions
+    (found,) = talk.examined(prompts=sent, records={index: CompactionRecord(line=line)}).compactions
     assert (found.tokens_before, found.tokens_after, found.recorded, found.dropped_tokens) == (9_000, 500, True, 8_500)
 
 

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from undrift.core.dispatch.classify import SIMPLE_BELOW, HeuristicComplexityClassifier
 from undrift.core.dispatch.contracts import BEGIN, END
-from undrift.core.dispatch.ledger import TaskLedger, after_fault, after_implementer, after_reviewer
+from undrift.core.dispatch.one_line import one_line, one_lines
 from undrift.core.dispatch.plan import PlanTask
 from undrift.core.dispatch.prompt import build_dispatch_dynamic_tail
 from undrift.core.dispatch.state import Run, ledger_from, record_of, run_from
-from undrift.core.dispatch.words import plain, plain_list
+from undrift.core.dispatch.task_ledger import TaskLedger, after_fault, after_implementer, after_reviewer
 from undrift.dispatch import RoutingTable
 from undrift.errors import DispatchError, SettingsError
 from undrift.values.facts import ImplementerResult, RanTest, ReviewerResult, ReviewIssue
@@ -35,22 +35,22 @@ from undrift.values.facts import ImplementerResult, RanTest, ReviewerResult, Rev
 )
 def test_a_text_is_made_plain(text: object, words: str):
     """A4-8, A4-10"""
-    assert plain(text, 20 if words.endswith("...") else 200) == words
+    assert one_line(text, 20 if words.endswith("...") else 200) == words
 
 
 @given(st.text(), st.integers(4, 60))
 def test_plain_words_stay_as_they_are_and_keep_to_their_limit(text: str, most: int):
-    once = plain(text, most)
+    once = one_line(text, most)
     assert len(once) <= most
     assert len(once.splitlines()) <= 1
     assert BEGIN not in once
     assert END not in once
-    assert plain(once, most) == once
+    assert one_line(once, most) == once
 
 
 def test_a_long_list_says_how_much_is_left_out():
-    assert plain_list(["a", " ", "b", "c", "d"], 3, 10) == ("a", "b", "... and 2 more")
-    assert plain_list(None, 3, 10) == ()
+    assert one_lines(["a", " ", "b", "c", "d"], 3, 10) == ("a", "b", "... and 2 more")
+    assert one_lines(None, 3, 10) == ()
 
 
 # --------------------------------------------------------------------------------------------------------------- tail

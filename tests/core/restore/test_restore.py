@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from undrift import transcripts
 from undrift.core.restore import Restored, RestoredItem, restore
-from undrift.core.restore.plain import plain_line, plain_lines
 from undrift.core.text.references import normal
+from undrift.core.text.safe_lines import safe_line, safe_lines
 from undrift.core.text.tokens import characters_per_4, estimate
 from undrift.errors import InputError
 from undrift.values.window import ContextEntry, EntryType
@@ -311,20 +311,20 @@ def test_a_hostile_path_stays_one_line() -> None:
 
 @given(st.text())
 def test_a_plain_line_is_one_line_that_opens_nothing(line: str) -> None:
-    made = plain_line(line.replace("\n", " "))
+    made = safe_line(line.replace("\n", " "))
     assert len(made.splitlines()) <= 1
     assert not made.startswith("#")
-    assert plain_line(made) == made
+    assert safe_line(made) == made
 
 
 @given(st.lists(st.text(st.characters(blacklist_characters="\n")), min_size=1))
 def test_lines_stay_as_many_as_they_were(lines: list[str]) -> None:
-    assert len(plain_lines(lines)) == len(lines)
+    assert len(safe_lines(lines)) == len(lines)
 
 
 def test_a_masked_secret_of_several_lines_keeps_the_places_of_the_others() -> None:
     frame = "-----{} " + "PRIVATE KEY-----"
-    made = plain_lines(["before", frame.format("BEGIN"), *KEY_BODY, frame.format("END"), "after"])
+    made = safe_lines(["before", frame.format("BEGIN"), *KEY_BODY, frame.format("END"), "after"])
     assert (made[0], made[-1], len(made)) == ("before", "after", len(KEY_BODY) + 4)
 
 
@@ -377,7 +377,7 @@ def test_real_sessions_give_true_lines_within_the_budget(
     for entries in real_sessions:
         restored = restore(entries, budget_tokens=budget_tokens)
         assert budget_tokens * 0.9 <= max(estimate(restored.text), characters_per_4(restored.text)) <= budget_tokens
-        known = {normal(plain_line(line)) for entry in entries for line in entry.content.split("\n")}
+        known = {normal(safe_line(line)) for entry in entries for line in entry.content.split("\n")}
         lines = [line for item in items(restored, "file") for line in item.text.split("\n")]
         assert lines
         assert [line for line in lines if normal(line) not in known and "[masked:" not in line] == []

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from undrift.core.window.incremental import Pruned, Window
+from undrift.core.window.incremental import IncrementalWindow, Pruned
 from undrift.core.window.prune import prune, target_tokens
 from undrift.errors import WindowError
 from undrift.values.window import ContextEntry
@@ -33,7 +33,7 @@ def made(rows: list[tuple[Any, int, int, str | None]]) -> list[ContextEntry]:
 
 @given(entries, st.integers(0, 400), st.integers(1, 6))
 def test_pruning_after_every_added_entry_gives_the_plain_rule_s_window(rows, budget, keep):
-    window, plain = Window(keep_tool_results=keep), []
+    window, plain = IncrementalWindow(keep_tool_results=keep), []
     for entry in made(rows):
         window.add(entry)
         plain.append(entry)
@@ -50,7 +50,7 @@ def test_pruning_after_every_added_entry_gives_the_plain_rule_s_window(rows, bud
 
 @given(entries, st.integers(0, 200), st.integers(1, 3))
 def test_what_is_restored_stands_where_it_stood(rows, budget, keep):
-    window = Window(keep_tool_results=keep, entries=made(rows))
+    window = IncrementalWindow(keep_tool_results=keep, entries=made(rows))
     before = (window.entries, window.total_tokens, window.pinned_tokens, window.anchored_ids)
     first = window.prune(budget)
     window.restore(first)
@@ -59,7 +59,7 @@ def test_what_is_restored_stands_where_it_stood(rows, budget, keep):
 
 
 def test_a_newer_version_of_a_slot_displaces_the_older_at_once():
-    window = Window(keep_tool_results=1)
+    window = IncrementalWindow(keep_tool_results=1)
     window.add(ContextEntry("a", "spec", "v1", 10, 1, {"slot": "api.md"}))
     pruned = window.add(ContextEntry("b", "spec", "v2", 20, 2, {"slot": "api.md"}))
     assert [e.id for e in pruned.removed] == ["a"]
@@ -67,7 +67,7 @@ def test_a_newer_version_of_a_slot_displaces_the_older_at_once():
 
 
 def test_an_older_version_of_a_slot_leaves_as_it_comes():
-    window = Window(keep_tool_results=1)
+    window = IncrementalWindow(keep_tool_results=1)
     window.add(ContextEntry("b", "spec", "v2", 20, 2, {"slot": "api.md"}))
     assert [e.id for e in window.add(ContextEntry("a", "spec", "v1", 10, 1, {"slot": "api.md"})).removed] == ["a"]
     assert [e.id for e in window.entries] == ["b"]
@@ -97,7 +97,7 @@ def test_with_documents_that_get_new_versions_and_a_low_water_mark_it_is_still_t
     rows, budget, keep, ratio
 ):
     """A2-3, A2-9, R2-22"""
-    window = Window(keep_tool_results=keep)
+    window = IncrementalWindow(keep_tool_results=keep)
     plain: list[ContextEntry] = []
     for entry in made_with_slots(rows):
         superseded = window.add(entry).removed
@@ -116,7 +116,7 @@ def test_with_documents_that_get_new_versions_and_a_low_water_mark_it_is_still_t
 @given(with_slots, st.integers(1, 6))
 def test_of_one_slot_only_the_newest_version_is_held(rows, keep):
     """A2-9: an older one is there only as half of a pair that something else holds."""
-    window = Window(keep_tool_results=keep, entries=made_with_slots(rows))
+    window = IncrementalWindow(keep_tool_results=keep, entries=made_with_slots(rows))
     window.prune(0)
     pinned = [e for e in window.entries if e.type in ("tas", "requirements", "spec") and not e.pair_id]
     alone = [(e.type, slot) for e in pinned if e.metadata and (slot := e.metadata["slot"])]
@@ -126,16 +126,16 @@ def test_of_one_slot_only_the_newest_version_is_held(rows, keep):
 def test_a_window_that_is_opened_with_entries_is_the_window_they_were_added_to():
     """A2-5: a restart sees the same."""
     rows = [("spec", 10, 1, None, "s1"), ("tool_result", 10, 2, "p1", None), ("reasoning", 10, 3, None, None)]
-    grown = Window(keep_tool_results=1)
+    grown = IncrementalWindow(keep_tool_results=1)
     for entry in made_with_slots(rows):
         grown.add(entry)
-    opened = Window(keep_tool_results=1, entries=grown.entries)
+    opened = IncrementalWindow(keep_tool_results=1, entries=grown.entries)
     assert (opened.entries, opened.pinned_tokens, opened.anchored_ids) == (grown.entries, 20, ("e1",))
 
 
 def test_a_duplicate_id_is_refused_and_changes_nothing():
     """A2-6"""
-    window = Window(keep_tool_results=1, entries=[ContextEntry("a", "tool_result", "", 10, 1)])
+    window = IncrementalWindow(keep_tool_results=1, entries=[ContextEntry("a", "tool_result", "", 10, 1)])
     with pytest.raises(WindowError, match="'a' is already in the window"):
         window.add(ContextEntry("a", "tas", "", 99, 2))
     assert (window.total_tokens, window.pinned_tokens, len(window), window.anchored_ids) == (10, 10, 1, ("a",))
@@ -145,7 +145,7 @@ def test_a_duplicate_id_is_refused_and_changes_nothing():
 
 def test_an_id_that_left_may_come_again():
     """A2-5: the store decides whether it may; the window forgets what left."""
-    window = Window(keep_tool_results=1, entries=[ContextEntry("a", "reasoning", "", 10, 1)])
+    window = IncrementalWindow(keep_tool_results=1, entries=[ContextEntry("a", "reasoning", "", 10, 1)])
     assert [e.id for e in window.prune(0).removed] == ["a"]
     window.add(ContextEntry("a", "reasoning", "", 20, 2))
     assert (window.total_tokens, [e.id for e in window.entries]) == (20, ["a"])
@@ -153,5 +153,5 @@ def test_an_id_that_left_may_come_again():
 
 def test_nothing_to_remove_is_an_empty_answer():
     """A2-10"""
-    window = Window(keep_tool_results=1, entries=[ContextEntry("a", "reasoning", "", 10, 1)])
+    window = IncrementalWindow(keep_tool_results=1, entries=[ContextEntry("a", "reasoning", "", 10, 1)])
     assert window.prune(10) == Pruned()

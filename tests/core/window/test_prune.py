@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from undrift.core.window.incremental import Window
+from undrift.core.window.incremental import IncrementalWindow
 from undrift.core.window.prune import PruneResult, Unit, leaving, prune, target_tokens, unit_key
 from undrift.errors import WindowError
 from undrift.values.window import ENTRY_TYPES, PINNED_TYPES, ContextEntry
@@ -336,7 +336,7 @@ def test_the_low_water_mark_shares_out_what_the_pins_leave(budget, pinned, ratio
 @pytest.mark.parametrize(("ratio", "prunes"), [(1.0, 1_000), (0.75, 3)])
 def test_pruning_lower_than_the_budget_prunes_three_times_where_else_it_would_a_thousand(ratio, prunes):
     """A2-3: 2,600 entries of 500 tokens under a threshold of 800,000."""
-    window, counted = Window(keep_tool_results=5), 0
+    window, counted = IncrementalWindow(keep_tool_results=5), 0
     for i in range(2_600):
         window.add(entry(f"t{i}", tokens=500, at=i))
         if window.total_tokens > 800_000:

@@ -13,7 +13,7 @@ from undrift.core.cost import Prices
 from undrift.core.text.tokens import characters_per_4
 from undrift.values.window import ContextEntry
 
-__all__ = ["Mark", "Restore", "autopsy"]
+__all__ = ["CompactionRecord", "Restore", "autopsy"]
 
 Restore = Callable[[Sequence[ContextEntry]], str]
 """What gives an agent back what its compaction threw away, as a text."""
@@ -23,7 +23,7 @@ _ATTACHED = frozenset({"compact_file_reference", "file"})
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class CompactionRecord:
     """What is known of a compaction beside its place; see `undrift.transcripts.figures.Boundary`.
 
     Args:
@@ -58,7 +58,7 @@ class _Native:
 @dataclass(slots=True)
 class _Session:
     steps: tuple[Step, ...]
-    marks: Mapping[int, Mark]
+    records: Mapping[int, CompactionRecord]
     prompts: tuple[Prompt, ...]
     restore: Restore | None
     learned: Learned = field(default_factory=Learned)
@@ -69,7 +69,7 @@ def autopsy(
     entries: Sequence[ContextEntry],
     compactions: Sequence[int],
     *,
-    marks: Mapping[int, Mark] | None = None,
+    records: Mapping[int, CompactionRecord] | None = None,
     prompts: Sequence[Prompt] = (),
     prices: Prices,
     restore: Restore | None = None,
@@ -79,7 +79,7 @@ def autopsy(
     Args:
         entries: The session in order, as a reader of `undrift.transcripts` gives it.
         compactions: Ascending indices into `entries`; those before the first call threw nothing away and are left out.
-        marks: Index -> what else is known of that compaction.
+        records: Index -> what else is known of that compaction.
         prompts: The recorded prompts; empty to estimate them from the texts.
         prices: Of the model.
         restore: Called with the entries before each compaction; None to leave that comparison out.
@@ -87,7 +87,7 @@ def autopsy(
     Source: issue "Restore", item 4.
     """
     steps = steps_of(entries)
-    session = _Session(steps, marks or {}, placed(prompts, steps), restore)
+    session = _Session(steps, records or {}, placed(prompts, steps), restore)
     places = [index for index in sorted(set(compactions)) if any(step.kind == "call" for step in steps[:index])]
     natives = {index: _native(session, index) for index in places}
     sent = session.prompts or estimated_prompts(steps, {i: (n.tokens, n.behind) for i, n in natives.items()})
@@ -115,7 +115,7 @@ def autopsy(
 
 def _native(session: _Session, index: int) -> _Native:
     """Gather what the client put in at a compaction: up to the agent's next word, its summary and attached files."""
-    steps, mark = session.steps, session.marks.get(index, Mark())
+    steps, record = session.steps, session.records.get(index, CompactionRecord())
     own: set[int] = set()
     behind = index
     for step in steps[index:]:
@@ -131,10 +131,10 @@ def _native(session: _Session, index: int) -> _Native:
     kept = [
         step.entry.content
         for step in steps[:index]
-        if mark.kept_ids and step.kind != "silent" and step.entry.id.rsplit(":", 1)[0] in mark.kept_ids
+        if record.kept_ids and step.kind != "silent" and step.entry.id.rsplit(":", 1)[0] in record.kept_ids
     ]
     known = set(texts)
-    kept += [text for text in mark.kept_texts if text not in known]
+    kept += [text for text in record.kept_texts if text not in known]
     return _Native(frozenset(own), texts + kept, tokens + sum(map(characters_per_4, kept)), behind)
 
 
@@ -142,12 +142,12 @@ def _compaction(
     session: _Session, number: int, before: Sequence[Step], after: Sequence[Step], native: _Native
 ) -> Compaction:
     index = before[-1].index + 1
-    mark = session.marks.get(index, Mark())
+    record = session.records.get(index, CompactionRecord())
     calls_before = before[-1].call
     window = window_of(after)
     used = session.learned.used_in(window, native.own)
     held = session.learned.references_held(used, native.texts, strict=False)
-    at_ms = mark.at_ms or before[-1].entry.timestamp or None
+    at_ms = record.at_ms or before[-1].entry.timestamp or None
     fetches = session.read.again(
         [step for step in after if step.index not in native.own], native.texts, at_ms=at_ms, calls_before=calls_before
     )
@@ -157,18 +157,18 @@ def _compaction(
     ours_tokens = characters_per_4(text or "")
     stated = rules.rules_of(session.steps[:index])
     usual_tokens, usual_calls = session.read.usual(before)
-    tokens_before, tokens_after, recorded = _sizes(session, before, after, mark)
+    tokens_before, tokens_after, recorded = _sizes(session, before, after, record)
     return Compaction(
         number=number,
         at_ms=at_ms,
-        trigger=mark.trigger,
+        trigger=record.trigger,
         calls_before=calls_before,
         calls_after=after[-1].call - calls_before if after else 0,
         window_calls=window_calls,
         tokens_before=tokens_before,
         tokens_after=tokens_after,
         recorded=recorded,
-        encrypted=mark.encrypted,
+        encrypted=record.encrypted,
         identifiers=used.count("identifier"),
         lines=used.count("line"),
         native=count_held(held, native.tokens),
@@ -200,12 +200,12 @@ def _lost_rules(
 
 
 def _sizes(
-    session: _Session, before: Sequence[Step], after: Sequence[Step], mark: Mark
+    session: _Session, before: Sequence[Step], after: Sequence[Step], record: CompactionRecord
 ) -> tuple[int, int | None, bool]:
     """Give the prompt before and after, and whether the client counted both."""
-    earlier = [p.tokens for p in session.prompts if mark.line and p.line < mark.line]
-    later = [p.tokens for p in session.prompts if mark.line and p.line > mark.line]
-    counted = mark.tokens_before or (earlier[-1] if earlier else None)
+    earlier = [p.tokens for p in session.prompts if record.line and p.line < record.line]
+    later = [p.tokens for p in session.prompts if record.line and p.line > record.line]
+    counted = record.tokens_before or (earlier[-1] if earlier else None)
     if counted is not None and (later or not after):
         return counted, later[0] if later else None, True
     texts = sum(step.entry.token_count for step in before if step.kind != "silent")

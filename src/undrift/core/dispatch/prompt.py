@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from undrift.core.dispatch.contracts import BEGIN, END, Role
-from undrift.core.dispatch.ledger import TaskLedger
 from undrift.core.dispatch.plan import PlanTask
+from undrift.core.dispatch.task_ledger import TaskLedger
 from undrift.core.text.tokens import estimate
 
 __all__ = [

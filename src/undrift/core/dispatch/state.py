@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from undrift.core.dispatch.classify import Classification
-from undrift.core.dispatch.ledger import TaskLedger
 from undrift.core.dispatch.plan import PlanTask
+from undrift.core.dispatch.task_ledger import TaskLedger
 from undrift.errors import DispatchError
 
 __all__ = ["RUN", "Run", "ledger_from", "ledger_name", "record_of", "run_from"]

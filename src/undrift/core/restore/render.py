@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from undrift.core.restore.choose import Pick, group_of
 from undrift.core.restore.history import History
-from undrift.core.restore.plain import label, plain_lines
 from undrift.core.restore.stated import Excerpt
 from undrift.core.restore.trace import Trace
 from undrift.core.restore.typed import GAP
 from undrift.core.text.references import normal
+from undrift.core.text.safe_lines import label, safe_lines
 
 __all__ = ["Page", "Restored", "RestoredItem"]
 
@@ -89,7 +89,7 @@ class Page:
         for excerpt in excerpts:
             left -= len(excerpt.title) + 3
             lines: list[str] = []
-            for line in plain_lines(list(excerpt.lines)):
+            for line in safe_lines(list(excerpt.lines)):
                 key = normal(line)
                 if key and key in self._seen and line != GAP:
                     continue
@@ -181,9 +181,7 @@ class Page:
         trace = self._history.traces[place]
         numbers = [trace.numbers[index] if trace.numbers else 0 for _, index in run]
         bare = [_without_gutter(trace.lines[index], number) for (_, index), number in zip(run, numbers, strict=True)]
-        lines = [
-            f"{number}→{line}" if number else line for number, line in zip(numbers, plain_lines(bare), strict=True)
-        ]
+        lines = [f"{number}→{line}" if number else line for number, line in zip(numbers, safe_lines(bare), strict=True)]
         kind = "file" if trace.path and trace.kind == "read" else "result"
         age = self._history.ages[place]
         worth = sum(worths.get(at, 0.0) for at in run)

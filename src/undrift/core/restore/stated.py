@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from undrift.core.restore.history import History
-from undrift.core.restore.plain import label
 from undrift.core.restore.typed import GAP, typed_and_pasted, user_texts
+from undrift.core.text.safe_lines import label
 from undrift.values.window import ContextEntry
 
 __all__ = ["Excerpt", "newest_edits", "pasted", "plan", "requests", "rules", "statements", "verdicts"]

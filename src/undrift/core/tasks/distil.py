@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from undrift.core.restore.plain import label
 from undrift.core.tasks.plan_tools import is_plan_tool
 from undrift.core.text.calls import changed_paths, command_of, is_look, read_path
+from undrift.core.text.safe_lines import label
 from undrift.core.validate.claims import Log, unsupported_in
 from undrift.core.validate.runs import Failure, outcome_of
 from undrift.core.validate.words import sentences_of

@@ -11,7 +11,7 @@ from dataclasses import replace
 from undrift.core.window.calling_back import called_back
 from undrift.core.window.ended_tasks import ended_plan_steps
 from undrift.core.window.fit import Policy, Prompt, TurnPlan, plan_turn
-from undrift.core.window.low_water import Marks, Pace, marks_of
+from undrift.core.window.low_water import Pace, Thresholds, thresholds_of
 from undrift.core.window.reasons import Wording
 from undrift.core.window.rewriting import without_thinking
 from undrift.core.window.shrink import first_send
@@ -31,29 +31,29 @@ def folded_first(window: Window, turn: Turn) -> Window:
 
 def budget(window: Window, turn: Turn) -> Window:
     """Let leave what the budget, a pause or an ended task makes leave, in one batch; the window tells its plan."""
-    marks = None if turn.binding.holds(window) else _marks(window, turn)
-    if marks is None or (marks.least_share and _planned(window, turn, marks, is_due=True) is None):
+    thresholds = None if turn.binding.holds(window) else _thresholds(window, turn)
+    if thresholds is None or (thresholds.least_share and _planned(window, turn, thresholds, is_due=True) is None):
         return window
-    if marks.moment == "budget":
+    if thresholds.moment == "budget":
         window = ended_plan_steps(window, turn)
     window = without_thinking(window, turn)
     plan = None
     while True:
-        more = _planned(window, turn, marks, is_due=plan is None)
+        more = _planned(window, turn, thresholds, is_due=plan is None)
         if more is None or (plan is not None and not more.decisions):
             return replace(window, plan=plan)
         plan, pruned = more, window.with_(more.decisions)
         if pruned is window:  # of one block, one decision is taken at a time: the rest at a later turn
             return replace(window, plan=plan)
-        window, marks = pruned, replace(marks, stays_tokens=0, least_share=0.0)
+        window, thresholds = pruned, replace(thresholds, stays_tokens=0, least_share=0.0)
 
 
-def _marks(window: Window, turn: Turn) -> Marks | None:
+def _thresholds(window: Window, turn: Turn) -> Thresholds | None:
     """Whether the window is pruned now, and how; None where it is not."""
     rules, limit = turn.rules, turn.room.budget_tokens
     total, ratio = turn.total_tokens(window), rules.prune_target_ratio
     if rules.prune_when == "over_budget" or rules.policy != "worth":
-        return Marks("budget", ratio, ratio, 0, 0.0) if total > limit else None
+        return Thresholds("budget", ratio, ratio, 0, 0.0) if total > limit else None
     evicted = {d.entry_id for d in window.new if d.kind == "evicted"}
     if total <= (ratio * limit if evicted or turn.idle_ms else limit):
         return None
@@ -66,10 +66,10 @@ def _marks(window: Window, turn: Turn) -> Marks | None:
         spares_beginning=rules.prune_when == "cheapest",
         rewritten_from=_rewritten_from(window, turn, evicted) if evicted else None,
     )
-    return marks_of(total, limit, ratio, turn.cache, pace)
+    return thresholds_of(total, limit, ratio, turn.cache, pace)
 
 
-def _planned(window: Window, turn: Turn, marks: Marks, *, is_due: bool) -> TurnPlan | None:
+def _planned(window: Window, turn: Turn, thresholds: Thresholds, *, is_due: bool) -> TurnPlan | None:
     rules, tools = turn.rules, turn.tools
     policy = Policy(
         turn.room.budget_tokens,
@@ -87,7 +87,7 @@ def _planned(window: Window, turn: Turn, marks: Marks, *, is_due: bool) -> TurnP
     )
     known = (lambda: tools.known(window)) if rules.policy == "worth" else None
     wording = Wording(tools.count, tools.ref_of, tools.names_recall)
-    return plan_turn(prompt, policy, wording, known=known, marks=marks, is_due=is_due)
+    return plan_turn(prompt, policy, wording, known=known, thresholds=thresholds, is_due=is_due)
 
 
 def _rewritten_from(window: Window, turn: Turn, rewritten: Collection[str]) -> int | None:

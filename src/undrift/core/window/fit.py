@@ -13,7 +13,7 @@ from typing import Any
 
 from undrift.core.window.keep import Kept, Takeable, keep
 from undrift.core.window.last_results import TerminalObservationWindow
-from undrift.core.window.low_water import Marks
+from undrift.core.window.low_water import Thresholds
 from undrift.core.window.paste import Cut, plan_cut
 from undrift.core.window.prune import Unit, leaving
 from undrift.core.window.reasons import Freed, Reasons, Wording
@@ -115,7 +115,7 @@ def plan_turn(
     wording: Wording,
     *,
     known: Callable[[], Known] | None = None,
-    marks: Marks | None = None,
+    thresholds: Thresholds | None = None,
     is_due: bool = False,
 ) -> TurnPlan | None:
     """Plan what has to leave a window; None while it fits.
@@ -125,7 +125,7 @@ def plan_turn(
         policy: Budget and limits, in tokens of `wording.count`.
         wording: How what stays of a text is written and counted.
         known: Gives the history, learned up to now; then what is worth most stays, else what is newest.
-        marks: Why now, how far down and from where on; None: the budget alone decides that.
+        thresholds: Why now, how far down and from where on; None: the budget alone decides that.
         is_due: Plan even if it fits: it is rewritten anyway, and a second rewriting would cost the cache again.
 
     Source: R2-04 to R2-14, R0-04, A0-6, A2-1 to A2-4, A2-12, AX-1.
@@ -142,9 +142,9 @@ def plan_turn(
         thin, window = lean(entries, {*protected, *prompt.wanted}, count=wording.count, ref_of=wording.ref_of)
         offer = _Offer(window, thin)
     must_tokens, offer = _fitted(prompt, offer, protected, spare, policy, wording)
-    marks = marks or Marks("budget", policy.target_ratio, policy.target_ratio, 0, 0.0)
-    figures = _figures(policy, marks, must_tokens, total, by_worth=known is not None)
-    behind = _behind(marks, prompt, offer, protected, policy, figures)
+    thresholds = thresholds or Thresholds("budget", policy.target_ratio, policy.target_ratio, 0, 0.0)
+    figures = _figures(policy, thresholds, must_tokens, total, by_worth=known is not None)
+    behind = _behind(thresholds, prompt, offer, protected, policy, figures)
     if behind is None:
         return None
     room_tokens, chosen_from = behind
@@ -279,8 +279,8 @@ def _units(
     return must_tokens, units
 
 
-def _figures(policy: Policy, marks: Marks, must_tokens: int, total: int, *, by_worth: bool) -> dict[str, Any]:
-    budget, mark = policy.budget_tokens, (marks.low_share, policy.reserve_tokens)
+def _figures(policy: Policy, thresholds: Thresholds, must_tokens: int, total: int, *, by_worth: bool) -> dict[str, Any]:
+    budget, mark = policy.budget_tokens, (thresholds.low_share, policy.reserve_tokens)
     return {
         "budget_tokens": budget,
         "target_tokens": low_water_tokens(budget, must_tokens, *mark, by_worth=by_worth),
@@ -290,31 +290,36 @@ def _figures(policy: Policy, marks: Marks, must_tokens: int, total: int, *, by_w
 
 
 def _behind(
-    marks: Marks, prompt: Prompt, offer: _Offer, protected: set[Hashable], policy: Policy, figures: dict[str, Any]
+    thresholds: Thresholds,
+    prompt: Prompt,
+    offer: _Offer,
+    protected: set[Hashable],
+    policy: Policy,
+    figures: dict[str, Any],
 ) -> tuple[int, _Offer] | None:
-    """Room and offer behind the beginning that the marks leave alone; all of the offer where that is too little.
+    """Room and offer behind the beginning that the thresholds leave alone; all of the offer where that is too little.
 
     None where nothing forces a prune, and it would free little or rewrite more than is written anyway. The moment and
     what stays go into the figures.
     """
     entries, cuts = prompt.entries, offer.cuts
     target, must_tokens = figures["target_tokens"], figures["protected_tokens"]
-    if figures["total_tokens"] - target < marks.least_share * (policy.budget_tokens - target):
+    if figures["total_tokens"] - target < thresholds.least_share * (policy.budget_tokens - target):
         return None
-    figures |= {"moment": marks.moment, "stays_tokens": 0}
-    begins = _begins(entries, marks.stays_tokens - prompt.fixed_tokens)
+    figures |= {"moment": thresholds.moment, "stays_tokens": 0}
+    begins = _begins(entries, thresholds.stays_tokens - prompt.fixed_tokens)
     if not begins:
         return target - must_tokens, offer
     mixed = [as_is if key_of(as_is) in begins else thin for as_is, thin in zip(entries, offer.window, strict=True)]
     later = {e.id: cuts[e.id] for e in entries if e.id in cuts and key_of(e) not in begins}
     held_tokens, younger = _units(mixed, protected | begins, later, prompt.fixed_tokens)
     if held_tokens < target:
-        figures["stays_tokens"] = marks.stays_tokens
+        figures["stays_tokens"] = thresholds.stays_tokens
         folds = {e.id: offer.folds[e.id] for e in entries if e.id in offer.folds and key_of(e) not in begins}
         return target - held_tokens, _Offer(mixed, folds, younger, cuts)
-    if marks.least_share:
+    if thresholds.least_share:
         return None
-    mark = (marks.whole_share, policy.reserve_tokens)
+    mark = (thresholds.whole_share, policy.reserve_tokens)
     figures["target_tokens"] = low_water_tokens(policy.budget_tokens, must_tokens, *mark, by_worth=True)
     return figures["target_tokens"] - must_tokens, offer
 

@@ -1,6 +1,6 @@
 """The incremental pruner: the same decisions as `core.prune`, without looking at the whole window again.
 
-Law: a `Window` performs no I/O and reads no clock; after every `add` and `prune` it holds exactly what the plain rule
+Law: a `IncrementalWindow` performs no I/O and reads no clock; after every `add` and `prune` it holds exactly what the plain rule
 would hold (a property test compares them). An `add` costs O(log n): a heap on the order of units finds the oldest, a
 heap on their sizes finds what could not fit even alone, and a short sorted list holds the last N tool results.
 """
@@ -14,7 +14,7 @@ from undrift.core.window.prune import Order, unit_key
 from undrift.errors import WindowError
 from undrift.values.window import PINNED_TYPES, ContextEntry
 
-__all__ = ["Pruned", "Window"]
+__all__ = ["IncrementalWindow", "Pruned"]
 
 _STALE_ALLOWED = 64
 
@@ -34,10 +34,10 @@ class Pruned:
 
     removed: tuple[ContextEntry, ...] = ()
     oversize_ids: tuple[str, ...] = ()
-    groups: tuple[_Group, ...] = field(default=(), repr=False)  # what `Window.restore` puts back
+    groups: tuple[_Group, ...] = field(default=(), repr=False)  # what `IncrementalWindow.restore` puts back
 
 
-class Window:
+class IncrementalWindow:
     """A context window that is pruned as it grows.
 
     Args:

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from undrift.core.restore.plain import label
 from undrift.core.text.calls import bare_name, changed_paths, command_of, is_look, read_path
+from undrift.core.text.safe_lines import label
 from undrift.core.text.tombstone import clean_summary
 
 __all__ = ["LeftCall", "left_note"]

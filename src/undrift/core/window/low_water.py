@@ -10,7 +10,7 @@ from typing import Literal
 
 from undrift.core.cost import Prices
 
-__all__ = ["Cache", "Marks", "Moment", "PARTIAL_PRUNES", "Pace", "low_water_share", "marks_of"]
+__all__ = ["Cache", "Moment", "PARTIAL_PRUNES", "Pace", "Thresholds", "low_water_share", "thresholds_of"]
 
 Moment = Literal["budget", "pause", "task"]
 """The window exceeds the budget; a pause has let the provider's cache go cold, so that all of it is written anew in any
@@ -50,7 +50,7 @@ class Cache:
 
 
 @dataclass(frozen=True, slots=True)
-class Marks:
+class Thresholds:
     """How a window is pruned now.
 
     Args:
@@ -87,7 +87,7 @@ class Pace:
     rewritten_from: int | None = None
 
 
-def marks_of(total_tokens: int, budget_tokens: int, ratio: float, cache: Cache, pace: Pace) -> Marks | None:
+def thresholds_of(total_tokens: int, budget_tokens: int, ratio: float, cache: Cache, pace: Pace) -> Thresholds | None:
     """Decide whether a window is pruned now, and to what marks; None: not now.
 
     Args:
@@ -108,11 +108,11 @@ def marks_of(total_tokens: int, budget_tokens: int, ratio: float, cache: Cache, 
     if total_tokens <= budget_tokens:
         if free_from is None or total_tokens - low * budget_tokens < _LEAST_BATCH * (1 - low) * budget_tokens:
             return None
-        return Marks("pause" if is_cold else "task", low, ratio, free_from, _LEAST_BATCH)
+        return Thresholds("pause" if is_cold else "task", low, ratio, free_from, _LEAST_BATCH)
     done = pace.partial_prunes
     if done is None or done >= PARTIAL_PRUNES or cache.prices.write <= cache.prices.read:
         stays = 0
-    return Marks("budget", low, ratio, stays if free_from is None else min(stays, free_from), 0.0)
+    return Thresholds("budget", low, ratio, stays if free_from is None else min(stays, free_from), 0.0)
 
 
 def low_water_share(budget_tokens: int, *, ratio: float, prices: Prices, growth_tokens: float) -> float:

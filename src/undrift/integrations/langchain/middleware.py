@@ -14,8 +14,8 @@ from langchain.agents.middleware import AgentMiddleware
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.config import get_config
 
+from undrift.integrations.framework_window import FrameworkWindow
 from undrift.integrations.langchain.messages import back, history, without_signed_thinking
-from undrift.integrations.window import Window
 from undrift.session.session import Session
 from undrift.settings import Settings
 from undrift.settings.models import lookup, read_models
@@ -53,8 +53,8 @@ class UndriftMiddleware(AgentMiddleware):
         self._settings = session.settings if session is not None else settings or Settings.from_environment()
         self._models = read_models(self._settings.models_file)
         self._home = home
-        self._only = None if session is None else Window(session, _WIRE)
-        self._windows: OrderedDict[str, Window] = OrderedDict()
+        self._only = None if session is None else FrameworkWindow(session, _WIRE)
+        self._windows: OrderedDict[str, FrameworkWindow] = OrderedDict()
         self._lock = threading.Lock()
         self._on_prepared = on_prepared
 
@@ -80,7 +80,7 @@ class UndriftMiddleware(AgentMiddleware):
         await window.arecord(_usage(response))
         return response
 
-    def _window(self) -> Window:
+    def _window(self) -> FrameworkWindow:
         if self._only is not None:
             return self._only
         thread_id = str(get_config().get("configurable", {}).get("thread_id") or _NO_THREAD)
@@ -89,7 +89,7 @@ class UndriftMiddleware(AgentMiddleware):
                 if len(self._windows) >= _MOST_SESSIONS:
                     self._windows.popitem(last=False)[1].session.close()
                 session = Session.open(thread_id, home=self._home, settings=self._settings)
-                self._windows[thread_id] = Window(session, _WIRE)
+                self._windows[thread_id] = FrameworkWindow(session, _WIRE)
             self._windows.move_to_end(thread_id)
             return self._windows[thread_id]
 

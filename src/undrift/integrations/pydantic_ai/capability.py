@@ -10,8 +10,8 @@ from typing import Any
 
 from pydantic_ai.capabilities import AbstractCapability
 
+from undrift.integrations.framework_window import FrameworkWindow
 from undrift.integrations.pydantic_ai.messages import back, history
-from undrift.integrations.window import Window
 from undrift.session.session import Session
 from undrift.values.window import Prepared
 
@@ -31,10 +31,10 @@ class UndriftHistory(AbstractCapability[Any]):
 
     session: Session
     on_prepared: Callable[[Prepared], None] | None = None
-    _window: Window = field(init=False, repr=False)
+    _window: FrameworkWindow = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._window = Window(self.session, "openai-responses")
+        self._window = FrameworkWindow(self.session, "openai-responses")
 
     async def before_model_request(self, ctx: Any, request_context: Any) -> Any:  # noqa: ARG002 - the framework's
         """Put the window that fits in the place of the messages of this request."""

@@ -11,13 +11,13 @@ from undrift.cli.show import first_line, safe
 from undrift.tasks.archive import Archive
 from undrift.values.window import Task
 
-__all__ = ["TaskFacts", "moment", "shown_id"]
+__all__ = ["TaskView", "moment", "shown_id"]
 
 _LONGEST_ID_SHOWN = 48
 
 
 @dataclass(frozen=True, slots=True)
-class TaskFacts:
+class TaskView:
     """One task and what it let go.
 
     Args:

@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-__all__ = ["plain", "plain_list"]
+__all__ = ["one_line", "one_lines"]
 
 _MARK = re.compile(r"\b(BEGIN|END)([\W_]{0,3})(DISPATCH)([\W_]{0,3})(RESULT)", re.IGNORECASE)
 _HEADER = re.compile(r"[\[\uff3b\u3010]\s?(session\s?context)\s?[\]\uff3d\u3011]", re.IGNORECASE)
@@ -15,7 +15,7 @@ _UNSEEN = frozenset({"Cc", "Cf", "Co", "Cs", "Cn"})
 _LOOKED_AT = 8  # times the limit: white space and what is not seen go before the text is measured
 
 
-def plain(text: object, most_characters: int) -> str:
+def one_line(text: object, most_characters: int) -> str:
     """Return a text on one line, without unseen characters, marks of a result or headers of a prompt.
 
     Args:
@@ -37,9 +37,9 @@ def plain(text: object, most_characters: int) -> str:
     return f"{line[: most_characters - 3].rstrip()}..." if is_cut else line
 
 
-def plain_list(texts: Iterable[object] | None, most_items: int, most_characters: int) -> tuple[str, ...]:
-    """Return the texts that say something, as `plain` has them; the last item says how many were left out, if any."""
-    said = [line for line in (plain(text, most_characters) for text in texts or ()) if line]
+def one_lines(texts: Iterable[object] | None, most_items: int, most_characters: int) -> tuple[str, ...]:
+    """Return the texts that say something, as `one_line` has them; the last item says how many were left out, if any."""
+    said = [line for line in (one_line(text, most_characters) for text in texts or ()) if line]
     if len(said) <= most_items:
         return tuple(said)
     return (*said[: most_items - 1], f"... and {len(said) - most_items + 1} more")

@@ -4,7 +4,7 @@ import re
 
 from undrift.core.text.secrets import mask
 
-__all__ = ["label", "plain_line", "plain_lines"]
+__all__ = ["label", "safe_line", "safe_lines"]
 
 # Whatever a terminal or a model takes for a line end or for nothing at all: controls but the tab, separators,
 # zero-width and direction marks, and the tag characters that hide a text in plain sight.
@@ -22,7 +22,7 @@ _DELIMITER = re.compile(
 _OPENS = ("#", "Human:", "Assistant:", "System:", "User:", "===", "---", "```", "~~~")
 
 
-def plain_line(line: str) -> str:
+def safe_line(line: str) -> str:
     """Make one line safe; a line without anything to make safe is given back as it is.
 
     What looks like a heading or a speaker is moved in by a space: our own headings stand at the edge.
@@ -34,7 +34,7 @@ def plain_line(line: str) -> str:
     return " " + line if line.startswith(_OPENS) else line
 
 
-def plain_lines(lines: list[str]) -> list[str]:
+def safe_lines(lines: list[str]) -> list[str]:
     """Mask the secrets in lines that stand together, and make each safe; there are as many as before.
 
     A secret that spans lines leaves the rest of its lines empty.
@@ -49,10 +49,10 @@ def plain_lines(lines: list[str]) -> list[str]:
             pieces += (text[end : span.start], f"[masked:{span.name}]", "\n" * breaks)
             end = span.start + span.length
         text = "".join((*pieces, text[end:]))
-    return [plain_line(line) for line in text.split("\n")]
+    return [safe_line(line) for line in text.split("\n")]
 
 
 def label(text: str, characters: int = 300) -> str:
     """Make a heading's part out of a path or a command: one line, at most `characters` long."""
-    line = plain_line(mask(" ".join(text.split())).text).strip()
+    line = safe_line(mask(" ".join(text.split())).text).strip()
     return line if len(line) <= characters else line[: characters - 1] + "…"

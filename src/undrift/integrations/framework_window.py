@@ -13,12 +13,12 @@ from undrift.errors import UndriftError
 from undrift.session.session import Session
 from undrift.values.window import Prepared
 
-__all__ = ["Window"]
+__all__ = ["FrameworkWindow"]
 
 _log = logging.getLogger("undrift.integrations")
 
 
-class Window:
+class FrameworkWindow:
     """The window of one session.
 
     Args:

@@ -1,7 +1,7 @@
 """What is known of a task between its attempts, and what is to be done with it next. Pure.
 
 Law: the ledger is all that a retry is told of the attempt before: facts leave a task's own results out (A4-3). Every
-text in it is an agent's, and went through `plain`.
+text in it is an agent's, and went through `one_line`.
 """
 
 import hashlib
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from undrift.core.dispatch.contracts import Role
-from undrift.core.dispatch.words import plain, plain_list
+from undrift.core.dispatch.one_line import one_line, one_lines
 from undrift.values.facts import ImplementerResult, RanTest, ReviewerResult, ReviewIssue
 
 __all__ = [
@@ -191,15 +191,15 @@ def after_implementer(ledger: TaskLedger, result: ImplementerResult, *, output: 
     progressed = result.status == "completed" and fingerprint != ledger.fingerprint
     changed = replace(
         ledger,
-        summary=plain(result.summary, _SUMMARY),
+        summary=one_line(result.summary, _SUMMARY),
         status=result.status,
-        files_changed=plain_list(files, _MOST_FILES, _PATH),
-        tests=plain_list(
+        files_changed=one_lines(files, _MOST_FILES, _PATH),
+        tests=one_lines(
             (f"{'passed' if one.passed else 'FAILED'}: {one.command}" for one in tests), _MOST_LINES, _LINE
         ),
-        follow_ups=plain_list(result.follow_up_actions, _MOST_LINES, _LINE),
-        failures=plain_list(_failures(tests), _MOST_LINES, _LINE),
-        blockers=plain_list(result.blockers, _MOST_LINES, _LINE),
+        follow_ups=one_lines(result.follow_up_actions, _MOST_LINES, _LINE),
+        failures=one_lines(_failures(tests), _MOST_LINES, _LINE),
+        blockers=one_lines(result.blockers, _MOST_LINES, _LINE),
         attempts=ledger.attempts + 1,
         faults=0,
         fingerprint=fingerprint,
@@ -219,8 +219,8 @@ def after_reviewer(ledger: TaskLedger, result: ReviewerResult, *, output: str, m
     changed = replace(
         ledger,
         reviewer_assessment=result.assessment,
-        reviewer_issues=plain_list(map(_issue, issues), _MOST_LINES, _LINE),
-        required_fixes=() if action == "advance_to_next_task" else plain_list(result.required_fixes, _MOST_FIXES, _FIX),
+        reviewer_issues=one_lines(map(_issue, issues), _MOST_LINES, _LINE),
+        required_fixes=() if action == "advance_to_next_task" else one_lines(result.required_fixes, _MOST_FIXES, _FIX),
         reviews=ledger.reviews + 1,
         faults=0,
         outputs={**ledger.outputs, "reviewer": output},
@@ -261,7 +261,7 @@ def after_fault(ledger: TaskLedger, role: Role, evidence: str, *, output: str, m
         output: The SHA-256 of what was printed.
         max_attempts: At least 1; also how many reviewers in a row may give no result.
     """
-    changed = replace(ledger, failures=(plain(evidence, _SUMMARY),), outputs={**ledger.outputs, role: output})
+    changed = replace(ledger, failures=(one_line(evidence, _SUMMARY),), outputs={**ledger.outputs, role: output})
     if role == "reviewer":
         changed = replace(changed, reviews=ledger.reviews + 1, faults=ledger.faults + 1)
         if changed.faults >= max_attempts:
@@ -303,7 +303,7 @@ def _limited(ledger: TaskLedger, max_attempts: int) -> TaskLedger:
 
 
 def _halted(ledger: TaskLedger, reason: str) -> TaskLedger:
-    return replace(ledger, next_action="halt_and_escalate", halt_reason=plain(reason, _LINE))
+    return replace(ledger, next_action="halt_and_escalate", halt_reason=one_line(reason, _LINE))
 
 
 def _failures(tests: Iterable[RanTest]) -> Iterable[str]:
