@@ -41,7 +41,7 @@ class _Bare:
     def search(self, query: str) -> object:
         words = " OR ".join(f'"{word}"' for word in parse(query).words)
         sql = "SELECT rowid, rank FROM memory_text WHERE memory_text MATCH ? ORDER BY rank LIMIT ?"
-        with self.store.using() as connection:
+        with self.store._database.using() as connection:
             found: list[Any] = connection.execute(sql, (words, _POOL)).fetchall()
         if self.embedder is None:
             return found

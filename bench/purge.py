@@ -84,7 +84,7 @@ def all_at_once(home: Path) -> dict[str, Any]:
     def act() -> dict[str, Any]:
         with SqliteStore.open(home, busy_timeout_ms=60_000) as store:
             store.rebuild_search()
-            with store.using() as connection:
+            with store._database.using() as connection:
                 connection.execute("VACUUM")
                 connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
         return {}

@@ -26,6 +26,7 @@ import apsw
 from undrift.core.memory.retrieve import WEIGHTS, Query, Weights, parse, words_of
 from undrift.memory.search import MemorySearch, Remembered
 from undrift.stores.embed import Embedder, WordLlamaEmbedder, is_installed
+from undrift.stores.memory_index import MemoryIndex
 from undrift.stores.migrations import migrate
 
 __all__ = ["Conversation", "Variant", "conversations", "main", "variants"]
@@ -58,7 +59,7 @@ class _Trial(MemorySearch):
     """The search with another way to take a query apart."""
 
     def __init__(self, connection: apsw.Connection, variant: Variant, embedder: Embedder | None) -> None:
-        super().__init__(connection, embedder if variant.dense else None, weights=variant.weights)
+        super().__init__(MemoryIndex(connection, embedder if variant.dense else None), weights=variant.weights)
         self._variant = variant
 
     def _parsed(self, query: str) -> Query:
@@ -202,11 +203,11 @@ def _large(talks: Sequence[Conversation], count: int) -> Iterator[str]:
     embedder = WordLlamaEmbedder() if is_installed() else None
     queries = [question for talk in talks for question, _ in talk.questions][:: max(1, count // 50_000)][:200]
     with _opened() as connection:
-        whole = MemorySearch(connection, embedder)
+        whole = MemorySearch(MemoryIndex(connection, embedder))
         start = time.process_time()
         whole.add(_many(talks, count))
         yield f"\n{count:,} memories, {len(queries)} queries; added in {time.process_time() - start:.1f} s of CPU. CPU ms p50:"
-        words = _p50(partial(MemorySearch(connection).search, k=10), queries)
+        words = _p50(partial(MemorySearch(MemoryIndex(connection)).search, k=10), queries)
         fts = _p50(lambda query: _fts5(connection, query), queries)
         yield f"- words: {words:.2f}; bare FTS5 of the same words: {fts:.2f}"
         if embedder is None:
@@ -231,7 +232,7 @@ def _fts5(connection: apsw.Connection, query: str) -> list[Any]:
 def _scan(whole: MemorySearch, embedder: Embedder) -> Callable[[str], Any]:
     import numpy as np
 
-    index: Any = whole._index
+    index: Any = whole._index._index
     matrix = np.ascontiguousarray(index._copy.vectors)
 
     def scan(query: str) -> Any:
@@ -245,7 +246,7 @@ def _scan(whole: MemorySearch, embedder: Embedder) -> Callable[[str], Any]:
 def _recall(whole: MemorySearch, embedder: Embedder, queries: Sequence[str], k: int) -> float:
     import numpy as np
 
-    index: Any = whole._index
+    index: Any = whole._index._index
     found = 0
     for query in queries:
         scores = index._copy.vectors @ index._table.unit(embedder.embed([parse(query).text])[0])

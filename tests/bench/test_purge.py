@@ -29,7 +29,7 @@ def test_a_purge_beside_a_writer_succeeds_and_leaves_no_trace(
     assert files_with_the_canary(home) == []
     with SqliteStore.open(home) as store:
         assert store.integrity() == ()
-        with store.using() as connection:
+        with store._database.using() as connection:
             assert connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'purge_blank'").fetchall() == []
 
 

@@ -378,7 +378,7 @@ class VectorMachine(MemoryMachine):
         session = super().opened(session_id)
         if VectorMachine.embedder is None:
             VectorMachine.embedder = default_embedder("wordllama")
-        session._repository._embedder = VectorMachine.embedder
+        session._repository._search.embedder = VectorMachine.embedder
         return session
 
 
@@ -391,7 +391,7 @@ class LanceMachine(VectorMachine):
         lance._BATCH = 4
         session = super().opened(session_id)
         folder = Path(self.folder.name) / "vectors"
-        session._repository._index = lambda table: lance.LanceIndex(table, folder)
+        session._repository._search.making = lambda table: lance.LanceIndex(table, folder)
         return session
 
 

@@ -12,6 +12,7 @@ from undrift.memory.search import MemorySearch, Remembered
 from undrift.stores import embed
 from undrift.stores.embed import Embedder, WordLlamaEmbedder
 from undrift.stores.memory_filter import Filter
+from undrift.stores.memory_index import MemoryIndex
 from undrift.stores.migrations import migrate
 
 TALK = [
@@ -49,9 +50,9 @@ def connection(tmp_path: Path) -> Iterator[apsw.Connection]:
 @pytest.fixture(params=["words", "words and vectors"])
 def memory_search(request: pytest.FixtureRequest, connection: apsw.Connection) -> MemorySearch:
     if request.param == "words":
-        return MemorySearch(connection)
+        return MemorySearch(MemoryIndex(connection))
     pytest.importorskip("numpy", reason="needs the extra `vectors`")
-    return MemorySearch(connection, Letters())
+    return MemorySearch(MemoryIndex(connection, Letters()))
 
 
 def talk(**fields: Any) -> list[Remembered]:
@@ -74,7 +75,7 @@ def test_what_was_added_is_found_by_the_very_next_search(memory_search: MemorySe
 
 
 def test_the_answer_to_a_question_is_found_through_it(connection: apsw.Connection):
-    memory_search = MemorySearch(connection)
+    memory_search = MemorySearch(MemoryIndex(connection))
     memory_search.add(talk())
     hits = memory_search.search("what did Bob say about the database", k=3)
     assert hits[0].id == "1"
@@ -85,7 +86,7 @@ def test_the_answer_to_a_question_is_found_through_it(connection: apsw.Connectio
 
 
 def test_a_long_text_is_not_found_for_what_stands_beside_it(connection: apsw.Connection):
-    memory_search = MemorySearch(connection)
+    memory_search = MemorySearch(MemoryIndex(connection))
     asked = "I am moving the billing service to another database, which one shall I take? "
     memory_search.add([
         Remembered("told", asked * 10, "chat", "user", 1),
@@ -97,7 +98,7 @@ def test_a_long_text_is_not_found_for_what_stands_beside_it(connection: apsw.Con
 
 
 def test_memories_without_a_source_have_no_neighbours(connection: apsw.Connection):
-    memory_search = MemorySearch(connection)
+    memory_search = MemorySearch(MemoryIndex(connection))
     memory_search.add(talk(source=""))
     assert ids(memory_search, "database") == ["0"]
 
@@ -116,7 +117,7 @@ def test_the_first_hits_do_not_depend_on_how_many_are_asked_for(memory_search: M
 
 
 def test_what_may_not_be_seen_has_no_part_in_the_ranking(connection: apsw.Connection):
-    memory_search = MemorySearch(connection)
+    memory_search = MemorySearch(MemoryIndex(connection))
     memory_search.add(talk())
     assert "1" in ids(memory_search, "database")
     assert ids(memory_search, "database", accept=lambda _: ()) == []
@@ -136,9 +137,9 @@ def test_what_was_removed_is_not_found_and_leaves_no_trace(tmp_path: Path, memor
     memory_search.add([*talk(), Remembered("secret", "zyzzyva", speaker="Nobody")])
     memory_search.remove(["secret", "unknown"])
     assert "secret" not in ids(memory_search, "zyzzyva")
-    connection = memory_search._connection
+    connection = memory_search._index._connection
     connection.pragma("secure_delete", True)
-    memory_search.scour()
+    memory_search._index.scour()
     connection.execute("VACUUM")
     content = (tmp_path / "undrift.db").read_bytes()
     assert not any(word in content for word in (b"zyzzyva", b"nobody", b"secret"))
@@ -146,7 +147,7 @@ def test_what_was_removed_is_not_found_and_leaves_no_trace(tmp_path: Path, memor
 
 
 def test_it_takes_part_in_the_caller_s_transaction(memory_search: MemorySearch):
-    connection = memory_search._connection
+    connection = memory_search._index._connection
     connection.execute("BEGIN IMMEDIATE")
     memory_search.add(talk())
     assert ids(memory_search, "noodles")[0] == "4"
@@ -166,27 +167,27 @@ def test_it_can_be_made_anew(memory_search: MemorySearch):
 
 def test_an_embedder_that_came_later_gets_its_vectors_at_the_next_search(connection: apsw.Connection):
     pytest.importorskip("numpy", reason="needs the extra `vectors`")
-    MemorySearch(connection).add(talk())
+    MemorySearch(MemoryIndex(connection)).add(talk())
     known = {one.id: one.text for one in talk()}
 
     def texts(wanted: Sequence[str]) -> Mapping[str, str]:
         return {one: known[one] for one in wanted if one != "3"}
 
-    later = MemorySearch(connection, Letters("other"), texts=texts)
+    later = MemorySearch(MemoryIndex(connection, Letters("other"), texts=texts))
     assert "dense" in later.search("xyz oodlesn")[0].why
     assert ids(later, "nodleso")[0] == "4"
-    MemorySearch(connection).add([Remembered("new", "quux")])
+    MemorySearch(MemoryIndex(connection)).add([Remembered("new", "quux")])
     known["new"] = "quux"
     assert ids(later, "uxuq")[0] == "new"
 
 
 def test_the_same_memories_give_the_same_scores(tmp_path: Path, connection: apsw.Connection):
     pytest.importorskip("numpy", reason="needs the extra `vectors`")
-    one = MemorySearch(connection, Letters())
+    one = MemorySearch(MemoryIndex(connection, Letters()))
     one.add(talk())
     second = apsw.Connection(str(tmp_path / "second.db"))
     migrate(second)
-    other = MemorySearch(second, Letters())
+    other = MemorySearch(MemoryIndex(second, Letters()))
     for memory in talk():
         other.add([memory])
     assert one.search("lunch with Ann") == other.search("lunch with Ann")
@@ -201,7 +202,7 @@ def wordllama() -> Embedder:
 
 
 def test_the_model_of_the_package_finds_what_has_no_word_in_common(connection: apsw.Connection, wordllama: Embedder):
-    memory_search = MemorySearch(connection, wordllama)
+    memory_search = MemorySearch(MemoryIndex(connection, wordllama))
     memory_search.add(
         [
             Remembered("pet", "My kitten sleeps all day"),
@@ -232,6 +233,6 @@ def test_no_network_is_needed(wordllama: Embedder, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
-    memory_search = MemorySearch(connection, wordllama)
+    memory_search = MemorySearch(MemoryIndex(connection, wordllama))
     memory_search.add(talk())
     assert ids(memory_search, "noodles")

@@ -18,7 +18,7 @@ from tests.task_sessions import SUMMARY
 from tests.session.test_completion import at_work
 home, hook = Path(sys.argv[1]), sys.argv[2]
 session = at_work(home).session
-with session._store.using() as connection:
+with session._store._database.using() as connection:
     getattr(connection, hook)(lambda *_: os.kill(os.getpid(), signal.SIGKILL))
 session.complete_task("read", SUMMARY)
 """

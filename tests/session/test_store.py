@@ -295,7 +295,7 @@ def test_a_store_that_was_deleted_or_closed_is_a_warning_too(tmp_path):
 def test_a_full_disk_lets_nothing_leave_and_the_next_turn_goes_on(tmp_path):
     with opened(tmp_path, budget_tokens=1_000) as session:
         given = body(user("hello"), *rounds(20, characters=40_000))
-        connection = session._store._connected()  # the limit is that of the connection
+        connection = session._store._database._connected()  # the limit is that of the connection
         pages = connection.pragma("page_count")
         connection.pragma("max_page_count", pages)
         prepared = session.prepare(given)

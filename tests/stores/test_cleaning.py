@@ -18,7 +18,7 @@ def test_free_pages_hold_nothing_of_what_was_deleted_without_care(
     monkeypatch.setattr(cleaning, "_MOST_AT_ONCE_BYTES", most_at_once_bytes)
     with SqliteStore.open(home) as store:
         add(store, *(original(f"{number}", f"kept text {number} " * 500) for number in range(20)))
-        with store.using() as connection:
+        with store._database.using() as connection:
             connection.execute("CREATE TABLE other(content TEXT)")
             rows = [(f"{CANARY} {number} " * 2_000,) for number in range(40)]
             connection.executemany("INSERT INTO other VALUES(?)", rows)
@@ -27,12 +27,12 @@ def test_free_pages_hold_nothing_of_what_was_deleted_without_care(
             connection.execute("INSERT INTO purge_blank VALUES(zeroblob(9000))")
             connection.wal_checkpoint()
         assert CANARY.encode() in database(home).read_bytes()
-        size_bytes = cleaning.clean(store.using, store.busy_timeout_ms)
+        size_bytes = cleaning.clean(store._database.using, store._database.busy_timeout_ms)
         assert bool(size_bytes) is (most_at_once_bytes == 0)
         assert CANARY.encode() not in database(home).read_bytes()
         assert database(home).with_name("undrift.db-wal").stat().st_size == 0
         assert store.integrity() == ()
         assert len(store.find("kept", limit=50)) == 20
-    with SqliteStore.open(home) as store, store.using() as connection:
+    with SqliteStore.open(home) as store, store._database.using() as connection:
         left = connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'purge_blank'").fetchall()
         assert left == []

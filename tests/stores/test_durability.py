@@ -33,8 +33,8 @@ for number in range(10_000):
 
 
 def synchronous(store: SqliteStore) -> object:
-    assert store._connection is not None
-    return store._connection.pragma("synchronous")
+    assert store._database._connection is not None
+    return store._database._connection.pragma("synchronous")
 
 
 def test_marks_do_not_wait_for_the_disk_and_all_else_does(home: Path):
@@ -46,8 +46,8 @@ def test_marks_do_not_wait_for_the_disk_and_all_else_does(home: Path):
             seen.append(synchronous(store))
             return False
 
-        assert store._connection is not None
-        store._connection.set_commit_hook(look)
+        assert store._database._connection is not None
+        store._database._connection.set_commit_hook(look)
         store.add_marks("s", [Mark("m", "turn")])
         add(store, original("a"))
         assert (seen, synchronous(store)) == ([1, full], full)

@@ -65,7 +65,7 @@ def test_nothing_that_is_known_is_read_again(tmp_path: Path):
         work(store, 1)
         known = Known()
         pins = store.pins("s", known)
-        with store.using() as connection:
+        with store._database.using() as connection:
             connection.execute("UPDATE originals SET content = x'00'")
         assert store.pins("s", known) == pins
         with pytest.raises(StoreCorrupt):
@@ -77,7 +77,7 @@ def test_a_record_that_was_written_anew_is_read_anew(tmp_path: Path):
         work(store, 1)
         known = Known()
         store.decided("s", known)
-        with store.using() as connection:
+        with store._database.using() as connection:
             connection.execute("UPDATE decisions SET record_sha256 = x'00'")
         with pytest.raises(StoreCorrupt):
             store.decided("s", known)

@@ -30,7 +30,7 @@ def change(store: SqliteStore, before: MemoryEntry, after: MemoryEntry | None, s
 
 
 def names(store: SqliteStore, viewer: Viewer) -> list[str]:
-    with store.using() as connection:
+    with store._database.using() as connection:
         return [entry.id for entry in memories.seen(connection, viewer)]
 
 
@@ -41,7 +41,7 @@ def test_a_memory_comes_back_as_it_was_given(home: Path):
     )  # fmt: skip
     with SqliteStore.open(home) as store:
         put(store, one)
-    with SqliteStore.open(home) as store, store.using() as connection:
+    with SqliteStore.open(home) as store, store._database.using() as connection:
         assert memories.by_id(connection, ["m"]) == {"m": one}
         assert memories.by_slot(connection, [("database", "bill")], ME) == [one]
         assert memories.by_slot(connection, [("database", "other")], ME) == []
@@ -54,7 +54,7 @@ def test_every_version_stays_and_the_past_is_read_by_operation(home: Path):
         first = put(store, one)
         second = change(store, one, two)
         third = change(store, two, None)
-        with store.using() as connection:
+        with store._database.using() as connection:
             assert memories.history(connection, "m") == [one, two]
             assert memories.seen(connection, ME) == memories.every(connection) == []
             assert memories.ever(connection) == [two]
@@ -77,7 +77,7 @@ def test_who_sees_what(home: Path):
         assert names(store, ME) == ["project", "agent", "session"]
         assert names(store, Viewer("other", "t")) == ["project", "other agent", "other session"]
         assert names(store, Viewer("", "")) == ["project"]
-        with store.using() as connection:
+        with store._database.using() as connection:
             every = [one.id for one in given]
             assert memories.visible(connection, every, ME) == {"project", "agent", "session"}
             assert len(memories.by_digest(connection, content_digest("words"), ME)) == 3
@@ -92,7 +92,7 @@ def test_a_changed_memory_keeps_its_place(home: Path):
         put(store, two)
         change(store, one, replace(one, contradicted_by_entry_id="m2"))
         assert names(store, ME) == ["m1", "m2"]
-        with store.using() as connection:
+        with store._database.using() as connection:
             assert [entry.id for entry in memories.ever(connection)] == ["m1", "m2"]
 
 
@@ -108,7 +108,7 @@ def test_what_was_changed_meanwhile_is_refused_and_what_is_written_already_is_no
         change(store, one, two)
         change(store, two, None)
         change(store, two, None)
-        with store.using() as connection:
+        with store._database.using() as connection:
             assert memories.history(connection, "m") == [one, two]
         assert len(store.operations("s")) == 4  # the refused ones left no trace
 
@@ -135,7 +135,7 @@ def test_a_flipped_record_is_told(home: Path):
     connection.execute("UPDATE memories SET record = replace(record, 'PostgreSQL', 'MySQL')")
     connection.close()
     with SqliteStore.open(home) as store:
-        with pytest.raises(StoreCorrupt), store.using() as connection:
+        with pytest.raises(StoreCorrupt), store._database.using() as connection:
             memories.seen(connection, ME)
         assert store.integrity()
 
@@ -143,6 +143,6 @@ def test_a_flipped_record_is_told(home: Path):
 def test_many_ids_at_once(home: Path):
     with SqliteStore.open(home) as store:
         put(store, *(memory(f"m{number}", f"words {number}", seq=number) for number in range(3_000)))
-        with store.using() as connection:
+        with store._database.using() as connection:
             assert len(memories.by_id(connection, [f"m{number}" for number in range(3_000)], ME)) == 3_000
             assert json.dumps(sorted(memories.by_id(connection, ["\ud800", "m1", "\x00"], ME))) == '["m1"]'

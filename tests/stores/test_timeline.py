@@ -35,12 +35,12 @@ def memory(name: str, content: str = "words", **fields: Any) -> MemoryEntry:
 
 
 def contents(store: SqliteStore, session: str = "s", seq: int | None = None) -> list[str]:
-    with store.using() as connection:
+    with store._database.using() as connection:
         return [entry.content for entry in seen(connection, Viewer("main", session, seq))]
 
 
 def count(store: SqliteStore, table: str) -> Any:
-    with store.using() as connection:
+    with store._database.using() as connection:
         return connection.execute(f"SELECT count(*) FROM {table}").fetchall()[0][0]
 
 
@@ -224,8 +224,8 @@ def test_an_older_file_can_be_taken_back_too(home: Path, version: int):
 def test_the_newest_rewinding_and_the_newest_operation(home: Path):
     with SqliteStore.open(home) as store:
         store.commit("s", "checkpoint", at_ms=1)
-        with store.using() as connection:
+        with store._database.using() as connection:
             assert (timeline.newest(connection), timeline.last(connection, "s", 99)) == (0, 1)
         seq = rewind(store, 0, "t")
-        with store.using() as connection:
+        with store._database.using() as connection:
             assert (timeline.newest(connection), timeline.last(connection, "s", 99)) == (seq, 1)

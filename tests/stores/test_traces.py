@@ -67,7 +67,7 @@ def test_copies_name_the_records_that_still_hold_it(tmp_path: Path):
     with SqliteStore.open(tmp_path) as store:
         kept = original("e", f"again: {TEXT}")
         store.commit(kept.session_id, "add", at_ms=1, originals=[kept])
-        with store.using() as connection:
+        with store._database.using() as connection:
             found = copies(connection, pieces([TEXT.encode()]))
     assert {name for some in found.values() for name in some} == {f"original {kept.ref}"}
 

@@ -5,63 +5,21 @@ seen; when it returns it is on disk. Nothing is decided here about what a docume
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Self, TypeVar
-
-import apsw
+from typing import Self, TypeVar
 
 from undrift.errors import InputError
 from undrift.settings import Settings
-from undrift.stores import documents
-from undrift.stores.documents import Document, Path
+from undrift.stores.documents import DocumentChange as Change
+from undrift.stores.documents import DocumentReading as Reading
 from undrift.stores.sqlite import SqliteStore
 from undrift.values.clock import now_ms
 from undrift.values.closing import Closing
 
 __all__ = ["Change", "Documents", "Reading"]
 
-_LAST_SEQ = "SELECT max(seq) FROM operations"
-
 T = TypeVar("T")
-
-
-class Reading:
-    """The documents of one session, as they are now."""
-
-    def __init__(self, connection: apsw.Connection, session_id: str) -> None:
-        self._connection = connection
-        self._session_id = session_id
-
-    def find(self, kind: str, path: Path) -> Document | None:
-        """Return the document under a path, or None."""
-        return documents.find(self._connection, self._session_id, kind, path)
-
-    def under(
-        self, kind: str, prefix: Path = (), *, last: int | None = None, with_content: bool = True
-    ) -> list[Document]:
-        """Return the documents whose path begins with a prefix; see `documents.under`."""
-        return documents.under(self._connection, self._session_id, kind, prefix, last=last, with_content=with_content)
-
-    def numbers(self, kind: str) -> set[int]:
-        """Return the numbers of the documents of a kind: two equal sets are the same documents."""
-        return documents.numbers(self._connection, self._session_id, kind)
-
-
-class Change(Reading):
-    """One change while it is made: what it reads is what it changes."""
-
-    def __init__(self, connection: apsw.Connection, session_id: str, seq: int) -> None:
-        super().__init__(connection, session_id)
-        self._seq = seq
-
-    def put(self, kind: str, document: Document) -> None:
-        """Write a document under its path."""
-        documents.put(self._connection, self._session_id, kind, document, self._seq)
-
-    def close(self, gone: Iterable[Document]) -> None:
-        """Take documents away that this change has read."""
-        documents.close(self._connection, gone, self._seq)
 
 
 class Documents(Closing):
@@ -103,13 +61,12 @@ class Documents(Closing):
     @contextmanager
     def reading(self, session_id: str) -> Iterator[Reading]:
         """Give the documents of a session to read; others of this process wait until that is done."""
-        with self._store.using() as connection:
-            yield Reading(connection, session_id)
+        with self._store.documents(session_id) as reading:
+            yield reading
 
     def owners(self, kind: str) -> list[str]:
         """Return the sessions that have documents of a kind."""
-        with self._store.using() as connection:
-            return documents.owners(connection, kind)
+        return self._store.document_owners(kind)
 
     def change(self, session_id: str, act: Callable[[Change], T], *, about: str) -> T:
         """Make one change of a session's documents, whole or not at all, and return what it returns.
@@ -125,11 +82,4 @@ class Documents(Closing):
         """
         if not isinstance(session_id, str) or not session_id:
             raise InputError(f"a session id must be a non-empty string, not {session_id!r}")
-        done: list[T] = []
-
-        def also(connection: apsw.Connection) -> None:
-            seqs: Sequence[Any] = connection.execute(_LAST_SEQ).fetchall()  # of the operation that was just written
-            done[:] = [act(Change(connection, session_id, seqs[0][0]))]
-
-        self._store.commit(session_id, "documents", at_ms=self.now_ms(), payload={"about": about}, also=also)
-        return done[0]
+        return self._store.change_documents(session_id, act, at_ms=self.now_ms(), payload={"about": about})

@@ -10,8 +10,6 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
-import apsw
-
 from undrift.core.contradict import CLASSES, judge, slots_of
 from undrift.core.memory.brief import is_brief
 from undrift.core.memory.decay import apply_decay_by_type, ranked
@@ -22,7 +20,7 @@ from undrift.core.text.tombstone import is_tombstone
 from undrift.errors import InputError, StoreConflict
 from undrift.memory.repository import MemoryRepository
 from undrift.settings import Settings
-from undrift.stores.memories import MemoryChange, MemoryUpdate, Viewer, content_digest
+from undrift.stores.memories import MemoryChange, MemoryUpdate, Unchanged, Viewer, content_digest
 from undrift.stores.memory_filter import Filter
 from undrift.stores.sqlite import SqliteStore
 from undrift.values.memory import TRUST_TIERS, MemoryEntry, RunContext, ScoredMemoryEntry
@@ -107,10 +105,10 @@ class Memories:
                 return plan.entry
             superseded = [one.after.id for one in plan.updates[1:] if one.after is not None]
             payload = {"memory": plan.entry.id, "superseded": superseded}
-            still = self._still([plan], ())
+            unless = self._unchanged([plan], ())
             try:
                 self._repository.write(
-                    self._session_id, "remember", plan.updates, at_ms=at_ms, payload=payload, still=still
+                    self._session_id, "remember", plan.updates, at_ms=at_ms, payload=payload, unless=unless
                 )
             except StoreConflict:  # another agent was first: what it said is looked at now
                 if attempt == _ATTEMPTS:
@@ -139,7 +137,7 @@ class Memories:
         new = [one for one, update in pending.items() if update.before is None]
         payload = {"remembered": new, "superseded": [one for one in pending if one not in new]}
         updates = tuple(pending.values())
-        return MemoryChange(updates, self._repository.searchable(updates, self._still(plans, new)), payload)
+        return MemoryChange((*self._repository.searchable(updates), *self._unchanged(plans, new)), payload)
 
     def said(self, content: str) -> str:
         """Return a statement as it may be stored: secrets masked.
@@ -172,7 +170,7 @@ class Memories:
             return ()
         viewer = self._viewer(seq)
         found = self._repository.find(query, viewer, k=k + _MORE, only=Filter(types=types))
-        entries = self._repository.by_id([hit.id for hit in found], viewer)
+        entries = self._repository.read.by_id([hit.id for hit in found], viewer)
         scored = [ScoredMemoryEntry(entries[hit.id], hit.score, 0.0, hit.why) for hit in found if hit.id in entries]
         scored += self._stated(query, {one.entry.id for one in scored}, types, viewer)
         if as_of_ms is not None or known_at_ms is not None or only_valid:
@@ -185,7 +183,7 @@ class Memories:
     def conflicts(self, seq: int | None = None) -> tuple[Conflict, ...]:
         """Return what stays open: both memories are there, hold, and are seen."""
         viewer = self._viewer(seq)
-        entries = {entry.id: entry for entry in self._repository.seen(viewer)}
+        entries = {entry.id: entry for entry in self._repository.read.seen(viewer)}
         found = []
         for entry in entries.values():
             for one in entry.metadata.get("conflicts", ()):
@@ -197,7 +195,7 @@ class Memories:
 
     def all(self, seq: int | None = None) -> tuple[MemoryEntry, ...]:
         """Return every memory that the session sees, oldest first."""
-        return tuple(self._repository.seen(self._viewer(seq)))
+        return tuple(self._repository.read.seen(self._viewer(seq)))
 
     def _planned(self, entry: MemoryEntry, at_ms: int, pending: Mapping[str, MemoryUpdate]) -> _Plan:
         """What storing an entry changes, on top of changes that are to be written with it."""
@@ -206,7 +204,7 @@ class Memories:
         beside = {one: update.after for one, update in pending.items() if update.after is not None}
         new = {one: after for one, after in beside.items() if pending[one].before is None}
         same = [
-            *repository.same(digest, viewer),
+            *repository.read.by_digest(digest, viewer),
             *(one for one in new.values() if content_digest(one.content) == digest),
         ]
         same = [beside.get(one.id, one) for one in same]
@@ -217,8 +215,8 @@ class Memories:
         like = repository.find(entry.content, viewer, k=_MOST_NOMINATED)
         least = self._settings.contradiction_similarity
         like = like[:_NOMINATED] + [one for one in like[_NOMINATED:] if one.why.get("similarity", 0.0) >= least]
-        candidates = {one.id: one for one in repository.by_slot(keys, viewer)}
-        candidates |= repository.by_id([hit.id for hit in like if hit.id not in candidates], viewer)
+        candidates = {one.id: one for one in repository.read.by_slot(keys, viewer)}
+        candidates |= repository.read.by_id([hit.id for hit in like if hit.id not in candidates], viewer)
         candidates |= {one: after for one, after in beside.items() if one in candidates or one in new}
         existing = sorted(candidates.values(), key=lambda one: one.seq)
         done = supersede(entry, existing, judge(entry, existing), at_ms)
@@ -226,15 +224,12 @@ class Memories:
         alike = {*candidates, *(one.id for one in same), entry.id}
         return _Plan(updates[0].after or entry, updates, digest, {*(one.id for one in same), entry.id}, keys, alike)
 
-    def _still(self, plans: Iterable[_Plan], beside: Iterable[str]) -> Callable[[apsw.Connection], bool]:
-        """What tells in the transaction whether all that the plans rest on is still so, ids written beside them apart."""
+    def _unchanged(self, plans: Iterable[_Plan], beside: Iterable[str]) -> list[Unchanged]:
+        """Return what the plans rest on, ids that are written beside them apart."""
         viewer, ids = self._viewer(None), set(beside)
-        checks = [
-            self._repository.unchanged(one.digest, one.same | ids, one.keys, one.alike | ids, viewer)
-            for one in plans
-            if one.updates
+        return [
+            Unchanged(one.digest, one.same | ids, one.keys, one.alike | ids, viewer) for one in plans if one.updates
         ]
-        return lambda connection: all(check(connection) for check in checks)
 
     def _entry(self, content: str, at_ms: int, fields: Mapping[str, Any]) -> MemoryEntry:
         context = self._context()
@@ -263,7 +258,7 @@ class Memories:
         words = [word.strip("?!.,:;").casefold() for word in query[:_QUERY_CHARACTERS].split()]
         names = {*words, *(word.removesuffix("s") for word in words), *map("_".join, pairwise(words))}
         relations = sorted(names & CLASSES.keys())
-        entries = self._repository.by_relation(relations, viewer) if relations else []
+        entries = self._repository.read.by_relation(relations, viewer) if relations else []
         wanted = [one for one in entries if one.id not in found and (types is None or one.type in types)]
         return [ScoredMemoryEntry(one, _STATED_SCORE, 0.0, {"stated": _STATED_SCORE}) for one in wanted]
 
@@ -272,7 +267,7 @@ class Memories:
         found = {one.entry.id for one in scored}
         lost = {one.entry.contradicted_by_entry_id: one for one in reversed(scored) if one.entry.is_contradicted}
         missing = [one for one in lost if one is not None and one not in found]
-        winners = self._repository.by_id(missing, viewer) if missing else {}
+        winners = self._repository.read.by_id(missing, viewer) if missing else {}
         added = [
             ScoredMemoryEntry(entry, lost[one].raw_score, 0.0, {**lost[one].why, "stands_for": lost[one].entry.id})
             for one, entry in winners.items()

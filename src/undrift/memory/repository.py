@@ -1,26 +1,20 @@
 """The memories of a home behind one store: written, read, and found by words and vectors.
 
-Law: shares the store's connection and its lock; nothing is cached that another process can change. What is searched is
-derived from the memories: it can be deleted at any time and made anew.
+Law: nothing is cached that another process can change. What is searched is derived from the memories: it can be deleted at
+any time and rebuilt.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import apsw
-
-from undrift.errors import StoreConflict
-from undrift.memory.search import Hit, MemorySearch, Remembered
+from undrift.memory.search import Hit, MemorySearch, Remembered, line
 from undrift.settings import Settings
-from undrift.stores import memories, memory_search, timeline
 from undrift.stores.embed import Embedder, WordLlamaEmbedder, is_installed
-from undrift.stores.memories import MemoryUpdate, Viewer
+from undrift.stores.memories import MemoryUpdate, Unchanged, Viewer
 from undrift.stores.memory_filter import ALL, Filter
-from undrift.stores.migrations import transaction
+from undrift.stores.memory_index import Making, MemoryLines, MemoryTable, embedded
 from undrift.stores.sqlite import SqliteStore
-from undrift.stores.vectors import VectorIndex, VectorTable
 from undrift.values.memory import TRUST_TIERS, MemoryEntry
 
 __all__ = ["MemoryRepository", "default_embedder", "remembered", "repository_of"]
@@ -30,21 +24,19 @@ class MemoryRepository:
     """Every writing and reading of memories.
 
     Args:
-        store: Open; not closed here. Shared with whoever else uses it: its lock and its connection are used.
+        store: Open; not closed here. Shared with whoever else uses it.
         embedder: Makes vectors; None searches by words alone.
-        index: Another place to search vectors; None for the exact one.
+        making: Makes what searches them; None for the exact search.
     """
 
-    def __init__(
-        self,
-        store: SqliteStore,
-        embedder: Embedder | None = None,
-        index: Callable[[VectorTable], VectorIndex] | None = None,
-    ) -> None:
+    def __init__(self, store: SqliteStore, embedder: Embedder | None = None, making: Making | None = None) -> None:
         self._store = store
-        self._embedder = embedder
-        self._index = index
-        self._made: tuple[apsw.Connection, MemorySearch] | None = None
+        self._search = store.memories.search(embedder, making)
+
+    @property
+    def read(self) -> MemoryTable:
+        """The memories as they are."""
+        return self._store.memories
 
     def write(
         self,
@@ -54,9 +46,9 @@ class MemoryRepository:
         *,
         at_ms: int,
         payload: Mapping[str, Any],
-        still: Callable[[apsw.Connection], bool] | None = None,
+        unless: Sequence[Unchanged] = (),
     ) -> int:
-        """Write changes of memories in one transaction, and make new ones searchable in it.
+        """Write changes of memories in one commit, and make new ones searchable in it.
 
         Args:
             session_id: Of the operation.
@@ -64,136 +56,40 @@ class MemoryRepository:
             updates: The changes.
             at_ms: Of the operation.
             payload: Likewise.
-            still: Tells in the transaction whether what the changes rest on is still so; see `unchanged`.
+            unless: What the changes rest on.
 
         Raises:
             StoreConflict: Nothing was written: a memory was changed or added meanwhile.
             StoreError: Nothing was written: the disk refused.
         """
-        also = self.searchable(updates, still)
-        return self._store.commit(session_id, kind, at_ms=at_ms, memories=updates, payload=payload, also=also)
+        return self._store.commit(
+            session_id, kind, at_ms=at_ms, memories=(*self.searchable(updates), *unless), payload=payload
+        )
 
-    def searchable(
-        self, updates: Sequence[MemoryUpdate], still: Callable[[apsw.Connection], bool] | None = None
-    ) -> Callable[[apsw.Connection], None]:
-        """Return what makes changes searchable in the transaction that writes them; see `write`."""
+    def searchable(self, updates: Sequence[MemoryUpdate]) -> tuple[MemoryUpdate | MemoryLines, ...]:
+        """Return changes together with what makes the new memories searchable."""
         new = remembered([one.after for one in updates if one.before is None and one.after is not None])
-        gone = {one.before.id: one.before.content for one in updates if one.after is None and one.before is not None}
-
-        def also(connection: apsw.Connection) -> None:
-            if still is not None and not still(connection):
-                raise StoreConflict(
-                    "another agent has remembered something about the same meanwhile; nothing was written. Repeat it"
-                )
-            self._search(connection).add(new)
-            numbers = memory_search.numbers_of(connection, gone)
-            memory_search.take_back(connection, {number: gone[one] for one, number in numbers.items()})
-
-        return also
-
-    def forget(self, connection: apsw.Connection, ids: Iterable[str]) -> None:
-        """Take memories out of the search, in the caller's transaction."""
-        self._search(connection).remove(ids)
+        return (*updates, embedded(self._search.embedder, list(map(line, new))))
 
     def scour(self) -> None:
         """Take the last traces of forgotten memories out of what is searched."""
-        with self._store.using() as connection:
-            self._search(connection).scour()
-
-    def by_id(self, ids: Collection[str], viewer: Viewer | None = None) -> dict[str, MemoryEntry]:
-        """Return those of the memories that a viewer may see; see `memories.by_id`."""
-        with self._store.using() as connection:
-            return memories.by_id(connection, ids, viewer)
-
-    def by_slot(self, keys: Iterable[tuple[str, str]], viewer: Viewer) -> list[MemoryEntry]:
-        """Return the memories that state something about one of these pairs of relation and entity."""
-        with self._store.using() as connection:
-            return memories.by_slot(connection, keys, viewer)
-
-    def by_relation(self, relations: Iterable[str], viewer: Viewer) -> list[MemoryEntry]:
-        """Return the memories that state a value for one of these relations."""
-        with self._store.using() as connection:
-            return memories.by_relation(connection, relations, viewer)
-
-    def seen(self, viewer: Viewer) -> list[MemoryEntry]:
-        """Return every memory that a viewer may see, oldest first."""
-        with self._store.using() as connection:
-            return memories.seen(connection, viewer)
-
-    @staticmethod
-    def unchanged(
-        digest: str,
-        same: Collection[str],
-        keys: Collection[tuple[str, str]],
-        alike: Collection[str],
-        viewer: Viewer,
-    ) -> Callable[[apsw.Connection], bool]:
-        """Return what tells in a transaction that no process has added a memory which a new one had to be compared with.
-
-        Args:
-            digest: Of the new one's content.
-            same: Ids of those with this content, the new one's included.
-            keys: Pairs of relation and entity that the new one states something about.
-            alike: Ids of those about one of them, the new one's included.
-            viewer: Who remembers.
-        """
-
-        def still(connection: apsw.Connection) -> bool:
-            found = {one.id for one in memories.by_digest(connection, digest, viewer)}
-            stated = {one.id for one in memories.by_slot(connection, keys, viewer)}
-            return found.issubset(same) and stated.issubset(alike)
-
-        return still
-
-    def same(self, digest: str, viewer: Viewer) -> list[MemoryEntry]:
-        """Return the memories whose content has this digest."""
-        with self._store.using() as connection:
-            return memories.by_digest(connection, digest, viewer)
-
-    def history(self, memory_id: str) -> list[MemoryEntry]:
-        """Return every version of a memory, oldest first."""
-        with self._store.using() as connection:
-            return memories.history(connection, memory_id)
+        with self._search.open() as index:
+            index.scour()
 
     def find(self, query: str, viewer: Viewer, *, k: int, only: Filter = ALL) -> list[Hit]:
         """Find the memories that fit a query best, of those that a viewer may see."""
-        with self._store.using() as connection:
-            self._settle(connection)
-            return self._search(connection).search(
-                query,
-                k=k,
-                only=only,
-                accept=lambda ids: memories.visible(connection, ids, viewer),
-                of_the_past=viewer.seq is not None,
+        with self._search.open() as index:
+            index.settle()
+            return MemorySearch(index).search(
+                query, k=k, only=only, accept=lambda ids: index.visible(ids, viewer), of_the_past=viewer.seq is not None
             )
 
     def rebuild(self) -> int:
-        """Make the search anew from the memories; the same answers come out. Return how many are searched."""
-        with self._store.using() as connection:
-            self._search(connection).rebuild(remembered(memories.ever(connection)))
-            self._settle(connection, always=True)
-            return len(memories.every(connection))
-
-    def _settle(self, connection: apsw.Connection, *, always: bool = False) -> None:
-        """Let the search know what rewindings took back; where it cannot be written, another search does it."""
-        newest = timeline.newest(connection)
-        if always or newest > memory_search.settled(connection):
-            with suppress(apsw.BusyError, apsw.ReadOnlyError, apsw.FullError), transaction(connection):
-                taken, back = memories.not_settled(connection)
-                texts = {entry.id: entry.content for entry in memories.ever(connection, {*taken, *back})}
-                memory_search.take_back(connection, {number: texts[one] for one, number in taken.items()})
-                memory_search.bring_back(connection, {number: texts[one] for one, number in back.items()})
-                memory_search.set_settled(connection, timeline.newest(connection))
-
-    def _search(self, connection: apsw.Connection) -> MemorySearch:
-        """The search over a connection; after a fault of the disk the store opens another one."""
-        if self._made is None or self._made[0] is not connection:
-
-            def texts(ids: Collection[str]) -> dict[str, str]:
-                return {one: entry.content for one, entry in memories.by_id(connection, ids).items()}
-
-            self._made = (connection, MemorySearch(connection, self._embedder, index=self._index, texts=texts))
-        return self._made[1]
+        """Rebuild the search from the memories; the same answers come out. Return how many are searched."""
+        with self._search.open() as index:
+            index.rebuild(map(line, remembered(index.ever())))
+            index.settle(always=True)
+            return index.count()
 
 
 def default_embedder(name: str) -> Embedder | None:

@@ -19,7 +19,6 @@ from undrift.memory.memories import Memories
 from undrift.memory.repository import MemoryRepository
 from undrift.settings import Settings
 from undrift.stores.memories import MemoryChange, MemoryUpdate, Viewer
-from undrift.stores.ratings import ratings
 from undrift.stores.sqlite import SqliteStore
 from undrift.values.memory import MemoryEntry, RunContext
 from undrift.values.window import TaskUpdate
@@ -126,7 +125,7 @@ class MemoryUpkeep:
         """Take stale memories out of sight; see `Session.prune_memories`."""
         limit = self._settings.stale_eviction_threshold if threshold is None else threshold
         context = self._context()
-        seen = self._repository.seen(Viewer(context.agent, self._session_id))
+        seen = self._repository.read.seen(Viewer(context.agent, self._session_id))
         found = stale(
             seen,
             context.task_index,
@@ -169,8 +168,7 @@ class MemoryUpkeep:
     def precision(self) -> Precision:
         """Return how well the newest rated searches of the home did."""
         window = self._settings.retrieval_monitor_window
-        with self._store.using() as connection:
-            return precision(ratings(connection, window), window)
+        return precision(self._store.ratings(window), window)
 
     def brief(self, query: str, budget_tokens: int, *, now_ms: int, shows_scores: bool = True) -> Brief:
         """Return what is remembered about something as a text; see `Session.brief`."""

@@ -5,23 +5,17 @@ when something was purged, never what. Nothing undoes it.
 """
 
 import json
-import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
 
 from undrift.core.tasks.life import MAIN_AGENT
 from undrift.core.text.tombstone import purged_tombstone
 from undrift.errors import InputError, RecallError
 from undrift.memory.repository import MemoryRepository
-from undrift.stores import rows, traces
-from undrift.stores.cleaning import PAUSE_S, clean, securely
 from undrift.stores.exports import Exports
-from undrift.stores.migrations import transaction
-from undrift.stores.purge import Aim, Doomed, destroy, doomed, in_parts, is_nothing, remove_words
+from undrift.stores.purge import Aim, Doomed
 from undrift.stores.sqlite import SqliteStore
-from undrift.stores.write import write
 from undrift.values.window import Decision
 from undrift.window.ledger import Ledger
 
@@ -32,7 +26,6 @@ _DOCUMENT_PREFIX = "document:"
 _SESSION = "session"
 _NOTE = "[A note that stood here was purged.]"
 _REASON = "its original was purged"
-_PURGES = "SELECT 1 FROM operations WHERE session_id = ? AND kind = 'purge' LIMIT 1"
 _REMAINS = (
     "the store has {:,.0f} MB and was not written anew, so that others can write: what was purged is overwritten in it, and so "
     "are its free pages. What earlier changes left between the records of a page stays until that page is written again, or "
@@ -88,47 +81,22 @@ class Purger:
             raise InputError(
                 f"what to purge is a reference, task:ID, a memory's id, document:PATH or session, not {what!r:.80}"
             )
-        found, removed = self._destroyed(what, at_ms)
-        files = self._exported(found)
-        if files:
-            removed["files"] = files
-        self._ledger.reset()
-        self._repository.scour()
-        size_bytes = clean(self._store.using, self._store.busy_timeout_ms)
-        left, copied = self._left(found)
-        return Purged(found.aim.kind, removed, left, copied, _REMAINS.format(size_bytes / 1e6) if size_bytes else "")
-
-    def _destroyed(self, what: str, at_ms: int) -> tuple[Doomed, dict[str, int]]:
-        with self._store.using() as connection:
-            parts = in_parts(connection, self._found(connection, what).refs)
-        for refs in parts:  # others write in between; where this ends here, the same purge again goes on
-            with self._store.using() as connection, securely(connection), transaction(connection):
-                remove_words(connection, refs)
-            time.sleep(PAUSE_S)
-        with self._store.using() as connection, securely(connection), transaction(connection):
-            found = self._found(connection, what)
-            self._repository.forget(connection, found.memories)
-            removed = destroy(connection, found, _blank)
-            payload: dict[str, Any] = {"what": found.aim.kind, "removed": removed}
-            write(connection, rows.operation_row(self._session_id, "purge", at_ms, payload), (), ())
-            return found, dict(removed)
-
-    def _found(self, connection: Any, what: str) -> Doomed:
-        """What it names; a name that was purged before is known no more, and then only the cleaning is done again.
-
-        Raises:
-            RecallError: There is nothing of that name, and nothing was ever purged.
-        """
-        aims = self._aims(what)
-        for found in (doomed(connection, aim) for aim in aims):
-            if found.aim.kind == _SESSION or not is_nothing(found):
-                return found
-        if not connection.execute(_PURGES, (rows.key(self._session_id),)).fetchall():
+        done = self._store.purge(self._aims(what), _blank, at_ms=at_ms)
+        if done is None:
             raise RecallError(
                 f"session {self._session_id[:64]!r} has nothing under {what[:64]!r}: give a reference, task:ID, a memory's id, "
                 "document:PATH, or session for all of it"
             )
-        return Doomed(aims[0])
+        removed = dict(done.removed)
+        files = self._exported(done.found)
+        if files:
+            removed["files"] = files
+        self._ledger.reset()
+        self._repository.scour()
+        size_bytes = self._store.clean()
+        left = self._store.traces(done.found.pieces)
+        remains = _REMAINS.format(size_bytes / 1e6) if size_bytes else ""
+        return Purged(done.found.aim.kind, removed, left.files, left.copies, remains)
 
     def _aims(self, what: str) -> list[Aim]:
         if what == _SESSION:
@@ -145,21 +113,6 @@ class Purger:
         if found.aim.kind == _SESSION:
             return self._exports.delete(self._session_id)
         return self._exports.delete(self._session_id, found.tasks) if found.tasks else 0
-
-    def _left(self, found: Doomed) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        home = self._store.path.parent
-        held = traces.files_with(home, found.pieces)
-        if not held:
-            return (), ()
-        with self._store.using() as connection:
-            known = traces.copies(connection, set().union(*held.values()))
-        own = self._store.path.name
-        left = []
-        for path, some in held.items():
-            in_store = path.parent == home and path.name in (own, f"{own}-wal")
-            if not in_store or some - set(known):
-                left.append(path.relative_to(home).as_posix())
-        return tuple(sorted(left)), tuple(sorted({name for names in known.values() for name in names}))
 
 
 def _path(text: str) -> tuple[str, ...]:

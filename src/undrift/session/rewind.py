@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from undrift.errors import InputError, RecallError, StoreError
-from undrift.stores import rows, timeline
 from undrift.stores.base import Operation
 from undrift.stores.sqlite import SqliteStore
 from undrift.values.facts import SessionFact
@@ -115,7 +114,7 @@ class Timeline:
         """Put in force what was in force right after an operation; return once that is on disk."""
         then = self.seq_of(to)
         done = self._go(then, kind, {}, at_ms)
-        self._restore_notes(self._notes_at(then))
+        self._restore_notes(self._store.notes_at(self._session_id, then))
         return done
 
     def undo(self, at_ms: int) -> Rewound:
@@ -163,8 +162,7 @@ class Timeline:
         return Rewound(seq, then, *counts)
 
     def _last(self, seq: int) -> int:
-        with self._store.using() as connection:
-            return timeline.last(connection, rows.key(self._session_id), seq)
+        return self._store.last_seq(self._session_id, until=seq)
 
     def _newest_first(self, *kinds: str) -> Iterator[Operation]:
         return reversed(self._store.operations(self._session_id, kinds))
@@ -175,13 +173,6 @@ class Timeline:
             return self._scratchpad.is_on and not self._scratchpad.read().strip()
         except StoreError:
             return False
-
-    def _notes_at(self, then: int) -> str:
-        """Return the reference of the notes as they were last stored before a moment; empty where there were none."""
-        session = rows.key(self._session_id)
-        with self._store.using() as connection:
-            found = timeline.note(connection, session, then)
-        return str(_payload(rows.operation_from(found))["scratchpad"]) if found is not None else ""
 
     def _restore_notes(self, ref: Any) -> None:
         """Put the notes back; what they were until now is stored already, and the session is back in time by now."""

@@ -14,7 +14,20 @@ import apsw
 from undrift.errors import StoreCorrupt
 from undrift.stores import rows
 
-__all__ = ["Document", "Path", "below", "close", "create", "find", "numbers", "owners", "put", "under"]
+__all__ = [
+    "Document",
+    "DocumentChange",
+    "DocumentReading",
+    "Path",
+    "below",
+    "close",
+    "create",
+    "find",
+    "numbers",
+    "owners",
+    "put",
+    "under",
+]
 
 Path = tuple[str, ...]
 """Any texts, the empty one included; documents are listed by what their paths begin with."""
@@ -154,6 +167,44 @@ def put(connection: apsw.Connection, session_id: str, kind: str, document: Docum
 def close(connection: apsw.Connection, documents: Iterable[Document], seq: int) -> None:
     """Take documents away that were read in this transaction; their versions stay on disk."""
     connection.executemany(_CLOSE, [(seq, document.number) for document in documents])
+
+
+class DocumentReading:
+    """The documents of one session, as they are now."""
+
+    def __init__(self, connection: apsw.Connection, session_id: str) -> None:
+        self._connection = connection
+        self._session_id = session_id
+
+    def find(self, kind: str, path: Path) -> Document | None:
+        """Return the document under a path, or None."""
+        return find(self._connection, self._session_id, kind, path)
+
+    def under(
+        self, kind: str, prefix: Path = (), *, last: int | None = None, with_content: bool = True
+    ) -> list[Document]:
+        """Return the documents whose path begins with a prefix; see `under`."""
+        return under(self._connection, self._session_id, kind, prefix, last=last, with_content=with_content)
+
+    def numbers(self, kind: str) -> set[int]:
+        """Return the numbers of the documents of a kind: two equal sets are the same documents."""
+        return numbers(self._connection, self._session_id, kind)
+
+
+class DocumentChange(DocumentReading):
+    """One change while it is made: what it reads is what it changes."""
+
+    def __init__(self, connection: apsw.Connection, session_id: str, seq: int) -> None:
+        super().__init__(connection, session_id)
+        self._seq = seq
+
+    def put(self, kind: str, document: Document) -> None:
+        """Write a document under its path."""
+        put(self._connection, self._session_id, kind, document, self._seq)
+
+    def close(self, gone: Iterable[Document]) -> None:
+        """Take documents away that this change has read."""
+        close(self._connection, gone, self._seq)
 
 
 def _name(path: Sequence[str]) -> str:

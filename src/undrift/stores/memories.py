@@ -6,7 +6,7 @@ closes it and adds another. What was changed by somebody else meanwhile is refus
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import apsw
@@ -18,12 +18,14 @@ from undrift.values.memory import MemoryEntry
 __all__ = [
     "MemoryChange",
     "MemoryUpdate",
+    "Unchanged",
     "Viewer",
     "add",
     "by_digest",
     "by_id",
     "by_relation",
     "by_slot",
+    "check",
     "content_digest",
     "create",
     "ever",
@@ -85,20 +87,6 @@ class MemoryUpdate(NamedTuple):
     """None: it is taken out of sight, as by pruning; every version stays on disk."""
 
 
-class MemoryChange(NamedTuple):
-    """Changes of memories that are written with something else, in one commit: all of it or nothing.
-
-    Args:
-        updates: The changes; not empty.
-        also: Makes them searchable in the same transaction, and refuses them where what they rest on has changed.
-        payload: Of them, for the log.
-    """
-
-    updates: Sequence[MemoryUpdate]
-    also: Callable[[apsw.Connection], None]
-    payload: Mapping[str, Any]
-
-
 class Viewer(NamedTuple):
     """Who asks, and as of when.
 
@@ -111,6 +99,36 @@ class Viewer(NamedTuple):
     agent: str
     session_id: str
     seq: int | None = None
+
+
+class MemoryChange(NamedTuple):
+    """Changes of memories that are written with something else, in one commit: all of it or nothing.
+
+    Args:
+        changes: Of memories, what makes them searchable, and what they rest on; not empty.
+        payload: Of them, for the log.
+    """
+
+    changes: Sequence[Any]
+    payload: Mapping[str, Any]
+
+
+class Unchanged(NamedTuple):
+    """What new memories rest on: no process has added one that they had to be compared with; else nothing is written.
+
+    Args:
+        digest: Of the new one's content.
+        same: Ids of those with this content, the new one's included.
+        keys: Pairs of relation and entity that the new one states something about.
+        alike: Ids of those about one of them, the new one's included.
+        viewer: Who remembers.
+    """
+
+    digest: str
+    same: Collection[str]
+    keys: Collection[tuple[str, str]]
+    alike: Collection[str]
+    viewer: Viewer
 
 
 class Prepared(NamedTuple):
@@ -165,6 +183,20 @@ def add(connection: apsw.Connection, new: Prepared, seq: int) -> None:
         if row is not None and update.after is not None:
             connection.execute(_ADD, (*row, content_digest(update.after.content), seq))
             _add_slots(connection, update.after)
+
+
+def check(connection: apsw.Connection, unchanged: Unchanged) -> None:
+    """Refuse what rests on memories that have changed; behind the writing of the new ones.
+
+    Raises:
+        StoreConflict: Another one was added meanwhile.
+    """
+    found = {one.id for one in by_digest(connection, unchanged.digest, unchanged.viewer)}
+    stated = {one.id for one in by_slot(connection, unchanged.keys, unchanged.viewer)}
+    if not (found.issubset(unchanged.same) and stated.issubset(unchanged.alike)):
+        raise StoreConflict(
+            "another agent has remembered something about the same meanwhile; nothing was written. Repeat it"
+        )
 
 
 def by_id(connection: apsw.Connection, ids: Collection[str], viewer: Viewer | None = None) -> dict[str, MemoryEntry]:

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 import apsw
 
-from undrift.stores import documents, rows, search, timeline, traces
+from undrift.stores import documents, memory_index, rows, search, timeline, traces
 from undrift.values.window import Decision
 
 __all__ = ["Aim", "Doomed", "Kind", "destroy", "doomed", "in_parts", "is_nothing", "remove_words"]
@@ -151,6 +151,7 @@ def destroy(connection: apsw.Connection, found: Doomed, blank: Callable[[Decisio
     connection.execute(
         "DELETE FROM memory_slots WHERE memory_id IN (SELECT value FROM json_each(?))", (_listed(found.memories),)
     )
+    memory_index.forget(connection, found.memories)
     _forget_evidence(connection, found.memories)
     _thin_log(connection, found)
     if is_in_step:

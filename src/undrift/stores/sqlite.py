@@ -1,46 +1,47 @@
 """The durable store in one SQLite file: an append-only log of operations, originals with their SHA-256, decisions.
 
 Law: a method that returned has its operation on disk (marks alone do not wait for it); one that raised has changed nothing. One connection behind a lock
-serves all threads. Fork is not supported: a process opens its own store after the fork.
+serves all threads (`stores.database`).
 """
 
-import logging
 import os
-import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import apsw
 
 from undrift.errors import InputError, RecallError, StoreCorrupt, StoreError
 from undrift.stores import dispatch as dispatch_table
+from undrift.stores import documents as documents_table
 from undrift.stores import facts as facts_table
-from undrift.stores import faults, files, holders, newest, read_only, rows, search, timeline
 from undrift.stores import marks as marks_table
 from undrift.stores import memories as memories_table
+from undrift.stores import newest, purging, rows, search, timeline
 from undrift.stores import tasks as tasks_table
 from undrift.stores.base import Found, Known, KnownMark, Mark, Operation, RunChange, SessionRow
-from undrift.stores.connection import connect, connect_to_read, is_without_room, prepare_file
+from undrift.stores.cleaning import clean
+from undrift.stores.database import Database
+from undrift.stores.documents import DocumentChange, DocumentReading
 from undrift.stores.integrity import problems
 from undrift.stores.known import DECISIONS, PINS, read
-from undrift.stores.memories import MemoryUpdate
+from undrift.stores.memories import MemoryUpdate, Unchanged
+from undrift.stores.memory_index import MemoryLines, MemoryTable
 from undrift.stores.migrations import transaction
-from undrift.stores.write import write
+from undrift.stores.purge import Aim
+from undrift.stores.purging import Destroyed, Traces
+from undrift.stores.ratings import ratings
+from undrift.stores.traces import Piece
+from undrift.stores.write import write, write_derived
 from undrift.values.closing import Closing
 from undrift.values.facts import FactChange, FactVersion
 from undrift.values.window import ContextEntry, Decision, Original, Tag, Tasks, TaskUpdate
 
 __all__ = ["SqliteStore"]
 
-_log = logging.getLogger("undrift.store")
-
-_OPENING: dict[Path, threading.Lock] = {}
-"""One lock per file: to close any descriptor of a file drops the POSIX locks that SQLite holds on it in this process, so
-the one that creates the file is closed before another thread opens it."""
+T = TypeVar("T")
 
 _ORIGINALS = f"SELECT {rows.ORIGINAL_COLUMNS} FROM originals "  # noqa: S608
 _BY_REF = _ORIGINALS + "WHERE ref = ?"
@@ -72,16 +73,8 @@ _DAMAGED = "(damaged on disk: what is there does not match its SHA-256)"
 class SqliteStore(Closing):
     """`undrift.stores.base.Store` in the file ``undrift.db`` of a home folder; made by `open`."""
 
-    def __init__(self, path: Path, connection: apsw.Connection | None, busy_timeout_ms: int) -> None:
-        self.path = path
-        self.busy_timeout_ms = busy_timeout_ms
-        self._lock = threading.Lock()
-        self._process = os.getpid()
-        self._closed = False
-        self._connection = connection
-        self._is_makeshift = False
-        self._frozen: read_only.State | None = None  # of a store that cannot be written, as it was when it was read
-        self._identity = files.identity(path)
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
     @classmethod
     def open(cls, home: str | os.PathLike[str], *, create: bool = True, busy_timeout_ms: int = 5_000) -> Self:
@@ -99,21 +92,12 @@ class SqliteStore(Closing):
 
         Source: RELIABILITY S4, S11, R5, R8, R13.
         """
-        if not os.fspath(home):
-            raise StoreError("the home folder has an empty name; choose another --home")
-        with _as_store_errors(home):
-            folder = Path(os.path.realpath(home))  # the user's own links count, one planted in its place does not
-            with _OPENING.setdefault(folder, threading.Lock()):
-                path = prepare_file(folder, create=create)
-                known = newest.noted(folder)
-                with _as_store_errors(path):
-                    store = cls(path, None, busy_timeout_ms)
-                    store._connection = store._reconnected()
-                    if store._is_makeshift:
-                        store._drop()  # what is there can be read; each use tries anew
-                    elif (lost := newest.loss(folder, store._connection, known)) and newest.accept(folder, lost):
-                        _log.warning("%s: %s. `undrift doctor` says what to do", path, lost)
-                    return store
+        return cls(Database.open(home, create=create, busy_timeout_ms=busy_timeout_ms))
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._database.path
 
     def commit(
         self,
@@ -127,18 +111,11 @@ class SqliteStore(Closing):
         tags: Sequence[Tag] = (),
         facts: Sequence[FactChange] = (),
         run: Sequence[RunChange] = (),
-        memories: Sequence[MemoryUpdate] = (),
+        memories: Sequence[MemoryUpdate | MemoryLines | Unchanged] = (),
         payload: Mapping[str, Any] | None = None,
-        also: Callable[[apsw.Connection], None] | None = None,
         based_on: int | None = None,
     ) -> int:
-        """Write one operation and all that belongs to it in one transaction; see `Store.commit`.
-
-        Args:
-            also: Writes more in the same transaction, of what is derived.
-            based_on: The newest operation of the session that was known when this was decided; nothing is written where
-                the session was taken back in time since.
-        """
+        """Write one operation and all that belongs to it in one transaction; see `Store.commit`."""
         if not session_id:
             raise InputError("a session id must not be empty")
         for original in originals:
@@ -150,19 +127,23 @@ class SqliteStore(Closing):
         changed = tasks_table.prepared(session_id, tasks, tags) if tasks or tags else None
         learned = facts_table.prepared(session_id, facts) if facts else None
         went_on = dispatch_table.prepared(session_id, run) if run else None
-        stated = memories_table.prepared(session_id, memories) if memories else None
+        stated = [one for one in memories if isinstance(one, MemoryUpdate)]
+        updates = memories_table.prepared(session_id, stated) if stated else None
 
         def written(connection: apsw.Connection) -> int:
             if based_on is not None and connection.execute(_REWOUND, (rows.key(session_id), based_on)).fetchall():
                 raise StoreError(
                     f"session {session_id[:64]!r} was taken back in time, or purged, meanwhile; nothing was written"
                 )
-            seq = write(connection, operation, new_originals, new_decisions, changed, stated, learned, went_on)
-            if also is not None:
-                also(connection)
+            seq = write(connection, operation, new_originals, new_decisions, changed, updates, learned, went_on)
+            write_derived(connection, memories)
             return seq
 
-        with self._lock, _Use(self) as connection:
+        return self._written(written)
+
+    def _written(self, written: Callable[[apsw.Connection], int]) -> int:
+        """Write in one transaction; where the search index stands in the way, it is rebuilt first."""
+        with self._database.using() as connection:
             try:
                 with transaction(connection):
                     seq = written(connection)
@@ -203,7 +184,7 @@ class SqliteStore(Closing):
         """
         operation = rows.operation_row(session_id, kind, at_ms, payload)
         new_originals = [rows.original_row(original) for original in originals]
-        with self._lock, _Use(self) as connection, transaction(connection):
+        with self._database.using() as connection, transaction(connection):
             seq = write(connection, operation, new_originals, ())
             change = timeline.change(connection, rows.key(session_id), then, seq)
             facts_table.rewind(connection, session_id, then, seq)
@@ -213,22 +194,83 @@ class SqliteStore(Closing):
 
     def state(self, session_id: str, seq: int | None) -> dict[str, dict[str, bytes]]:
         """Return what is in force in a session: kind of record to key to digest, now or right after an operation."""
-        with self._lock, _Use(self) as connection:
+        with self._database.using() as connection:
             return timeline.state(connection, rows.key(session_id), seq)
 
     def last_operation(self) -> int:
         """Return the sequence number of the newest operation of the home; 0 when there is none."""
         return self._read("SELECT max(seq) FROM operations")[0][0] or 0
 
+    def notes_at(self, session_id: str, seq: int) -> str:
+        """Return the reference of a session's notes as they were last stored before a moment; empty where there were none."""
+        with self._database.using() as connection:
+            found = timeline.note(connection, rows.key(session_id), seq)
+        return str((rows.operation_from(found).payload or {})["scratchpad"]) if found is not None else ""
+
+    def purge(self, aims: Sequence[Aim], blank: Callable[[Decision], Decision], *, at_ms: int) -> Destroyed | None:
+        """Destroy what the first of some aims names that names anything; see `purging.purge`."""
+        return purging.purge(self._database, aims, blank, at_ms)
+
+    def clean(self) -> int:
+        """Take out of the file what deleted records left in it; see `cleaning.clean`."""
+        return clean(self._database.using, self._database.busy_timeout_ms)
+
+    def traces(self, pieces: Sequence[Piece]) -> Traces:
+        """Look in every file of the home for pieces of what was destroyed; see `purging.traces_of`."""
+        return purging.traces_of(self._database, pieces)
+
+    @property
+    def memories(self) -> MemoryTable:
+        """The long-term memories of the home."""
+        return MemoryTable(self._database)
+
+    def ratings(self, most: int) -> list[tuple[int, int]]:
+        """Return how many results the newest rated searches had, and how many of these were of use; the newest first."""
+        with self._database.using() as connection:
+            return ratings(connection, most)
+
     @contextmanager
-    def using(self) -> Iterator[apsw.Connection]:
-        """Hold the lock and give the connection; faults of the disk come out as `StoreError`."""
-        with self._lock, _Use(self) as connection:
-            yield connection
+    def documents(self, session_id: str) -> Iterator[DocumentReading]:
+        """Give the documents of a session to read; others of this process wait until that is done."""
+        with self._database.using() as connection:
+            yield DocumentReading(connection, session_id)
+
+    def document_owners(self, kind: str) -> list[str]:
+        """Return the sessions that have documents of a kind."""
+        with self._database.using() as connection:
+            return documents_table.owners(connection, kind)
+
+    def change_documents(
+        self, session_id: str, act: Callable[[DocumentChange], T], *, at_ms: int, payload: Mapping[str, Any]
+    ) -> T:
+        """Make one change of a session's documents, whole or not at all, and return what it returns.
+
+        Args:
+            session_id: Whose; not empty.
+            act: Reads and writes. What it raises is raised, and then nothing was written. It may be called again where
+                the search index was damaged and had to be rebuilt first.
+            at_ms: When, in Unix milliseconds.
+            payload: For the log.
+
+        Raises:
+            StoreError: Nothing was written.
+        """
+        if not session_id:
+            raise InputError("a session id must not be empty")
+        operation = rows.operation_row(session_id, "documents", at_ms, payload)
+        done: list[T] = []
+
+        def written(connection: apsw.Connection) -> int:
+            seq = write(connection, operation, (), ())
+            done[:] = [act(DocumentChange(connection, session_id, seq))]
+            return seq
+
+        self._written(written)
+        return done[0]
 
     def decided(self, session_id: str, known: Known | None = None) -> tuple[Decision, ...]:
         """Return every decision of a session; see `Store.decided`."""
-        with self._lock, _Use(self) as connection:
+        with self._database.using() as connection:
             return tuple(read(connection, session_id, DECISIONS, known.decisions if known else None))
 
     def decisions(self, session_id: str) -> dict[str, Decision]:
@@ -249,7 +291,7 @@ class SqliteStore(Closing):
 
     def pins(self, session_id: str, known: Known | None = None) -> tuple[Original, ...]:
         """Return the originals with source ``pin``, oldest first; see `Store.decided`."""
-        with self._lock, _Use(self) as connection:
+        with self._database.using() as connection:
             return tuple(read(connection, session_id, PINS, known.pins if known else None))
 
     def original(self, ref: str) -> Original:
@@ -280,7 +322,7 @@ class SqliteStore(Closing):
         """Search what left the windows by words, best first; see `Store.find`."""
         if limit <= 0:
             return ()
-        with self._lock, _Use(self) as connection:
+        with self._database.using() as connection:
             matches = search.matches(connection, query, session_id, limit)
             found = [self._found(connection, match) for match in matches]
         # The index compares session ids by their words; this one compares them exactly.
@@ -300,77 +342,77 @@ class SqliteStore(Closing):
         found = self._of(session_id, _OPERATIONS.format(which), rows.OPERATION_SESSION, *(kinds or ()))
         return tuple(map(rows.operation_from, found))
 
-    def last_seq(self, session_id: str) -> int:
-        """Return the sequence number of the session's newest operation; 0 when there is none."""
-        return self._read(_LAST, rows.key(session_id))[0][0] or 0
+    def last_seq(self, session_id: str, *, until: int | None = None) -> int:
+        """Return the sequence number of the session's newest operation, or of its newest up to a number; 0: none."""
+        if until is None:
+            return self._read(_LAST, rows.key(session_id))[0][0] or 0
+        with self._database.using() as connection:
+            return timeline.last(connection, rows.key(session_id), until)
 
     def tasks(self, session_id: str, known: Known | None = None) -> Tasks:
         """Return the tasks of a session and the tags of its calls; see `Store.tasks`."""
-        with self._lock, _Use(self) as connection:
+        with self._database.using() as connection:
             return tasks_table.find(connection, session_id, known)
 
     def facts(self, session_id: str, *, as_of: int | None = None) -> tuple[FactVersion, ...]:
         """Return the versions of the facts of a session; see `Store.facts`."""
-        with self._lock, _Use(self) as connection:
+        with self._database.using() as connection:
             return facts_table.find(connection, session_id, as_of)
 
     def facts_state(self, session_id: str) -> tuple[int, int]:
         """Return how far the facts of a session have come; see `Store.facts_state`."""
-        with self._lock, _Use(self) as connection:
+        with self._database.using() as connection:
             return facts_table.last_seq(connection, session_id), facts_table.next_sequence(connection, session_id)
 
     def rewind_facts(self, session_id: str, to: int, *, at_ms: int) -> int:
         """Make the facts of a session what they were; see `Store.rewind_facts`."""
         operation = rows.operation_row(session_id, "rewind-facts", at_ms, {"to": to})
-        with self._lock, _Use(self) as connection, transaction(connection):
+        with self._database.using() as connection, transaction(connection):
             seq = write(connection, operation, (), ())
             facts_table.rewind(connection, session_id, to, seq)
             return seq
 
     def run_records(self, session_id: str, names: Sequence[str] | None = None) -> dict[str, Mapping[str, Any]]:
         """Return what a dispatcher keeps of a run; see `Store.run_records`."""
-        with self._lock, _Use(self) as connection:
+        with self._database.using() as connection:
             return dispatch_table.find(connection, session_id, names)
 
     def find_marks(self, texts: Sequence[str]) -> tuple[KnownMark, ...]:
         """Return which of these marks sessions have left; see `Store.find_marks`."""
-        with self._lock, _Use(self) as connection:
+        with self._database.using() as connection:
             return tuple(marks_table.find(connection, texts))
 
     def add_marks(self, session_id: str, marks: Sequence[Mark], *, is_claim: bool = False) -> bool:
         """Leave marks of a session; see `Store.add_marks`."""
         if not session_id:
             raise InputError("a session id must not be empty")
-        with self._lock, _Use(self) as connection:
+        with self._database.using() as connection:
             try:
                 connection.execute("PRAGMA synchronous = NORMAL")  # 0.01 ms a write instead of 4 ms
                 with transaction(connection):
                     done = marks_table.add(connection, session_id, marks, is_claim=is_claim)
                 connection.execute("PRAGMA synchronous = FULL")
             except BaseException:
-                if self._frozen is None:
-                    self._drop()  # whatever happened, no connection stays that does not wait for the disk
+                self._database.forsake()  # whatever happened, no connection stays that does not wait for the disk
                 raise
             return done
 
     def rebuild_search(self) -> None:
         """Make the search index anew from the originals; the same answers come out."""
-        with self._lock, _Use(self) as connection, transaction(connection):
+        with self._database.using() as connection, transaction(connection):
             search.rebuild(connection)
 
     def integrity(self) -> tuple[str, ...]:
         """Read everything and return what is wrong, in sentences; empty when all is well."""
-        with self._lock, _Use(self) as connection:
+        with self._database.using() as connection:
             return tuple(problems(connection))
 
     def close(self) -> None:
         """Close the store; a second call does nothing."""
-        with self._lock:
-            self._closed = True
-            self._drop()
+        self._database.close()
 
     def _read(self, sql: str, *bindings: str | bytes, ref: str = "") -> list[rows.Row]:
-        with self._lock, _Use(self, ref) as connection:
+        with self._database.using(ref) as connection:
             return connection.execute(sql, bindings).fetchall()
 
     def _of(self, session_id: str, sql: str, column: int, *more: str) -> list[rows.Row]:
@@ -391,97 +433,3 @@ class SqliteStore(Closing):
             return Found(ref, session_id, entry_id, kind, _DAMAGED, match.score)
         entry = original.entry
         return Found(original.ref, original.session_id, entry.id, entry.type, match.snippet, match.score)
-
-    def _connected(self) -> apsw.Connection:
-        if self._closed:
-            raise StoreError(f"{self.path}: the store is closed; open it again")
-        if self._process != os.getpid():
-            raise StoreError(f"{self.path}: the store was opened before a fork; open another one in this process")
-        if self._frozen is not None and self._frozen != read_only.state(self.path):
-            self._drop()
-        if self._connection is None:
-            with _as_store_errors(self.path):
-                self._connection = self._reconnected()
-        elif self._identity != files.identity(self.path):
-            # What is written to a file without a name is gone with the process, so nothing may be acknowledged.
-            self._drop()
-            raise StoreError(f"{self.path}: the file was moved or deleted while it was in use; put it back or restart")
-        return self._connection
-
-    def _reconnected(self) -> apsw.Connection:
-        self._is_makeshift, self._frozen = False, None
-        try:
-            connection = connect(self.path, self.busy_timeout_ms)
-        except (apsw.Error, OSError) as error:
-            unwritable = read_only.is_unwritable(self.path)
-            if not unwritable and not (isinstance(error, apsw.Error) and is_without_room(error)):
-                raise
-            self._frozen = read_only.state(self.path) if unwritable else None
-            self._is_makeshift = not unwritable
-            connection = _makeshift(self.path, self.busy_timeout_ms, error, is_unwritable=unwritable)
-        self._identity = files.identity(self.path)
-        return connection
-
-    def _drop(self) -> None:
-        connection, self._connection, self._frozen = self._connection, None, None
-        if connection is not None:
-            with suppress(apsw.Error):
-                connection.close(True)
-
-
-class _Use:
-    """The connection for one who holds the lock; after a fault of the disk, the next use opens a new one (R4).
-
-    A class, as every read comes through here: a generator makes a read a tenth dearer.
-    """
-
-    __slots__ = ("_ref", "_store")
-
-    def __init__(self, store: SqliteStore, ref: str = "") -> None:
-        self._store, self._ref = store, ref
-
-    def __enter__(self) -> apsw.Connection:
-        return self._store._connected()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        store = self._store
-        try:
-            if isinstance(error, apsw.Error):
-                raise self._translated(error) from error
-            if isinstance(error, UnicodeDecodeError):  # a flipped bit made a text of what is none
-                raise StoreCorrupt(f"{store.path}: a record cannot be read: {error}; {rows.REMEDY}") from error
-        finally:
-            connection = store._connection
-            if connection is not None and (store._is_makeshift or connection.in_transaction):
-                store._drop()  # others wait for it; or the roll-back failed as well
-
-    def _translated(self, error: apsw.Error) -> StoreError:
-        store = self._store
-        if faults.fault_of(error).reopen and not (store._frozen and isinstance(error, apsw.ReadOnlyError)):
-            store._drop()  # a refused write of what cannot be written is no fault: another copy would be as good
-        about = f"original {self._ref[:64]!r}: " if self._ref else ""
-        if isinstance(error, apsw.BusyError) and (pids := holders.holders(store.path, writer=True)):
-            about = f"{about}{holders.named(pids)} holds it: "
-        return faults.from_driver(error, store.path, about)
-
-
-def _makeshift(
-    path: Path, busy_timeout_ms: int, error: apsw.Error | OSError, *, is_unwritable: bool
-) -> apsw.Connection:
-    """Open to read where nothing can be written; where that fails as well, the first error is the one to tell."""
-    try:
-        return read_only.connect_as_it_is(path) if is_unwritable else connect_to_read(path, busy_timeout_ms)
-    except (apsw.Error, OSError):
-        raise error from None
-
-
-@contextmanager
-def _as_store_errors(place: object) -> Iterator[None]:
-    try:
-        yield
-    except apsw.Error as error:
-        raise faults.from_driver(error, place) from error
-    except (OSError, ValueError) as error:
-        raise faults.from_system(error, place) from error

@@ -10,10 +10,11 @@ from typing import Any
 import apsw
 
 from undrift.errors import StoreError
-from undrift.stores import dispatch, facts, memories, search, tasks, timeline
+from undrift.stores import dispatch, facts, memories, memory_search, search, tasks, timeline
+from undrift.stores.memory_index import MemoryLines, write_lines
 from undrift.stores.rows import Row
 
-__all__ = ["write"]
+__all__ = ["write", "write_derived"]
 
 _ADD_OPERATION = """INSERT INTO operations(session_id, kind, at_ms, record_sha256, payload)
     VALUES(?, ?, ?, ?, ?) RETURNING seq"""
@@ -71,6 +72,26 @@ def write(
     if run is not None:
         dispatch.add(connection, run, seq)
     return int(seq)
+
+
+def write_derived(connection: apsw.Connection, changes: Sequence[Any]) -> None:
+    """Behind the changes of memories: refuse what rests on others that changed, and bring the search up to date.
+
+    Raises:
+        StoreConflict: A memory was added meanwhile that these had to be compared with.
+    """
+    for one in changes:
+        if isinstance(one, memories.Unchanged):
+            memories.check(connection, one)
+    gone: dict[str, str] = {}
+    for one in changes:
+        if isinstance(one, MemoryLines):
+            write_lines(connection, one)
+        elif isinstance(one, memories.MemoryUpdate) and one.after is None and one.before is not None:
+            gone[one.before.id] = one.before.content
+    if gone:
+        numbers = memory_search.numbers_of(connection, gone)
+        memory_search.take_back(connection, {number: gone[one] for one, number in numbers.items()})
 
 
 def _add_originals(connection: apsw.Connection, originals: Sequence[Row], seq: int) -> set[int]:

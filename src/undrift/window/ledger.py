@@ -107,7 +107,7 @@ class Ledger:
         more: dict[str, Any] = {}
         if remembered is not None:
             payload |= remembered.payload
-            more = {"memories": remembered.updates, "also": remembered.also}
+            more = {"memories": remembered.changes}
         self._commit("task", at_ms=at_ms, originals=kept, tasks=updates, payload=payload, **more)
         self.tasks = self._stored_tasks()  # the store assigns ordinals
 

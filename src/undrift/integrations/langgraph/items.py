@@ -12,7 +12,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from datetime import UTC, datetime
 from typing import Any
 
-import apsw
 from langgraph.store.base import (
     BaseStore,
     GetOp,
@@ -31,8 +30,8 @@ from undrift.integrations.documents import Change, Documents, Reading
 from undrift.memory.repository import default_embedder
 from undrift.memory.search import MemorySearch, Remembered
 from undrift.settings import Settings
-from undrift.stores import memory_search, vectors
 from undrift.stores.documents import Document, Path
+from undrift.stores.memory_index import MemoryIndex
 from undrift.values.closing import AsyncClosing
 from undrift.window.ledger import masked_value
 
@@ -227,12 +226,7 @@ class _Search:
 
     def _followed(self, kept: Reading) -> MemorySearch:
         if self._search is None:
-            connection = apsw.Connection(":memory:")
-            memory_search.create(connection)
-            memory_search.add_lengths(connection)
-            memory_search.add_tiers(connection)
-            vectors.create(connection)
-            self._search = MemorySearch(connection, default_embedder(self._embedder))
+            self._search = MemorySearch(MemoryIndex.in_memory(default_embedder(self._embedder)))
         now = kept.numbers(_KIND)
         if gone := self._indexed.keys() - now:
             self._search.remove(f"{number}:{place}" for number in gone for place in range(self._indexed[number]))

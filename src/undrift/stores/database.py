@@ -1,0 +1,181 @@
+"""One SQLite file that is open: one connection behind a lock, lent to one user at a time.
+
+Law: after a fault of the disk the next user gets a new connection. A file that was moved, or a process that was forked,
+is refused. Fork is not supported: a process opens its own store after the fork.
+"""
+
+import logging
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import apsw
+
+from undrift.errors import StoreCorrupt, StoreError
+from undrift.stores import faults, files, holders, newest, read_only, rows
+from undrift.stores.connection import connect, connect_to_read, is_without_room, prepare_file
+
+__all__ = ["Database"]
+
+_log = logging.getLogger("undrift.store")
+
+_OPENING: dict[Path, threading.Lock] = {}
+"""One lock per file: to close any descriptor of a file drops the POSIX locks that SQLite holds on it in this process, so
+the one that creates the file is closed before another thread opens it."""
+
+
+class Database:
+    """The file ``undrift.db`` of a home folder; made by `open`."""
+
+    def __init__(self, path: Path, connection: apsw.Connection | None, busy_timeout_ms: int) -> None:
+        self.path = path
+        self.busy_timeout_ms = busy_timeout_ms
+        self._lock = threading.Lock()
+        self._process = os.getpid()
+        self._closed = False
+        self._connection = connection
+        self._is_makeshift = False
+        self._frozen: read_only.State | None = None  # of a store that cannot be written, as it was when it was read
+        self._identity = files.identity(path)
+
+    @classmethod
+    def open(cls, home: str | os.PathLike[str], *, create: bool = True, busy_timeout_ms: int = 5_000) -> Self:
+        """Open the database of a home folder; see `SqliteStore.open`."""
+        if not os.fspath(home):
+            raise StoreError("the home folder has an empty name; choose another --home")
+        with _as_store_errors(home):
+            folder = Path(os.path.realpath(home))  # the user's own links count, one planted in its place does not
+            with _OPENING.setdefault(folder, threading.Lock()):
+                path = prepare_file(folder, create=create)
+                known = newest.noted(folder)
+                with _as_store_errors(path):
+                    opened = cls(path, None, busy_timeout_ms)
+                    opened._connection = opened._reconnected()
+                    if opened._is_makeshift:
+                        opened._drop()  # what is there can be read; each use tries anew
+                    elif (lost := newest.loss(folder, opened._connection, known)) and newest.accept(folder, lost):
+                        _log.warning("%s: %s. `undrift doctor` says what to do", path, lost)
+                    return opened
+
+    def using(self, ref: str = "") -> "_Use":
+        """Hold the lock and lend the connection; faults of the disk come out as `StoreError`.
+
+        Args:
+            ref: Of the original that is read, for the message.
+        """
+        return _Use(self, ref)
+
+    def close(self) -> None:
+        """Close the file; a second call does nothing."""
+        with self._lock:
+            self._closed = True
+            self._drop()
+
+    def forsake(self) -> None:
+        """Let the connection go after a fault, unless it is to a copy of what cannot be written; the caller holds the lock."""
+        if self._frozen is None:
+            self._drop()
+
+    def _connected(self) -> apsw.Connection:
+        if self._closed:
+            raise StoreError(f"{self.path}: the store is closed; open it again")
+        if self._process != os.getpid():
+            raise StoreError(f"{self.path}: the store was opened before a fork; open another one in this process")
+        if self._frozen is not None and self._frozen != read_only.state(self.path):
+            self._drop()
+        if self._connection is None:
+            with _as_store_errors(self.path):
+                self._connection = self._reconnected()
+        elif self._identity != files.identity(self.path):
+            # What is written to a file without a name is gone with the process, so nothing may be acknowledged.
+            self._drop()
+            raise StoreError(f"{self.path}: the file was moved or deleted while it was in use; put it back or restart")
+        return self._connection
+
+    def _reconnected(self) -> apsw.Connection:
+        self._is_makeshift, self._frozen = False, None
+        try:
+            connection = connect(self.path, self.busy_timeout_ms)
+        except (apsw.Error, OSError) as error:
+            unwritable = read_only.is_unwritable(self.path)
+            if not unwritable and not (isinstance(error, apsw.Error) and is_without_room(error)):
+                raise
+            self._frozen = read_only.state(self.path) if unwritable else None
+            self._is_makeshift = not unwritable
+            connection = _makeshift(self.path, self.busy_timeout_ms, error, is_unwritable=unwritable)
+        self._identity = files.identity(self.path)
+        return connection
+
+    def _drop(self) -> None:
+        connection, self._connection, self._frozen = self._connection, None, None
+        if connection is not None:
+            with suppress(apsw.Error):
+                connection.close(True)
+
+
+class _Use:
+    """The lock held and the connection lent; after a fault of the disk, the next use opens a new one (R4).
+
+    A class, as every read comes through here: a generator makes a read a tenth dearer.
+    """
+
+    __slots__ = ("_database", "_ref")
+
+    def __init__(self, database: Database, ref: str = "") -> None:
+        self._database, self._ref = database, ref
+
+    def __enter__(self) -> apsw.Connection:
+        self._database._lock.acquire()
+        try:
+            return self._database._connected()
+        except BaseException:
+            self._database._lock.release()
+            raise
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        database = self._database
+        try:
+            if isinstance(error, apsw.Error):
+                raise self._translated(error) from error
+            if isinstance(error, UnicodeDecodeError):  # a flipped bit made a text of what is none
+                raise StoreCorrupt(f"{database.path}: a record cannot be read: {error}; {rows.REMEDY}") from error
+        finally:
+            connection = database._connection
+            if connection is not None and (database._is_makeshift or connection.in_transaction):
+                database._drop()  # others wait for it; or the roll-back failed as well
+            database._lock.release()
+
+    def _translated(self, error: apsw.Error) -> StoreError:
+        database = self._database
+        if faults.fault_of(error).reopen and not (database._frozen and isinstance(error, apsw.ReadOnlyError)):
+            database._drop()  # a refused write of what cannot be written is no fault: another copy would be as good
+        about = f"original {self._ref[:64]!r}: " if self._ref else ""
+        if isinstance(error, apsw.BusyError) and (pids := holders.holders(database.path, writer=True)):
+            about = f"{about}{holders.named(pids)} holds it: "
+        return faults.from_driver(error, database.path, about)
+
+
+def _makeshift(
+    path: Path, busy_timeout_ms: int, error: apsw.Error | OSError, *, is_unwritable: bool
+) -> apsw.Connection:
+    """Open to read where nothing can be written; where that fails as well, the first error is the one to tell."""
+    try:
+        return read_only.connect_as_it_is(path) if is_unwritable else connect_to_read(path, busy_timeout_ms)
+    except (apsw.Error, OSError):
+        raise error from None
+
+
+@contextmanager
+def _as_store_errors(place: object) -> Iterator[None]:
+    try:
+        yield
+    except apsw.Error as error:
+        raise faults.from_driver(error, place) from error
+    except (OSError, ValueError) as error:
+        raise faults.from_system(error, place) from error

@@ -1,0 +1,308 @@
+"""What is derived from memories to find them again: words, vectors, neighbours; and the memories themselves, read.
+
+Law: everything derived can be deleted and rebuilt; what is added is found by the next search. Nothing is ranked here.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
+from typing import Any, NamedTuple, Self
+
+import apsw
+
+from undrift.stores import memories, memory_search, timeline, vectors
+from undrift.stores.cleaning import wash
+from undrift.stores.database import Database
+from undrift.stores.embed import Embedder
+from undrift.stores.memories import Viewer
+from undrift.stores.memory_filter import ALL, Filter
+from undrift.stores.memory_search import MemoryLine, Place
+from undrift.stores.migrations import transaction
+from undrift.values.memory import MemoryEntry
+
+__all__ = ["Making", "MemoryIndex", "MemoryLines", "MemoryTable", "StoredIndex", "embedded", "forget", "write_lines"]
+
+_EMBEDDED_AT_ONCE = 256
+
+Making = Callable[[vectors.VectorTable], vectors.VectorIndex]
+"""Makes what searches the vectors of one embedder."""
+
+
+class MemoryLines(NamedTuple):
+    """Memories that become searchable in the commit that writes them.
+
+    Args:
+        lines: Their words.
+        embedder: Id of what made the vectors; empty where there are none.
+        dimension: Length of each vector.
+        vectors: One for each line.
+    """
+
+    lines: Sequence[MemoryLine]
+    embedder: str = ""
+    dimension: int = 0
+    vectors: Iterable[Any] = ()
+
+
+def embedded(embedder: Embedder | None, lines: Sequence[MemoryLine]) -> MemoryLines:
+    """Return lines with the vectors that an embedder makes of them; nothing is locked meanwhile.
+
+    Raises:
+        StoreError: The embedder cannot be loaded.
+    """
+    if embedder is None or not lines:
+        return MemoryLines(lines)
+    return MemoryLines(lines, embedder.id, embedder.dimension, embedder.embed([one.text for one in lines]))
+
+
+def write_lines(connection: apsw.Connection, new: MemoryLines) -> None:
+    """Make memories searchable in the caller's transaction; those that are there already stay.
+
+    Raises:
+        DimensionError: A vector has another length than its embedder says.
+    """
+    numbers = memory_search.add(connection, new.lines)
+    if new.embedder:
+        pairs = zip(new.lines, new.vectors, strict=True)
+        table = vectors.VectorTable(connection, new.embedder, new.dimension)
+        table.add((numbers.pop(line.id), vector) for line, vector in pairs if line.id in numbers)
+
+
+class MemoryIndex:
+    """The search over memories, for one who holds the connection.
+
+    Args:
+        connection: Of the store, of today's version.
+        embedder: Makes the vectors; None for words alone.
+        making: Makes what searches them; None for the exact search.
+        texts: Gives the texts of memories by id, of those that it knows. With it, memories that were added without this
+            embedder get their vectors at the next search.
+    """
+
+    def __init__(
+        self,
+        connection: apsw.Connection,
+        embedder: Embedder | None = None,
+        *,
+        making: Making | None = None,
+        texts: Callable[[Sequence[str]], Mapping[str, str]] | None = None,
+    ) -> None:
+        self.embedder = embedder
+        self._connection = connection
+        self._texts = texts
+        self._complete_until = 0
+        self._table: vectors.VectorTable | None = None
+        self._index: vectors.VectorIndex | None = None
+        if embedder is not None:
+            self._table = vectors.VectorTable(connection, embedder.id, embedder.dimension)
+            self._index = (making or vectors.ExactIndex)(self._table)
+
+    @classmethod
+    def in_memory(cls, embedder: Embedder | None) -> Self:
+        """Return an empty index that is kept nowhere."""
+        connection = apsw.Connection(":memory:")
+        memory_search.create(connection)
+        memory_search.add_lengths(connection)
+        memory_search.add_tiers(connection)
+        vectors.create(connection)
+        return cls(connection, embedder)
+
+    @property
+    def has_vectors(self) -> bool:
+        """Whether it searches vectors as well."""
+        return self._index is not None
+
+    def add(self, lines: Iterable[MemoryLine]) -> None:
+        """Make memories searchable, in the caller's transaction or one of its own; those that are there already stay.
+
+        Raises:
+            StoreError: The embedder cannot be loaded.
+            DimensionError: It gives vectors of another length than it says.
+            apsw.Error: SQLite refuses.
+        """
+        new = embedded(self.embedder, list(lines))  # before the lock is taken
+        with self._writing():
+            write_lines(self._connection, new)
+
+    def remove(self, ids: Iterable[str]) -> None:
+        """Take memories out of the search; ids that are not in it are passed over."""
+        with self._writing():
+            forget(self._connection, ids)
+
+    def scour(self) -> None:
+        """Take the last traces of removed memories out of the indexes; outside of a transaction.
+
+        What SQLite keeps in free pages and in its log is the caller's: `PRAGMA secure_delete`, `VACUUM`, a checkpoint.
+        """
+        for index in memory_search.INDEXES:
+            wash(lambda: nullcontext(self._connection), index)  # in short steps, so that little is left to do in one
+        with self._writing():
+            memory_search.scour(self._connection)
+        if self._index is not None:
+            self._index.scour()
+
+    def rebuild(self, lines: Iterable[MemoryLine]) -> None:
+        """Rebuild the whole search from these lines; outside of a transaction."""
+        with self._writing():
+            memory_search.clear(self._connection)
+            vectors.clear(self._connection)
+            self.add(lines)
+        if self._index is not None:
+            self._index.rebuild()
+
+    def settle(self, *, always: bool = False) -> None:
+        """Let the search know what rewindings took back; where it cannot be written, another search does it."""
+        connection = self._connection
+        if always or timeline.newest(connection) > memory_search.settled(connection):
+            with suppress(apsw.BusyError, apsw.ReadOnlyError, apsw.FullError), transaction(connection):
+                taken, back = memories.not_settled(connection)
+                texts = {entry.id: entry.content for entry in memories.ever(connection, {*taken, *back})}
+                memory_search.take_back(connection, {number: texts[one] for one, number in taken.items()})
+                memory_search.bring_back(connection, {number: texts[one] for one, number in back.items()})
+                memory_search.set_settled(connection, timeline.newest(connection))
+
+    def complete(self) -> None:
+        """Make the vectors of memories that were added without this embedder; another search does it, if not this one."""
+        if self._table is None or self._texts is None:
+            return
+        newest = memory_search.newest(self._connection)
+        if newest == self._complete_until:
+            return
+        with suppress(apsw.BusyError, apsw.ReadOnlyError, apsw.FullError):  # they are found by words until then
+            while numbers := self._table.missing(self._complete_until, _EMBEDDED_AT_ONCE):
+                ids = memory_search.ids_of(self._connection, numbers)
+                texts = self._texts(list(ids.values()))
+                found = {number: texts[one] for number, one in ids.items() if one in texts}
+                made = self.embedder.embed(list(found.values())) if self.embedder is not None and found else ()
+                with self._writing():
+                    self._table.add(zip(found, made, strict=True))
+                self._complete_until = numbers[-1]
+            if not self._connection.in_transaction:  # else the numbers may be given out again
+                self._complete_until = newest
+
+    def match(
+        self, words: Sequence[str], limit: int, only: Filter = ALL, *, taken_back: bool = False
+    ) -> list[tuple[int, float]]:
+        """Return number and score of the best memories in which any of the words stands; best first.
+
+        Args:
+            words: Up to 32 of them count.
+            limit: Most results.
+            only: Which memories count; `Filter.vouched` weighs words by how rare they are among trusted memories.
+            taken_back: Search those that rewindings took back, not the active ones.
+        """
+        found = memory_search.match_vouched if only.vouched else memory_search.match
+        return found(self._connection, words, limit, only, taken_back=taken_back)
+
+    def nearest(self, vector: Any, limit: int, only: Filter) -> list[tuple[int, float]]:
+        """Return number and cosine of the nearest memories, best first; none without an embedder."""
+        return [] if self._index is None else self._index.search(vector, limit, only)
+
+    def places(self, numbers: Collection[int], only: Filter = ALL) -> dict[int, Place]:
+        """Return where memories stand, and who said their neighbours."""
+        return memory_search.places(self._connection, numbers, only)
+
+    def speakers(self, keys: Sequence[str]) -> dict[str, set[str]]:
+        """Return the speakers that these keys stand for, wholly or as their first word."""
+        return memory_search.known_speakers(self._connection, keys)
+
+    def visible(self, ids: Collection[str], viewer: Viewer) -> set[str]:
+        """Return those ids whose memories a viewer may see."""
+        return memories.visible(self._connection, ids, viewer)
+
+    def ever(self) -> list[MemoryEntry]:
+        """Return the newest version of each memory, active or not, oldest memory first."""
+        return memories.ever(self._connection)
+
+    def count(self) -> int:
+        """Return how many memories are active."""
+        return len(memories.every(self._connection))
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Write inside the caller's transaction where there is one."""
+        if self._connection.in_transaction:
+            yield
+        else:
+            with transaction(self._connection):
+                yield
+
+
+def forget(connection: apsw.Connection, ids: Iterable[str]) -> None:
+    """Take memories out of the search, with the vectors that any embedder made of them; in the caller's transaction."""
+    numbers = memory_search.numbers_of(connection, ids).values()
+    memory_search.remove(connection, numbers)
+    vectors.remove(connection, numbers)
+
+
+class StoredIndex:
+    """The search of one store, by one embedder.
+
+    Args:
+        database: Of the store.
+        embedder: Makes vectors; None searches by words alone.
+        making: Makes what searches them; None for the exact search.
+    """
+
+    def __init__(self, database: Database, embedder: Embedder | None, making: Making | None) -> None:
+        self.embedder = embedder
+        self.making = making
+        self._database = database
+        self._made: tuple[apsw.Connection, MemoryIndex] | None = None
+
+    @contextmanager
+    def open(self) -> Iterator[MemoryIndex]:
+        """Give the index; others of this process wait until that is done."""
+        with self._database.using() as connection:
+            if self._made is None or self._made[0] is not connection:  # after a fault there is another connection
+
+                def texts(ids: Sequence[str]) -> dict[str, str]:
+                    return {one: entry.content for one, entry in memories.by_id(connection, ids).items()}
+
+                index = MemoryIndex(connection, self.embedder, making=self.making, texts=texts)
+                self._made = (connection, index)
+            yield self._made[1]
+
+
+class MemoryTable:
+    """The memories of a store, read; they are written by `Store.commit`.
+
+    Args:
+        database: Of the store.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def search(self, embedder: Embedder | None = None, making: Making | None = None) -> StoredIndex:
+        """Return the search over them."""
+        return StoredIndex(self._database, embedder, making)
+
+    def by_id(self, ids: Collection[str], viewer: Viewer | None = None) -> dict[str, MemoryEntry]:
+        """Return those of the memories that a viewer may see; see `memories.by_id`."""
+        with self._database.using() as connection:
+            return memories.by_id(connection, ids, viewer)
+
+    def by_slot(self, keys: Iterable[tuple[str, str]], viewer: Viewer) -> list[MemoryEntry]:
+        """Return the memories that state something about one of these pairs of relation and entity."""
+        with self._database.using() as connection:
+            return memories.by_slot(connection, keys, viewer)
+
+    def by_relation(self, relations: Iterable[str], viewer: Viewer) -> list[MemoryEntry]:
+        """Return the memories that state a value for one of these relations."""
+        with self._database.using() as connection:
+            return memories.by_relation(connection, relations, viewer)
+
+    def by_digest(self, digest: str, viewer: Viewer) -> list[MemoryEntry]:
+        """Return the memories whose content has this digest."""
+        with self._database.using() as connection:
+            return memories.by_digest(connection, digest, viewer)
+
+    def seen(self, viewer: Viewer) -> list[MemoryEntry]:
+        """Return every memory that a viewer may see, oldest first."""
+        with self._database.using() as connection:
+            return memories.seen(connection, viewer)
+
+    def history(self, memory_id: str) -> list[MemoryEntry]:
+        """Return every version of a memory, oldest first."""
+        with self._database.using() as connection:
+            return memories.history(connection, memory_id)

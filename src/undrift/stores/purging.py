@@ -1,0 +1,98 @@
+"""A purge from the first record to the last byte: what goes, in short steps, and what is left of it on disk.
+
+Law: others write between the steps. Where one ends in the middle, the same purge again goes on.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import apsw
+
+from undrift.stores import rows, traces
+from undrift.stores.cleaning import PAUSE_S, securely
+from undrift.stores.database import Database
+from undrift.stores.migrations import transaction
+from undrift.stores.purge import Aim, Doomed, destroy, doomed, in_parts, is_nothing, remove_words
+from undrift.stores.traces import Piece
+from undrift.stores.write import write
+from undrift.values.window import Decision
+
+__all__ = ["Destroyed", "Traces", "purge", "traces_of"]
+
+_PURGES = "SELECT 1 FROM operations WHERE session_id = ? AND kind = 'purge' LIMIT 1"
+
+
+class Destroyed(NamedTuple):
+    """What is gone: what was found, and how many records of each kind went."""
+
+    found: Doomed
+    removed: Mapping[str, int]
+
+
+class Traces(NamedTuple):
+    """What is left on disk: files that hold pieces which no record holds, and names of records that hold the same words."""
+
+    files: tuple[str, ...] = ()
+    copies: tuple[str, ...] = ()
+
+
+def purge(
+    database: Database, aims: Sequence[Aim], blank: Callable[[Decision], Decision], at_ms: int
+) -> Destroyed | None:
+    """Destroy what the first of some aims names that names anything.
+
+    A name that was purged before is known no more, and then only the cleaning is to be done again.
+
+    Args:
+        database: Of the store.
+        aims: What is meant, in the order in which it is tried; all of one session.
+        blank: Gives what is left of a decision about an original that goes.
+        at_ms: When, in Unix milliseconds.
+
+    Returns:
+        None where there is nothing of that name, and nothing was ever purged.
+    """
+    with database.using() as connection:
+        found = _found(connection, aims)
+        if found is None:
+            return None
+        parts = in_parts(connection, found.refs)
+    for refs in parts:
+        with database.using() as connection, securely(connection), transaction(connection):
+            remove_words(connection, refs)
+        time.sleep(PAUSE_S)
+    with database.using() as connection, securely(connection), transaction(connection):
+        found = _found(connection, aims)
+        if found is None:
+            return None
+        removed = destroy(connection, found, blank)
+        payload: dict[str, Any] = {"what": found.aim.kind, "removed": removed}
+        write(connection, rows.operation_row(found.aim.session_id, "purge", at_ms, payload), (), ())
+        return Destroyed(found, removed)
+
+
+def traces_of(database: Database, pieces: Sequence[Piece]) -> Traces:
+    """Return what is left on disk of some pieces."""
+    home = database.path.parent
+    held = traces.files_with(home, pieces)
+    if not held:
+        return Traces()
+    with database.using() as connection:
+        known = traces.copies(connection, set().union(*held.values()))
+    own = database.path.name
+    left = []
+    for path, some in held.items():
+        in_store = path.parent == home and path.name in (own, f"{own}-wal")
+        if not in_store or some - set(known):
+            left.append(path.relative_to(home).as_posix())
+    return Traces(tuple(sorted(left)), tuple(sorted({name for names in known.values() for name in names})))
+
+
+def _found(connection: apsw.Connection, aims: Sequence[Aim]) -> Doomed | None:
+    for found in (doomed(connection, aim) for aim in aims):
+        if found.aim.kind == "session" or not is_nothing(found):
+            return found
+    if not connection.execute(_PURGES, (rows.key(aims[0].session_id),)).fetchall():
+        return None
+    return Doomed(aims[0])
