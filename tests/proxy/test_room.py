@@ -9,8 +9,9 @@ import pytest
 
 from undrift import Settings
 from undrift.proxy import GatewayConfig, room
+from undrift.proxy.ask import Ask, Managed
 from undrift.proxy.lanes import Bodies
-from undrift.proxy.sessions import Ask, Managed, Sessions
+from undrift.proxy.sessions import Sessions
 
 HEAVY = 20_000
 

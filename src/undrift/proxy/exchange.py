@@ -20,12 +20,13 @@ from typing import Any
 
 from undrift.errors import Declined, InputError, StoreError
 from undrift.proxy import coding, headers
+from undrift.proxy.ask import Ask, Bypass, Managed
 from undrift.proxy.config import GatewayConfig, Provider
 from undrift.proxy.incoming import ClientGone, Incoming, NoRoom, Room, TooLate
 from undrift.proxy.naming import is_sub_agent
 from undrift.proxy.observe import Figures, log_line, safe_id
 from undrift.proxy.routes import Route
-from undrift.proxy.sessions import Ask, Bypass, Managed, Sessions
+from undrift.proxy.sessions import Sessions
 from undrift.proxy.upstream import Pool
 from undrift.wire.refusals import REFUSAL_STATUSES, too_long
 

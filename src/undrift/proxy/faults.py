@@ -1,9 +1,11 @@
-"""When a fault of ours is one too many: how long a session is left alone. Pure; time is passed in.
+"""When a fault of ours is one too many: how long a session is left alone. Time is passed in.
 
 Source: issue "Gateway", item 3; RELIABILITY R20.
 """
 
-__all__ = ["Breaker"]
+import threading
+
+__all__ = ["Breaker", "Breakers"]
 
 
 class Breaker:
@@ -37,3 +39,38 @@ class Breaker:
     def worked(self) -> None:
         """Take in that a request was managed."""
         self._faults = 0
+
+
+class Breakers:
+    """The breakers of all sessions; the one without a name is the store's. Any thread may ask.
+
+    Args:
+        faults_to_open: See `Breaker`.
+        recovery_s: See `Breaker`.
+        most: Above so many, those without a fault are forgotten.
+    """
+
+    def __init__(self, faults_to_open: int, recovery_s: float, most: int) -> None:
+        self._lock = threading.Lock()
+        self._made: dict[str, Breaker] = {}
+        self._limits = (faults_to_open, recovery_s)
+        self._most = most
+
+    @property
+    def open_count(self) -> int:
+        """How many sessions are left alone."""
+        return sum(breaker.is_open for breaker in list(self._made.values()))
+
+    def is_open(self, session_id: str) -> bool:
+        """Tell whether a session is left alone."""
+        breaker = self._made.get(session_id)
+        return breaker is not None and breaker.is_open
+
+    def of(self, session_id: str) -> Breaker:
+        """Return the breaker of a session."""
+        with self._lock:
+            if session_id not in self._made:
+                if len(self._made) > self._most:
+                    self._made = {name: one for name, one in self._made.items() if one.is_open or not name}
+                self._made[session_id] = Breaker(*self._limits)
+            return self._made[session_id]

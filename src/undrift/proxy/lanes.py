@@ -1,18 +1,22 @@
-"""One open session of a gateway: what it holds, and what is told of it. Its lock says who may use it.
+"""The open sessions of a gateway, the one used last at the end. A lane is one of them; its lock says who may use it.
 
 Source: issue "Gateway".
 """
 
 import threading
+import time
 from collections import Counter, OrderedDict
 from dataclasses import dataclass, field
 
+from undrift.proxy.ask import Bypass
 from undrift.proxy.naming import Kind, Name
-from undrift.proxy.recent import Recent
+from undrift.proxy.recent import Recent, longest
 from undrift.session.identity import Recognised
 from undrift.session.session import Session
+from undrift.window.request import Request
+from undrift.wire.form import Form
 
-__all__ = ["Bodies", "Lane", "Told"]
+__all__ = ["Bodies", "Lane", "Lanes", "Told"]
 
 _CONVERSATIONS = 8  # that a session keeps in memory, see `undrift.session.prepare`
 
@@ -66,7 +70,104 @@ class Lane:
     turn: int = 0
     is_closed: bool = False
 
+    @property
+    def opened(self) -> Session:
+        """The session; raises `Bypass` where it was closed."""
+        if self.session is None:
+            raise Bypass("closed")
+        return self.session
+
     def shut(self) -> None:
         """Let go of what it holds; whoever waits for its lock takes another."""
         self.is_closed = True
         self.session = None
+
+
+class Lanes:
+    """The lanes of one home; those used longest ago are closed where there are too many, or too large ones.
+
+    Args:
+        most: Lanes.
+        most_bytes: The sum of their bodies.
+    """
+
+    def __init__(self, most: int, most_bytes: int) -> None:
+        self._most = most
+        self._most_bytes = most_bytes
+        self._lock = threading.Lock()  # never held while anything waits for the disk: the event loop takes it too
+        self._lanes: OrderedDict[str, Lane] = OrderedDict()
+        self._bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._lanes)
+
+    def all(self) -> list[tuple[str, Lane]]:
+        """Return each lane with the id of its session, the one used last at the end."""
+        with self._lock:
+            return list(self._lanes.items())
+
+    def get(self, session_id: str) -> Lane | None:
+        """Return the lane of a session; None where it is not open."""
+        with self._lock:
+            return self._lanes.get(session_id)
+
+    def going_on(self, form: Form, request: Request) -> Lane | None:
+        """Return the lane whose newest history a request goes on with; None where that is not sure."""
+        lanes = self.all()
+        name = longest((name, lane.recent.length(form, request)) for name, lane in lanes)
+        return None if name is None else dict(lanes)[name]
+
+    def locked(self, found: Recognised, known: Lane | None, deadline_s: float) -> Lane:
+        """Return the lane of a session, locked for this thread.
+
+        Args:
+            found: The session.
+            known: Its lane, where that was looked up already.
+            deadline_s: On the monotonic clock; nobody waits longer.
+
+        Raises:
+            Bypass: Another thread has it for too long.
+        """
+        while True:
+            with self._lock:
+                lane = known or self._lanes.setdefault(found.session_id, Lane(found))
+                if found.session_id in self._lanes:
+                    self._lanes.move_to_end(found.session_id)
+            if not lane.lock.acquire(timeout=max(0.0, deadline_s - time.monotonic())):
+                raise Bypass("busy")
+            if not lane.is_closed:
+                return lane
+            known = None
+            lane.lock.release()
+
+    def grow(self, lane: Lane, request: Request) -> None:
+        """Take in how large a session has become."""
+        with self._lock:
+            if self._lanes.get(lane.found.session_id) is lane:
+                self._bytes += lane.bodies.add(request.raws[0] if request.raws else b"", len(request.body))
+        self.make_room()
+
+    def make_room(self) -> None:
+        """Close the sessions used longest ago that nobody is using, until the others fit."""
+        closing: list[Lane] = []
+        with self._lock:
+            for name in list(self._lanes) if self._is_crowded() else ():
+                if self._is_crowded() and self._lanes[name].lock.acquire(blocking=False):
+                    closing.append(self._lanes.pop(name))
+                    self._bytes -= closing[-1].bodies.total
+        for lane in closing:
+            lane.shut()
+            lane.lock.release()
+
+    def close(self) -> None:
+        """Close all of them."""
+        with self._lock:
+            lanes = list(self._lanes.values())
+            self._lanes.clear()
+            self._bytes = 0
+        for lane in lanes:
+            with lane.lock:
+                lane.shut()
+
+    def _is_crowded(self) -> bool:
+        return len(self._lanes) > self._most or self._bytes > self._most_bytes

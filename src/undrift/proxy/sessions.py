@@ -7,19 +7,19 @@ cannot be managed raises, and the caller sends the original.
 import hashlib
 import threading
 import time
-from collections import OrderedDict
-from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from undrift.core.text.tokens import counter
 from undrift.errors import StoreError, TaskError, UndriftError
+from undrift.proxy.ask import Ask, Bypass, Managed
 from undrift.proxy.config import GatewayConfig
-from undrift.proxy.faults import Breaker
-from undrift.proxy.lanes import Lane
+from undrift.proxy.faults import Breaker, Breakers
+from undrift.proxy.lanes import Lane, Lanes
 from undrift.proxy.naming import Kind, kind_of, name_from, name_of
-from undrift.proxy.recent import history_of, longest
+from undrift.proxy.read_cache import put_back
+from undrift.proxy.recent import history_of
 from undrift.session.identity import Recognised, given_id, recognise
 from undrift.session.session import Session
 from undrift.settings import Settings
@@ -27,85 +27,18 @@ from undrift.settings.models import lookup, read_models
 from undrift.stores.base import Mark
 from undrift.stores.sqlite import SqliteStore
 from undrift.window.request import Request
-from undrift.wire import raw, read_cache, sse
+from undrift.wire import sse
 from undrift.wire.form import Form
 from undrift.wire.forms import form_of
 from undrift.wire.refusals import TooLong
 
-__all__ = ["Ask", "Bypass", "Managed", "Sessions"]
+__all__ = ["Sessions"]
 
 _BUSY_TIMEOUT_MS = 2_000  # less than the deadline of a request
 _HEALTH_SESSION = "undrift:health"
 _AFTER_REFUSAL = 0.9  # of what the provider says fits: its count of the next request is not ours
 _WITHOUT_FIGURES = 0.7
 _STORE_WARNINGS = ("could not be stored first", "the store cannot be read")
-
-
-class Bypass(UndriftError):
-    """The original is to be sent; `reason` says why in one word, `is_fault` whether the fault is ours."""
-
-    def __init__(self, reason: str, detail: str = "", *, is_fault: bool = True) -> None:
-        super().__init__(detail or reason)
-        self.reason = reason
-        self.is_fault = is_fault
-
-
-@dataclass(slots=True)
-class Ask:
-    """One request to manage.
-
-    Args:
-        wire: Its form.
-        body: As it came.
-        model: Where the path names it.
-        session: The id that the client gave in a header, or empty.
-        task: The task that it named, or empty.
-        deadline_s: On the monotonic clock; nobody waits for the answer behind it.
-        agent: The client's user agent.
-        is_sub: Whether a sub-agent sends it.
-        session_id: The session, once it is known.
-    """
-
-    wire: str
-    body: bytes
-    model: str | None
-    session: str
-    task: str
-    deadline_s: float
-    agent: str = ""
-    is_sub: bool = False
-    session_id: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Managed:
-    """What to send in place of a request, and what is known of it.
-
-    Args:
-        session_id: Whose.
-        body: The very object that came where nothing was edited.
-        headers: That must go with it.
-        tokens_before: See `Prepared`.
-        tokens_after: See `Prepared`; with what was put back.
-        actions: How many blocks left or changed.
-        restored: How many notes of an unchanged file were answered with the file.
-        turn: Number of the request in its session.
-        place: Folder and client of the session.
-        kind: What the request is to it.
-        bypass: Why the original is sent although the session was asked; empty where it was managed.
-    """
-
-    session_id: str
-    body: bytes
-    headers: Mapping[str, str]
-    tokens_before: int
-    tokens_after: int
-    actions: int
-    restored: int
-    turn: int
-    place: str
-    kind: Kind
-    bypass: str = ""
 
 
 class Sessions:
@@ -117,11 +50,9 @@ class Sessions:
 
     def __init__(self, config: GatewayConfig) -> None:
         self._config = config
-        self._lock = threading.Lock()  # never held while anything waits for the disk: the event loop takes it too
         self._opening = threading.Lock()
-        self._lanes: OrderedDict[str, Lane] = OrderedDict()
-        self._open_bytes = 0  # of the bodies of all lanes
-        self._breakers: dict[str, Breaker] = {}
+        self._lanes = Lanes(config.most_sessions, config.most_open_bytes)
+        self._breakers = Breakers(config.faults_to_bypass, config.recovery_s, 16 * config.most_sessions)
         self._store: SqliteStore | None = None
         self._limits: dict[str, int] = {}
         self._count = counter(config.settings.token_counter)
@@ -134,13 +65,11 @@ class Sessions:
     @property
     def bypassed_count(self) -> int:
         """How many sessions are left alone."""
-        return sum(breaker.is_open for breaker in list(self._breakers.values()))
+        return self._breakers.open_count
 
     def told(self) -> list[dict[str, Any]]:
         """Return what is known of each open session, the one used last first."""
         now_s = time.monotonic()
-        with self._lock:
-            lanes = list(self._lanes.items())
         return [
             {
                 "session": session_id,
@@ -149,9 +78,9 @@ class Sessions:
                 "tokens_before": lane.told.tokens_before,
                 "tokens_after": lane.told.tokens_after,
                 "seconds_since_request": round(now_s - lane.told.last_s, 1),
-                "bypassed": (breaker := self._breakers.get(session_id)) is not None and breaker.is_open,
+                "bypassed": self._breakers.is_open(session_id),
             }
-            for session_id, lane in reversed(lanes)
+            for session_id, lane in reversed(self._lanes.all())
             if lane.told.last_s
         ]
 
@@ -164,22 +93,22 @@ class Sessions:
         """
         form = form_of(ask.wire)
         request = Request(ask.body, form)
-        self._check(self._breaker(""))
+        self._check(self._breakers.of(""))
         found, known = self._find(form, request, ask)
         ask.session_id = found.session_id
-        breaker = self._breaker(found.session_id)
+        breaker = self._breakers.of(found.session_id)
         self._check(breaker)
         lane = self._take(found, known, ask, ask.model or request.model)
         try:
             managed = self._prepared(lane, form, request, ask)
-            self._grow(lane, request)
+            self._lanes.grow(lane, request)
         finally:
             lane.lock.release()
         if managed.bypass:
             breaker.failed(time.monotonic())
         else:
             breaker.worked()
-            self._breaker("").worked()
+            self._breakers.of("").worked()
         return managed
 
     def again(self, ask: Ask, managed: Managed, refusal: TooLong) -> Managed | None:
@@ -195,7 +124,7 @@ class Sessions:
             self._limits[model] = min(refusal.limit_tokens, self._limits.get(model, refusal.limit_tokens))
         lane = self._take(Recognised(managed.session_id, "known"), None, ask, model)
         try:
-            settings = _of(lane).settings
+            settings = lane.opened.settings
             budget = max(1, _smaller(refusal, managed.tokens_after, settings.window_share))
             lane.session = self._session(lane.found, replace(settings, budget_tokens=budget))
             smaller = self._prepared(lane, form, request, ask)
@@ -206,24 +135,21 @@ class Sessions:
     def record(self, managed: Managed, wire: str, body: bytes) -> bool:
         """Take in the answer to a request; return whether it was whole, and the session's newest request its question."""
         answer = sse.answer_of(wire, body, with_text=False)
-        with self._lock:
-            lane = self._lanes.get(managed.session_id)
+        lane = self._lanes.get(managed.session_id)
         if lane is None:
             return False
         with lane.lock:
             self._store_name(lane, managed)
             if answer is None:
                 return False
-            if (
-                lane.session is None or lane.is_closed or lane.turn != managed.turn
-            ):  # usage says something of the request that it answers alone
-                return False
-            _of(lane).record(answer, wire=wire)
+            if lane.session is None or lane.is_closed or lane.turn != managed.turn:
+                return False  # usage says something of the request that it answers alone
+            lane.opened.record(answer, wire=wire)
         return True
 
     def fault(self, session_id: str) -> None:
         """Take in that a request of a session could not be managed in time, or at all."""
-        self._breaker(session_id).failed(time.monotonic())
+        self._breakers.of(session_id).failed(time.monotonic())
 
     def health(self) -> str:
         """Write to the store and read it back; return what is wrong, or an empty string."""
@@ -238,13 +164,7 @@ class Sessions:
 
     def close(self) -> None:
         """Close all sessions and the store."""
-        with self._lock:
-            lanes = list(self._lanes.values())
-            self._lanes.clear()
-            self._open_bytes = 0
-        for lane in lanes:
-            with lane.lock:
-                lane.shut()
+        self._lanes.close()
         with self._opening:
             if self._store is not None:
                 self._store.close()
@@ -260,14 +180,6 @@ class Sessions:
             breaker.failed(now_s)
             raise Bypass("unhealthy", wrong, is_fault=False)
 
-    def _breaker(self, session_id: str) -> Breaker:
-        with self._lock:
-            if session_id not in self._breakers:
-                if len(self._breakers) > 16 * self._config.most_sessions:
-                    self._breakers = {name: one for name, one in self._breakers.items() if one.is_open or not name}
-                self._breakers[session_id] = Breaker(self._config.faults_to_bypass, self._config.recovery_s)
-            return self._breakers[session_id]
-
     def _find(self, form: Form, request: Request, ask: Ask) -> tuple[Recognised, Lane | None]:
         """The session of a request, and its lane where that is known already."""
         if ask.session:
@@ -276,36 +188,22 @@ class Sessions:
             return Recognised(given, "given"), None
         if form.delta(request.fields) is None:
             request.open()
-            with self._lock:
-                lanes = list(self._lanes.items())
-            lengths = [(name, lane.recent.length(form, request)) for name, lane in lanes]
-            if (name := longest(lengths)) is not None:
-                lane = dict(lanes)[name]
+            if (lane := self._lanes.going_on(form, request)) is not None:
                 return lane.found, lane
         return recognise(self._shared(), form, request), None
 
     def _take(self, found: Recognised, known: Lane | None, ask: Ask, model: str | None) -> Lane:
         """The lane of a session, locked for this thread, with the session open."""
-        while True:
-            with self._lock:
-                lane = known or self._lanes.setdefault(found.session_id, Lane(found))
-                if found.session_id in self._lanes:
-                    self._lanes.move_to_end(found.session_id)
-            if not lane.lock.acquire(timeout=max(0.0, ask.deadline_s - time.monotonic())):
-                raise Bypass("busy")
-            try:
-                if lane.is_closed:
-                    known = None
-                    lane.lock.release()
-                    continue
-                if lane.session is None:
-                    lane.session = self._session(lane.found, self._settings(model))
-                    self._find_name(lane)
-                    self._make_room()
-                return lane
-            except BaseException:
-                lane.lock.release()
-                raise
+        lane = self._lanes.locked(found, known, ask.deadline_s)
+        try:
+            if lane.session is None:
+                lane.session = self._session(lane.found, self._settings(model))
+                self._find_name(lane)
+                self._lanes.make_room()
+        except BaseException:
+            lane.lock.release()
+            raise
+        return lane
 
     def _session(self, found: Recognised, settings: Settings) -> Session:
         """A session on the store that all share: it is never closed by itself, so that the store stays open."""
@@ -335,36 +233,13 @@ class Sessions:
                 self._store = SqliteStore.open(self._config.settings.home, busy_timeout_ms=_BUSY_TIMEOUT_MS)
             return self._store
 
-    def _grow(self, lane: Lane, request: Request) -> None:
-        """Take in how large a session has become."""
-        with self._lock:
-            if self._lanes.get(lane.found.session_id) is lane:
-                self._open_bytes += lane.bodies.add(request.raws[0] if request.raws else b"", len(request.body))
-        self._make_room()
-
-    def _make_room(self) -> None:
-        """Close the sessions used longest ago that nobody is using, until the others fit."""
-        closing: list[Lane] = []
-        with self._lock:
-            for name in list(self._lanes) if self._is_crowded() else ():
-                if self._is_crowded() and self._lanes[name].lock.acquire(blocking=False):
-                    closing.append(self._lanes.pop(name))
-                    self._open_bytes -= closing[-1].bodies.total
-        for lane in closing:
-            lane.shut()
-            lane.lock.release()
-
-    def _is_crowded(self) -> bool:
-        config = self._config
-        return len(self._lanes) > config.most_sessions or self._open_bytes > config.most_open_bytes
-
     def _prepared(self, lane: Lane, form: Form, request: Request, ask: Ask) -> Managed:
-        session = _of(lane)
+        session = lane.opened
         if ask.task:
             _take_up(session, ask.task)
         prepared = session.prepare(request, wire=ask.wire, model=ask.model)
         lane.turn += 1
-        body, restored, more = self._coherent(form, request, ask.body, prepared.body)
+        body, restored, more = put_back(form, request, prepared.body, self._count)
         self._remember(lane, form, request)
         told, kind = lane.told, self._name(lane, form, request, ask)
         told.requests[kind] += 1
@@ -384,22 +259,6 @@ class Sessions:
             kind,
             "store" if failed and body is ask.body else "",
         )
-
-    def _coherent(self, form: Form, request: Request, came: bytes, sent: bytes) -> tuple[bytes, int, int]:
-        """The body with each note of an unchanged file answered whose file has left; how many; tokens of what came back."""
-        if sent is came or not read_cache.may_have_note(came):
-            return sent, 0, 0
-        request.open()
-        edited = Request(sent, form)
-        edited.open()
-        items = [edited.load(number) for number in range(len(edited.raws))]
-        changes = read_cache.restored(form, [request.load(n) for n in range(len(request.raws))], items)
-        if not changes:
-            return sent, 0, 0
-        encoded = {number: raw.encode(item) for number, item in changes.items()}
-        more = sum(self._count(encoded[n].decode()) - self._count(edited.raws[n].decode()) for n in encoded)
-        out = [encoded.get(number, given) for number, given in enumerate(edited.raws)]
-        return edited.with_items(out, {}), len(changes), max(0, more)
 
     def _find_name(self, lane: Lane) -> None:
         """Take up the name under which the session was stored before a restart."""
@@ -432,12 +291,6 @@ class Sessions:
             return
         if (history := history_of(form, request)) is not None:
             lane.recent.add(history)
-
-
-def _of(lane: Lane) -> Session:
-    if lane.session is None:
-        raise Bypass("closed")
-    return lane.session
 
 
 def _take_up(session: Session, task_id: str) -> None:

@@ -1,0 +1,76 @@
+"""What is asked of a gateway's sessions for one request, and what they answer."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from undrift.errors import UndriftError
+from undrift.proxy.naming import Kind
+
+__all__ = ["Ask", "Bypass", "Managed"]
+
+
+class Bypass(UndriftError):
+    """The original is to be sent; `reason` says why in one word, `is_fault` whether the fault is ours."""
+
+    def __init__(self, reason: str, detail: str = "", *, is_fault: bool = True) -> None:
+        super().__init__(detail or reason)
+        self.reason = reason
+        self.is_fault = is_fault
+
+
+@dataclass(slots=True)
+class Ask:
+    """One request to manage.
+
+    Args:
+        wire: Its form.
+        body: As it came.
+        model: Where the path names it.
+        session: The id that the client gave in a header, or empty.
+        task: The task that it named, or empty.
+        deadline_s: On the monotonic clock; nobody waits for the answer behind it.
+        agent: The client's user agent.
+        is_sub: Whether a sub-agent sends it.
+        session_id: The session, once it is known.
+    """
+
+    wire: str
+    body: bytes
+    model: str | None
+    session: str
+    task: str
+    deadline_s: float
+    agent: str = ""
+    is_sub: bool = False
+    session_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Managed:
+    """What to send in place of a request, and what is known of it.
+
+    Args:
+        session_id: Whose.
+        body: The very object that came where nothing was edited.
+        headers: That must go with it.
+        tokens_before: See `Prepared`.
+        tokens_after: See `Prepared`; with what was put back.
+        actions: How many blocks left or changed.
+        restored: How many notes of an unchanged file were answered with the file.
+        turn: Number of the request in its session.
+        place: Folder and client of the session.
+        kind: What the request is to it.
+        bypass: Why the original is sent although the session was asked; empty where it was managed.
+    """
+
+    session_id: str
+    body: bytes
+    headers: Mapping[str, str]
+    tokens_before: int
+    tokens_after: int
+    actions: int
+    restored: int
+    turn: int
+    place: str
+    kind: Kind
+    bypass: str = ""
