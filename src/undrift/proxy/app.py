@@ -17,8 +17,9 @@ from typing import Any
 
 from undrift.errors import UndriftError
 from undrift.proxy import guard, owner
+from undrift.proxy.answers import COME_BACK, Receive, Send, failure, respond
 from undrift.proxy.config import GatewayConfig
-from undrift.proxy.exchange import COME_BACK, Asgi, Exchange, Receive, Send, Shared, failure, respond
+from undrift.proxy.exchange import Asgi, Exchange, Shared
 from undrift.proxy.peer import PEER, Peer
 from undrift.proxy.routes import OWN, VIA, route_of
 from undrift.proxy.sessions import Sessions

@@ -13,33 +13,27 @@ import json
 import logging
 import time
 import traceback
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import Any
 
 from undrift.errors import Declined, InputError, StoreError
 from undrift.proxy import coding, headers
+from undrift.proxy.answers import COME_BACK, Receive, Send, failure, respond
 from undrift.proxy.ask import Ask, Bypass, Managed
 from undrift.proxy.config import GatewayConfig, Provider
 from undrift.proxy.incoming import ClientGone, Incoming, NoRoom, Room, TooLate
 from undrift.proxy.naming import is_sub_agent
-from undrift.proxy.observe import Figures, log_line, safe_id
+from undrift.proxy.observe import Figures, Progress, safe_id
 from undrift.proxy.routes import Route
 from undrift.proxy.sessions import Sessions
 from undrift.proxy.upstream import Pool
 from undrift.wire.refusals import REFUSAL_STATUSES, too_long
 
-__all__ = ["Asgi", "COME_BACK", "Exchange", "Shared", "failure", "respond"]
+__all__ = ["Asgi", "Exchange", "Shared"]
 
 _log = logging.getLogger("undrift.proxy")
-
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-
-COME_BACK = [(b"retry-after", b"1"), (b"connection", b"close")]
-"""Headers of an answer for want of descriptors or of room: the client is to try again, and not to keep this one."""
 
 _NO_DESCRIPTOR = (errno.EMFILE, errno.ENFILE)
 _KEPT_BYTES = 1 << 20  # of a body that is not managed; what is longer goes upstream while it still comes in
@@ -95,18 +89,11 @@ class Exchange:
         self._asgi = asgi
         self._route = route
         self._given = dict(asgi.pairs)
-        self._began_s = time.perf_counter()
-        self._bypass = ""
-        self._managed: Managed | None = None
-        self._retried = False
-        self._plan_s = self._first_s = 0.0
-        self._status = 0
-        self._bytes_out = 0
+        self._progress = Progress()
         self._incoming = self._coming()
         self._parts: list[bytes] | None = None  # of the answer, for the session
         self._coding = ""
         self._is_over = False
-        self._end = "ok"
 
     async def run(self) -> None:
         """Carry the request out; returns without an end of the response where the provider sent none."""
@@ -122,7 +109,7 @@ class Exchange:
             watcher = asyncio.create_task(self._watch(me, all_in))
             await self._carry(body, self._incoming.rest(body, all_in) if has_more else None)
         except ClientGone:
-            self._end = "client-gone"
+            self._progress.end = "client-gone"
         except TooLate:
             await self._turn_away(408, "late-body", "the request's body did not come in time; send it again")
         except NoRoom:
@@ -131,14 +118,14 @@ class Exchange:
             if not self._incoming.is_gone:
                 raise
             me.uncancel()
-            self._end = "client-gone"
+            self._progress.end = "client-gone"
             self._take_in()
         finally:
             if watcher is not None:
                 watcher.cancel()
             self._incoming.close()
             self._shared.figures.streams -= 1
-            self._report()
+            self._progress.report(self._shared.figures, self._route, self._incoming.count)
 
     def _coming(self) -> Incoming:
         """The body: as much of it as is managed, or so little that the rest can pass while it comes in."""
@@ -157,11 +144,11 @@ class Exchange:
     async def _carry(self, body: bytes, rest: AsyncIterator[bytes] | None) -> None:
         if self._route.wire:
             if not self._asgi.is_owner:
-                self._bypass = "not-the-owner"
+                self._progress.bypass = "not-the-owner"
             elif rest is not None:
-                self._bypass = "too-large"
+                self._progress.bypass = "too-large"
             elif "content-encoding" in self._given:
-                self._bypass = "content-encoding"
+                self._progress.bypass = "content-encoding"
             else:
                 declined = await self._manage(body)
                 if declined is not None:
@@ -171,24 +158,24 @@ class Exchange:
             await self._ask(body, rest)
         except self._shared.pool.failures as error:
             if self._incoming.is_gone:
-                self._end = "client-gone"
-            elif self._status:  # the client sees that the answer ends where the provider's ended
-                self._end = "cut"
+                self._progress.end = "client-gone"
+            elif self._progress.status:  # the client sees that the answer ends where the provider's ended
+                self._progress.end = "cut"
             elif self._incoming.is_late:
                 raise TooLate from error
             elif isinstance(error, OSError) and error.errno in _NO_DESCRIPTOR:
-                self._end = "no-descriptor"
+                self._progress.end = "no-descriptor"
                 message = "no file descriptor is left; try again, or raise `ulimit -n`"
                 await self._own(503, failure(self._route.provider, 503, message), COME_BACK)
             else:
-                self._end = "unreachable"
+                self._progress.end = "unreachable"
                 message = f"the provider could not be reached, or gave no answer ({type(error).__name__})"
                 await self._own(502, failure(self._route.provider, 502, message))
 
     async def _ask(self, body: bytes, rest: AsyncIterator[bytes] | None) -> None:
         """Ask the provider; a prompt that it refuses as too long, once more with a smaller one."""
         while True:
-            managed = self._managed
+            managed = self._progress.managed
             pairs = headers.upstream(
                 self._route.provider,
                 self._asgi.pairs,
@@ -204,7 +191,7 @@ class Exchange:
             ) as response:
                 try:
                     held, is_whole = b"", False
-                    if managed is not None and not self._retried and response.status in REFUSAL_STATUSES:
+                    if managed is not None and not self._progress.is_retried and response.status in REFUSAL_STATUSES:
                         held, is_whole = await _held(response)
                         if is_whole and await self._is_smaller(response, held, body):
                             continue
@@ -218,28 +205,28 @@ class Exchange:
         """Whether the answer was a refusal of the length, and there is something shorter to send now."""
         said = coding.plain(held, response.headers.get("content-encoding", ""), _REFUSAL_BYTES)
         refusal = too_long(response.status, said) if said is not None else None
-        if refusal is None or self._managed is None:
+        if refusal is None or self._progress.managed is None:
             return False
-        self._retried = True
+        self._progress.is_retried = True
         ask = self._asked(body)
-        smaller = await self._work("again", self._shared.sessions.again, ask, self._managed, refusal)
+        smaller = await self._work("again", self._shared.sessions.again, ask, self._progress.managed, refusal)
         if not isinstance(smaller, Managed):
             return False
-        self._managed = smaller
+        self._progress.managed = smaller
         return True
 
     async def _manage(self, body: bytes) -> Declined | None:
         """Find out what to send in place of the body."""
         began_s = time.perf_counter()
         found = await self._work("prepare", self._shared.sessions.prepare, self._asked(body))
-        self._plan_s = time.perf_counter() - began_s
-        self._shared.figures.planned(self._plan_s)
+        self._progress.plan_s = time.perf_counter() - began_s
+        self._shared.figures.planned(self._progress.plan_s)
         if isinstance(found, Declined):
             return found
         if isinstance(found, Managed):
-            self._managed = found
+            self._progress.managed = found
             self._parts = []
-            self._bypass = found.bypass
+            self._progress.bypass = found.bypass
             labels = f'wire="{self._route.wire}"'
             self._shared.figures.add("tokens_before_total", labels, found.tokens_before)
             self._shared.figures.add("tokens_after_total", labels, found.tokens_after)
@@ -262,7 +249,7 @@ class Exchange:
         """Let a worker do a job for this request; None where it fails or takes too long, and why is noted."""
         shared = self._shared
         if shared.overdue >= shared.most_overdue:
-            self._bypass = "overloaded"
+            self._progress.bypass = "overloaded"
             return None
         future = asyncio.get_running_loop().run_in_executor(shared.workers, job, ask, *more)
         done, _ = await asyncio.wait({future}, timeout=shared.config.deadline_s)
@@ -278,9 +265,9 @@ class Exchange:
         except Bypass as bypass:
             if bypass.is_fault:
                 self._fault(ask, bypass.reason, "")
-            self._bypass = bypass.reason
+            self._progress.bypass = bypass.reason
         except InputError:  # the provider says what is wrong with it
-            self._bypass = "not-understood"
+            self._progress.bypass = "not-understood"
         except StoreError:
             self._fault(ask, "store", what)
         except Exception as error:  # noqa: BLE001 - whatever fails here, the client's request goes on
@@ -294,7 +281,7 @@ class Exchange:
             future.exception()  # nobody else asks
 
     def _fault(self, ask: Ask, reason: str, where: str) -> None:
-        self._bypass = reason
+        self._progress.bypass = reason
         self._shared.sessions.fault(ask.session_id)
         _log.error(
             "%s", json.dumps({"event": "fault", "reason": reason, "session": safe_id(ask.session_id), "at": where})
@@ -302,8 +289,8 @@ class Exchange:
 
     async def _relay(self, response: Any, held: bytes) -> None:
         """Pass the response on as it comes; `held` is what of its body was read before."""
-        self._status = response.status
-        self._first_s = time.perf_counter() - self._began_s
+        self._progress.status = response.status
+        self._progress.first_s = time.perf_counter() - self._progress.began_s
         self._coding = response.headers.get("content-encoding", "")
         pairs = [*headers.downstream(response.raw_headers), *self._own_headers()]
         send = self._asgi.send
@@ -311,13 +298,13 @@ class Exchange:
         if response.status < 500:
             self._shared.last_success_s[self._route.provider] = time.monotonic()
         if held:
-            self._bytes_out += len(held)
+            self._progress.bytes_out += len(held)
             await send({"type": "http.response.body", "body": held, "more_body": True})
         parts, most = self._parts if response.status == 200 else None, self._shared.config.most_answer_bytes
         self._parts = parts
         async for chunk in response.content.iter_any():
-            self._bytes_out += len(chunk)
-            if parts is not None and self._bytes_out <= most:
+            self._progress.bytes_out += len(chunk)
+            if parts is not None and self._progress.bytes_out <= most:
                 parts.append(chunk)
             await send({"type": "http.response.body", "body": chunk, "more_body": True})
         self._is_over = True
@@ -327,91 +314,42 @@ class Exchange:
     def _take_in(self) -> None:
         """Give the answer to its session; what the client sends next is only read after that."""
         parts, self._parts = self._parts, None
-        if not parts or self._managed is None or self._bytes_out > self._shared.config.most_answer_bytes:
+        if (
+            not parts
+            or self._progress.managed is None
+            or self._progress.bytes_out > self._shared.config.most_answer_bytes
+        ):
             return
-        self._shared.workers.submit(_recorded, self._shared, self._managed, self._route.wire, parts, self._coding)
+        self._shared.workers.submit(
+            _recorded, self._shared, self._progress.managed, self._route.wire, parts, self._coding
+        )
 
     def _own_headers(self) -> list[tuple[bytes, bytes]]:
         found: list[tuple[str, str]] = []
-        if (managed := self._managed) is not None:
+        if (managed := self._progress.managed) is not None:
             found = [
                 ("x-undrift-session", safe_id(managed.session_id)),
                 ("x-undrift-tokens-before", str(managed.tokens_before)),
                 ("x-undrift-tokens-after", str(managed.tokens_after)),
             ]
-        if self._bypass:
-            found.append(("x-undrift-bypass", self._bypass))
+        if self._progress.bypass:
+            found.append(("x-undrift-bypass", self._progress.bypass))
         return [(name.encode("ascii"), value.encode("ascii", "replace")) for name, value in found]
 
     async def _own(self, status: int, body: bytes, more: Sequence[tuple[bytes, bytes]] = ()) -> None:
         """Answer in the gateway's own name."""
-        self._status, self._is_over = status, True
-        self._bytes_out = len(body)
+        self._progress.status, self._is_over = status, True
+        self._progress.bytes_out = len(body)
         await respond(self._asgi.send, status, body, more=[*self._own_headers(), *more])
 
     async def _turn_away(self, status: int, end: str, message: str) -> None:
         """Refuse a body that is not all in, so that its client reads why although it may still be sending."""
-        self._end, self._status, self._is_over = end, status, True
+        self._progress.end, self._progress.status, self._is_over = end, status, True
         body = failure(self._route.provider, status, message)
-        self._bytes_out = len(body)
+        self._progress.bytes_out = len(body)
         await respond(self._asgi.send, status, body, more=[*self._own_headers(), *COME_BACK], is_all=False)
         await self._incoming.drain()
         await self._asgi.send({"type": "http.response.body", "body": b"", "more_body": False})
-
-    def _report(self) -> None:
-        managed, route = self._managed, self._route
-        figures = self._shared.figures
-        kind = f'provider="{route.provider}",managed="{"yes" if managed else "no"}"'
-        figures.add(
-            "requests_total", f'{kind},status="{self._status // 100}xx"' if self._status else f'{kind},status="none"'
-        )
-        if self._bypass:
-            figures.add("bypass_total", f'reason="{self._bypass}"')
-        if self._end != "ok":
-            figures.add("ended_early_total", f'how="{self._end}"')
-        line = {
-            "event": "request",
-            "provider": route.provider,
-            "wire": route.wire,
-            "status": self._status,
-            "session": safe_id(managed.session_id) if managed else "",
-            "name": managed.place if managed else "",
-            "from": managed.kind if managed and managed.kind != "main" else "",
-            "tokens_before": managed.tokens_before if managed else None,
-            "tokens_after": managed.tokens_after if managed else None,
-            "actions": managed.actions if managed else None,
-            "restored": (managed.restored or None) if managed else None,
-            "retried": self._retried or None,
-            "bypass": self._bypass,
-            "end": self._end,
-            "bytes_in": self._incoming.count,
-            "bytes_out": self._bytes_out,
-            "manage_ms": self._plan_s * 1000,
-            "first_byte_ms": self._first_s * 1000,
-            "total_ms": (time.perf_counter() - self._began_s) * 1000,
-        }
-        log_line(line)
-
-
-async def respond(
-    send: Send,
-    status: int,
-    body: bytes,
-    *,
-    kind: str = "application/json",
-    more: list[tuple[bytes, bytes]] | None = None,
-    is_all: bool = True,
-) -> None:
-    """Send a response of our own; where it is not all, its end is still to be sent."""
-    pairs = [
-        (b"content-type", kind.encode("ascii")),
-        (b"content-length", str(len(body)).encode("ascii")),
-        (b"cache-control", b"no-store"),
-        (b"x-content-type-options", b"nosniff"),
-        *(more or []),
-    ]
-    await send({"type": "http.response.start", "status": status, "headers": pairs})
-    await send({"type": "http.response.body", "body": body, "more_body": not is_all})
 
 
 async def _held(response: Any) -> tuple[bytes, bool]:
@@ -433,22 +371,3 @@ def _recorded(shared: Shared, managed: Managed, wire: str, parts: list[bytes], c
             shared.sessions.record(managed, wire, body)
     except Exception as error:  # noqa: BLE001 - the client has its answer; what it says of tokens is lost
         _log.error("%s", json.dumps({"event": "fault", "reason": "record", "at": type(error).__name__}))
-
-
-def failure(provider: Provider, status: int, message: str) -> bytes:
-    """Return an error of ours in the provider's own shape, so that its client takes it for one.
-
-    Args:
-        provider: Whose client asks.
-        status: 408, 502 or 503.
-        message: What is wrong, and what to do.
-    """
-    message = f"undrift: {message}"
-    if provider == "anthropic":
-        kind = "overloaded_error" if status == 503 else "api_error"
-        body: dict[str, Any] = {"type": "error", "error": {"type": kind, "message": message}}
-    elif provider == "openai":
-        body = {"error": {"message": message, "type": "api_error", "param": None, "code": None}}
-    else:
-        body = {"error": {"code": status, "message": message, "status": "UNAVAILABLE"}}
-    return json.dumps(body).encode("ascii")

@@ -9,11 +9,16 @@ Source: issue "Gateway", item 8; RELIABILITY S12.
 import json
 import logging
 import re
+import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Figures", "log_line", "safe_id"]
+from undrift.proxy.ask import Managed
+from undrift.proxy.routes import Route
+
+__all__ = ["Figures", "Progress", "log_line", "safe_id"]
 
 _log = logging.getLogger("undrift.proxy")
 
@@ -95,3 +100,62 @@ class Figures:
             yield f'undrift_manage_seconds_bucket{{le="{"+Inf" if limit == float("inf") else limit}"}} {total}'
         yield f"undrift_manage_seconds_sum {self._plan_sum_s:.6f}"
         yield f"undrift_manage_seconds_count {total}"
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far one request has come, and how it ended.
+
+    Args:
+        managed: What is sent in its place; None where it is not managed.
+        bypass: Why the original is sent; empty where it was managed.
+        end: ``ok``, or what ended it early.
+        status: Of the answer; 0 before there is one.
+        bytes_out: Of the answer's body, up to now.
+        is_retried: Whether a smaller prompt was sent after a refusal.
+        plan_s: How long the request took to manage.
+        first_s: From the request to the answer's status.
+    """
+
+    managed: Managed | None = None
+    bypass: str = ""
+    end: str = "ok"
+    status: int = 0
+    bytes_out: int = 0
+    is_retried: bool = False
+    plan_s: float = 0.0
+    first_s: float = 0.0
+    began_s: float = field(default_factory=time.perf_counter)
+
+    def report(self, figures: Figures, route: Route, bytes_in: int) -> None:
+        """Count the request, and log its line."""
+        managed = self.managed
+        kind = f'provider="{route.provider}",managed="{"yes" if managed else "no"}"'
+        status = f"{self.status // 100}xx" if self.status else "none"
+        figures.add("requests_total", f'{kind},status="{status}"')
+        if self.bypass:
+            figures.add("bypass_total", f'reason="{self.bypass}"')
+        if self.end != "ok":
+            figures.add("ended_early_total", f'how="{self.end}"')
+        line = {
+            "event": "request",
+            "provider": route.provider,
+            "wire": route.wire,
+            "status": self.status,
+            "session": safe_id(managed.session_id) if managed else "",
+            "name": managed.place if managed else "",
+            "from": managed.kind if managed and managed.kind != "main" else "",
+            "tokens_before": managed.tokens_before if managed else None,
+            "tokens_after": managed.tokens_after if managed else None,
+            "actions": managed.actions if managed else None,
+            "restored": (managed.restored or None) if managed else None,
+            "retried": self.is_retried or None,
+            "bypass": self.bypass,
+            "end": self.end,
+            "bytes_in": bytes_in,
+            "bytes_out": self.bytes_out,
+            "manage_ms": self.plan_s * 1000,
+            "first_byte_ms": self.first_s * 1000,
+            "total_ms": (time.perf_counter() - self.began_s) * 1000,
+        }
+        log_line(line)

@@ -1,0 +1,56 @@
+"""What a gateway answers in its own name, in the provider's shape, so that the provider's client understands it."""
+
+import json
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+from undrift.proxy.config import Provider
+
+__all__ = ["COME_BACK", "Message", "Receive", "Send", "failure", "respond"]
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+COME_BACK = [(b"retry-after", b"1"), (b"connection", b"close")]
+"""Headers of an answer for want of descriptors or of room: the client is to try again, and not to keep this one."""
+
+
+async def respond(
+    send: Send,
+    status: int,
+    body: bytes,
+    *,
+    kind: str = "application/json",
+    more: list[tuple[bytes, bytes]] | None = None,
+    is_all: bool = True,
+) -> None:
+    """Send a response of our own; where it is not all, its end is still to be sent."""
+    pairs = [
+        (b"content-type", kind.encode("ascii")),
+        (b"content-length", str(len(body)).encode("ascii")),
+        (b"cache-control", b"no-store"),
+        (b"x-content-type-options", b"nosniff"),
+        *(more or []),
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": pairs})
+    await send({"type": "http.response.body", "body": body, "more_body": not is_all})
+
+
+def failure(provider: Provider, status: int, message: str) -> bytes:
+    """Return an error of ours in the provider's own shape, so that its client takes it for one.
+
+    Args:
+        provider: Whose client asks.
+        status: 408, 502 or 503.
+        message: What is wrong, and what to do.
+    """
+    message = f"undrift: {message}"
+    if provider == "anthropic":
+        kind = "overloaded_error" if status == 503 else "api_error"
+        body: dict[str, Any] = {"type": "error", "error": {"type": kind, "message": message}}
+    elif provider == "openai":
+        body = {"error": {"message": message, "type": "api_error", "param": None, "code": None}}
+    else:
+        body = {"error": {"code": status, "message": message, "status": "UNAVAILABLE"}}
+    return json.dumps(body).encode("ascii")
