@@ -1,20 +1,24 @@
 """The laws of the code, read from the syntax tree. Pure: one file's text in, sentences out; each names file:line and the remedy."""
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path, PurePath
 
 __all__ = [
     "LONGEST_FILE_LINES",
     "LONGEST_FUNCTION_LINES",
     "Source",
+    "claims_to_be_pure",
     "has_docstring",
     "has_short_functions",
     "has_sorted_all",
     "is_pure",
     "is_quiet",
     "is_short",
+    "keeps_its_word",
     "leaves_the_environment_alone",
     "works_not_at_import",
 ]
@@ -67,6 +71,12 @@ IMPURE_CALLS = _names("""
     date.today datetime.now datetime.today datetime.utcnow uuid1 uuid4
     """)
 """`hash` and `id` differ from run to run, so a decision must not stand on them."""
+
+
+PATH_IO = frozenset(set(dir(Path)) - set(dir(PurePath)) - {"group", "replace"})
+"""What a path can do to a disk; the two are methods of matches and strings too."""
+
+_PURE = re.compile(r"\b(Pure|No I/O)[.;:]")
 
 
 @dataclass(frozen=True)
@@ -159,7 +169,7 @@ def leaves_the_environment_alone(source: Source) -> Iterator[str]:
                     )
 
 
-def is_pure(source: Source) -> Iterator[str]:
+def is_pure(source: Source, besides: frozenset[str] = frozenset()) -> Iterator[str]:
     """Find what a pure module must not do: clock, disk, environment, chance, terminal, threads."""
     for node in ast.walk(source.tree):
         if isinstance(node, ast.Import):
@@ -169,7 +179,7 @@ def is_pure(source: Source) -> Iterator[str]:
         else:
             modules = []
         for module in modules:
-            if module.split(".")[0] in IMPURE_MODULES:
+            if module.split(".")[0] in IMPURE_MODULES - besides:
                 yield source.at(node, f"imports {module}: this floor is pure; do it in the shell and pass the value in")
         if isinstance(node, ast.Global):
             yield source.at(node, f"global {', '.join(node.names)}: this floor keeps no state; return a new value")
@@ -179,6 +189,20 @@ def is_pure(source: Source) -> Iterator[str]:
                 name.endswith(f".{call}") for call in IMPURE_CALLS if "." in call or "uuid" in call
             ):
                 yield source.at(node, f"calls {name}: this floor is pure; do it in the shell and pass the value in")
+
+
+def claims_to_be_pure(source: Source) -> bool:
+    """Tell whether a module's docstring says "Pure." or "No I/O."; "Pure but for ..." is another claim."""
+    return _PURE.search(ast.get_docstring(source.tree) or "") is not None
+
+
+def keeps_its_word(source: Source) -> Iterator[str]:
+    """Find what a module outside the pure floors must not do if it says that it is pure; it may name paths, not use them."""
+    yield from is_pure(source, frozenset({"pathlib"}))
+    has_paths = any(isinstance(node, ast.ImportFrom) and node.module == "pathlib" for node in ast.walk(source.tree))
+    for node in ast.walk(source.tree):
+        if has_paths and isinstance(node, ast.Attribute) and node.attr in PATH_IO:
+            yield source.at(node, f"{dotted(node)}: the docstring says that nothing is read or written here")
 
 
 def works_not_at_import(source: Source) -> Iterator[str]:

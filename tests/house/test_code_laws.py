@@ -76,6 +76,19 @@ def test_the_first_floor_is_pure(floor: str):
     assert_law(laws.is_pure, sources(floor))
 
 
+def test_what_says_that_it_is_pure_is():
+    claims = [file for file in sources("src") if laws.claims_to_be_pure(file)]
+    assert_law(laws.keeps_its_word, [file for file in claims if not file.path.startswith(PURE_FLOORS)])
+
+
+@pytest.mark.parametrize(
+    ("docstring", "is_claim"),
+    [("What it is. Pure.", True), ("A. No I/O.\n\nMore.", True), ("A. Pure but for the echo.", False), ("A.", False)],
+)
+def test_a_docstring_claims_purity_in_two_ways(docstring: str, is_claim: bool):
+    assert laws.claims_to_be_pure(Source("a.py", f'"""{docstring}"""')) is is_claim
+
+
 LONG_FUNCTION = "def f():\n" + "    x = 1\n" * 70
 BAD: list[tuple[Law, str, str]] = [
     (laws.has_short_functions, LONG_FUNCTION, ":1: f has 71 lines"),
@@ -116,6 +129,12 @@ BAD: list[tuple[Law, str, str]] = [
     (laws.is_pure, "def f():\n    return datetime.now(UTC)", "calls datetime.now"),
     (laws.is_pure, "def f():\n    return datetime.datetime.now(UTC)", "calls datetime.datetime.now"),
     (laws.is_pure, "def f():\n    return uuid.uuid4()", "calls uuid.uuid4"),
+    (laws.keeps_its_word, "import os", "imports os"),
+    (
+        laws.keeps_its_word,
+        "from pathlib import Path\nx = Path('a').read_text()",
+        ":2: Path('a').read_text: the docstring",
+    ),
     (laws.is_pure, "def f():\n    global x\n    x = 1", ":2: global x"),
 ]
 

@@ -1,4 +1,4 @@
-"""Whose a request is: the owner's, or that of anybody else who reaches the port. Pure.
+"""Whose a request is: the owner's, or that of anybody else who reaches the port. It asks the system nothing.
 
 Law: deny by default. A request is the owner's if it shows the token of the home in its path, or if the system says that the
 socket at the other end belongs to the owner's user. A provider's key proves nothing: everybody has one.

@@ -1,4 +1,4 @@
-"""What each error of the driver and of the disk means to a caller: which of our errors, and what to do about it. Pure."""
+"""What each error of the driver and of the disk means to a caller: which of our errors, and what to do about it."""
 
 import errno
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Bodies -> the texts that the model reads, with their tokens. Pure; reads each block of the history once.
+"""Bodies -> the texts that the model reads, with their tokens; each block of the history is read once.
 
 A session of a thousand turns sends its first block a thousand times. What the engine did not touch are the very
 objects of the history, so they are known by identity.
