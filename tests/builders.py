@@ -1,6 +1,7 @@
 """Small conversations in the Anthropic form, and the means to fail a store for real."""
 
 import json
+import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +19,7 @@ __all__ = [
     "assistant",
     "body",
     "call",
+    "crowded",
     "image",
     "locked",
     "merged",
@@ -72,6 +74,21 @@ def rounds(count: int, *, first: int = 0, characters: int = 400) -> list[Json]:
         answer = f"answer {number}: ".ljust(characters, "x")
         messages += [assistant(call(f"c{number}", path=f"{number}.py")), user(result(f"c{number}", answer))]
     return messages
+
+
+def crowded(seed: int) -> tuple[list[Json], int]:
+    """Results of many short lines, and a budget at which a first choice of lines turns out to cost too much."""
+    drawn = random.Random(seed)
+    messages = [user("go")]
+    size = drawn.choice([1, 3, 8])
+    for number in range(drawn.randint(10, 24)):
+        names = [f"n{number}_{n}" for n in range(40)]
+        kinds = ["{}", "name_{} = call()", "", "a b", "1"]
+        lines = [drawn.choice(kinds).format(name) for name in names[: drawn.randint(3, 40)]]
+        ids = [f"c{number}.{n}" for n in range(size)]
+        answers = [result(id_, "\n".join([*lines, f"u_{id_}"])) for id_ in ids]
+        messages += [assistant(*(call(id_, path=f"f{number}") for id_ in ids)), user(*answers)]
+    return [*messages, assistant("done"), user("next")], drawn.randint(300, 4_000)
 
 
 def body(*messages: Any, model: str = "claude-sonnet-4-5", **fields: Any) -> Json:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.builders import Json, assistant, body, call, opened, parts, problems, result, rounds, sent, user
+from tests.builders import Json, assistant, body, call, crowded, opened, parts, problems, result, rounds, sent, user
 
 
 def listing(first: int, names: int, *, words: int = 60) -> str:
@@ -106,3 +106,18 @@ def test_plain_texts_without_any_name_go_by_their_age(tmp_path):
     with opened(tmp_path, "r", budget_tokens=2_000, policy="recency") as session:
         by_age = session.prepare(body(user("hello"), *rounds(30)))
     assert sent(by_worth) == sent(by_age)
+
+
+@pytest.mark.parametrize("seed", [5, 283])
+def test_what_trimmed_results_cost_more_than_was_estimated_leaves_in_a_second_round_and_pairs_stay_whole(
+    tmp_path, seed
+):
+    """Before, a call left alone where its result had been trimmed in the first round, and the whole edit was refused."""
+    messages, budget = crowded(seed)
+    with opened(
+        tmp_path, budget_tokens=budget, keep_tool_results=1, left_note_share=0.0, prune_target_ratio=1.0
+    ) as session:
+        prepared = session.prepare(body(*messages))
+    assert prepared.warnings == ()
+    assert prepared.tokens_after <= budget
+    assert problems(sent(prepared)) == ()

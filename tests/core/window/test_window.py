@@ -67,12 +67,19 @@ def test_about_what_was_decided_at_this_very_item_on_disk_nothing_more_is_decide
     assert kinds(older.with_([pruned("m2.0")])) == {"m2.0": "pruned"}
 
 
-def test_a_prune_replaces_the_eviction_of_the_same_turn_and_nothing_else():
+def test_a_prune_replaces_the_eviction_of_the_same_turn():
     after = window_of(*HISTORY).with_([evicted("m2.0", "gone"), evicted("m4.0", "gone")]).with_([pruned("m2.0")])
     assert kinds(after) == {"m4.0": "evicted", "m2.0": "pruned"}
     assert "gone" in content(after)
     assert len(content(after)) == len(content(window_of(*HISTORY))) - 1
     assert after.with_([evicted("m2.0", "again")]) is after
+
+
+def test_a_prune_of_the_same_turn_replaces_what_was_trimmed_so_that_no_call_loses_its_result_alone():
+    trimmed = Decision("m2.0", "trimmed", "lines left", 1, "ref", {"rows": [[0, 1]]})
+    after = window_of(*HISTORY).with_([trimmed]).with_([pruned("m1.2"), pruned("m2.0")])
+    assert kinds(after) == {"m1.2": "pruned", "m2.0": "pruned"}
+    assert after.with_([trimmed]) is after
 
 
 def test_a_note_of_this_turn_that_is_pruned_was_never_there():

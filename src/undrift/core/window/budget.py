@@ -1,8 +1,8 @@
 """The pass that keeps the window within its budget: whether it is pruned now, how far down, and what leaves. Pure.
 
 Law: above the budget it prunes, always. Below it only where the provider has to write the prompt again in any case. It
-goes on until the window fits or nothing is left that may leave; each round names a block that had no decision, or takes a
-tombstone of this turn, so that it ends.
+goes on until the window fits or nothing is left that may leave; each round names a block that had no decision, or prunes one
+of which this turn had left something, so that it ends.
 """
 
 from collections.abc import Collection

@@ -112,11 +112,9 @@ class Window:
         mine = {d.entry_id: d for d in self.new}
         first = {d.entry_id: d for d in reversed(given)}  # two passes may name one block: the first counts
         fresh = [d for d in reversed(first.values()) if d.entry_id not in mine and d.entry_id not in self.decided]
-        prunes = [d for d in given if d.kind == "pruned" and _is_of_this_turn(mine.get(d.entry_id))]
+        prunes = [d for d in given if d.kind == "pruned" and _gives_way(mine.get(d.entry_id))]
         replaced = {d.entry_id for d in prunes}
-        fresh += [
-            d for d in prunes if mine[d.entry_id].kind == "evicted"
-        ]  # a note that the budget takes was never there
+        fresh += [d for d in prunes if mine[d.entry_id].kind != "noted"]  # a note that the budget takes was never there
         if not fresh and not replaced:
             return self
         new = (*(d for d in self.new if d.entry_id not in replaced), *fresh)
@@ -332,9 +330,9 @@ def taken_at(decision: Decision) -> str:
     return at if isinstance(at, str) else ""
 
 
-def _is_of_this_turn(decision: Decision | None) -> bool:
-    """Whether it is what a prune of the same turn replaces: a tombstone or a note."""
-    return decision is not None and decision.kind in ("evicted", "noted")
+def _gives_way(decision: Decision | None) -> bool:
+    """Whether a prune of the same turn replaces it: whatever has left something of a block, and a note."""
+    return decision is not None and decision.kind not in ("pruned", "pinned")
 
 
 def _rewritten_at(decision: Decision) -> str:
