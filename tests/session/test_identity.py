@@ -442,7 +442,7 @@ def test_the_chain_is_the_one_by_which_decisions_are_stored(wire):
     request = Request(talk.body(), form)
     request.open()
     conversation = Conversation(form, Decisions("s", (), ()), counter("estimate"))
-    conversation.follow(request.raws, request.load, 1)
+    conversation.follow(request, 1)
     ids = chain(form, request)
     assert ids[-1] == conversation.newest_id
     assert list(dict.fromkeys(e.id.rpartition(".")[0] for e in conversation.entries)) == ids

@@ -144,7 +144,7 @@ class Lanes:
         """Take in how large a session has become."""
         with self._lock:
             if self._lanes.get(lane.found.session_id) is lane:
-                self._bytes += lane.bodies.add(request.raws[0] if request.raws else b"", len(request.body))
+                self._bytes += lane.bodies.add(request.bytes_of(0) if request.is_open else b"", len(request.body))
         self.make_room()
 
     def make_room(self) -> None:

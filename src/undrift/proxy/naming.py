@@ -137,7 +137,7 @@ def is_sub_agent(headers: Mapping[str, str]) -> bool:
 def _texts(form: Form, request: Request) -> Iterator[tuple[str, str]]:
     """The texts at the beginning of a request, each with its role: items first, as tools are long."""
     left = _LOOKED_AT_CHARACTERS
-    for number in range(min(_LOOKED_AT, len(request.raws))):
+    for number in range(min(_LOOKED_AT, request.count)):
         view = form.read(request.load(number), f"{form.HISTORY}[{number}]")
         for block in view.blocks:
             if block.kind == "text" and view.role in ("system", "user") and left > 0:

@@ -130,7 +130,7 @@ class Preparer:
     def prepare(self, body: Any, *, wire: str = "anthropic", model: str | None = None) -> Prepared:
         """Return the body to send; see `Session.prepare`. A `Request` does as well, where the caller has made one already."""
         form = form_of(wire)
-        request = body if isinstance(body, Request) else Request(body, form)
+        request = self._request(body, form)
         body = request.body
         now_ms = self._now_ms = self._tick()
         known = lookup(model or request.model, self._models)
@@ -144,14 +144,14 @@ class Preparer:
         request.open()
         warnings = self._follow_others()
         conversation = self._conversation(form, request, count, beside.defers_tools)
-        conversation.follow(request.raws, request.load, now_ms)
+        conversation.follow(request, now_ms)
         self._note(form, conversation, warnings)
         self._follow_tasks(conversation, warnings)
         texts = Texts(self._scratchpad.note(warnings), self._about_newest_words(conversation, warnings))
         room = Room(
             calibration.counted(budget), fixed, int(self.settings.left_note_share * calibration.counted(budget))
         )
-        asked = cache_life.seconds_of(conversation.views, request.fields) or beside.cache_seconds
+        asked = cache_life.seconds_of(conversation.marked, request.fields) or beside.cache_seconds
         turn = self._turn(request, conversation, known, room, texts, self._cache_of(known, asked))
         carried = self._committer.carry_out(turn, conversation, self._renderer(conversation), request)
         warnings += filter(None, [carried.warning])
@@ -170,13 +170,13 @@ class Preparer:
             trigger_tokens=budget,
             keep_tool_results=self.settings.keep_tool_results,
         )
-        is_same = (items is None or not window.sent) and not changed
+        given = None if not window.sent else items
         return Prepared(
-            body=body if is_same else request.with_items(request.given if items is None else items, changed),
+            body=body if given is None and not changed else request.with_items(given, changed),
             tokens_before=calibration.tokens(fixed + window.tokens_before),
             tokens_after=calibration.tokens(after),
             budget_tokens=budget,
-            actions=() if items is None else tuple(one for one in window.actions if one.ref),
+            actions=() if items is None else window.actions,
             headers=headers_for(changed),
             warnings=tuple(warnings),
         )
@@ -223,8 +223,8 @@ class Preparer:
         """What is remembered about the user's newest words; looked for once for the same words."""
         if not self.settings.memory_tokens:
             return ""
-        said = [e.content for e in conversation.all_entries if e.metadata and _is_said(e.metadata)]
-        query = said[-1][:_QUERY_CHARACTERS] if said else ""
+        said = (e.content for e in conversation.newest_entries if e.metadata and _is_said(e.metadata))
+        query = next(said, "")[:_QUERY_CHARACTERS]
         if query != self._recalled[0]:
             try:
                 self._recalled = (query, self._remembered(query))
@@ -309,13 +309,23 @@ class Preparer:
         first = request.load(0)
         digest = form.digest(first) if isinstance(first, Mapping) else b""
         known = (c for c in self._conversations if c.suits(form, count, defers_tools=defers_tools))
-        found = next((c for c in known if c.starts_with(request.raws[0], digest)), None)
+        found = next((c for c in known if c.starts_with(request.bytes_of(0), digest)), None)
         if found is None:
             found = Conversation(form, self._ledger.decisions, count, defers_tools=defers_tools)
         else:
             self._conversations.remove(found)
+        if request.beginning is not found.beginning:  # it has the bytes of another one, as where the model was changed
+            request.read_whole()
         self._conversations = [*self._conversations[1 - _CONVERSATIONS :], found]
         return found
+
+    def _request(self, body: Any, form: Form) -> Request:
+        """The request, read from where it goes on with one that came before."""
+        beginnings = [c.beginning for c in reversed(self._conversations) if c.beginning is not None]
+        if isinstance(body, Request):
+            body.go_on(beginnings)
+            return body
+        return Request(body, form, beginnings)
 
     def _beside(self, form: Form, request: Request, count: Callable[[str], int]) -> _Beside:
         """What stands beside the history; looked at once for the same."""

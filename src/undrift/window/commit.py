@@ -95,7 +95,7 @@ class Committer:
                 if window is steps[number + 1]:
                     continue
                 window = notes(window, turn)  # its text names what left, which is less by now
-            items = renderer.render(window, request.given, request.load, request.dump)
+            items = renderer.render(window, request)
             refused = _problem(window, conversation, renderer, request)
             if not refused:
                 return window, items, first_refusal
@@ -130,7 +130,7 @@ class Committer:
     ) -> Carried:
         _log.error("session %.80r: nothing left the window: %s", self._session_id, error)
         window = conversation.window
-        items = renderer.render(window, request.given, request.load, request.dump)
+        items = renderer.render(window, request)
         return Carried(window, items, warning=f"nothing left the window, because it could not be stored first: {error}")
 
     def _reloaded(self) -> bool:

@@ -4,16 +4,19 @@ Law: the state is a function of the history that came in and the decisions on di
 fork see the same window. Nothing here is written anywhere. No I/O.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from undrift.core.text.refs import message_id
 from undrift.core.window.value import Known
 from undrift.core.window.window import Window
+from undrift.values.items import Items
 from undrift.values.window import ContextEntry, Item
 from undrift.window.decisions import Decisions
 from undrift.window.pairing import Pairing
+from undrift.window.request import Request
+from undrift.wire.beginning import Beginning
 from undrift.wire.form import Form, View, entry_of
 
 __all__ = ["Conversation", "Message"]
@@ -53,6 +56,9 @@ class Conversation:
     ) -> None:
         self.form = form
         self.messages: list[Message] = []
+        self.beginning: Beginning | None = None  # of the newest body: what begins so need not be read again
+        self._items: list[Item] = []  # of the messages
+        self._marked: set[int] = set()  # numbers of the messages that have a cache marker
         self._decisions = decisions
         self.count = count
         self._defers_tools = defers_tools
@@ -76,7 +82,7 @@ class Conversation:
     def window(self) -> Window:
         """The history of the newest turn with every decision that counts in it."""
         if self._window is None or self._version != self._decisions.version:
-            items = tuple(message.item for message in self.messages)
+            items = Items(self._items)
             self._window = Window.of(items, self._numbers, self._decisions, self.count, self._loading)
             self._version = self._decisions.version
         return self._window
@@ -101,6 +107,11 @@ class Conversation:
         return [m.view for m in self.messages]
 
     @property
+    def marked(self) -> list[View]:
+        """The items that have a cache marker, in order."""
+        return [self.messages[number].view for number in sorted(self._marked)]
+
+    @property
     def numbers(self) -> Mapping[str, int]:
         """Chain id of each item -> its number."""
         return self._numbers
@@ -113,12 +124,16 @@ class Conversation:
     @property
     def all_entries(self) -> Iterator[ContextEntry]:
         """The entries of the history that came in, in order, all of them."""
-        return (e for m in self.messages for e in m.item.entries)
+        return (e for item in self._items for e in item.entries)
+
+    @property
+    def newest_entries(self) -> Iterator[ContextEntry]:
+        """The entries of the history that came in, the newest first."""
+        return (e for m in reversed(self.messages) for e in reversed(m.item.entries))
 
     def calls_after(self, number: int) -> list[tuple[str, str]]:
         """Return the calls that the model made behind an item, in order: pair id, which no other call has, and tool."""
-        items = (m.item for m in self.messages[number + 1 :])
-        entries = (e for item in items if item.role == "assistant" for e in item.entries)
+        entries = (e for item in self._items[number + 1 :] if item.role == "assistant" for e in item.entries)
         calls = (e for e in entries if e.meta("kind") == "call" and e.pair_id)
         return [(e.pair_id or "", e.meta("tool_name") or "") for e in calls]
 
@@ -136,45 +151,56 @@ class Conversation:
         self._mentioned = known, len(self.messages)
         return known
 
-    def follow(self, raws: Sequence[bytes], load: Callable[[int], Any], now_ms: int) -> None:
+    def follow(self, request: Request, now_ms: int) -> None:
         """Take in the history of this turn; what is known already costs a comparison of bytes.
 
         Args:
-            raws: Each item as bytes.
-            load: Number of an item to the item; called only for those that are new or were written anew.
+            request: Opened; the beginning that it goes on with is this conversation's.
             now_ms: The session's clock.
 
         Raises:
             WireError: A new item has the wrong shape.
         """
-        known = self._known(raws, load)
+        known = self._known(request)
         if known < len(self.messages):  # a fork, or an earlier item was edited
             self._forget(known)
         try:
-            for number in range(known, len(raws)):
-                self._take(self._read(raws[number], load(number), number, now_ms))
+            for number in range(known, request.count):
+                self._take(self._read(request.tail[number - request.known], request.load(number), number, now_ms))
         except BaseException:
             self._forget(known)
             raise
+        self.beginning = request.grown()
         if self._window is not None and self._version == self._decisions.version:
-            items = tuple(message.item for message in self.messages)
-            self._window = self._window.grown(items, self._decisions, self._loading)
+            self._window = self._window.grown(Items(self._items), self._decisions, self._loading)
 
     def _take(self, message: Message) -> None:
+        number = message.item.number
         self.messages.append(message)
-        self._numbers[message.item.id] = message.item.number
+        self._items.append(message.item)
+        self._numbers[message.item.id] = number
+        self._note_marker(number)
         if self._decisions.decided_at(message.item.id):  # what was decided at it, about what is before it, counts again
             self._version = -1
 
-    def _known(self, raws: Sequence[bytes], load: Callable[[int], Any]) -> int:
-        for number, (raw, message) in enumerate(zip(raws, self.messages, strict=False)):
+    def _known(self, request: Request) -> int:
+        """How many items stand at the beginning of the request as well; it has the same bytes as far as it is known."""
+        end = min(request.count, len(self.messages))
+        for number in range(request.known, end):
+            raw, message = request.tail[number - request.known], self.messages[number]
             if raw != message.raw:
-                given = load(number)
+                given = request.load(number)
                 if not isinstance(given, dict) or self.form.digest(given) != message.digest:
                     return number
                 message.raw = raw
                 message.view = self.form.read(given, f"{self.form.HISTORY}[{number}]")  # its cache marker has moved
-        return min(len(raws), len(self.messages))
+                self._note_marker(number)
+        return end
+
+    def _note_marker(self, number: int) -> None:
+        self._marked.discard(number)
+        if any(block.marker for block in self.messages[number].view.blocks):
+            self._marked.add(number)
 
     def _read(self, raw: bytes, given: Any, number: int, now_ms: int) -> Message:
         view = self.form.read(given, f"{self.form.HISTORY}[{number}]")
@@ -219,6 +245,10 @@ class Conversation:
     def _forget(self, known: int) -> None:
         """Drop the items from a number on, and note again which calls are open before it."""
         del self.messages[known:]
+        self._items = self._items[:known]  # windows of before keep theirs
+        self._marked = {number for number in self._marked if number < known}
+        if self.beginning is not None and self.beginning.count > known:
+            self.beginning = None
         self._numbers = {message.item.id: number for number, message in enumerate(self.messages)}
         if self._mentioned is not None and self._mentioned[1] > known:
             self._mentioned = None

@@ -1,16 +1,18 @@
 """A window written back in the client's own notation. No I/O.
 
 Law: what was not edited is the very object that came in. What was edited is written once, as long as neither the item nor
-what is sent of it changes.
+what is sent of it changes. The items of the beginning that is known, as they are sent, are kept as one, until something
+else is sent of any item.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from undrift.core.window.window import Window
 from undrift.values.window import Sent
 from undrift.window.conversation import Conversation
+from undrift.window.request import Request
 from undrift.wire.form import View
 
 __all__ = ["Renderer"]
@@ -24,6 +26,16 @@ class _Written:
     views: tuple[View, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Settled:
+    """The first so many items of a history as they are sent, joined; they stem from one beginning and one mapping."""
+
+    stem: object
+    sent: Mapping[int, Sent]
+    count: int
+    joined: bytes
+
+
 class Renderer:
     """Writes the windows of one conversation.
 
@@ -34,26 +46,48 @@ class Renderer:
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
         self._written: dict[int, _Written] = {}
+        self._settled: _Settled | None = None
 
-    def render(
-        self, window: Window, given: Sequence[Any], load: Callable[[int], Any], dump: Callable[[Any], Any]
-    ) -> list[Any]:
-        """Return the items to send.
+    def render(self, window: Window, request: Request) -> list[Any]:
+        """Return the items to send, in the notation of the request; as bytes, one may be several with commas between them.
+
+        Of a window in which nothing is sent otherwise, none: the request itself is sent.
 
         Args:
             window: Of the conversation.
-            given: The items that came in, as bytes or JSON values.
-            load: Number of an item to its JSON value.
-            dump: A JSON value to an item in the notation of `given`.
+            request: Whose history it is.
         """
+        if not window.sent:
+            return []
+        settled = self._joined(window, request)
+        start = 0 if settled is None else settled.count
+        out = [settled.joined] if settled is not None and settled.joined else []
+        return [*out, *self._rendered(window, request, start, request.count)]
+
+    def _rendered(self, window: Window, request: Request, start: int, end: int) -> list[Any]:
+        """The items to send in the place of some."""
         out: list[Any] = []
-        position = 0
-        for number in sorted(window.sent):
-            out += given[position:number]
-            out += self._items(number, window.sent[number], given[number], load, dump)
-            position = number + 1
-        out += given[position:]
+        for number in range(start, end):
+            sent = window.sent.get(number)
+            if sent is None:
+                out.append(request.item(number))
+            else:
+                out += self._items(number, sent, request)
         return out
+
+    def _joined(self, window: Window, request: Request) -> _Settled | None:
+        """The items of the beginning that is known; None where it is not, or something else was sent of them before."""
+        stem = None if request.beginning is None else request.beginning.stem
+        known = self._settled
+        if known is None or stem is None or known.stem is not stem or known.sent is not window.sent:
+            # a window that was planned now may change with the next turn, so that nothing is joined before the second one
+            self._settled = None if stem is None else _Settled(stem, window.sent, 0, b"")
+            return None
+        if known.count < request.known:
+            more = self._rendered(window, request, known.count, request.known)
+            joined = b",".join([known.joined, *more] if known.joined else more)
+            known = self._settled = _Settled(stem, window.sent, request.known, joined)
+        return known
 
     def views(self, window: Window) -> list[View]:
         """Return the history as it was rendered last, read again where it was edited."""
@@ -67,28 +101,24 @@ class Renderer:
     def _views(self, number: int, sent: Sent) -> tuple[View, ...]:
         return () if _is_gone(sent) else self._written[number].views
 
-    def _items(
-        self, number: int, sent: Sent, item: Any, load: Callable[[int], Any], dump: Callable[[Any], Any]
-    ) -> Sequence[Any]:
+    def _items(self, number: int, sent: Sent, request: Request) -> Sequence[Any]:
         if _is_gone(sent):
             return ()
         raw, known = self._conversation.messages[number].raw, self._written.get(number)
         if known is None or known.sent is not sent or known.raw is not raw:
             form = self._conversation.form
-            edited, path = self._edited(number, sent, load(number)), f"{form.HISTORY}[{number}]"
-            known = _Written(raw, sent, tuple(map(dump, edited)), tuple(form.read(one, path) for one in edited))
+            edited, path = self._edited(number, sent, request), f"{form.HISTORY}[{number}]"
+            known = _Written(raw, sent, tuple(map(request.dump, edited)), tuple(form.read(one, path) for one in edited))
             self._written[number] = known
-        elif not isinstance(
-            item, bytes
-        ):  # the caller may do with values what it likes, so that they are made each time
-            return [dump(one) for one in self._edited(number, sent, load(number))]
+        elif not request.is_bytes:  # the caller may do with values what it likes, so that they are made each time
+            return [request.dump(one) for one in self._edited(number, sent, request)]
         return known.items
 
-    def _edited(self, number: int, sent: Sent, item: Any) -> list[Any]:
+    def _edited(self, number: int, sent: Sent, request: Request) -> list[Any]:
         """What is sent in place of an item: what is left of it, and behind a tool's result what is said besides."""
         form = self._conversation.form
         beside = sent.appended if self._conversation.messages[number].item.role == "tool" else ()
-        edited = form.edit(item, sent.edits, () if beside else sent.appended)
+        edited = form.edit(request.load(number), sent.edits, () if beside else sent.appended)
         return [*([] if edited is None else [edited]), *map(form.said, beside)]
 
 

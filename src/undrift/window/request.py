@@ -1,27 +1,31 @@
 """One request, as a mapping or as bytes, seen alike: its fields, and its items each with its bytes. No I/O."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from undrift.errors import WireError
 from undrift.wire import objects, raw
+from undrift.wire.beginning import Beginning
 from undrift.wire.form import MAX_ITEMS, Form
 
 __all__ = ["Request"]
 
+_SPARED = 32  # items at the end of a history: a client writes them again as it moves its cache marker
+_LEAST = 64  # by so many more items the beginning that is known is made longer
 _EMPTY = (b"null", b"[]", b"{}", b'""', b"")
 
 
 class _Fields(Mapping[str, Any]):
     """The fields of a body in bytes, each decoded when it is first looked at."""
 
-    def __init__(self, raws: Mapping[str, Any]) -> None:
+    def __init__(self, raws: Mapping[str, Any], raw_of: Callable[[str], Any]) -> None:
         self._raws = raws
+        self._raw_of = raw_of
         self._decoded: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._decoded:
-            self._decoded[name] = raw.decode(self._raws[name], name)
+            self._decoded[name] = raw.decode(self._raw_of(name), name)
         return self._decoded[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -63,27 +67,36 @@ class Request:
         body: A dict, JSON bytes, or an SDK's object; never changed. The dict may hold an SDK's objects: they are read as
             the JSON that the SDK would send.
         form: Of the provider.
+        beginnings: Of bodies that came before. One that this body begins with is not read again.
 
     Raises:
         WireError: It has the wrong shape.
     """
 
-    def __init__(self, body: Any, form: Form) -> None:
+    def __init__(self, body: Any, form: Form, beginnings: Iterable[Beginning] = ()) -> None:
         self._form = form
+        self.is_bytes = isinstance(body, (bytes, bytearray))
+        self.body = body
+        self.beginning: Beginning | None = None
+        self.tail: Sequence[bytes] = ()  # the items behind the beginning
+        self._whole: list[Any] = []
+        self._encoded: list[bytes] = []
         self.fields: Mapping[str, Any]
-        if isinstance(body, (bytes, bytearray)):
-            self._raws = raw.fields(bytes(body))
-            self.fields = _Fields(self._raws)
+        if self.is_bytes:
+            self._bytes = bytes(body)
+            self._raws = self._known_fields(beginnings) or raw.fields(self._bytes)
+            self.fields = _Fields(self._raws, self._raw_of)
         else:
             given = body if isinstance(body, dict) else objects.dumped(body)
             if not isinstance(given, dict):
                 raise WireError(f"a body must be a dict or bytes, not {type(body).__name__}; {objects.REMEDY}")
             self._given = given
             self.fields = _Plain(given)
-        self.is_bytes = isinstance(body, (bytes, bytearray))
-        self.body = body
-        self.given: Sequence[Any] = ()
-        self.raws: list[bytes] = []
+
+    def go_on(self, beginnings: Iterable[Beginning]) -> None:
+        """Take up one of these beginnings, where the body begins so and was not taken apart yet."""
+        if self.is_bytes and not self.is_open:
+            self._known_fields(beginnings)
 
     def open(self) -> None:
         """Take the history apart; `given` and `raws` are empty before. A second call does nothing.
@@ -91,20 +104,72 @@ class Request:
         Raises:
             WireError: There is none, or it has the wrong shape.
         """
-        if self.given:
+        if self.is_open:
             return
         name = self._form.HISTORY
         if self.is_bytes and memoryview(self._raws.get(name, b""))[:1].tobytes() == b"[":
-            self.given = self.raws = [bytes(item) for item in raw.split(self._raws[name], name)]
+            self._whole = self._encoded = [bytes(item) for item in raw.split(self._raws[name], name)]
         else:
             items = self._form.items(self._history(name))
             pairs = [objects.plain(item, f"{name}[{i}]") for i, item in enumerate(items)]
-            self.raws = [encoded for encoded, _ in pairs]
-            self.given = self.raws if self.is_bytes else [item for _, item in pairs]
-        if not self.given:
+            self._encoded = [encoded for encoded, _ in pairs]
+            self._whole = self._encoded if self.is_bytes else [item for _, item in pairs]
+        if not self._whole:
             raise WireError("at least one is required", path=name)
-        if len(self.given) > MAX_ITEMS:
-            raise WireError(f"at most {MAX_ITEMS:,} are possible, not {len(self.given):,}", path=f"{name}[{MAX_ITEMS}]")
+        if len(self._whole) > MAX_ITEMS:
+            raise WireError(
+                f"at most {MAX_ITEMS:,} are possible, not {len(self._whole):,}", path=f"{name}[{MAX_ITEMS}]"
+            )
+        self.tail = self._encoded
+
+    def read_whole(self) -> None:
+        """Let no beginning be known; nothing else changes."""
+        self.tail, self.beginning = self.raws, None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the history was taken apart, or what is behind its known beginning was."""
+        return bool(self._whole) or self.beginning is not None
+
+    @property
+    def known(self) -> int:
+        """How many items stand in the beginning that is known."""
+        return 0 if self.beginning is None else self.beginning.count
+
+    @property
+    def given(self) -> Sequence[Any]:
+        """The items that came in, as bytes or JSON values; empty before the history is taken apart."""
+        if not self._whole and self.beginning is not None:
+            self._whole = [*map(self.beginning.item, range(self.known)), *self.tail]
+        return self._whole
+
+    @property
+    def raws(self) -> Sequence[bytes]:
+        """Each item as bytes; empty before the history is taken apart."""
+        return self._encoded or self.given
+
+    def grown(self) -> Beginning | None:
+        """Return the beginning to know the next body by; None where it has none worth that."""
+        items = self.tail[: max(0, len(self.tail) - _SPARED)]
+        if not self.is_bytes or len(items) < _LEAST:
+            return self.beginning
+        if self.beginning is not None:
+            return self.beginning.longer(self._bytes, items)
+        return Beginning.of(self._bytes, self._form.HISTORY, items)
+
+    def _known_fields(self, beginnings: Iterable[Beginning]) -> dict[str, Any] | None:
+        """The fields by the first beginning that the body has, taken up; None where it has none of them."""
+        for beginning in beginnings:
+            rest = beginning.rest(self._bytes) if beginning.name == self._form.HISTORY else None
+            if rest is not None and beginning.count + len(rest.items) <= MAX_ITEMS:
+                self.beginning, self.tail = beginning, rest.items
+                return rest.fields
+        return None
+
+    def _raw_of(self, name: str) -> Any:
+        """A field as bytes."""
+        is_left_out = self.beginning is not None and name == self._form.HISTORY
+        return (raw.fields(self._bytes) if is_left_out else self._raws)[name]
 
     def _history(self, name: str) -> Any:
         """The field that holds the items; an SDK's object in place of all of them as plain JSON."""
@@ -127,8 +192,24 @@ class Request:
 
     def load(self, number: int) -> Any:
         """Return an item as a JSON value."""
-        item = self.given[number]
-        return raw.decode(item, f"{self._form.HISTORY}[{number}]") if self.is_bytes else item
+        if not self.is_bytes:
+            return self._whole[number]
+        return raw.decode(self.bytes_of(number), f"{self._form.HISTORY}[{number}]")
+
+    def item(self, number: int) -> Any:
+        """Return an item as it came in: as bytes or as a JSON value."""
+        return self.bytes_of(number) if self.is_bytes else self._whole[number]
+
+    def bytes_of(self, number: int) -> bytes:
+        """Return an item as bytes."""
+        if self.beginning is None or number >= self.known:
+            return self.tail[number - self.known]
+        return self.beginning.item(number)
+
+    @property
+    def count(self) -> int:
+        """How many items the history has; 0 before it is taken apart."""
+        return self.known + len(self.tail)
 
     def dump(self, item: Any) -> Any:
         """Return a JSON value as an item in the notation in which the body came."""
@@ -141,13 +222,14 @@ class Request:
             return b"\n".join(bytes(self._raws[name]) for name in names)
         return b"\n".join(raw.encode(self.fields[name], name) for name in names)
 
-    def with_items(self, items: Sequence[Any], changed: Mapping[str, Any]) -> Any:
+    def with_items(self, items: Sequence[Any] | None, changed: Mapping[str, Any]) -> Any:
         """Return the body with other items, and with fields that were changed or added.
 
         Args:
-            items: As `given`: bytes or JSON values.
+            items: As `given`: bytes or JSON values; None for those that came in.
             changed: Field to JSON value.
         """
+        items = self.given if items is None else items
         if self.is_bytes:
             fields = {**self._raws, **{name: raw.encode(value, name) for name, value in changed.items()}}
             return type(self.body)(raw.join(fields, self._form.HISTORY, items))

@@ -103,7 +103,7 @@ def test_where_a_note_of_this_turn_is_pruned_the_older_one_in_its_place_counts_a
 def test_an_older_note_is_pruned_as_any_block_is():
     window = window_of(*HISTORY, decisions=[noted("memory", "know this", anchor="m6", at="m6")])
     after = window.with_([pruned("m6:note:memory")])
-    assert (kinds(after), after.notes) == ({"m6:note:memory": "pruned"}, [])
+    assert (kinds(after), after.notes) == ({"m6:note:memory": "pruned"}, ())
     assert "know this" not in content(after)
 
 

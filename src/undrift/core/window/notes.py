@@ -76,7 +76,8 @@ def _left_text(window: Window, turn: Turn) -> str:
     """The note of what left as it is to stand: each call that left with its result, the newest last."""
     if turn.room.note_tokens <= 0:
         return ""
-    refs = {action.entry_id: action.ref for action in window.actions if action.kind == "pruned"}
+    done = (action for sent in window.sent.values() for action in sent.actions)
+    refs = {action.entry_id: action.ref for action in done if action.kind == "pruned"}
     calls: dict[str, tuple[str, str, str]] = {}
     gone: list[LeftCall] = []
     for entry in window.given:

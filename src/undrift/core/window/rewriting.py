@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 
 from undrift.core.window.additions import stale
 from undrift.core.window.notes import note_texts
-from undrift.core.window.thinking import is_thinking
 from undrift.core.window.turn import Turn
 from undrift.core.window.window import Window
 from undrift.values.window import ContextEntry, Decision
@@ -56,7 +55,7 @@ def _stale_thinking(window: Window, turn: Turn, end: int) -> list[Decision]:
     if turn.binding.may_wait and window.round_is_open:
         end = min(end, window.newest_answer)
     reason = "thinking that is bound to words before it, which were rewritten"
-    stale = [e for e in window.entries_before(end) if is_thinking(e)]
+    stale = [entry for number, entry in window.thinking if number < end]
     detail = {"at": window.newest_id, "thinking": True}
     return [_pruned(e, reason, turn, detail) for e in stale]
 

@@ -5,7 +5,7 @@ prune replaces what this very turn has put in the same place. A decision counts 
 which it was taken, and in no other (docs/adr/0009-conversations-know-themselves.md).
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
@@ -19,6 +19,9 @@ from undrift.values.window import Action, ContextEntry, Decision, Edit, Item, Se
 __all__ = ["Log", "Window", "taken_at"]
 
 PLACED = ("pinned", "noted")
+
+_OF_SENT = ("rewritten_at", "actions", "notes")  # what only `sent` decides, and what the items do as well
+_OF_ITEMS = ("entries", "thinking")
 
 
 class Log(Protocol):
@@ -60,7 +63,7 @@ class Window:
         plan: What the budget made of it this turn; None where it asked for nothing.
     """
 
-    items: tuple[Item, ...]
+    items: Sequence[Item]
     numbers: Mapping[str, int]
     count: Callable[[str], int]
     pins: Mapping[str, ContextEntry]
@@ -79,7 +82,7 @@ class Window:
     @classmethod
     def of(
         cls,
-        items: tuple[Item, ...],
+        items: Sequence[Item],
         numbers: Mapping[str, int],
         log: Log,
         count: Callable[[str], int],
@@ -93,10 +96,11 @@ class Window:
         touched = {numbers[place] for entry_id in ruling if (place := _place_of(entry_id)) in numbers}
         return bare._sending(touched | {numbers[anchor] for anchor in placed})
 
-    def grown(self, items: tuple[Item, ...], log: Log, stays: frozenset[str] = frozenset()) -> "Window":
-        """Return the window of a longer history, about whose new items nothing was decided."""
-        more = sum(item.tokens for item in items[len(self.items) :])
-        return replace(
+    def grown(self, items: Sequence[Item], log: Log, stays: frozenset[str] = frozenset()) -> "Window":
+        """Return the window of a longer history, about whose new items nothing was decided; it costs what is new."""
+        added = items[len(self.items) :]
+        more = sum(item.tokens for item in added)
+        longer = replace(
             self,
             items=items,
             pins=log.pins,
@@ -105,6 +109,13 @@ class Window:
             tokens_before=self.tokens_before + more,
             tokens_after=self.tokens_after + more,
         )
+        known, entries = self.__dict__, [e for item in added for e in item.entries]
+        if "entries" in known:
+            longer.__dict__["entries"] = (*self.entries, *entries)
+        if "thinking" in known:
+            thinking = [(item.number, e) for item in added for e in item.entries if is_thinking(e)]
+            longer.__dict__["thinking"] = (*self.thinking, *thinking)
+        return longer._knowing(self, _OF_SENT)
 
     def with_(self, decisions: Iterable[Decision]) -> "Window":
         """Return the window with these decisions, taken at its newest item; itself where they change nothing."""
@@ -126,7 +137,14 @@ class Window:
 
     def settled(self) -> "Window":
         """Return the same window at the end of its turn: it was found legal, and what is new is on disk."""
-        return replace(self, new=(), before=None, was_checked=True, plan=None)
+        if self.was_checked and not self.new and self.before is None and self.plan is None:
+            return self
+        return replace(self, new=(), before=None, was_checked=True, plan=None)._knowing(self, (*_OF_SENT, *_OF_ITEMS))
+
+    def _knowing(self, former: "Window", names: Iterable[str]) -> "Window":
+        """This window, which need not find out again what a former one has found out and what is the same for both."""
+        self.__dict__.update({name: former.__dict__[name] for name in names if name in former.__dict__})
+        return self
 
     def _with_new(self, new: tuple[Decision, ...], former: "Window", changed: Collection[str]) -> "Window":
         """This window, as it was before the turn, with decisions of the turn; `former` has all but those that changed."""
@@ -141,7 +159,8 @@ class Window:
         anchors = {anchor for entry_id in changed if (anchor := _place_of(entry_id)) in self.numbers}
         for anchor in anchors:
             mine = [d for d in new if d.kind in PLACED and d.detail["anchor"] == anchor]
-            placed[anchor] = (*self.placed.get(anchor, ()), *mine)
+            if mine or anchor in placed:
+                placed[anchor] = (*self.placed.get(anchor, ()), *mine)
         window = replace(former, ruling=ruling, placed=placed, new=new, before=self)
         return window._sending({self.numbers[anchor] for anchor in anchors})
 
@@ -223,11 +242,7 @@ class Window:
     @cached_property
     def seen(self) -> int:
         """How many of `entries` the model has seen."""
-        return sum(len(self._entries_of(item)) for item in self.items[: self.first_unseen])
-
-    def entries_before(self, number: int) -> Iterator[ContextEntry]:
-        """Return what is sent of the first items, in order."""
-        return (e for item in self.items[:number] for e in self._entries_of(item))
+        return len(self.entries) - sum(len(self._entries_of(item)) for item in self.items[self.first_unseen :])
 
     @property
     def given(self) -> Iterator[ContextEntry]:
@@ -275,35 +290,42 @@ class Window:
         return spoken[-1] if self.first_unseen else spoken[0]
 
     @cached_property
-    def has_thinking(self) -> bool:
-        """Whether any thinking is sent, which the provider may have bound to what stands before it."""
-        return any(is_thinking(e) for e in self.entries)
+    def thinking(self) -> tuple[tuple[int, ContextEntry], ...]:
+        """The thinking that is sent, in order, each with the number of its item."""
+        sent = ((item.number, e) for item in self.items for e in self._entries_of(item))
+        return tuple((number, e) for number, e in sent if is_thinking(e))
 
     @property
+    def has_thinking(self) -> bool:
+        """Whether any thinking is sent, which the provider may have bound to what stands before it."""
+        return bool(self.thinking)
+
+    @cached_property
     def rewritten_at(self) -> int:
         """Number of the newest item when something was last rewritten; -1 for never."""
         return max((one.rewritten_at for one in self.sent.values()), default=-1)
 
     @cached_property
     def actions(self) -> tuple[Action, ...]:
-        """What was done to the blocks of this history, in their order."""
-        return tuple(action for number in sorted(self.sent) for action in self.sent[number].actions)
+        """What was done to the blocks of this history, in their order; not to those whose originals were purged."""
+        return tuple(action for number in sorted(self.sent) for action in self.sent[number].actions if action.ref)
 
     @property
     def decided_here(self) -> frozenset[str]:
         """Ids of the blocks about which something was decided at the newest item: nothing more is, for now."""
-        at = self.newest_id
-        return frozenset(id_ for id_, d in self.ruling.items() if taken_at(d) == at and d.kind not in PLACED)
+        at, ids = self.newest_id, {*self.decided, *(d.entry_id for d in self.new)}
+        found = ((id_, self.ruling.get(id_)) for id_ in ids)
+        return frozenset(id_ for id_, d in found if d and taken_at(d) == at and d.kind not in PLACED)
 
     def placed_in(self, item_id: str) -> list[Decision]:
         """Return the pins and notes that stand in an item, in the order in which they were put there."""
         return [d for d in self.placed.get(item_id, ()) if self.ruling.get(d.entry_id) is d]
 
-    @property
-    def notes(self) -> list[Decision]:
+    @cached_property
+    def notes(self) -> tuple[Decision, ...]:
         """The notes that stand in this history, in its order."""
         anchors = sorted((anchor for anchor in self.placed if anchor in self.numbers), key=self.numbers.__getitem__)
-        return [d for anchor in anchors for d in self.placed_in(anchor) if d.kind == "noted"]
+        return tuple(d for anchor in anchors for d in self.placed_in(anchor) if d.kind == "noted")
 
     def decision_about(self, entry: ContextEntry) -> Decision | None:
         """Return the decision about a block that counts; None where it is sent as it came."""

@@ -1,0 +1,107 @@
+"""The beginning of a body that came before: a longer body that begins with the same bytes is read from there on. Pure.
+
+Law: what is read this way is what reading the whole body gives, or nothing is. JSON behind complete items does not depend
+on them, so it is enough to know that the beginning ends inside the array. A mark that stands nowhere in the rest proves it:
+where the mark does not come back as the array's first item, that name stands twice, and the whole body is read.
+"""
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from undrift.errors import WireError
+from undrift.wire import raw
+
+__all__ = ["Beginning", "Rest"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """What a body has beside a known beginning: all of its fields, with nothing for the array, and the array's other items."""
+
+    fields: dict[str, Any]
+    items: list[bytes]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Beginning:
+    """The first items of an array in a body.
+
+    Args:
+        name: Of the field that holds the array.
+        body: The bytes, from the body's first one on.
+        places: Where each item starts and ends in them, in turn.
+        fields: Those that begin before the array ends, in order, with nothing for the array.
+        stem: The same object for a beginning and what it was made longer to.
+    """
+
+    name: str
+    body: bytes
+    places: "array[int]"
+    fields: dict[str, bytes]
+    stem: object
+
+    @classmethod
+    def of(cls, body: bytes, name: str, items: Sequence[bytes]) -> "Beginning | None":
+        """Return the beginning of a body that ends behind its array's first items, at least one; None where it has none."""
+        mark = _mark(b"")
+        try:
+            places = _walked(body, 0, items)
+            fields = raw.fields(b"".join((memoryview(body)[: places[-1]], b",", mark, b"]}")))
+            found = raw.split(fields.get(name, b""), name)
+        except (ValueError, WireError):  # the first item also stands elsewhere in the body
+            return None
+        if len(found) != len(items) + 1 or bytes(found[-1]) != mark:
+            return None
+        head = {key: b"" if key == name else bytes(value) for key, value in fields.items()}
+        return cls(name, body, places, head, object())
+
+    @property
+    def count(self) -> int:
+        """How many items it holds."""
+        return len(self.places) // 2
+
+    def item(self, number: int) -> bytes:
+        """Return an item."""
+        return self.body[self.places[2 * number] : self.places[2 * number + 1]]
+
+    def rest(self, body: bytes) -> Rest | None:
+        """Return what a body has besides; None where it does not begin so, or has to be read whole."""
+        if not body.startswith(memoryview(self.body)[: self.places[-1]]):
+            return None
+        behind = body[self.places[-1] :]
+        mark = _mark(behind)
+        try:
+            fields = raw.fields(b"".join((b"{", msgspec.json.encode(self.name), b":[", mark, behind)))
+            items = [bytes(item) for item in raw.split(fields[self.name], self.name)]
+        except WireError:
+            return None  # reading it whole says what is wrong
+        if items[:1] != [mark]:
+            return None
+        return Rest({**self.fields, **fields, self.name: b""}, items[1:])
+
+    def longer(self, body: bytes, items: Sequence[bytes]) -> "Beginning":
+        """Return the beginning of a body that begins with this one and goes on with these items."""
+        places = self.places + _walked(body, self.places[-1], items)
+        return Beginning(self.name, body, places, self.fields, self.stem)
+
+
+def _walked(body: bytes, start: int, items: Sequence[bytes]) -> "array[int]":
+    """Where items stand that follow each other from a place on, with nothing but commas and white space between them."""
+    places = array("Q")
+    for item in items:
+        at = body.index(item, start)
+        start = at + len(item)
+        places.extend((at, start))
+    return places
+
+
+def _mark(behind: bytes) -> bytes:
+    """A JSON string that stands nowhere in what it is put before."""
+    number = 0
+    while (mark := b'"\\u0000beginning %d"' % number) in behind:
+        number += 1
+    return mark
