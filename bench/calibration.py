@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from undrift.core.text.calibration import Calibration, Report, calibration_of, is_news, is_plausible
+from undrift.core.text.calibration import Calibration, UsageReport, calibration_of, is_news, is_plausible
 from undrift.core.text.tokens import counter
 from undrift.errors import InputError, TranscriptError
 from undrift.recordings.files import open_recording
@@ -298,12 +298,12 @@ def _factor_rows(sessions: Iterable[Session]) -> Iterator[list[str]]:
 # -------------------------------------------------------------------------------------------------------- the correction
 
 
-def _last_ratio(reports: Sequence[Report]) -> Calibration:
+def _last_ratio(reports: Sequence[UsageReport]) -> Calibration:
     last = reports[-1] if reports else None
     return Calibration(last.reported_tokens / last.counted_tokens) if last and last.counted_tokens else Calibration()
 
 
-Law = Callable[[Sequence[Report]], Calibration]
+Law = Callable[[Sequence[UsageReport]], Calibration]
 """What is in force after the reports so far."""
 
 LAWS: Mapping[str, Law] = {
@@ -314,7 +314,7 @@ LAWS: Mapping[str, Law] = {
 """What may be in force; the last one is what undrift uses."""
 
 
-def _is_news(law: Law, kept: Sequence[Report], report: Report) -> bool:
+def _is_news(law: Law, kept: Sequence[UsageReport], report: UsageReport) -> bool:
     """As `is_news`, which speaks for `calibration_of`; every law is told what it misses itself."""
     if law is calibration_of:
         return is_news(kept, report)
@@ -327,20 +327,20 @@ class _Judged:
 
     next: list[float]
     hidden: list[float]
-    news: list[Report]  # what was kept
+    news: list[UsageReport]  # what was kept
 
 
 def _judge(session: Session, law: Law) -> _Judged:
     """Foretell each report by what was known before it, and what is left after half of the messages went."""
     judged = _Judged([], [], [])
-    kept: list[Report] = []
+    kept: list[UsageReport] = []
     number, model, first = 0, "", 0
     for turn in session.turns:
         if turn.answer.model != model:
             model, kept, number, first = turn.answer.model, [], 0, turn.first
         factor = lookup(model).token_factor
         counted = round(factor * (session.before[turn.index] - session.before[turn.first]))
-        report = Report(counted, turn.answer.reported_tokens)
+        report = UsageReport(counted, turn.answer.reported_tokens)
         number += 1
         if number > _EARLY_TURNS and turn.first == first:
             errors = judged.hidden if turn.is_hidden else judged.next
@@ -360,7 +360,7 @@ def _cuts(session: Session, exact: Session, law: Law) -> list[float]:
     by more than a twentieth are left out: the prompt was not what the recording holds.
     """
     errors: list[float] = []
-    kept: list[Report] = []
+    kept: list[UsageReport] = []
     start = session.turns[0]
     if start.first:  # its beginning stands in another file
         return []
@@ -370,7 +370,7 @@ def _cuts(session: Session, exact: Session, law: Law) -> list[float]:
         if turn.answer.model != start.answer.model or turn.first != start.first:
             break
         messages, reported = session.before[turn.index], turn.answer.reported_tokens
-        report = Report(max(0, round(unseen + factor * messages)), reported)
+        report = UsageReport(max(0, round(unseen + factor * messages)), reported)
         if is_plausible(report) and _is_news(law, kept, report):
             kept.append(report)
         is_whole = abs(unseen + factor * exact.before[turn.index] - reported) < _FAITHFUL * reported

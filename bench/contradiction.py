@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from undrift.core.contradict import SUPERSEDE_CONFIDENCE, Finding, compare
+from undrift.core.contradict import SUPERSEDE_CONFIDENCE, Comparison, compare
 
 __all__ = [
     "Pair",
@@ -203,7 +203,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _add(tally: Tally, pair: Pair, found: Finding) -> None:
+def _add(tally: Tally, pair: Pair, found: Comparison) -> None:
     tally.hits += pair.is_contradiction
     tally.false_alarms += not pair.is_contradiction
     if not pair.is_contradiction:

@@ -17,7 +17,7 @@ from undrift.facts import (
     SqliteSessionFactStore,
 )
 
-__all__ = ["Scripted", "block", "done", "in_memory", "needs_changes", "on_disk", "ok", "task"]
+__all__ = ["Scripted", "block", "done", "in_memory", "needs_changes", "ok", "on_disk", "task"]
 
 
 def block(**fields: Any) -> str:

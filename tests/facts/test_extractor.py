@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.facts.builders import Clock, implemented, reviewed, triples
-from undrift.core.facts import Ended, Extraction, clip_text
+from undrift.core.facts import EndedFacts, Extraction, clip_text
 from undrift.core.facts.extract import MOST_ELEMENTS
 from undrift.facts import InMemorySessionFactStore, RuleBasedFactExtractor
 from undrift.facts.extractor import RULES
@@ -131,7 +131,7 @@ def test_a_command_that_failed_and_passed_in_one_result_has_failed(extractor):
     tests = [RanTest("unit", False), RanTest("unit", True)]
     found = extractor.extract_from_implementer(implemented(tests=tests), "1")
     assert ("unit", "test_failed", "task:1") in triples(found)
-    assert Ended("test_failed", "unit") not in found.ended
+    assert EndedFacts("test_failed", "unit") not in found.ended
 
 
 FIELDS = (

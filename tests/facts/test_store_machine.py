@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
 from tests.facts.builders import Clock, fact
-from undrift.core.facts import Ended, FactBatch, FactBook, retrieve, wanted
+from undrift.core.facts import EndedFacts, FactBatch, FactBook, retrieve, wanted
 from undrift.facts import InMemorySessionFactStore, KeywordFactRetriever, SqliteSessionFactStore
 from undrift.settings import Settings
 from undrift.values.facts import FactQuery, SessionFact
@@ -29,8 +29,8 @@ FACTS = st.builds(
     SUBJECTS, RELATIONS, OBJECTS, TASKS, ROLES, TAGS, st.integers(0, 3_000),
 )  # fmt: skip
 ENDED = st.one_of(
-    st.builds(Ended, RELATIONS, SUBJECTS),
-    st.builds(lambda relation, role, task: Ended(relation, None, role, task), st.sampled_from(["requires", "must_fix", "issue"]), ROLES, TASKS),
+    st.builds(EndedFacts, RELATIONS, SUBJECTS),
+    st.builds(lambda relation, role, task: EndedFacts(relation, None, role, task), st.sampled_from(["requires", "must_fix", "issue"]), ROLES, TASKS),
 )  # fmt: skip
 MANY = {"requires", "must_fix", "issue"}
 
@@ -45,7 +45,7 @@ class Model:
     def valid(self) -> list[dict[str, Any]]:
         return [one for one in self.versions if one["to"] is None]
 
-    def add(self, facts: list[SessionFact], ended: list[Ended], now: int) -> None:
+    def add(self, facts: list[SessionFact], ended: list[EndedFacts], now: int) -> None:
         said = {one.triple for one in facts}
         for one in self.valid():
             old = one["fact"]
@@ -107,14 +107,14 @@ class FactStoreMachine(RuleBasedStateMachine):
         return InMemorySessionFactStore(clock=self.clock)
 
     @rule(facts=st.lists(FACTS, max_size=4), ended=st.lists(ENDED, max_size=1))
-    def add(self, facts: list[SessionFact], ended: list[Ended]) -> None:
+    def add(self, facts: list[SessionFact], ended: list[EndedFacts]) -> None:
         self.store.add(FactBatch(facts, ended))
         self.model.add(facts, ended, self.clock.at_ms)
 
     @rule(subject=SUBJECTS, relation=RELATIONS)
     def invalidate(self, subject: str, relation: str) -> None:
         self.store.invalidate(subject, relation)
-        self.model.add([], [Ended(relation, subject)], self.clock.at_ms)
+        self.model.add([], [EndedFacts(relation, subject)], self.clock.at_ms)
 
     @rule(most=st.integers(0, 6))
     def compact(self, most: int) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.facts.builders import Clock, fact, implemented, reviewed, triples
-from undrift.core.facts import Ended, FactBatch
+from undrift.core.facts import EndedFacts, FactBatch
 from undrift.errors import InputError
 from undrift.facts import RuleBasedFactExtractor
 from undrift.values.facts import SessionFact
@@ -120,7 +120,7 @@ def test_issues_of_a_file_give_way_to_the_next_review_of_it(store):
 
 def test_an_empty_batch_clears_the_one_before_it(store):
     store.add([fact("task:1", "must_fix", "a", role="reviewer")])
-    store.add(FactBatch([], [Ended("must_fix", None, "reviewer", "1")]))
+    store.add(FactBatch([], [EndedFacts("must_fix", None, "reviewer", "1")]))
     assert store.get_valid() == []
     assert ended(store) == [("task:1", "must_fix", "a")]
 

@@ -8,9 +8,9 @@ import pytest
 from tests.cli.builders import Record, answered, called, claude, listing
 from tests.hooks.builders import User, compacted, with_ids
 from undrift.core.text.tokens import characters_per_4
-from undrift.hooks.room import Room, room_of
+from undrift.hooks.room import TextRoom, room_of
 from undrift.recordings.restore import restore
-from undrift.transcripts.figures import Figures, PromptUsage, figures
+from undrift.transcripts.figures import PromptUsage, RecordedFigures, figures
 from undrift.values.window import ContextEntry
 
 RULE = "Never touch the file build.lock."
@@ -152,14 +152,14 @@ def codex(*inputs: int) -> list[str]:
 
 def test_the_counts_of_codex_say_it_too():
     found = figures(codex(11_000, 20_000, 30_000, 25_000, 26_000, 29_000), format="codex")
-    assert room_of(found, (), None) == Room(500)
-    assert room_of(figures(codex(11_000, 20_000, 30_000, 25_000), format="codex"), (), None) == Room(
+    assert room_of(found, (), None) == TextRoom(500)
+    assert room_of(figures(codex(11_000, 20_000, 30_000, 25_000), format="codex"), (), None) == TextRoom(
         500, rules_only=True
     )
 
 
 def test_a_part_of_a_file_says_nothing_of_what_was_free_at_its_beginning():
-    found = Figures((PromptUsage(5, None, 90_000, 0), PromptUsage(9, None, 100_000, 0)), (), sub_agent=False)
+    found = RecordedFigures((PromptUsage(5, None, 90_000, 0), PromptUsage(9, None, 100_000, 0)), (), sub_agent=False)
     nothing: tuple[ContextEntry, ...] = ()
-    assert room_of(found, nothing, None, whole=False) == Room()
-    assert room_of(found, nothing, None) == Room(500)
+    assert room_of(found, nothing, None, whole=False) == TextRoom()
+    assert room_of(found, nothing, None) == TextRoom(500)

@@ -17,7 +17,7 @@ from mcp.client.streamable_http import streamable_http_client
 from tests.cli.builders import environment
 from tests.task_sessions import TaskSession
 from undrift import __version__
-from undrift.mcp.place import Place
+from undrift.mcp.place import ServedHome
 from undrift.mcp.serving import build
 from undrift.mcp.surface import ToolChoice, surface_of
 from undrift.settings import Settings
@@ -68,7 +68,7 @@ async def near(
     home: Path, *, tools: ToolChoice = "default", session: str | None = None, mode: str = MODE
 ) -> AsyncIterator[Any]:
     """Connect to the same server in this process: the whole protocol, no other process to wait for."""
-    surface = surface_of(Place(home, Settings(session=session)), __version__, tools)
+    surface = surface_of(ServedHome(home, Settings(session=session)), __version__, tools)
     async with Client(build(surface), mode=mode) as connected:
         yield connected
 

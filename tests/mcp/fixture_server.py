@@ -9,7 +9,17 @@ from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from typing import Any
 
 from undrift.mcp.over_http import Guard, application, names_of
-from undrift.mcp.values import Answer, Call, Json, Page, Prompt, Surface, Tool, Unknown, text_block
+from undrift.mcp.values import (
+    Answer,
+    Json,
+    PromptTemplate,
+    ResourcePage,
+    Surface,
+    Tool,
+    ToolArguments,
+    Unknown,
+    text_block,
+)
 
 __all__ = ["SURFACE", "main"]
 
@@ -30,11 +40,11 @@ def embedded(uri: str, text: str, mime_type: str = "text/plain") -> Json:
     return {"type": "resource", "resource": {"uri": uri, "mimeType": mime_type, "text": text}}
 
 
-def gives(*blocks: Json) -> Callable[[Call], Answer]:
+def gives(*blocks: Json) -> Callable[[ToolArguments], Answer]:
     return lambda _call: Answer(blocks)
 
 
-def in_steps(call: Call) -> Answer:
+def in_steps(call: ToolArguments) -> Answer:
     for done in (0, 50, 100):
         call.step(done, 100, f"{done} of 100")
         time.sleep(0.02)
@@ -76,34 +86,40 @@ def said(*blocks: Json) -> list[Json]:
     return [{"role": "user", "content": block} for block in blocks]
 
 
-def with_arguments(call: Call) -> Sequence[Json]:
+def with_arguments(call: ToolArguments) -> Sequence[Json]:
     first, second = call.arguments.get("arg1", ""), call.arguments.get("arg2", "")
     return said(text_block(f"Prompt with arguments: arg1='{first}', arg2='{second}'"))
 
 
-def with_resource(call: Call) -> Sequence[Json]:
+def with_resource(call: ToolArguments) -> Sequence[Json]:
     uri = str(call.arguments.get("resourceUri", ""))
     return said(embedded(uri, "Embedded resource content for testing."), text_block("Please process it."))
 
 
 PROMPTS = (
-    Prompt("test_simple_prompt", "One text.", lambda _: said(text_block("This is a simple prompt for testing."))),
-    Prompt(
+    PromptTemplate(
+        "test_simple_prompt", "One text.", lambda _: said(text_block("This is a simple prompt for testing."))
+    ),
+    PromptTemplate(
         "test_prompt_with_arguments",
         "Two arguments.",
         with_arguments,
         ({"name": "arg1", "required": True}, {"name": "arg2", "required": True}),
     ),
-    Prompt("test_prompt_with_embedded_resource", "One.", with_resource, ({"name": "resourceUri", "required": True},)),
-    Prompt("test_prompt_with_image", "One.", lambda _: said(IMAGE, text_block("Please analyze the image above."))),
+    PromptTemplate(
+        "test_prompt_with_embedded_resource", "One.", with_resource, ({"name": "resourceUri", "required": True},)
+    ),
+    PromptTemplate(
+        "test_prompt_with_image", "One.", lambda _: said(IMAGE, text_block("Please analyze the image above."))
+    ),
 )
 
 
 class Fixtures:
     """Three resources and one template."""
 
-    def page(self, cursor: str, call: Call) -> Page:
-        return Page(
+    def page(self, cursor: str, call: ToolArguments) -> ResourcePage:
+        return ResourcePage(
             (
                 {"uri": "test://static-text", "name": "text", "description": "A text.", "mimeType": "text/plain"},
                 {"uri": "test://static-binary", "name": "binary", "description": "Bytes.", "mimeType": "image/png"},
@@ -114,7 +130,7 @@ class Fixtures:
         template = "test://template/{id}/data"
         return ({"uriTemplate": template, "name": "data", "description": "By id.", "mimeType": "application/json"},)
 
-    def read(self, uri: str, call: Call) -> Sequence[Json]:
+    def read(self, uri: str, call: ToolArguments) -> Sequence[Json]:
         if uri == "test://static-text":
             text = "This is the content of the static text resource."
             return [{"uri": uri, "mimeType": "text/plain", "text": text}]

@@ -17,10 +17,10 @@ pytest.importorskip("mcp", reason="the extra mcp is not installed: pip install '
 from tests.mcp.builders import evicted, near, run, said
 from undrift.errors import UndriftError
 from undrift.mcp.framing import safe_json
-from undrift.mcp.place import Place
+from undrift.mcp.place import ServedHome
 from undrift.mcp.surface import surface_of
 from undrift.mcp.tools import READ, described_object, made
-from undrift.mcp.values import Answer, Call, Stopped, Surface, Tool
+from undrift.mcp.values import Answer, Stopped, Surface, Tool, ToolArguments
 from undrift.settings import Settings
 
 TEXTS = [
@@ -109,7 +109,7 @@ def faults(tool: Tool, given_arguments: Mapping[str, Any], folder: Path) -> list
     """Call a tool as the server does; what is wrong with that."""
     found = []
     try:
-        answer = tool.run(Call(given_arguments))
+        answer = tool.run(ToolArguments(given_arguments))
     except Stopped:
         return ["it says that it was stopped"]
     except Exception as error:  # noqa: BLE001 - whatever it is, it is the fault that is looked for
@@ -127,13 +127,13 @@ def faults(tool: Tool, given_arguments: Mapping[str, Any], folder: Path) -> list
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedHome]:
     """A home with a session in it; whoever writes to a relative path writes beside it."""
     folder = tmp_path_factory.mktemp("hostile")
     evicted(folder / "home")
     former = Path.cwd()
     os.chdir(folder)
-    yield Place(folder / "home", Settings(session="s"))
+    yield ServedHome(folder / "home", Settings(session="s"))
     os.chdir(former)
 
 
@@ -149,7 +149,7 @@ values = hostile | st.sampled_from(OTHERS) | st.integers() | st.lists(hostile, m
 
 @settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
-def test_no_value_of_any_argument_does_harm(place: Place, data: st.DataObject):
+def test_no_value_of_any_argument_does_harm(place: ServedHome, data: st.DataObject):
     surface = surface_of(place, "1", "all")
     tool, argument = data.draw(st.sampled_from(list(arguments(surface))), "argument")
     others = data.draw(st.dictionaries(st.sampled_from(sorted(tool.input_schema["properties"])), values, max_size=2))
@@ -163,10 +163,13 @@ def test_no_value_of_any_argument_does_harm(place: Place, data: st.DataObject):
     hostile,
     st.sampled_from(["undrift://session/{}/tasks", "undrift://session/{}/scratchpad", "undrift://original/{}", "{}"]),
 )
-def test_no_address_and_no_cursor_does_harm(place: Place, text: str, cursor: str, form: str):
+def test_no_address_and_no_cursor_does_harm(place: ServedHome, text: str, cursor: str, form: str):
     resources = surface_of(place, "1").resources
     refusals = []
-    for ask in (lambda: resources.read(form.format(text), Call()), lambda: resources.page(cursor, Call())):
+    for ask in (
+        lambda: resources.read(form.format(text), ToolArguments()),
+        lambda: resources.page(cursor, ToolArguments()),
+    ):
         try:
             ask()
         except UndriftError as error:
@@ -180,12 +183,12 @@ def test_a_tool_that_takes_an_id_for_a_path_is_caught(tmp_path: Path, text: str)
     home = tmp_path / "home"
     home.mkdir()
 
-    def careless(_place: Place, call: Call) -> Answer:
+    def careless(_place: ServedHome, call: ToolArguments) -> Answer:
         (home / call.arguments["id"]).write_text("")
         return Answer.of("done")
 
     schema = described_object({"id": {"type": "string"}}, "id")
-    tool = made(Place(home, Settings()), "careless", "Careless.", careless, schema, {"type": "object"}, READ)
+    tool = made(ServedHome(home, Settings()), "careless", "Careless.", careless, schema, {"type": "object"}, READ)
     assert any("it has made" in fault for fault in faults(tool, {"id": text}, tmp_path))
     assert any("ends with" in fault for fault in faults(tool, {"id": "a\0b"}, tmp_path))
 

@@ -18,7 +18,7 @@ from tests.cli.builders import environment
 from tests.mcp.builders import Served, command, reached, run, said, served
 from undrift import __version__
 from undrift.mcp.over_http import Guard, application, names_of
-from undrift.mcp.place import Place
+from undrift.mcp.place import ServedHome
 from undrift.mcp.surface import surface_of
 from undrift.settings import Settings
 from undrift.stores.secret import TOKEN_NAME
@@ -52,7 +52,7 @@ def paths_of(routes: Sequence[Any], before: str = "") -> list[str]:
 
 def routes(home: Path) -> list[str]:
     """Every path that the application knows."""
-    return paths_of(application(surface_of(Place(home, Settings()), __version__), 1).routes)
+    return paths_of(application(surface_of(ServedHome(home, Settings()), __version__), 1).routes)
 
 
 def status(server: Served, method: str, path: str, *headers: tuple[str, str]) -> int:
@@ -206,6 +206,6 @@ def test_the_guard_lets_through_what_is_ours(tmp_path: Path):
 
 
 def test_a_route_in_a_mounted_part_is_found_too(tmp_path: Path):
-    app = application(surface_of(Place(tmp_path, Settings()), __version__), 1)
+    app = application(surface_of(ServedHome(tmp_path, Settings()), __version__), 1)
     app.mount("/part", Starlette(routes=[Route("/deep", Answering())]))
     assert paths_of(app.routes)[-1] == "/part/deep"

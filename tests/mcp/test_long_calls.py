@@ -10,37 +10,37 @@ from tests.mcp.builders import evicted
 from tests.mcp.test_recorded_text import CALLS
 from undrift import Session, Settings
 from undrift.errors import StoreBusy, StoreCorrupt
-from undrift.mcp.place import Place
+from undrift.mcp.place import ServedHome
 from undrift.mcp.surface import surface_of
-from undrift.mcp.values import Call, Stopped
+from undrift.mcp.values import Stopped, ToolArguments
 
 Told = list[tuple[float, float | None, str]]
 
 
-def call(told: Told, arguments: dict[str, str], stop_after: int | None = None) -> Call:
+def call(told: Told, arguments: dict[str, str], stop_after: int | None = None) -> ToolArguments:
     """A call that is taken back once it has told so many steps."""
 
     def is_stopped() -> bool:
         return stop_after is not None and len(told) >= stop_after
 
-    return Call(arguments, "", lambda done, whole, what: told.append((done, whole, what)), is_stopped)
+    return ToolArguments(arguments, "", lambda done, whole, what: told.append((done, whole, what)), is_stopped)
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
+def place(tmp_path: Path) -> ServedHome:
     evicted(tmp_path)
     for name in ("older", "newer"):
         with Session.open(name, home=tmp_path) as session:
             session.checkpoint("here")
-    return Place(tmp_path, Settings())
+    return ServedHome(tmp_path, Settings())
 
 
-def history(place: Place) -> int:
+def history(place: ServedHome) -> int:
     with place.store() as store:
         return store.last_operation()
 
 
-def test_no_tool_works_for_a_client_that_has_taken_its_call_back(place: Place):
+def test_no_tool_works_for_a_client_that_has_taken_its_call_back(place: ServedHome):
     tools = surface_of(place, "1", "all").tools
     assert {tool.name for tool in tools} == set(CALLS)
     before = history(place)
@@ -61,7 +61,7 @@ LONG: dict[str, dict[str, str]] = {
 
 
 @pytest.mark.parametrize("name", LONG)
-def test_a_long_call_tells_how_far_it_is_and_stops_between_its_steps(place: Place, name: str):
+def test_a_long_call_tells_how_far_it_is_and_stops_between_its_steps(place: ServedHome, name: str):
     tool = next(one for one in surface_of(place, "1", "all").tools if one.name == name)
     whole: Told = []
     assert not tool.run(call(whole, LONG[name])).is_error
@@ -72,8 +72,8 @@ def test_a_long_call_tells_how_far_it_is_and_stops_between_its_steps(place: Plac
     assert told == whole[:1]
 
 
-def test_a_list_of_resources_tells_how_far_it_is_and_stops_between_its_steps(place: Place):
-    resources = surface_of(Place(place.home, Settings(session="s")), "1").resources
+def test_a_list_of_resources_tells_how_far_it_is_and_stops_between_its_steps(place: ServedHome):
+    resources = surface_of(ServedHome(place.home, Settings(session="s")), "1").resources
     whole: Told = []
     assert len(resources.page("", call(whole, {})).resources) > 3
     grows(whole)
@@ -83,7 +83,7 @@ def test_a_list_of_resources_tells_how_far_it_is_and_stops_between_its_steps(pla
     assert told == whole[:1]
 
 
-def test_a_change_that_waits_for_others_says_so_and_can_be_taken_back(place: Place):
+def test_a_change_that_waits_for_others_says_so_and_can_be_taken_back(place: ServedHome):
     def busy(times: int) -> Callable[[Session], str]:
         left = [StoreBusy("locked")] * times
 

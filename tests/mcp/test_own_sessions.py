@@ -10,8 +10,8 @@ from mcp_types import Implementation
 
 from tests.mcp.builders import evicted, near, run, said, stdio
 from undrift import Session
-from undrift.mcp.place import Place
-from undrift.mcp.slot import Slot
+from undrift.mcp.place import ServedHome
+from undrift.mcp.slot import SessionClaim
 from undrift.settings import Settings
 
 START = {"status": "in_progress", "content": "work"}
@@ -70,7 +70,7 @@ def test_what_another_session_recorded_is_still_found(tmp_path: Path):
 
 
 def test_a_look_makes_nothing(tmp_path: Path):
-    place = Place(tmp_path, Settings())
+    place = ServedHome(tmp_path, Settings())
     with Session.open("other", home=tmp_path) as session:
         session.checkpoint("here")
     before = sorted(tmp_path.rglob("*"))
@@ -82,28 +82,28 @@ def test_a_look_makes_nothing(tmp_path: Path):
 
 
 def test_a_session_that_is_named_is_the_one(tmp_path: Path):
-    place = Place(tmp_path, Settings(session="mine"))
+    place = ServedHome(tmp_path, Settings(session="mine"))
     assert (place.session_id(), place.session_id("theirs")) == ("mine", "theirs")
 
 
 @pytest.mark.parametrize("client", ["", "\0\n/../..", "é" * 10_000, "x" * 10_000, "\udcff"])
 def test_a_name_is_short_and_plain_whatever_a_client_calls_itself(tmp_path: Path, client: str):
-    slot = Slot(tmp_path, "/srv/\udcff/../A b")
+    slot = SessionClaim(tmp_path, "/srv/\udcff/../A b")
     name = slot.claim(client)
     assert name.isascii()
     assert len(name) < 80
     assert set(name) <= set("abcdefghijklmnopqrstuvwxyz0123456789-")
-    assert Slot(tmp_path, "/srv/\udcff/../A b").claim(client) != name
+    assert SessionClaim(tmp_path, "/srv/\udcff/../A b").claim(client) != name
 
 
 def test_a_home_that_cannot_be_written_to_still_gives_each_process_a_name(tmp_path: Path):
     (tmp_path / "file").write_text("")
-    assert Slot(tmp_path / "file" / "home", "/repo").claim("c").startswith("mcp-repo-c-")
+    assert SessionClaim(tmp_path / "file" / "home", "/repo").claim("c").startswith("mcp-repo-c-")
 
 
 def test_what_lies_in_the_way_of_a_lock_is_passed_over(tmp_path: Path):
-    first = Slot(tmp_path, "/repo").free("c")
+    first = SessionClaim(tmp_path, "/repo").free("c")
     (tmp_path / "mcp").mkdir()
     (tmp_path / "mcp" / f"{first}.lock").symlink_to(tmp_path / "elsewhere")
-    assert Slot(tmp_path, "/repo").claim("c").startswith(first)
+    assert SessionClaim(tmp_path, "/repo").claim("c").startswith(first)
     assert not (tmp_path / "elsewhere").exists()

@@ -18,29 +18,29 @@ from mcp.shared.exceptions import MCPError
 from tests.cli.builders import environment
 from tests.mcp.builders import evicted, near, reached, run, said, served, stdio
 from undrift.mcp.serving import build
-from undrift.mcp.values import Answer, Call, Json, Page, Stopped, Surface, Tool, Unknown
+from undrift.mcp.values import Answer, Json, ResourcePage, Stopped, Surface, Tool, ToolArguments, Unknown
 
 START = """
 import sys
 from pathlib import Path
-from undrift.mcp.place import Place
+from undrift.mcp.place import ServedHome
 from undrift.mcp.serving import build
 from undrift.mcp.surface import surface_of
 from undrift.settings import Settings
-build(surface_of(Place(Path("home"), Settings()), "1", "all"))
+build(surface_of(ServedHome(Path("home"), Settings()), "1", "all"))
 print(*sorted({"apsw", "msgspec", "undrift.tasks.archive", "undrift.session.session", "undrift.stores"} & set(sys.modules)))
 """
 EMPTY: Json = {"type": "object", "properties": {}}
 
 
 class NoResources:
-    def page(self, cursor: str, call: Call) -> Page:
-        return Page(())
+    def page(self, cursor: str, call: ToolArguments) -> ResourcePage:
+        return ResourcePage(())
 
     def templates(self) -> Sequence[Json]:
         return ()
 
-    def read(self, uri: str, call: Call) -> Sequence[Json]:
+    def read(self, uri: str, call: ToolArguments) -> Sequence[Json]:
         raise Unknown("there is none")
 
 
@@ -68,7 +68,7 @@ def test_a_server_starts_without_the_engine(tmp_path: Path, more: str, loaded: s
 def test_a_call_that_is_taken_back_stops_at_its_next_step(mode: str):
     began, ended = threading.Event(), threading.Event()
 
-    def slow(call: Call) -> Answer:
+    def slow(call: ToolArguments) -> Answer:
         began.set()
         try:
             while True:

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.proxy.builders import PATHS, Heard, ask, gateway, metrics
-from undrift.proxy.incoming import Room
+from undrift.proxy.incoming import BodyRoom
 from undrift.testing import RawUpstream, Send, response
 
 MB = 1 << 20
@@ -131,7 +131,7 @@ def test_a_client_that_leaves_gives_its_room_back(upstream, tmp_path):
 
 
 def test_a_room_holds_what_it_holds_and_no_more():
-    room = Room(10)
+    room = BodyRoom(10)
     assert room.take(6)
     assert not room.take(5)
     assert room.take(4)

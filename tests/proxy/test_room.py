@@ -9,9 +9,9 @@ import pytest
 
 from undrift import Settings
 from undrift.proxy import GatewayConfig, room
-from undrift.proxy.ask import Ask, Managed
+from undrift.proxy.ask import Ask, ManagedBody
 from undrift.proxy.lanes import Bodies
-from undrift.proxy.sessions import Sessions
+from undrift.proxy.sessions import OpenSessions
 
 HEAVY = 20_000
 
@@ -23,11 +23,11 @@ def ask(name: str, size: int = 100, first: str = "Fix it.") -> Ask:
     return Ask("anthropic", body, None, name, "", time.monotonic() + 60)
 
 
-def opened(home: Path, **config: Any) -> Sessions:
-    return Sessions(GatewayConfig(settings=Settings(home=str(home), token_counter="characters/4"), **config))
+def opened(home: Path, **config: Any) -> OpenSessions:
+    return OpenSessions(GatewayConfig(settings=Settings(home=str(home), token_counter="characters/4"), **config))
 
 
-def names(sessions: Sessions) -> list[str]:
+def names(sessions: OpenSessions) -> list[str]:
     return [one["session"] for one in sessions.told()]
 
 
@@ -61,7 +61,7 @@ def test_the_one_that_is_being_used_stays_however_large_it_is(tmp_path):
     for turn in (1, 2):
         assert sessions.prepare(ask("a", turn * HEAVY)).turn == turn
     assert names(sessions) == ["a"]
-    assert isinstance(sessions.prepare(ask("b")), Managed)
+    assert isinstance(sessions.prepare(ask("b")), ManagedBody)
     assert names(sessions) == ["b"]
     sessions.close()
 

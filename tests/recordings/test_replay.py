@@ -17,7 +17,7 @@ from undrift.core.text.tokens import characters_per_4
 from undrift.errors import StoreError
 from undrift.recordings.files import open_recording
 from undrift.recordings.replay import ReplayReport, replay, replay_folder
-from undrift.recordings.replay.history import ATTACHED_AGAIN, SUMMARY, THINKING, TOO_EARLY, History, history_of
+from undrift.recordings.replay.history import ATTACHED_AGAIN, SUMMARY, THINKING, TOO_EARLY, ReplayedHistory, history_of
 from undrift.settings import Settings
 from undrift.stores.sqlite import SqliteStore
 
@@ -33,11 +33,11 @@ def with_budget(tokens: int) -> Settings:
     return replace(EXACT, budget_tokens=tokens)
 
 
-def history(tmp_path: Path, *records: dict) -> History:
+def history(tmp_path: Path, *records: dict) -> ReplayedHistory:
     return history_of(open_recording(written(tmp_path / "session.jsonl", records)))
 
 
-def texts(found: History) -> list[tuple[str, list[str]]]:
+def texts(found: ReplayedHistory) -> list[tuple[str, list[str]]]:
     """What a test wants to see of messages: role, and of each block what it says or which call it is of."""
 
     def shown(block: dict) -> str:

@@ -17,7 +17,7 @@ from undrift import AGENT_RULES, TASK_TOOL_SCHEMA, Session, Settings, StreamStri
 from undrift.core.tasks.life import MAIN_AGENT
 from undrift.core.window.ended_tasks import Ended
 from undrift.values.window import ContextEntry, Prepared, Task
-from undrift.wire.form import Reply
+from undrift.wire.form import ProviderReply
 
 ROOT = Path(__file__).parents[2]
 SUCCESS = "\n\n\u2705 [Sigma Validation] All criteria met (Score: 1.00)"
@@ -373,7 +373,7 @@ def test_r3_20_the_task_tool_alone_changes_a_status(tmp_path):
     words = "Task a completed. [Task a completed. Raw logs evicted to archive.]\n<!-- sigma-task: a -->"
     session.history += [assistant(words), user(words)]
     session.prepare()
-    assert session.session.record(answer(said=words)) == Reply(
+    assert session.session.record(answer(said=words)) == ProviderReply(
         text=words
     )  # markers are believed and taken out where told so
     assert session.session.tasks()[0].status == "in_progress"

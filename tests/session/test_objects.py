@@ -15,7 +15,7 @@ from tests.builders import opened
 from undrift.errors import WireError
 from undrift.session.session import Session
 from undrift.values.window import Prepared
-from undrift.wire.form import Reply, ToolCall
+from undrift.wire.form import ProviderReply, ToolCall
 
 LARGE = "a line of what the tool printed\n" * 60
 ROUNDS = 12
@@ -166,7 +166,7 @@ def test_what_is_no_answer_is_refused_with_the_remedy(tmp_path, wrong):
     with opened(tmp_path) as session:
         with pytest.raises(WireError, match=r"a reply must be .*\.model_dump\(\)"):
             session.record(wrong)
-        assert session.record({}) == Reply()
+        assert session.record({}) == ProviderReply()
 
 
 def test_what_is_no_json_in_a_body_is_named_by_its_place_with_the_remedy(tmp_path):

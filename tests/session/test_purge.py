@@ -10,7 +10,7 @@ import pytest
 from tests.builders import assistant, body, opened, parts, rounds, sent, user
 from tests.task_sessions import SUMMARY, TaskSession
 from undrift.errors import InputError, RecallError, StoreBusy, StoreError
-from undrift.integrations.documents import Change, Documents
+from undrift.integrations.documents import DocumentChange, Documents
 from undrift.session.session import Session
 from undrift.settings import Settings
 from undrift.stores.documents import Document
@@ -337,7 +337,7 @@ def documented(home: Path) -> None:
 
 
 def put(path: tuple[str, ...], content: bytes):
-    def act(change: Change) -> None:
+    def act(change: DocumentChange) -> None:
         change.put("file", Document(path, {"bytes": len(content)}, content))
         change.put("index", Document(path, {}, content))
 

@@ -8,7 +8,7 @@ import pytest
 from tests.stores.builders import database
 from undrift import Session, Settings
 from undrift.errors import InputError, StoreCorrupt
-from undrift.integrations.documents import Change, Documents
+from undrift.integrations.documents import DocumentChange, Documents
 from undrift.stores.documents import Document
 
 HOSTILE = ("", "..", "a/b", 'quote"', "\\", "\0", "\ud800", "日本", "[", '"]', "a\nb", "%", "x" * 10_000)
@@ -21,7 +21,7 @@ def documents(home: Path):
 
 
 def put(documents: Documents, *paths: tuple[str, ...], content: bytes = b"x", session: str = "s", kind: str = "k"):
-    def act(change: Change):
+    def act(change: DocumentChange):
         for path in paths:
             change.put(kind, Document(path, {"n": 1}, content))
 
@@ -72,7 +72,7 @@ def test_a_change_keeps_the_version_before_it_and_the_same_again_writes_nothing(
 
 
 def test_what_is_raised_in_a_change_undoes_it(documents: Documents):
-    def act(change: Change):
+    def act(change: DocumentChange):
         change.put("k", Document(("a",), {}, b"1"))
         raise KeyError("stop")
 
@@ -129,7 +129,7 @@ def test_a_damaged_document_is_not_given_out(documents: Documents, home: Path, c
 def test_two_processes_lose_no_change_of_the_other(home: Path):
     with Documents.open(home, settings=Settings()) as one, Documents.open(home, settings=Settings()) as other:
 
-        def count(change: Change):
+        def count(change: DocumentChange):
             found = change.find("k", ("n",))
             number = 0 if found is None else int(found.content)
             change.put("k", Document(("n",), {}, b"%d" % (number + 1)))

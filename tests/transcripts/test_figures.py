@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.transcripts.builders import assistant, claude, codex, lines, said, user
-from undrift.transcripts.figures import Figures, figures
+from undrift.transcripts.figures import RecordedFigures, figures
 
 USAGE = {
     "input_tokens": 3,
@@ -16,11 +16,11 @@ USAGE = {
 }
 
 
-def of_claude(*records: object) -> Figures:
+def of_claude(*records: object) -> RecordedFigures:
     return figures(lines(*records), format="claude-code")
 
 
-def of_codex(*records: object) -> Figures:
+def of_codex(*records: object) -> RecordedFigures:
     return figures(lines(*records), format="codex")
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from undrift.transcripts.base import Block
-from undrift.transcripts.collect import Collector, Place
+from undrift.transcripts.base import RecordedBlock
+from undrift.transcripts.collect import Collector, RecordPlace
 from undrift.transcripts.lines import MALFORMED, decode, epoch_ms
 
 
@@ -90,7 +90,7 @@ def ids_of(*names: str) -> list[str]:
     """The ids that records of these names get."""
     collector = Collector("x")
     for name in names:
-        collector.add([Block("text", "user", "x")], Place(1, 0), None, name=name)
+        collector.add([RecordedBlock("text", "user", "x")], RecordPlace(1, 0), None, name=name)
     return [entry.id for entry in collector.recording(count=len).entries]
 
 

@@ -13,7 +13,7 @@ from undrift.values.window import ContextEntry
 from undrift.wire import anthropic
 from undrift.wire.anthropic import editing
 from undrift.wire.anthropic.reading import IMAGE_TOKENS
-from undrift.wire.form import Block, Edit, Form, Reply, ToolCall, View, entry_of
+from undrift.wire.form import Block, Edit, Form, ProviderReply, ToolCall, View, entry_of
 
 FORM: Form = anthropic
 
@@ -374,9 +374,9 @@ def test_the_input_of_an_answer_is_all_that_was_sent():
         "input_tokens": 10, "cache_creation_input_tokens": 200, "cache_read_input_tokens": 3_000, "output_tokens": 7,
         "cache_creation": {"ephemeral_5m_input_tokens": 200},
     }  # fmt: skip
-    assert FORM.reply({"usage": usage}) == Reply(3_210, 3_000, 200, 7, cache_seconds=300)
-    assert FORM.reply({"usage": {"input_tokens": 10, "output_tokens": 7}}) == Reply(10, output_tokens=7)
-    assert FORM.reply({"usage": {"input_tokens": 0}}) == Reply(0)
+    assert FORM.reply({"usage": usage}) == ProviderReply(3_210, 3_000, 200, 7, cache_seconds=300)
+    assert FORM.reply({"usage": {"input_tokens": 10, "output_tokens": 7}}) == ProviderReply(10, output_tokens=7)
+    assert FORM.reply({"usage": {"input_tokens": 0}}) == ProviderReply(0)
 
 
 def test_an_answer_says_and_calls_in_order():
@@ -388,10 +388,12 @@ def test_an_answer_says_and_calls_in_order():
 
 
 def test_what_an_answer_lacks_stays_at_its_default():
-    assert FORM.reply({}) == Reply()
+    assert FORM.reply({}) == ProviderReply()
     assert FORM.reply({"content": [{"type": "tool_use"}]}).calls == (ToolCall("", "", ""),)
     odd = {"type": "tool_use", "id": nested(10_000), "name": 5, "input": nested(10_000)}
-    assert FORM.reply({"content": [odd, {"type": "text"}, text("a")]}) == Reply(text="a", calls=(ToolCall("", "", ""),))
+    assert FORM.reply({"content": [odd, {"type": "text"}, text("a")]}) == ProviderReply(
+        text="a", calls=(ToolCall("", "", ""),)
+    )
 
 
 # ---------------------------------------------------------------------------------------------- through a session

@@ -14,7 +14,7 @@ from undrift import Session, Settings
 from undrift.errors import WireError
 from undrift.values.window import Prepared
 from undrift.wire import openai_chat
-from undrift.wire.form import Block, Edit, Form, Reply, ToolCall, View
+from undrift.wire.form import Block, Edit, Form, ProviderReply, ToolCall, View
 from undrift.wire.openai_chat.media import IMAGE_TOKENS, LOW_DETAIL_TOKENS
 
 Json = dict[str, Any]
@@ -325,7 +325,7 @@ def test_messages_of_one_digest_have_the_same_blocks(one, other):
 def test_any_answer_and_any_body_are_looked_at_without_an_error(one, two, three):
     answer = {"usage": one, "choices": [{"message": {"content": two, "tool_calls": three, "function_call": one}}]}
     for given_answer in (answer, {"choices": one}, {"choices": [two], "usage": {"prompt_tokens_details": three}}):
-        assert isinstance(FORM.reply(given_answer), Reply)
+        assert isinstance(FORM.reply(given_answer), ProviderReply)
     body = {"metadata": one, "prompt_cache_key": two, "tools": three, "functions": one, "response_format": two}
     assert FORM.delta(body) is None
     assert isinstance(FORM.session_id(body), str | None)
@@ -491,10 +491,10 @@ def test_the_input_of_an_answer_includes_what_was_cached():
         "prompt_tokens_details": {"cached_tokens": 60, "cache_write_tokens": 30},
     }
     answer = {"choices": [{"message": {"content": "so", "tool_calls": [call("a", "{}")]}}], "usage": usage}
-    assert FORM.reply(answer) == Reply(100, 60, 30, 7, "so", (ToolCall("a", "bash", "{}"),))
-    assert FORM.reply({"choices": [], "usage": usage}) == Reply(100, 60, 30, 7)
-    assert FORM.reply({"usage": {"prompt_tokens": 9, "prompt_cache_hit_tokens": 4}}) == Reply(9, 4)
-    assert FORM.reply({"usage": {"prompt_tokens": -1, "completion_tokens": "7"}}) == FORM.reply({}) == Reply()
+    assert FORM.reply(answer) == ProviderReply(100, 60, 30, 7, "so", (ToolCall("a", "bash", "{}"),))
+    assert FORM.reply({"choices": [], "usage": usage}) == ProviderReply(100, 60, 30, 7)
+    assert FORM.reply({"usage": {"prompt_tokens": 9, "prompt_cache_hit_tokens": 4}}) == ProviderReply(9, 4)
+    assert FORM.reply({"usage": {"prompt_tokens": -1, "completion_tokens": "7"}}) == FORM.reply({}) == ProviderReply()
 
 
 @pytest.mark.parametrize(

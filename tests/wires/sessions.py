@@ -26,7 +26,7 @@ import msgspec
 
 from undrift import transcripts
 from undrift.errors import UndriftError
-from undrift.recordings.replay.history import History, history_of
+from undrift.recordings.replay.history import ReplayedHistory, history_of
 from undrift.session.session import Session
 from undrift.settings import Settings
 from undrift.testing.histories import ClientHistory, Result, history_for
@@ -143,7 +143,7 @@ def script_of(path: Path) -> Script:
     return Script(path.name, "\n".join(e.content for e in history.system) or "Be brief.", tuple(tools), turns)
 
 
-def _turns(history: History) -> Iterator[Turn]:
+def _turns(history: ReplayedHistory) -> Iterator[Turn]:
     results: list[Result] = []
     said: list[str] = []
     for message in history.messages:

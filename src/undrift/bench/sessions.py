@@ -15,12 +15,12 @@ from undrift.core.autopsy.survival import Needs
 from undrift.core.text.tokens import counter
 from undrift.errors import InputError, TranscriptError
 from undrift.recordings.files import open_recording
-from undrift.recordings.replay.history import History, history_of, metadata_of
-from undrift.recordings.replay.texts import Text, Texts
+from undrift.recordings.replay.history import ReplayedHistory, history_of, metadata_of
+from undrift.recordings.replay.texts import ReplayTexts, Text
 from undrift.settings import Settings
 from undrift.transcripts import Recording
 
-__all__ = ["COUNTER", "Case", "Sessions", "sessions_in"]
+__all__ = ["COUNTER", "Case", "RecordedSessions", "sessions_in"]
 
 COUNTER = "characters/4"
 """Every system's tokens are counted alike, whatever it counts by itself."""
@@ -41,9 +41,9 @@ class Case:
     def __init__(self, name: str, recording: Recording) -> None:
         self.name = name
         self.model = recording.model
-        self.history: History = history_of(recording)
+        self.history: ReplayedHistory = history_of(recording)
         self.count = counter(COUNTER)
-        self.texts = Texts(self.history, self.count)
+        self.texts = ReplayTexts(self.history, self.count)
         self._defaults = Settings()
         self.is_timed = any(entry.timestamp for entry in recording.entries)
         self._everything: list[Text] = list(self.texts.system)
@@ -98,14 +98,14 @@ class Case:
 
 
 @dataclass(slots=True)
-class Sessions:
+class RecordedSessions:
     """The sessions of a folder that are large enough, in the order of their paths, and why the others are not there."""
 
     paths: list[Path] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
 
 
-def sessions_in(root: Path, *, min_calls: int, every: int = 1) -> Sessions:
+def sessions_in(root: Path, *, min_calls: int, every: int = 1) -> RecordedSessions:
     """Find the sessions of a folder and of the folders in it.
 
     Each file is read and let go again: a folder of a thousand sessions takes the memory of one.
@@ -118,7 +118,7 @@ def sessions_in(root: Path, *, min_calls: int, every: int = 1) -> Sessions:
     Raises:
         InputError: The folder cannot be read.
     """
-    found = Sessions()
+    found = RecordedSessions()
     longest: dict[tuple[str, ...], tuple[int, Path]] = {}
     for path in _files(root):
         try:

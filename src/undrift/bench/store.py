@@ -54,7 +54,7 @@ _ADD_SEARCH = "INSERT INTO search(rowid, session, text) VALUES(?, ?, ?)"
 Clock = Callable[[Callable[[], object]], float]
 
 
-class _Batch(NamedTuple):
+class _TurnBatch(NamedTuple):
     """Entries that leave their window together, in the form that each side takes."""
 
     originals: list[Original]
@@ -106,7 +106,7 @@ class _Sides:
             self.insert_with_words(batch)
             self.insert_alike(batch)
 
-    def fresh(self, count: int) -> _Batch:
+    def fresh(self, count: int) -> _TurnBatch:
         """Make entries that no side has; the numbers are those of the rows where all sides take all of them."""
         first = self._number + 1
         self._number += count
@@ -114,7 +114,7 @@ class _Sides:
         originals = [_original(number, text) for number, text in enumerate(texts, first)]
         decisions = [Decision(one.entry.id, "pruned", "over budget", 50, one.ref) for one in originals]
         session = raw(SESSION).hex()
-        return _Batch(
+        return _TurnBatch(
             originals,
             decisions,
             [_row(one) for one in originals],
@@ -128,19 +128,19 @@ class _Sides:
     def refs(self, count: int) -> list[str]:
         return [ref_of(SESSION, f"e{self._random.randrange(self.rows) + 1}") for _ in range(count)]
 
-    def commit(self, batch: _Batch) -> None:
+    def commit(self, batch: _TurnBatch) -> None:
         self.store.commit(SESSION, "prune", at_ms=1, originals=batch.originals, decisions=batch.decisions)
 
-    def insert(self, batch: _Batch) -> None:
+    def insert(self, batch: _TurnBatch) -> None:
         with _transaction(self.plain):
             self.plain.executemany(_INSERT, batch.plain)
 
-    def insert_with_words(self, batch: _Batch) -> None:
+    def insert_with_words(self, batch: _TurnBatch) -> None:
         with _transaction(self.plain):
             self.plain.executemany(_INSERT, batch.plain)
             self.plain.executemany(_INSERT_WORDS, batch.words)
 
-    def insert_alike(self, batch: _Batch) -> None:
+    def insert_alike(self, batch: _TurnBatch) -> None:
         with _transaction(self.alike):
             ((seq,),) = self.alike.execute(_ADD_OPERATION, batch.operation).fetchall()
             self.alike.executemany(_ADD_ORIGINAL, [(*row[:-1], seq, row[-1]) for row in batch.kept])
@@ -162,7 +162,7 @@ def _writes(report: Report, sides: _Sides, rounds: int) -> None:
         "the same rows and index, unchecked": sides.insert_alike,
     }
 
-    def once(act: Callable[[_Batch], None], commits: int, size: int, clock: Clock) -> float:
+    def once(act: Callable[[_TurnBatch], None], commits: int, size: int, clock: Clock) -> float:
         batches = [sides.fresh(size) for _ in range(commits)]
 
         def all_of_them() -> None:

@@ -7,7 +7,7 @@ Law: the only place that talks to a terminal; rich is imported where something i
 import click
 
 from undrift import __version__
-from undrift.cli.group import Group
+from undrift.cli.group import CommandGroup
 
 __all__ = ["main"]
 
@@ -50,7 +50,7 @@ _ROOMS = {
 
 
 @click.group(
-    cls=Group,
+    cls=CommandGroup,
     rooms=_ROOMS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )

@@ -20,7 +20,7 @@ _REMEDY = "a session has tasks once its agent has told of them (`undrift tasks` 
 
 
 @dataclass(frozen=True, slots=True)
-class _Log:
+class _ArchiveLog:
     """One log, written, or the fault that stood in the way."""
 
     session_id: str
@@ -47,7 +47,7 @@ def archive_command(
         raise click.UsageError("--all goes without TASK and without --session")
     places, wanted = lookup.homes_of(home), "any task" if session is None else f"a task of session {session}"
 
-    def export(store: SqliteStore, folder: Path) -> tuple[Path, list[_Log]]:
+    def export(store: SqliteStore, folder: Path) -> tuple[Path, list[_ArchiveLog]]:
         return folder, _exported(store, folder, task_ids, session, is_all=is_all)
 
     folder, logs = lookup.first(places, wanted, export, remedy=_REMEDY)
@@ -62,7 +62,7 @@ def archive_command(
 
 def _exported(
     store: SqliteStore, folder: Path, task_ids: Sequence[str], session: str | None, *, is_all: bool
-) -> list[_Log]:
+) -> list[_ArchiveLog]:
     found: Iterable[tuple[Archive, Sequence[str]]]
     if is_all:
         found, where = _all(store), "any session"
@@ -95,16 +95,16 @@ def _chosen(store: SqliteStore, task_ids: Sequence[str], session: str | None) ->
     return archive, tuple(dict.fromkeys(task_ids)) or archive.evicted_ids
 
 
-def _log(archive: Archive, exports: Exports, task_id: str) -> _Log:
+def _log(archive: Archive, exports: Exports, task_id: str) -> _ArchiveLog:
     path = exports.log_path(archive.session_id, task_id)
     try:
         archive.export(exports, task_id)
     except StoreError as error:  # the others are written
-        return _Log(archive.session_id, task_id, path, str(error))
-    return _Log(archive.session_id, task_id, path)
+        return _ArchiveLog(archive.session_id, task_id, path, str(error))
+    return _ArchiveLog(archive.session_id, task_id, path)
 
 
-def _echo(written: Sequence[_Log], failed: Sequence[_Log]) -> None:
+def _echo(written: Sequence[_ArchiveLog], failed: Sequence[_ArchiveLog]) -> None:
     for one in written:
         click.echo(safe(str(one.path)))
     if written:
@@ -114,7 +114,7 @@ def _echo(written: Sequence[_Log], failed: Sequence[_Log]) -> None:
         click.echo(f"undrift: task {shown_id(one.task_id)}: {safe(one.fault)}", err=True)
 
 
-def _echo_json(folder: Path, written: Sequence[_Log], failed: Sequence[_Log]) -> None:
+def _echo_json(folder: Path, written: Sequence[_ArchiveLog], failed: Sequence[_ArchiveLog]) -> None:
     named = [(one, {"session_id": one.session_id, "task_id": one.task_id}) for one in (*written, *failed)]
     echo_json(
         {

@@ -55,7 +55,7 @@ def autopsy_command(
         check_target(out, files)
     settings = Settings.from_environment()
     own = () if files else own_recordings("undrift autopsy", **homes)
-    batch = _Batch(budget, format_ if files else None, read_models(settings.models_file), quiet=as_json)
+    batch = _AutopsyBatch(budget, format_ if files else None, read_models(settings.models_file), quiet=as_json)
     batch.run(files or own, wanted=None if files else limit)
     found = tuple(counted_once(batch.found))
     if as_json:
@@ -81,7 +81,7 @@ def autopsy_command(
         sys.exit(1)
 
 
-def _report(batch: "_Batch", files: Sequence[Path], own: Sequence[Path]) -> None:
+def _report(batch: "_AutopsyBatch", files: Sequence[Path], own: Sequence[Path]) -> None:
     """Say on stderr what could not be examined, or that there was nothing to examine."""
     for _, message in batch.failed:
         click.echo(f"undrift: {safe(message)}", err=True)
@@ -92,7 +92,7 @@ def _report(batch: "_Batch", files: Sequence[Path], own: Sequence[Path]) -> None
 
 
 @dataclass(slots=True)
-class _Batch:
+class _AutopsyBatch:
     """Files, examined one after the other; one that cannot be read does not stop the others."""
 
     budget_tokens: int

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from undrift.core.autopsy import Bill, Compaction, Held
+from undrift.core.autopsy import AutopsyBill, Compaction, Held
 from undrift.recordings.autopsy import Postmortem, Totals
 
 __all__ = ["as_json"]
@@ -85,7 +85,7 @@ def _held(held: Held) -> dict[str, int]:
     return {"identifiers": held.identifiers, "lines": held.lines, "tokens": held.tokens}
 
 
-def _bill(one: Postmortem, bill: Bill) -> dict[str, Any]:
+def _bill(one: Postmortem, bill: AutopsyBill) -> dict[str, Any]:
     usd = one.usd(bill.cost)
     return {
         "recorded": bill.recorded,

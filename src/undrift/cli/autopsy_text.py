@@ -11,7 +11,7 @@ from rich.text import Text
 from undrift.cli.draw import Column, draw, say
 from undrift.cli.draw import console as make_console
 from undrift.cli.show import count, first_line, safe
-from undrift.core.autopsy import Bill, Compaction, Fetch, Held
+from undrift.core.autopsy import AutopsyBill, Compaction, Fetch, Held
 from undrift.recordings.autopsy import Postmortem, Totals
 
 __all__ = ["show_one", "show_several"]
@@ -202,7 +202,7 @@ def _rules(console: Console, compaction: Compaction) -> None:
         say(console, f"  and {len(lost) - _MOST_RULES:,} more (all of them: --json)")
 
 
-def _bill(one: Postmortem, bill: Bill) -> list[str]:
+def _bill(one: Postmortem, bill: AutopsyBill) -> list[str]:
     """Say what the prompts cost, and how much of it bought nothing."""
     if not bill.prompts:
         return []

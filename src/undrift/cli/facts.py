@@ -77,7 +77,7 @@ def facts_command(
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _FoundFacts:
     """The facts of a home, each with its run."""
 
     folder: Path
@@ -100,7 +100,7 @@ def _moment(text: str | None) -> tuple[int | None, int | None]:
         ) from error
 
 
-def _found(store: SqliteStore, folder: Path, wanted: _Wanted) -> _Found:
+def _found(store: SqliteStore, folder: Path, wanted: _Wanted) -> _FoundFacts:
     runs = [row.session_id for row in reversed(store.sessions())]
     if wanted.session is not None and wanted.session not in runs:
         raise RecallError(f"no run {wanted.session[:64]!r}")
@@ -108,7 +108,7 @@ def _found(store: SqliteStore, folder: Path, wanted: _Wanted) -> _Found:
     for run in runs if wanted.session is None else [wanted.session]:
         seq = wanted.as_of if wanted.at_ms is None else _operation_at(store, run, wanted.at_ms)
         facts += [(run, version) for version in store.facts(run, as_of=seq) if wanted.takes(version)]
-    return _Found(folder, facts)
+    return _FoundFacts(folder, facts)
 
 
 def _operation_at(store: SqliteStore, run: str, at_ms: int) -> int:

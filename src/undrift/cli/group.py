@@ -13,7 +13,7 @@ import click
 from undrift.cli.show import safe
 from undrift.errors import UndriftError
 
-__all__ = ["Group"]
+__all__ = ["CommandGroup"]
 
 
 class _Failed(click.ClickException):
@@ -23,7 +23,7 @@ class _Failed(click.ClickException):
         click.echo(f"undrift: {safe(self.message)}", file=file, err=True)
 
 
-class Group(click.Group):
+class CommandGroup(click.Group):
     """A click group that turns errors into one line each, and loads a command when it is asked for.
 
     Args:

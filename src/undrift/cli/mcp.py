@@ -7,7 +7,7 @@ import click
 
 from undrift import __version__
 from undrift.cli.show import echo_json, safe
-from undrift.mcp.place import Place
+from undrift.mcp.place import ServedHome
 from undrift.mcp.surface import ToolChoice, surface_of
 from undrift.settings import Settings
 
@@ -41,7 +41,7 @@ def mcp_command(
         raise click.UsageError("--port goes with --http")
     given: dict[str, Any] = {"session": session, "home": home}
     settings = Settings.from_environment(**{name: value for name, value in given.items() if value is not None})
-    place = Place(Path(settings.home), settings)
+    place = ServedHome(Path(settings.home), settings)
     surface = surface_of(place, __version__, tools)
     if not over_http:
         from undrift.mcp.serving import run_stdio

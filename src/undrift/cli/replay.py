@@ -46,7 +46,7 @@ def replay_command(
     given: dict[str, Any] = {"budget_tokens": budget, "home": home}
     settings = Settings.from_environment(**{name: value for name, value in given.items() if value is not None})
     own = () if files else own_recordings("undrift replay", **homes)
-    batch = _Batch(settings, format_ if files else None, quiet=as_json)
+    batch = _ReplayBatch(settings, format_ if files else None, quiet=as_json)
     batch.run(files or own, wanted=None if files else limit)
     if as_json:
         found = {} if files else {"found": len(own)}
@@ -66,7 +66,7 @@ def replay_command(
 
 
 @dataclass(slots=True)
-class _Batch:
+class _ReplayBatch:
     """Files, replayed one after the other; one that cannot be read does not stop the others."""
 
     settings: Settings

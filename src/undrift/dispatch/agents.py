@@ -129,8 +129,8 @@ class CommandAgents:
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
-        said = _Reader(process.stdout, self._most_output_bytes)
-        errors = _Reader(process.stderr, _MOST_ERROR_BYTES, keep_end=True)
+        said = _PipeReader(process.stdout, self._most_output_bytes)
+        errors = _PipeReader(process.stderr, _MOST_ERROR_BYTES, keep_end=True)
         _Writer(process.stdin, prompt.encode("utf-8", "replace"))
         deadline = time.monotonic() + self._timeout_s
         while process.poll() is None and not said.is_over:
@@ -170,7 +170,7 @@ class CommandAgents:
         return words
 
 
-class _Reader:
+class _PipeReader:
     """Reads a pipe to its end in a thread, and keeps the beginning (or the end) of what came."""
 
     def __init__(self, pipe: IO[bytes], most_bytes: int, *, keep_end: bool = False) -> None:

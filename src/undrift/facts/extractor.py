@@ -8,7 +8,7 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from undrift.core.facts import IMPLEMENTER_RULES, REVIEWER_RULES, Ended, FactBatch, FactRule, FactSource
+from undrift.core.facts import IMPLEMENTER_RULES, REVIEWER_RULES, EndedFacts, FactBatch, FactRule, FactSource
 from undrift.facts.intake import Clock
 from undrift.values.clock import now_ms
 from undrift.values.facts import FactRole, ImplementerResult, ReviewerResult, SessionFact
@@ -58,7 +58,7 @@ class RuleBasedFactExtractor:
     def _extract(self, role: FactRole, result: object, task_id: str) -> FactBatch:
         source = FactSource(result, str(task_id), role, self._clock())
         facts: list[SessionFact] = []
-        ended: list[Ended] = []
+        ended: list[EndedFacts] = []
         problems: list[str] = []
         for rule in self._rules[role]:
             try:

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from undrift.core.facts import Ended, FactBatch, clipped, fault_of
+from undrift.core.facts import EndedFacts, FactBatch, clipped, fault_of
 from undrift.core.text.secrets import mask
 from undrift.values.facts import SessionFact, create_fact_id
 
@@ -16,7 +16,7 @@ Clock = Callable[[], int]
 _log = logging.getLogger("undrift.facts")
 
 
-def batch_ended(facts: Iterable[SessionFact]) -> tuple[Ended, ...]:
+def batch_ended(facts: Iterable[SessionFact]) -> tuple[EndedFacts, ...]:
     """Return what a batch ends beside its facts; nothing for another list."""
     return facts.ended if isinstance(facts, FactBatch) else ()
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from undrift.errors import InputError
 from undrift.hooks import home
-from undrift.hooks.call import CLIENTS, Call
+from undrift.hooks.call import CLIENTS, HookCall
 from undrift.values.clock import now_ms
 
 __all__ = ["Options", "answer"]
@@ -96,7 +96,7 @@ def _announced_ms(payload: Mapping[str, Any]) -> int:
     return told if type(told) is int else now_ms()
 
 
-def _call(payload: Mapping[str, Any], options: Options, place: Path, at_ms: int | None) -> Call:
+def _call(payload: Mapping[str, Any], options: Options, place: Path, at_ms: int | None) -> HookCall:
     """Check a payload; nothing in it is believed that is not needed."""
     if options.client not in CLIENTS:
         raise InputError(f"no such client: {options.client[:40]}; known are {', '.join(CLIENTS)}")
@@ -108,7 +108,7 @@ def _call(payload: Mapping[str, Any], options: Options, place: Path, at_ms: int 
     if not own.is_absolute():
         raise InputError("--client-home must be an absolute path")
     source, transcript, cwd = (_text(payload, name) for name in ("source", "transcript_path", "cwd"))
-    return Call(
+    return HookCall(
         options.client,
         session_id,
         source,
@@ -126,7 +126,7 @@ def _text(payload: Mapping[str, Any], name: str) -> str:
     return value if isinstance(value, str) and len(value) <= 4096 else ""
 
 
-def _pre_compact(call: Call, payload: Mapping[str, Any], options: Options) -> None:
+def _pre_compact(call: HookCall, payload: Mapping[str, Any], options: Options) -> None:
     """Record the session and prepare the text while the client waits for its summary."""
     with call.open() as transcript:
         if options.now:
@@ -143,7 +143,7 @@ def _pre_compact(call: Call, payload: Mapping[str, Any], options: Options) -> No
     _aside({**payload, "at_ms": call.at_ms}, options)
 
 
-def _session_start(call: Call, options: Options) -> str:
+def _session_start(call: HookCall, options: Options) -> str:
     """Return the text for a session that begins: after a compaction what it knew, else what another one left open."""
     if call.source != "compact":
         if call.source not in ("startup", "resume") or options.part != 1:

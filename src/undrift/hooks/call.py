@@ -7,7 +7,7 @@ from pathlib import Path
 from undrift.hooks.home import folder_of
 from undrift.hooks.transcript import Transcript
 
-__all__ = ["CLIENTS", "Call", "Layout"]
+__all__ = ["CLIENTS", "HookCall", "Layout"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ CLIENTS: Mapping[str, Layout] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class HookCall:
     """One call of a hook, checked.
 
     Args:

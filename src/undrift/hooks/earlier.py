@@ -16,7 +16,7 @@ from undrift import transcripts
 from undrift.core.tasks.plan_tools import replay_plan
 from undrift.core.text.secrets import mask
 from undrift.errors import InputError, TranscriptError
-from undrift.hooks.call import Call
+from undrift.hooks.call import HookCall
 from undrift.hooks.home import recall_command
 from undrift.hooks.transcript import Transcript
 from undrift.transcripts import Recording
@@ -61,7 +61,7 @@ class LeftOpen:
         return bool(self.steps) or (bool(self.request) and not self.answered)
 
 
-def left_open(call: Call, *, now_ms: int) -> tuple[str, Path | None]:
+def left_open(call: HookCall, *, now_ms: int) -> tuple[str, Path | None]:
     """Return the offer, and the session's file so that it can be recorded; or nothing and None.
 
     Source: issue "Restore" item 2.
@@ -88,7 +88,7 @@ def left_open(call: Call, *, now_ms: int) -> tuple[str, Path | None]:
     return "", None
 
 
-def _earlier(call: Call) -> Iterator[tuple[Path, int]]:
+def _earlier(call: HookCall) -> Iterator[tuple[Path, int]]:
     """The other sessions that may be of this folder, the one written last first; no link is followed."""
     folders = [Path(call.transcript).parent]
     if call.client == "codex":
@@ -165,7 +165,7 @@ def _open_steps(calls: Sequence[ContextEntry], results: Mapping[str | None, str]
     return tuple(step for step in steps if not _UNNAMED.fullmatch(step))
 
 
-def _offer(found: LeftOpen, call: Call, age_ms: int) -> str:
+def _offer(found: LeftOpen, call: HookCall, age_ms: int) -> str:
     hours = age_ms // 3_600_000
     ago = f"{hours // 24} days ago" if hours >= 48 else f"{hours} hours ago" if hours >= 2 else "a short while ago"
     lines = [

@@ -6,10 +6,10 @@ Law: a small window is not filled by what is given back: a client that has to co
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from undrift.transcripts.figures import Boundary, Figures
+from undrift.transcripts.figures import Boundary, RecordedFigures
 from undrift.values.window import ContextEntry
 
-__all__ = ["RULES_TOKENS", "Room", "room_of"]
+__all__ = ["RULES_TOKENS", "TextRoom", "room_of"]
 
 RULES_TOKENS = 500
 """The most of a text that holds the user's rules alone."""
@@ -28,7 +28,7 @@ _FEW_ANSWERS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class TextRoom:
     """What a text may hold.
 
     Args:
@@ -41,13 +41,13 @@ class Room:
 
 
 def room_of(
-    figures: Figures,
+    figures: RecordedFigures,
     entries: Sequence[ContextEntry],
     compaction: Boundary | None,
     *,
     whole: bool = True,
     by_hand: bool = False,
-) -> Room:
+) -> TextRoom:
     """Say how large a text may be.
 
     Args:
@@ -72,8 +72,8 @@ def room_of(
     if window and since and (last or whole):
         tokens = max(0, window - since[0]) // (_SHARE if last else _FIRST_SHARE)
     if not last or max(_answers(entries, last), len(since)) >= _FEW_ANSWERS:
-        return Room(tokens)
-    return Room(RULES_TOKENS if tokens is None else min(tokens, RULES_TOKENS), rules_only=True)
+        return TextRoom(tokens)
+    return TextRoom(RULES_TOKENS if tokens is None else min(tokens, RULES_TOKENS), rules_only=True)
 
 
 def _answers(entries: Sequence[ContextEntry], after_line: int) -> int:

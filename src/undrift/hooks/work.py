@@ -14,13 +14,13 @@ from undrift import transcripts
 from undrift.core.text.secrets import mask
 from undrift.core.text.tokens import characters_per_4
 from undrift.errors import RecallError, StoreBusy, StoreCorrupt, StoreError, StoreVersionError, TranscriptError
-from undrift.hooks.call import Call
+from undrift.hooks.call import HookCall
 from undrift.hooks.home import read_small, recall_command, write_small
 from undrift.hooks.prepared import has_news, save, split
-from undrift.hooks.room import Room, room_of
+from undrift.hooks.room import TextRoom, room_of
 from undrift.hooks.transcript import ReadPosition, Transcript, lines_before
 from undrift.stores.sqlite import SqliteStore
-from undrift.transcripts.figures import Boundary, Figures, figures
+from undrift.transcripts.figures import Boundary, RecordedFigures, figures
 from undrift.values.clock import now_ms
 from undrift.values.window import ContextEntry, Original
 from undrift.window.ledger import masked_original
@@ -30,14 +30,14 @@ __all__ = ["BUDGETS_TOKENS", "parts_of", "prepare", "record"]
 BUDGETS_TOKENS = (4_900, 4_700, 4_400, 4_000, 3_000, 2_000, 1_000)
 """Characters / 4, as the client bounds characters; the second and later ones only where two parts do not hold the text."""
 
-_ALL = Room()
+_ALL = TextRoom()
 _NEWEST_BYTES = 24 << 20
 _BATCH_BYTES = 8 << 20
 _RECORDED = "recorded.json"
 _ROUNDS = 3
 
 
-def prepare(call: Call, transcript: Transcript) -> tuple[str, ...]:
+def prepare(call: HookCall, transcript: Transcript) -> tuple[str, ...]:
     """Make the text, keep it for the hook that asks for it, and return its parts."""
     parts: tuple[str, ...] = ()
     for _ in range(_ROUNDS):  # the client may still be writing the last results while it compacts
@@ -49,7 +49,7 @@ def prepare(call: Call, transcript: Transcript) -> tuple[str, ...]:
     return parts
 
 
-def parts_of(entries: Sequence[ContextEntry], recall: str, room: Room = _ALL) -> tuple[str, ...]:
+def parts_of(entries: Sequence[ContextEntry], recall: str, room: TextRoom = _ALL) -> tuple[str, ...]:
     """Return what to give back, in as many parts as it needs; never more than two.
 
     Args:
@@ -76,7 +76,7 @@ def parts_of(entries: Sequence[ContextEntry], recall: str, room: Room = _ALL) ->
     return ()
 
 
-def _newest(transcript: Transcript, call: Call) -> tuple[ReadPosition, tuple[ContextEntry, ...], Room]:
+def _newest(transcript: Transcript, call: HookCall) -> tuple[ReadPosition, tuple[ContextEntry, ...], TextRoom]:
     """Read the session up to its last compaction, if nothing was done since, and remember how far."""
     start, before = transcript.skip(max(0, transcript.size - _NEWEST_BYTES))
     read = [line for line in transcript.lines(start)]  # noqa: C416 - the offsets are looked at once more
@@ -94,11 +94,11 @@ def _newest(transcript: Transcript, call: Call) -> tuple[ReadPosition, tuple[Con
     return position, entries, room_of(found, entries, compaction, whole=not start, by_hand=_by_hand(call, compaction))
 
 
-def _by_hand(call: Call, compaction: Boundary | None) -> bool:
+def _by_hand(call: HookCall, compaction: Boundary | None) -> bool:
     return "manual" in (call.trigger, compaction.trigger if compaction else "")
 
 
-def _this(found: Figures, call: Call) -> Boundary | None:
+def _this(found: RecordedFigures, call: HookCall) -> Boundary | None:
     """The record of the compaction that the hook was called for; None where the last one was over before the call."""
     last = found.boundaries[-1] if found.boundaries else None
     if last is None or (call.at_ms is not None and last.at_ms is not None and last.at_ms < call.at_ms):
@@ -106,7 +106,7 @@ def _this(found: Figures, call: Call) -> Boundary | None:
     return last
 
 
-def record(call: Call, transcript: Transcript) -> int:
+def record(call: HookCall, transcript: Transcript) -> int:
     """Write what is new in a session into the store, every original for good; return how many entries that were.
 
     Raises:
@@ -136,7 +136,7 @@ def _recorded(folder: Path) -> ReadPosition:
         return ReadPosition()
 
 
-def _write(store: SqliteStore, call: Call, before: int, texts: Sequence[str]) -> int:
+def _write(store: SqliteStore, call: HookCall, before: int, texts: Sequence[str]) -> int:
     """Write the entries of some lines in one transaction; blank lines stand for those before them, as numbers are ids."""
     try:
         recording = transcripts.read(chain(lines_before(before), texts), format=call.format)

@@ -11,13 +11,12 @@ from typing import Self, TypeVar
 
 from undrift.errors import InputError
 from undrift.settings import Settings
-from undrift.stores.documents import DocumentChange as Change
-from undrift.stores.documents import DocumentReading as Reading
+from undrift.stores.documents import DocumentChange, DocumentReading
 from undrift.stores.sqlite import SqliteStore
 from undrift.values.clock import now_ms
 from undrift.values.closing import Closing
 
-__all__ = ["Change", "Documents", "Reading"]
+__all__ = ["DocumentChange", "DocumentReading", "Documents"]
 
 T = TypeVar("T")
 
@@ -59,7 +58,7 @@ class Documents(Closing):
         self._store.close()
 
     @contextmanager
-    def reading(self, session_id: str) -> Iterator[Reading]:
+    def reading(self, session_id: str) -> Iterator[DocumentReading]:
         """Give the documents of a session to read; others of this process wait until that is done."""
         with self._store.documents(session_id) as reading:
             yield reading
@@ -68,7 +67,7 @@ class Documents(Closing):
         """Return the sessions that have documents of a kind."""
         return self._store.document_owners(kind)
 
-    def change(self, session_id: str, act: Callable[[Change], T], *, about: str) -> T:
+    def change(self, session_id: str, act: Callable[[DocumentChange], T], *, about: str) -> T:
         """Make one change of a session's documents, whole or not at all, and return what it returns.
 
         Args:

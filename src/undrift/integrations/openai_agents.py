@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from agents.memory.session_settings import SessionSettings, coerce_session_settings
 from agents.run_config import CallModelData, ModelInputData
 
-from undrift.integrations.documents import Change, Documents
+from undrift.integrations.documents import DocumentChange, Documents
 from undrift.integrations.framework_window import FrameworkWindow
 from undrift.session.session import Session
 from undrift.settings import Settings
@@ -73,7 +73,7 @@ class UndriftSession(Closing):
         """Add items at the end."""
         contents = [self._content(item) for item in items]
 
-        def act(kept: Change) -> None:
+        def act(kept: DocumentChange) -> None:
             newest = kept.under(_KIND, last=1)
             first = int(newest[0].path[0]) + 1 if newest else 0
             for number, content in enumerate(contents, first):
@@ -85,7 +85,7 @@ class UndriftSession(Closing):
     async def pop_item(self) -> Any:
         """Take the newest item away and return it; None where there is none."""
 
-        def act(kept: Change) -> Any:
+        def act(kept: DocumentChange) -> Any:
             newest = kept.under(_KIND, last=1)
             kept.close(newest)
             return json.loads(newest[0].content) if newest else None
@@ -106,7 +106,7 @@ class UndriftSession(Closing):
         kept = _masked(item) if self._documents.settings.mask_secrets else item
         return json.dumps(kept, separators=(",", ":")).encode()
 
-    async def _change(self, act: Callable[[Change], T], about: str) -> T:
+    async def _change(self, act: Callable[[DocumentChange], T], about: str) -> T:
         change = asyncio.to_thread(self._documents.change, self.session_id, act, about=f"items: {about}")
         return await _carried_through(change)
 

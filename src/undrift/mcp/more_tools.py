@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 from undrift.errors import InputError
 from undrift.mcp.framing import as_data, clipped, one_line
-from undrift.mcp.place import Place
+from undrift.mcp.place import ServedHome
 from undrift.mcp.tools import READ, WRITE, described_object, made
-from undrift.mcp.values import Answer, Call, Json, Tool
+from undrift.mcp.values import Answer, Json, Tool, ToolArguments
 
 if TYPE_CHECKING:
     from undrift.session.session import Session
@@ -22,7 +22,7 @@ _LONGEST_NAME = 80
 _LONGEST_NUMBER = 19  # digits
 
 
-def _facts(place: Place, call: Call) -> Answer:
+def _facts(place: ServedHome, call: ToolArguments) -> Answer:
     subject, named = call.arguments.get("subject"), place.is_bound(call.session)
     rows: list[str] = []
     runs = [place.session_id(call.session)] if named else [row.session_id for row in reversed(place.sessions())]
@@ -41,7 +41,7 @@ def _facts(place: Place, call: Call) -> Answer:
     return Answer.of_data(data, count=len(rows))
 
 
-def _conflicts(place: Place, call: Call) -> Answer:
+def _conflicts(place: ServedHome, call: ToolArguments) -> Answer:
     call.step(0, None, "memories read")
     with place.look(call.session) as session:
         found = session.conflicts() if session else ()
@@ -56,7 +56,7 @@ def _conflicts(place: Place, call: Call) -> Answer:
     return Answer.of_data(data, "Settle one by asking the user, then remember what holds.", count=len(found))
 
 
-def _scratchpad_read(place: Place, call: Call) -> Answer:
+def _scratchpad_read(place: ServedHome, call: ToolArguments) -> Answer:
     text = ""
     if place.has_store():
         with place.session(call.session) as session:
@@ -66,25 +66,25 @@ def _scratchpad_read(place: Place, call: Call) -> Answer:
     return Answer.of_data(as_data(text, "active_context.md, the notes of this session"))
 
 
-def _scratchpad_write(place: Place, call: Call) -> Answer:
+def _scratchpad_write(place: ServedHome, call: ToolArguments) -> Answer:
     with place.session(call.session) as session:
         warning = session.scratchpad.write(call.arguments["text"])
     return Answer.of(f"Written. {warning}".strip(), {"warning": warning})
 
 
-def _scratchpad_append(place: Place, call: Call) -> Answer:
+def _scratchpad_append(place: ServedHome, call: ToolArguments) -> Answer:
     with place.session(call.session) as session:
         warning = session.scratchpad.append(call.arguments["text"])
     return Answer.of(f"Appended. {warning}".strip(), {"warning": warning})
 
 
-def _checkpoint(place: Place, call: Call) -> Answer:
+def _checkpoint(place: ServedHome, call: ToolArguments) -> Answer:
     label = call.arguments.get("label", "")
     seq = place.change(call, lambda session: session.checkpoint(label))
     return Answer.of(f"This moment is {seq}; rewind takes it.", {"seq": seq})
 
 
-def _rewind(place: Place, call: Call) -> Answer:
+def _rewind(place: ServedHome, call: ToolArguments) -> Answer:
     to, undo = call.arguments.get("to"), call.arguments.get("undo", False)
     if (to is None) != undo:
         raise InputError("rewind takes either to (a checkpoint's number or label, or a task's id) or undo=true")
@@ -101,7 +101,7 @@ def _rewind(place: Place, call: Call) -> Answer:
     )
 
 
-def _status(place: Place, call: Call) -> Answer:
+def _status(place: ServedHome, call: ToolArguments) -> Answer:
     with place.look(call.session) as session:
         tasks = session.tasks() if session else ()
         memories, open_conflicts = (len(session.memories()), len(session.conflicts())) if session else (0, 0)
@@ -126,7 +126,7 @@ def _status(place: Place, call: Call) -> Answer:
     return Answer.of(text, value)
 
 
-def more_tools(place: Place) -> tuple[Tool, ...]:
+def more_tools(place: ServedHome) -> tuple[Tool, ...]:
     """Return the tools beyond the default four."""
     rows = described_object({"data": _TEXT, "note": _TEXT, "count": _NUMBER}, "data", "count")
     notes, seq = described_object({"warning": _TEXT}, "warning"), described_object({"seq": _NUMBER}, "seq")

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from undrift.errors import StoreBusy, StoreConflict, StoreError
-from undrift.mcp.slot import Slot
-from undrift.mcp.values import Call
+from undrift.mcp.slot import SessionClaim
+from undrift.mcp.values import ToolArguments
 from undrift.settings import Settings
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from undrift.stores.base import SessionRow
     from undrift.stores.sqlite import SqliteStore
 
-__all__ = ["Place"]
+__all__ = ["ServedHome"]
 
 T = TypeVar("T")
 
@@ -31,7 +31,7 @@ _ATTEMPTS = 8
 """So often a change is made on top of what another process wrote meanwhile: one of 12 writers is the last of them to win."""
 
 
-class Place:
+class ServedHome:
     """One home as a server sees it.
 
     Args:
@@ -48,7 +48,7 @@ class Place:
         folder = ""
         with suppress(OSError):  # the folder was deleted
             folder = os.getcwd()  # noqa: PTH109 - a text is wanted
-        self._slot = Slot(self.home, folder)
+        self._slot = SessionClaim(self.home, folder)
 
     def meet(self, client: str) -> None:
         """Learn who calls: the process's own session is named after the first client that says its name."""
@@ -135,7 +135,7 @@ class Place:
         with SqliteStore.open(self.home, create=False) as store:
             yield store
 
-    def change(self, call: Call, work: "Callable[[Session], T]") -> T:
+    def change(self, call: ToolArguments, work: "Callable[[Session], T]") -> T:
         """Do something that writes; again where another process was in the way, on top of what that one wrote.
 
         Raises:

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 from undrift.errors import InputError, RecallError
 from undrift.mcp.arguments import lines_of
 from undrift.mcp.framing import as_data, clipped, one_line
-from undrift.mcp.place import Place
-from undrift.mcp.values import Answer, Call
+from undrift.mcp.place import ServedHome
+from undrift.mcp.values import Answer, ToolArguments
 
 if TYPE_CHECKING:
     from undrift.stores.sqlite import SqliteStore
     from undrift.values.window import Original
 
-__all__ = ["Found", "described", "find", "recall"]
+__all__ = ["RecalledText", "described", "find", "recall"]
 
 _MOST_LINES = 200
 _MOST_CHARACTERS = 12_000
@@ -33,7 +33,7 @@ _HOW = "`search` gives the references of what left; a task's id lists what it le
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RecalledText:
     """What stands under a reference.
 
     Args:
@@ -49,7 +49,7 @@ class Found:
     originals: "tuple[Original, ...]" = ()
 
 
-def recall(place: Place, call: Call) -> Answer:
+def recall(place: ServedHome, call: ToolArguments) -> Answer:
     """Answer a call of the tool."""
     found = find(place, call.arguments["ref"], call)
     grep = call.arguments.get("grep") or ""
@@ -61,7 +61,7 @@ def recall(place: Place, call: Call) -> Answer:
     return _grepped(found, grep, call) if grep else _listed(found)
 
 
-def find(place: Place, ref: str, call: Call) -> Found:
+def find(place: ServedHome, ref: str, call: ToolArguments) -> RecalledText:
     """Return what stands under a reference, an entry's id, a task's id or a memory's id.
 
     Args:
@@ -89,7 +89,7 @@ def find(place: Place, ref: str, call: Call) -> Found:
         with place.look(named) as session:
             for memory in session.memories() if session else ():
                 if memory.id == ref:
-                    return Found(f"memory {ref}, a {memory.type} by {memory.trust}", memory.content)
+                    return RecalledText(f"memory {ref}, a {memory.type} by {memory.trust}", memory.content)
     raise _unknown(ref)
 
 
@@ -105,7 +105,9 @@ def _unknown(ref: str) -> RecallError:
     return RecallError(f"nothing is known under {one_line(ref, _FIRST_LINE)}: {_HOW}")
 
 
-def _original(store: "SqliteStore", session_id: str, ref: str, _call: Call, *, is_bound: bool) -> Found | None:
+def _original(
+    store: "SqliteStore", session_id: str, ref: str, _call: ToolArguments, *, is_bound: bool
+) -> RecalledText | None:
     found = None
     if _REF.fullmatch(ref):
         with suppress(RecallError):
@@ -115,10 +117,12 @@ def _original(store: "SqliteStore", session_id: str, ref: str, _call: Call, *, i
             found = store.by_entry(session_id, ref)
     if found is None or (is_bound and found.session_id != session_id):
         return None
-    return Found(f"original {found.ref}, {described(found)}", found.entry.content)
+    return RecalledText(f"original {found.ref}, {described(found)}", found.entry.content)
 
 
-def _task(store: "SqliteStore", session_id: str, ref: str, call: Call, *, is_bound: bool) -> Found | None:
+def _task(
+    store: "SqliteStore", session_id: str, ref: str, call: ToolArguments, *, is_bound: bool
+) -> RecalledText | None:
     from undrift.tasks.archive import Archive
 
     others = [] if is_bound else [row.session_id for row in store.sessions() if row.session_id != session_id]
@@ -128,7 +132,7 @@ def _task(store: "SqliteStore", session_id: str, ref: str, call: Call, *, is_bou
             archive = Archive(store, one)
             if task_id in archive.tasks.by_id:
                 name = f"task {one_line(task_id, _FIRST_LINE)}, {archive.task(task_id).status}"
-                return Found(name, None, task_id, archive.originals(task_id))
+                return RecalledText(name, None, task_id, archive.originals(task_id))
     return None
 
 
@@ -167,7 +171,7 @@ def _bounded(lines: Sequence[tuple[int, str]], *, numbered: bool) -> tuple[list[
     return shown, None
 
 
-def _listed(found: Found) -> Answer:
+def _listed(found: RecalledText) -> Answer:
     """What a task let go, a line for each."""
     if not found.originals:
         return Answer.of_data("", f"{found.name}: it has let nothing go; what it produced is still in the window.")
@@ -180,7 +184,7 @@ def _listed(found: Found) -> Answer:
     return Answer.of_data(data, "Recall one by its reference, or give grep.")
 
 
-def _grepped(found: Found, grep: str, call: Call) -> Answer:
+def _grepped(found: RecalledText, grep: str, call: ToolArguments) -> Answer:
     """The lines with a text in all that a task let go."""
     shown, following = _bounded(list(_matches(found, grep.casefold(), call)), numbered=False)
     if not shown:
@@ -190,7 +194,7 @@ def _grepped(found: Found, grep: str, call: Call) -> Answer:
     return Answer.of_data(data, more)
 
 
-def _matches(found: Found, wanted: str, call: Call) -> Iterator[tuple[int, str]]:
+def _matches(found: RecalledText, wanted: str, call: ToolArguments) -> Iterator[tuple[int, str]]:
     for done, one in enumerate(found.originals):
         call.step(done, len(found.originals), "originals searched")
         for number, line in enumerate(one.entry.content.split("\n"), 1):

@@ -11,9 +11,9 @@ from urllib.parse import quote, unquote
 
 from undrift.errors import InputError, RecallError, StoreCorrupt
 from undrift.mcp.framing import as_data, one_line, safe_json
-from undrift.mcp.place import Place
+from undrift.mcp.place import ServedHome
 from undrift.mcp.recalling import described, find
-from undrift.mcp.values import Call, Json, Page, Unknown
+from undrift.mcp.values import Json, ResourcePage, ToolArguments, Unknown
 
 if TYPE_CHECKING:
     from undrift.stores.sqlite import SqliteStore
@@ -37,10 +37,10 @@ class HomeResources:
         place: The home.
     """
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: ServedHome) -> None:
         self._place = place
 
-    def page(self, cursor: str, call: Call) -> Page:
+    def page(self, cursor: str, call: ToolArguments) -> ResourcePage:
         """Return the sessions, the session's tasks and notes, then the originals that left its windows, newest first."""
         if cursor and not (cursor.isascii() and cursor.isdecimal() and len(cursor) < 10):
             raise InputError("this cursor is none of ours: list again without one")
@@ -54,7 +54,7 @@ class HomeResources:
         ]
         refs, left = self._left(session_id, start, call)
         following = str(start + _PAGE) if start + _PAGE < refs else ""
-        return Page((*([] if start else own), *left), following)
+        return ResourcePage((*([] if start else own), *left), following)
 
     def templates(self) -> Sequence[Json]:
         """Return the forms of the addresses."""
@@ -65,7 +65,7 @@ class HomeResources:
             _template(f"{_ORIGINAL}{{ref}}", "original", "The original of what left a window, whole.", text),
         )
 
-    def read(self, uri: str, call: Call) -> Sequence[Json]:
+    def read(self, uri: str, call: ToolArguments) -> Sequence[Json]:
         """Return the contents under an address."""
         if len(uri) > _LONGEST_ADDRESS:
             raise _unknown(uri)
@@ -81,7 +81,7 @@ class HomeResources:
                 return [read(uri, session_id)]
         raise _unknown(uri)
 
-    def _left(self, session_id: str, start: int, call: Call) -> tuple[int, list[Json]]:
+    def _left(self, session_id: str, start: int, call: ToolArguments) -> tuple[int, list[Json]]:
         """How many originals left the session's windows, and those of one page."""
         if not self._place.has_store():
             return 0, []
@@ -95,7 +95,7 @@ class HomeResources:
                 listed.append(_left_window(store, ref))
             return len(refs), listed
 
-    def _check(self, uri: str, session_id: str, call: Call) -> None:
+    def _check(self, uri: str, session_id: str, call: ToolArguments) -> None:
         """Refuse a session that is not there, or is not the one that was named."""
         own = self._place.session_id(call.session)
         if session_id == own:
@@ -106,7 +106,7 @@ class HomeResources:
             return
         raise _unknown(uri)
 
-    def _sessions(self, call: Call) -> Any:
+    def _sessions(self, call: ToolArguments) -> Any:
         own, is_bound = self._place.session_id(call.session), self._place.is_bound(call.session)
         rows = [row for row in self._place.sessions() if row.session_id == own or not is_bound]
         return [
@@ -120,7 +120,7 @@ class HomeResources:
             for row in rows[:_MOST_SESSIONS]
         ]
 
-    def _original(self, uri: str, call: Call) -> Json:
+    def _original(self, uri: str, call: ToolArguments) -> Json:
         ref = unquote(uri.removeprefix(_ORIGINAL), errors="replace")
         try:
             found = find(self._place, ref, call)

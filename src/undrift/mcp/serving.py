@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from undrift.errors import InputError, UndriftError
 from undrift.mcp.framing import one_line, safe_json
-from undrift.mcp.values import Answer, Call, Json, Stopped, Surface, Tool, Unknown
+from undrift.mcp.values import Answer, Json, Stopped, Surface, Tool, ToolArguments, Unknown
 from undrift.values.extras import command_for
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ class _Handlers:
         value = {"description": prompt.description, "messages": safe_json(list(messages))}
         return self._types.GetPromptResult.model_validate(value)
 
-    async def _asked(self, context: Any, work: Callable[[Call], T], arguments: Json | None = None) -> T:
+    async def _asked(self, context: Any, work: Callable[[ToolArguments], T], arguments: Json | None = None) -> T:
         """Do what is no tool's work; what we refuse is the protocol's own kind of error."""
         self._surface.meet(_client(context))
         try:
@@ -166,7 +166,7 @@ def _client(context: Any) -> str:
     return str(given.client_info.name) if given is not None else ""
 
 
-async def _worked(context: Any, arguments: Json, work: Callable[[Call], T]) -> T:
+async def _worked(context: Any, arguments: Json, work: Callable[[ToolArguments], T]) -> T:
     """Do the work of one call in a thread; when the client takes the call back, it ends at its next step."""
     import anyio
     import anyio.from_thread
@@ -179,14 +179,14 @@ async def _worked(context: Any, arguments: Json, work: Callable[[Call], T]) -> T
 
     headers = getattr(context.request, "headers", None)
     session = headers.get(SESSION_HEADER, "") if headers is not None else ""
-    call = Call(arguments, session, told, stop.is_set)
+    call = ToolArguments(arguments, session, told, stop.is_set)
     try:
         return await anyio.to_thread.run_sync(work, call, abandon_on_cancel=True)
     finally:
         stop.set()
 
 
-def _answered(tool: Tool, call: Call) -> Answer:
+def _answered(tool: Tool, call: ToolArguments) -> Answer:
     try:
         return tool.run(call)
     except Stopped:

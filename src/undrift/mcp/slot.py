@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["Slot"]
+__all__ = ["SessionClaim"]
 
 _FOLDER = "mcp"
 """In the home: an empty file for each name, which the process that holds the name has locked."""
@@ -25,7 +25,7 @@ _WORD_CHARACTERS = 24
 _NO_WORD = re.compile(r"[^a-z0-9]+")
 
 
-class Slot:
+class SessionClaim:
     """A process's claim to a session in one home.
 
     Args:

@@ -9,10 +9,10 @@ from typing import Literal
 from undrift.core.agent_rules import AGENT_RULES, TASK_TOOL_NAME
 from undrift.mcp.framing import as_data
 from undrift.mcp.more_tools import more_tools
-from undrift.mcp.place import Place
+from undrift.mcp.place import ServedHome
 from undrift.mcp.resources import HomeResources
 from undrift.mcp.tools import default_tools
-from undrift.mcp.values import Call, Json, Prompt, Surface, text_block
+from undrift.mcp.values import Json, PromptTemplate, Surface, ToolArguments, text_block
 
 __all__ = ["INSTRUCTIONS", "ToolChoice", "surface_of"]
 
@@ -26,7 +26,7 @@ INSTRUCTIONS = (
 """Source: R3-19, A3-23."""
 
 
-def surface_of(place: Place, version: str, tools: ToolChoice = "default") -> Surface:
+def surface_of(place: ServedHome, version: str, tools: ToolChoice = "default") -> Surface:
     """Return what is served for a home.
 
     Args:
@@ -36,15 +36,15 @@ def surface_of(place: Place, version: str, tools: ToolChoice = "default") -> Sur
     """
     chosen = default_tools(place) + (more_tools(place) if tools == "all" else ())
 
-    def rules(_call: Call) -> Sequence[Json]:
+    def rules(_call: ToolArguments) -> Sequence[Json]:
         return [_said(AGENT_RULES)]
 
-    def resume(call: Call) -> Sequence[Json]:
+    def resume(call: ToolArguments) -> Sequence[Json]:
         return [_said(_standing(place, call))]
 
     prompts = (
-        Prompt("agent_rules", "The rules by which finished work gives way to its summary.", rules),
-        Prompt("resume", "Where this session stands: its open tasks and its notes.", resume),
+        PromptTemplate("agent_rules", "The rules by which finished work gives way to its summary.", rules),
+        PromptTemplate("resume", "Where this session stands: its open tasks and its notes.", resume),
     )
     return Surface("undrift", version, INSTRUCTIONS, chosen, prompts, HomeResources(place), place.meet)
 
@@ -53,7 +53,7 @@ def _said(text: str) -> Json:
     return {"role": "user", "content": text_block(text)}
 
 
-def _standing(place: Place, call: Call) -> str:
+def _standing(place: ServedHome, call: ToolArguments) -> str:
     if not place.has_store():
         return "Nothing was recorded here yet: start the first task."
     with place.session(call.session) as session:

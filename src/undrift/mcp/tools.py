@@ -10,9 +10,9 @@ from undrift.core.agent_rules import TASK_TOOL_NAME, TASK_TOOL_SCHEMA
 from undrift.errors import InputError, StoreBusy, UndriftError
 from undrift.mcp.arguments import checked
 from undrift.mcp.framing import as_data, clipped, one_line
-from undrift.mcp.place import Place
+from undrift.mcp.place import ServedHome
 from undrift.mcp.recalling import recall
-from undrift.mcp.values import Answer, Call, Json, Tool
+from undrift.mcp.values import Answer, Json, Tool, ToolArguments
 
 if TYPE_CHECKING:
     from undrift.session.session import Session
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["READ", "WRITE", "Work", "default_tools", "described_object", "made"]
 
-Work = Callable[[Place, Call], Answer]
+Work = Callable[[ServedHome, ToolArguments], Answer]
 
 READ: Json = {"readOnlyHint": True, "openWorldHint": False}
 WRITE: Json = {"destructiveHint": False, "openWorldHint": False}
@@ -41,14 +41,14 @@ def described_object(properties: Json, *required: str) -> dict[str, Any]:
     return {**schema, "required": list(required)} if required else schema
 
 
-def made(place: Place, name: str, description: str, work: Work, schema: Json, output: Json, hints: Json) -> Tool:
+def made(place: ServedHome, name: str, description: str, work: Work, schema: Json, output: Json, hints: Json) -> Tool:
     """Return a tool whose arguments are checked before it works, and whose errors are answers."""
 
-    def run(call: Call) -> Answer:
+    def run(call: ToolArguments) -> Answer:
         try:
             call.check()
             arguments = checked(name, schema, call.arguments)
-            return work(place, Call(arguments, call.session, call.told, call.stopped))
+            return work(place, ToolArguments(arguments, call.session, call.told, call.stopped))
         except StoreBusy as error:
             return Answer.refused(f"{error}. Nothing was changed; call {name} again with the same arguments.")
         except UndriftError as error:
@@ -62,7 +62,7 @@ def made(place: Place, name: str, description: str, work: Work, schema: Json, ou
     return Tool(name, description, schema, run, output, hints)
 
 
-def _task_update(place: Place, call: Call) -> Answer:
+def _task_update(place: ServedHome, call: ToolArguments) -> Answer:
     from undrift.core.text.marker import safe_id
 
     def work(session: "Session") -> tuple[str, tuple[str, ...]]:
@@ -80,7 +80,7 @@ def _task_update(place: Place, call: Call) -> Answer:
     return Answer.of(text, {"status": status, "notes": list(notes)})
 
 
-def _search(place: Place, call: Call) -> Answer:
+def _search(place: ServedHome, call: ToolArguments) -> Answer:
     query = call.arguments["query"]
     limit = call.arguments.get("limit", _HITS)
     if not 1 <= limit <= _MOST_HITS:
@@ -99,7 +99,7 @@ def _search(place: Place, call: Call) -> Answer:
     return Answer.of_data(data, refs=refs)
 
 
-def _left(place: Place, session: "Session", query: str, limit: int, *, is_bound: bool) -> "tuple[Found, ...]":
+def _left(place: ServedHome, session: "Session", query: str, limit: int, *, is_bound: bool) -> "tuple[Found, ...]":
     """Find originals: of a session that was named, else of all in the home; what hooks record is in the client's session."""
     if is_bound:
         return session.find(query, limit=limit)
@@ -113,7 +113,7 @@ def _hit(one: "ScoredMemoryEntry") -> str:
     return f"{entry.id}  {entry.type} by {entry.trust}, {state}: {clipped(entry.content, _LONGEST_HIT)}"
 
 
-def _remember(place: Place, call: Call) -> Answer:
+def _remember(place: ServedHome, call: ToolArguments) -> Answer:
     given = dict(call.arguments)
     text = given.pop("text")
     if given.pop("from_tool", False):
@@ -133,7 +133,7 @@ def _remember(place: Place, call: Call) -> Answer:
     return Answer.of(" ".join(said), {"id": memory_id, "superseded": superseded, "conflicts": conflicts})
 
 
-def default_tools(place: Place) -> tuple[Tool, ...]:
+def default_tools(place: ServedHome) -> tuple[Tool, ...]:
     """Return the four tools.
 
     Source: issue "Agents" part 1; R3-19, A3-23.

@@ -12,14 +12,14 @@ from undrift.errors import InputError
 
 __all__ = [
     "Answer",
-    "Call",
     "Json",
-    "Page",
-    "Prompt",
+    "PromptTemplate",
+    "ResourcePage",
     "Resources",
     "Stopped",
     "Surface",
     "Tool",
+    "ToolArguments",
     "Unknown",
     "text_block",
 ]
@@ -78,7 +78,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ToolArguments:
     """One call as it came in.
 
     Args:
@@ -128,13 +128,13 @@ class Tool:
     name: str
     description: str
     input_schema: Json = field(hash=False)
-    run: Callable[[Call], Answer] = field(hash=False)
+    run: Callable[[ToolArguments], Answer] = field(hash=False)
     output_schema: Json | None = field(default=None, hash=False)
     annotations: Json | None = field(default=None, hash=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
+class PromptTemplate:
     """A prompt that a user can call up.
 
     Args:
@@ -146,12 +146,12 @@ class Prompt:
 
     name: str
     description: str
-    run: Callable[[Call], Sequence[Json]] = field(hash=False)
+    run: Callable[[ToolArguments], Sequence[Json]] = field(hash=False)
     arguments: tuple[Json, ...] = field(default=(), hash=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ResourcePage:
     """Some of the resources, and the cursor of the next page; empty where there is none."""
 
     resources: tuple[Json, ...] = field(hash=False)
@@ -161,7 +161,7 @@ class Page:
 class Resources(Protocol):
     """What can be read by address."""
 
-    def page(self, cursor: str, call: Call) -> Page:
+    def page(self, cursor: str, call: ToolArguments) -> ResourcePage:
         """Return one page of what there is; the first one for an empty cursor.
 
         Raises:
@@ -173,7 +173,7 @@ class Resources(Protocol):
         """Return the forms of all addresses."""
         ...
 
-    def read(self, uri: str, call: Call) -> Sequence[Json]:
+    def read(self, uri: str, call: ToolArguments) -> Sequence[Json]:
         """Return the contents of one.
 
         Raises:
@@ -200,6 +200,6 @@ class Surface:
     version: str
     instructions: str
     tools: tuple[Tool, ...]
-    prompts: tuple[Prompt, ...]
+    prompts: tuple[PromptTemplate, ...]
     resources: Resources
     meet: Callable[[str], None] = lambda _client: None

@@ -20,9 +20,9 @@ from undrift.proxy import guard, owner
 from undrift.proxy.answers import COME_BACK, Receive, Send, failure, respond
 from undrift.proxy.config import GatewayConfig
 from undrift.proxy.exchange import Asgi, Exchange, Shared
-from undrift.proxy.peer import PEER, Peer
+from undrift.proxy.peer import PEER, LocalPeer
 from undrift.proxy.routes import OWN, VIA, route_of
-from undrift.proxy.sessions import Sessions
+from undrift.proxy.sessions import OpenSessions
 from undrift.proxy.upstream import Pool
 from undrift.stores.gateways import Presence, announce, withdraw
 from undrift.stores.secret import TOKEN_NAME
@@ -88,7 +88,7 @@ class Gateway:
         home = Path(self._config.settings.home)
         workers = ThreadPoolExecutor(_WORKERS, thread_name_prefix="undrift")
         pool = Pool(self._config.upstreams)
-        self._shared = Shared(self._config, Sessions(self._config), pool, workers, _WORKERS)
+        self._shared = Shared(self._config, OpenSessions(self._config), pool, workers, _WORKERS)
         try:
             await asyncio.to_thread(announce, home, self._presence())
         except OSError as error:  # whoever looks after gateways does not find this one
@@ -195,7 +195,7 @@ class Gateway:
 async def _is_neighbour(scope: Mapping[str, Any], given: Mapping[str, str]) -> bool:
     """Whether a process of our own user asks, for itself: a browser asks for the page of anybody."""
     peer = scope.get("state", {}).get(PEER)
-    return "origin" not in given and isinstance(peer, Peer) and await peer.is_ours()
+    return "origin" not in given and isinstance(peer, LocalPeer) and await peer.is_ours()
 
 
 def _descriptors() -> int:

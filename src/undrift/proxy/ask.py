@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from undrift.errors import UndriftError
 from undrift.proxy.naming import Kind
 
-__all__ = ["Ask", "Bypass", "Managed"]
+__all__ = ["Ask", "Bypass", "ManagedBody"]
 
 
 class Bypass(UndriftError):
@@ -46,7 +46,7 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Managed:
+class ManagedBody:
     """What to send in place of a request, and what is known of it.
 
     Args:

@@ -21,13 +21,13 @@ from typing import Any
 from undrift.errors import Declined, InputError, StoreError
 from undrift.proxy import coding, headers
 from undrift.proxy.answers import COME_BACK, Receive, Send, failure, respond
-from undrift.proxy.ask import Ask, Bypass, Managed
+from undrift.proxy.ask import Ask, Bypass, ManagedBody
 from undrift.proxy.config import GatewayConfig, Provider
-from undrift.proxy.incoming import ClientGone, Incoming, NoRoom, Room, TooLate
+from undrift.proxy.incoming import BodyRoom, ClientGone, Incoming, NoRoom, TooLate
 from undrift.proxy.naming import is_sub_agent
-from undrift.proxy.observe import Figures, Progress, safe_id
+from undrift.proxy.observe import Counters, Progress, safe_id
 from undrift.proxy.routes import Route
-from undrift.proxy.sessions import Sessions
+from undrift.proxy.sessions import OpenSessions
 from undrift.proxy.upstream import Pool
 from undrift.wire.refusals import REFUSAL_STATUSES, too_long
 
@@ -60,19 +60,19 @@ class Shared:
     """What all requests of a gateway share."""
 
     config: GatewayConfig
-    sessions: Sessions
+    sessions: OpenSessions
     pool: Pool
     workers: Executor
     most_overdue: int
-    figures: Figures = field(default_factory=Figures)
+    figures: Counters = field(default_factory=Counters)
     overdue: int = 0  # jobs that nobody waits for any more
     last_success_s: dict[Provider, float] = field(default_factory=dict)
-    room: Room = field(init=False)
-    others_room: Room = field(init=False)  # so that nobody else takes up the owner's
+    room: BodyRoom = field(init=False)
+    others_room: BodyRoom = field(init=False)  # so that nobody else takes up the owner's
 
     def __post_init__(self) -> None:
-        self.room = Room(self.config.most_incoming_bytes)
-        self.others_room = Room(self.config.most_incoming_bytes // _OTHERS_SHARE)
+        self.room = BodyRoom(self.config.most_incoming_bytes)
+        self.others_room = BodyRoom(self.config.most_incoming_bytes // _OTHERS_SHARE)
 
 
 class Exchange:
@@ -210,7 +210,7 @@ class Exchange:
         self._progress.is_retried = True
         ask = self._asked(body)
         smaller = await self._work("again", self._shared.sessions.again, ask, self._progress.managed, refusal)
-        if not isinstance(smaller, Managed):
+        if not isinstance(smaller, ManagedBody):
             return False
         self._progress.managed = smaller
         return True
@@ -223,7 +223,7 @@ class Exchange:
         self._shared.figures.planned(self._progress.plan_s)
         if isinstance(found, Declined):
             return found
-        if isinstance(found, Managed):
+        if isinstance(found, ManagedBody):
             self._progress.managed = found
             self._parts = []
             self._progress.bypass = found.bypass
@@ -363,7 +363,7 @@ async def _held(response: Any) -> tuple[bytes, bool]:
     return held, False
 
 
-def _recorded(shared: Shared, managed: Managed, wire: str, parts: list[bytes], coded: str) -> None:
+def _recorded(shared: Shared, managed: ManagedBody, wire: str, parts: list[bytes], coded: str) -> None:
     """In a worker: take an answer in; what cannot be read is left."""
     try:
         body = coding.plain(b"".join(parts), coded, shared.config.most_answer_bytes)

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from typing import Any
 
-__all__ = ["ClientGone", "Incoming", "NoRoom", "Room", "TooLate"]
+__all__ = ["BodyRoom", "ClientGone", "Incoming", "NoRoom", "TooLate"]
 
 _LINGER_S = 2.0  # for so long a client that is refused may go on sending, so that it reads why
 
@@ -26,7 +26,7 @@ class NoRoom(Exception):
     """Too many bodies come in at once."""
 
 
-class Room:
+class BodyRoom:
     """How much of the bodies that still come in is kept.
 
     Args:
@@ -63,7 +63,7 @@ class Incoming:
     def __init__(
         self,
         receive: Callable[[], Awaitable[MutableMapping[str, Any]]],
-        room: Room,
+        room: BodyRoom,
         most_bytes: int,
         deadline_s: float,
     ) -> None:

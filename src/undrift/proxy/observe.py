@@ -15,10 +15,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from undrift.proxy.ask import Managed
+from undrift.proxy.ask import ManagedBody
 from undrift.proxy.routes import Route
 
-__all__ = ["Figures", "Progress", "log_line", "safe_id"]
+__all__ = ["Counters", "Progress", "log_line", "safe_id"]
 
 _log = logging.getLogger("undrift.proxy")
 
@@ -48,7 +48,7 @@ def _shown(value: Any) -> Any:
     return round(value, 2) if isinstance(value, float) else value
 
 
-class Figures:
+class Counters:
     """Counters since the start."""
 
     def __init__(self) -> None:
@@ -117,7 +117,7 @@ class Progress:
         first_s: From the request to the answer's status.
     """
 
-    managed: Managed | None = None
+    managed: ManagedBody | None = None
     bypass: str = ""
     end: str = "ok"
     status: int = 0
@@ -127,7 +127,7 @@ class Progress:
     first_s: float = 0.0
     began_s: float = field(default_factory=time.perf_counter)
 
-    def report(self, figures: Figures, route: Route, bytes_in: int) -> None:
+    def report(self, figures: Counters, route: Route, bytes_in: int) -> None:
         """Count the request, and log its line."""
         managed = self.managed
         kind = f'provider="{route.provider}",managed="{"yes" if managed else "no"}"'

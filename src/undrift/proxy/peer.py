@@ -15,7 +15,7 @@ from typing import Any
 
 from undrift.proxy.owner import End, end_of, is_of_this_machine, question, uid_in_answer, uid_in_table
 
-__all__ = ["PEER", "Peer", "tells_users"]
+__all__ = ["LocalPeer", "PEER", "tells_users"]
 
 PEER = "undrift.peer"
 """Where a request's state holds the other end of its connection."""
@@ -30,7 +30,7 @@ def tells_users() -> bool:
     return sys.platform == "linux" and os.geteuid() != _nobody() and Path(_TABLES[0]).exists()
 
 
-class Peer:
+class LocalPeer:
     """Who is at the other end of one connection.
 
     Args:

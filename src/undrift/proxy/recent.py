@@ -14,7 +14,7 @@ from undrift.window.request import Request
 from undrift.wire import raw
 from undrift.wire.form import Form
 
-__all__ = ["History", "Recent", "history_of", "longest"]
+__all__ = ["Recent", "SeenHistory", "history_of", "longest"]
 
 _KEPT = 4  # histories of a session: the main one, sub-agents, title requests
 _REWRITTEN = 4  # messages at the end that a client writes anew without another meaning, as it moves its cache marker
@@ -22,7 +22,7 @@ _LOOKED_AT = 8
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class SeenHistory:
     """One history as it came: its form, and each message as bytes."""
 
     wire: str
@@ -33,9 +33,9 @@ class Recent:
     """The histories that a session had last. One thread adds, others may look meanwhile."""
 
     def __init__(self) -> None:
-        self._kept: list[History] = []
+        self._kept: list[SeenHistory] = []
 
-    def add(self, history: History) -> None:
+    def add(self, history: SeenHistory) -> None:
         """Take in a later request; an older state of the same conversation makes room for it."""
         others = [one for one in self._kept if not _begins(one, history)]
         self._kept = [*others[1 - _KEPT :], history]
@@ -45,7 +45,7 @@ class Recent:
         return max((len(one.raws) for one in self._kept if _continues(one, form, request)), default=0)
 
 
-def history_of(form: Form, request: Request) -> History | None:
+def history_of(form: Form, request: Request) -> SeenHistory | None:
     """Return the history of an opened request, where the model has said something in it; else it may be any session's.
 
     Raises:
@@ -53,7 +53,7 @@ def history_of(form: Form, request: Request) -> History | None:
     """
     for number in range(len(request.raws) - 1, max(-1, len(request.raws) - 1 - _LOOKED_AT), -1):
         if form.read(request.load(number), f"{form.HISTORY}[{number}]").role == "assistant":
-            return History(form.NAME, request.raws)
+            return SeenHistory(form.NAME, request.raws)
     return None
 
 
@@ -65,11 +65,11 @@ def longest(found: Iterable[tuple[str, int]]) -> str | None:
     return ranked[0][0]
 
 
-def _begins(old: History, new: History) -> bool:
+def _begins(old: SeenHistory, new: SeenHistory) -> bool:
     return old.wire == new.wire and old.raws[0] == new.raws[0] and len(old.raws) <= len(new.raws)
 
 
-def _continues(old: History, form: Form, request: Request) -> bool:
+def _continues(old: SeenHistory, form: Form, request: Request) -> bool:
     count = len(old.raws)
     if old.wire != form.NAME or count > len(request.raws) or old.raws[0] != request.raws[0]:
         return False

@@ -21,7 +21,7 @@ from undrift.errors import SettingsError, StoreError
 from undrift.proxy.app import Gateway
 from undrift.proxy.config import PROVIDERS, GatewayConfig, Provider
 from undrift.proxy.owner import base_url
-from undrift.proxy.peer import PEER, Peer
+from undrift.proxy.peer import PEER, LocalPeer
 from undrift.stores.secret import http_token
 from undrift.values.extras import command_for
 
@@ -141,7 +141,7 @@ def _protocol() -> type[asyncio.Protocol]:
         app_state: dict[str, Any]
 
         def connection_made(self, transport: asyncio.BaseTransport) -> None:
-            self.app_state = {**self.app_state, PEER: Peer(transport)}
+            self.app_state = {**self.app_state, PEER: LocalPeer(transport)}
             super().connection_made(transport)
 
     return Protocol

@@ -13,7 +13,7 @@ from typing import Any
 
 from undrift.core.text.tokens import counter
 from undrift.errors import StoreError, TaskError, UndriftError
-from undrift.proxy.ask import Ask, Bypass, Managed
+from undrift.proxy.ask import Ask, Bypass, ManagedBody
 from undrift.proxy.config import GatewayConfig
 from undrift.proxy.faults import Breaker, Breakers
 from undrift.proxy.lanes import Lane, Lanes
@@ -32,7 +32,7 @@ from undrift.wire.form import Form
 from undrift.wire.forms import form_of
 from undrift.wire.refusals import TooLong
 
-__all__ = ["Sessions"]
+__all__ = ["OpenSessions"]
 
 _BUSY_TIMEOUT_MS = 2_000  # less than the deadline of a request
 _HEALTH_SESSION = "undrift:health"
@@ -41,7 +41,7 @@ _WITHOUT_FIGURES = 0.7
 _STORE_WARNINGS = ("could not be stored first", "the store cannot be read")
 
 
-class Sessions:
+class OpenSessions:
     """The open sessions of one home.
 
     Args:
@@ -84,7 +84,7 @@ class Sessions:
             if lane.told.last_s
         ]
 
-    def prepare(self, ask: Ask) -> Managed:
+    def prepare(self, ask: Ask) -> ManagedBody:
         """Return what to send in place of a request.
 
         Raises:
@@ -111,7 +111,7 @@ class Sessions:
             self._breakers.of("").worked()
         return managed
 
-    def again(self, ask: Ask, managed: Managed, refusal: TooLong) -> Managed | None:
+    def again(self, ask: Ask, managed: ManagedBody, refusal: TooLong) -> ManagedBody | None:
         """Return a smaller request in place of one that was refused as too long; None where there is none.
 
         The session keeps the smaller budget: the provider has said what its model takes.
@@ -132,7 +132,7 @@ class Sessions:
             lane.lock.release()
         return None if smaller.body == managed.body or smaller.bypass else smaller
 
-    def record(self, managed: Managed, wire: str, body: bytes) -> bool:
+    def record(self, managed: ManagedBody, wire: str, body: bytes) -> bool:
         """Take in the answer to a request; return whether it was whole, and the session's newest request its question."""
         answer = sse.answer_of(wire, body, with_text=False)
         lane = self._lanes.get(managed.session_id)
@@ -233,7 +233,7 @@ class Sessions:
                 self._store = SqliteStore.open(self._config.settings.home, busy_timeout_ms=_BUSY_TIMEOUT_MS)
             return self._store
 
-    def _prepared(self, lane: Lane, form: Form, request: Request, ask: Ask) -> Managed:
+    def _prepared(self, lane: Lane, form: Form, request: Request, ask: Ask) -> ManagedBody:
         session = lane.opened
         if ask.task:
             _take_up(session, ask.task)
@@ -246,7 +246,7 @@ class Sessions:
         told.tokens_before, told.tokens_after = prepared.tokens_before, prepared.tokens_after + more
         told.last_s = time.monotonic()
         failed = next((w for w in prepared.warnings if any(words in w for words in _STORE_WARNINGS)), "")
-        return Managed(
+        return ManagedBody(
             session.id,
             body,
             prepared.headers,
@@ -277,7 +277,7 @@ class Sessions:
             told.name, told.named_by = name_of(form, request, ask.agent), kind
         return kind
 
-    def _store_name(self, lane: Lane, managed: Managed) -> None:
+    def _store_name(self, lane: Lane, managed: ManagedBody) -> None:
         """Write the name down once, beside the answer's way: of a session with a user, or that lets something go."""
         told = lane.told
         if told.is_stored or not (told.named_by == "main" or managed.actions):

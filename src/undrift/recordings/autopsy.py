@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from undrift.core.autopsy import Autopsy, Compaction, CompactionRecord, Prompt, Restore, autopsy
+from undrift.core.autopsy import Autopsy, Compaction, CompactionRecord, Restore, SentPrompt, autopsy
 from undrift.core.cost import Prices
 from undrift.core.restore import restore
 from undrift.core.text.tokens import characters_per_4, estimate
@@ -17,7 +17,7 @@ from undrift.errors import TranscriptError
 from undrift.recordings.files import open_recording
 from undrift.settings.models import Model, lookup
 from undrift.transcripts import Recording
-from undrift.transcripts.figures import Figures, figures
+from undrift.transcripts.figures import RecordedFigures, figures
 
 __all__ = ["Postmortem", "SubAgentSession", "Totals", "counted_once", "examine", "names_a_compaction", "totals"]
 
@@ -135,7 +135,7 @@ def examine(
         raise SubAgentSession(f"{os.fspath(path)}: is a sub-agent's own session; give the session that started it")
     model = lookup(recording.model, models)
     prompts = [
-        Prompt(p.at_ms, p.prompt_tokens, p.cached_tokens, p.written_tokens, p.written_long_tokens, line=p.line)
+        SentPrompt(p.at_ms, p.prompt_tokens, p.cached_tokens, p.written_tokens, p.written_long_tokens, line=p.line)
         for p in recorded.prompts
     ]
     entries = recording.entries
@@ -221,10 +221,10 @@ def totals(found: Iterable[Postmortem]) -> Totals:
     )
 
 
-def _figures(path: Path, format_name: str) -> Figures:
+def _figures(path: Path, format_name: str) -> RecordedFigures:
     """Read what the client counted; a pipe cannot be read twice and has none."""
     if not path.is_file():
-        return Figures((), (), sub_agent=False)
+        return RecordedFigures((), (), sub_agent=False)
     try:
         with path.open(encoding="utf-8", errors="replace", newline="\n") as lines:
             return figures(lines, format=format_name)
@@ -232,7 +232,7 @@ def _figures(path: Path, format_name: str) -> Figures:
         raise TranscriptError(f"{path}: cannot be read again ({error.strerror or error}); try again") from error
 
 
-def _records(recording: Recording, recorded: Figures) -> dict[int, CompactionRecord]:
+def _records(recording: Recording, recorded: RecordedFigures) -> dict[int, CompactionRecord]:
     """Find for each boundary the index of its compaction: as many entries stand on the lines before it."""
     lines = [(entry.metadata or {}).get("line", 0) for entry in recording.entries]
     records: dict[int, CompactionRecord] = {}

@@ -6,7 +6,7 @@ Law: no script, no remote asset, a content security policy that allows neither; 
 from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 
-from undrift.core.autopsy import Bill, Compaction, Fetch, Held
+from undrift.core.autopsy import AutopsyBill, Compaction, Fetch, Held
 from undrift.recordings.autopsy import Postmortem, Totals
 from undrift.report.chart import bars, timeline
 from undrift.report.markup import count, minutes, percent, tag, text, thousands
@@ -109,7 +109,7 @@ def _card(one: Postmortem) -> str:
         timeline(found),
         legend,
         *(_compaction(one, compaction) for compaction in found.compactions),
-        tag("h3", "Bill"),
+        tag("h3", "AutopsyBill"),
         tag("p", text(" ".join(_bill(one, found.bill)))),
         class_="card",
     )
@@ -186,7 +186,7 @@ def _fetch(fetch: Fetch) -> str:
     )
 
 
-def _bill(one: Postmortem, bill: Bill) -> Iterator[str]:
+def _bill(one: Postmortem, bill: AutopsyBill) -> Iterator[str]:
     if not bill.prompts:
         yield "No prompt is recorded."
         return

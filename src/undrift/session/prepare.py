@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 from undrift.core.cost import Prices
 from undrift.core.tasks.from_plans import planned_tasks
-from undrift.core.text.calibration import Calibration, Report, is_plausible
+from undrift.core.text.calibration import Calibration, UsageReport, is_plausible
 from undrift.core.text.tokens import counter
 from undrift.core.window.calling_back import offers_recall
 from undrift.core.window.fit import TurnPlan
@@ -37,7 +37,7 @@ from undrift.window.render import Renderer
 from undrift.window.request import Request
 from undrift.window.scratchpad import ScratchpadFile
 from undrift.wire import cache_life, objects, raw
-from undrift.wire.form import Form, Reply
+from undrift.wire.form import Form, ProviderReply
 from undrift.wire.forms import form_of
 from undrift.wire.offered import defers_tools, tool_names
 
@@ -241,14 +241,14 @@ class Preparer:
         self._last = None
         return Prepared(body, fixed, fixed, budget, warnings=(warning,))
 
-    def record(self, reply: Any, *, wire: str = "anthropic") -> Reply:
+    def record(self, reply: Any, *, wire: str = "anthropic") -> ProviderReply:
         """Take in the provider's answer; see `Session.record`."""
         form = form_of(wire)
         read = form.reply(_answer(reply))
         self._answered(read)
         if read.input_tokens is None or self._last is None or self.settings.token_counter == "characters/4":
             return read
-        report = Report(self._last.tokens, read.input_tokens)
+        report = UsageReport(self._last.tokens, read.input_tokens)
         if is_plausible(report):
             self._calibrate(self._last.model.name, report)
         return read
@@ -370,7 +370,7 @@ class Preparer:
         except StoreError as error:
             _log.error("session %.80r: the time could not be stored, a pause may be missed: %s", self.id, error)
 
-    def _answered(self, read: Reply) -> None:
+    def _answered(self, read: ProviderReply) -> None:
         """Take note of the cache's life by what the answer to the newest request has written to it."""
         if read.cache_seconds is None or self._last is None:
             return
@@ -382,7 +382,7 @@ class Preparer:
         except StoreError as error:
             _log.error("session %.80r: the cache's life could not be stored, what was known holds: %s", self.id, error)
 
-    def _calibrate(self, model: str, report: Report) -> None:
+    def _calibrate(self, model: str, report: UsageReport) -> None:
         try:
             self._ledger.calibrate(model, report, at_ms=self._now_ms)
         except StoreError as error:

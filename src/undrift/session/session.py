@@ -36,7 +36,7 @@ from undrift.window.ledger import Ledger
 from undrift.window.request import Request
 from undrift.window.scratchpad import ScratchpadFile
 from undrift.wire import raw
-from undrift.wire.form import Reply, ToolCall, ToolResult
+from undrift.wire.form import ProviderReply, ToolCall, ToolResult
 from undrift.wire.forms import form_of
 
 __all__ = ["Session"]
@@ -192,7 +192,7 @@ class Session(Closing, SessionMemory):
         return self._preparer.prepare(body, wire=wire, model=model)
 
     @in_turn
-    def record(self, reply: Any, *, wire: str = "anthropic") -> Reply:
+    def record(self, reply: Any, *, wire: str = "anthropic") -> ProviderReply:
         """Take in the provider's answer: its usage corrects the token counts, its calls of the task tool change tasks.
 
         Args:

@@ -121,7 +121,7 @@ class _Anthropic(ClientHistory):
         }
 
 
-class _Chat(ClientHistory):
+class _ChatHistory(ClientHistory):
     wire = "openai-chat"
 
     def say(self, text: str, *, image: bool = False) -> None:
@@ -206,7 +206,9 @@ class _Gemini(ClientHistory):
         return {"contents": list(self.items), "systemInstruction": system, "tools": tools, **self.fields}
 
 
-_HISTORIES: Mapping[str, type[ClientHistory]] = {kind.wire: kind for kind in (_Anthropic, _Chat, _Responses, _Gemini)}
+_HISTORIES: Mapping[str, type[ClientHistory]] = {
+    kind.wire: kind for kind in (_Anthropic, _ChatHistory, _Responses, _Gemini)
+}
 
 
 def history_for(wire: str, *, model: str, **given: Any) -> ClientHistory:

@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from undrift.transcripts import blocks
 from undrift.transcripts.base import Recording
-from undrift.transcripts.collect import Collector, Place
+from undrift.transcripts.collect import Collector, RecordPlace
 
 __all__ = ["FORMAT", "read", "recognises"]
 
@@ -52,14 +52,14 @@ def recognises(lines: Sequence[str]) -> bool:
 
 def read(lines: Iterable[str], *, count: Callable[[str], int]) -> Recording:
     """Read a chat history of aider; see `Reader.read`."""
-    best = chat = _Chat(None)
+    best = chat = _AiderChat(None)
     passed_over = 0
     for number, line in enumerate(lines, 1):
         row = line.rstrip("\r\n").removeprefix("\ufeff")
         if row.startswith(_START):
             chat.flush()
             best, passed_over = _better(best, chat, passed_over)
-            chat = _Chat(row.removeprefix(_START).strip())
+            chat = _AiderChat(row.removeprefix(_START).strip())
         else:
             chat.take(number, row if row.isascii() else _SURROGATE.sub("\ufffd", row))
     chat.flush()
@@ -69,7 +69,7 @@ def read(lines: Iterable[str], *, count: Callable[[str], int]) -> Recording:
     return best.collector.recording(count=count)
 
 
-class _Chat:
+class _AiderChat:
     """Gathers the lines of one speaker, and hands them over when the next one begins."""
 
     def __init__(self, stamp: str | None) -> None:
@@ -126,7 +126,7 @@ class _Chat:
     def flush(self) -> None:
         """Make one block of the lines of the last speaker."""
         text = "\n".join(self._rows).strip("\n")
-        place = Place(self._first, 0)
+        place = RecordPlace(self._first, 0)
         if self._speaker == "user":
             self.collector.add([blocks.text("user", "" if text == "<blank>" else text)], place, self._stamp)
         elif text.strip():
@@ -138,7 +138,7 @@ class _Chat:
         self._speaker = "assistant"
 
 
-def _better(best: _Chat, chat: _Chat, passed_over: int) -> tuple[_Chat, int]:
+def _better(best: _AiderChat, chat: _AiderChat, passed_over: int) -> tuple[_AiderChat, int]:
     """Take the chat with more answers, and add the lines of the other to those that are passed over."""
     if chat is best:
         return best, passed_over

@@ -6,7 +6,7 @@ from typing import Any, Literal, Protocol
 
 from undrift.values.window import ContextEntry, EntryType
 
-__all__ = ["Block", "Kind", "Part", "Reader", "Recording", "Role", "Skip"]
+__all__ = ["Kind", "Part", "Reader", "RecordedBlock", "Recording", "Role", "Skip"]
 
 Role = Literal["user", "assistant", "system"]
 Kind = Literal["text", "thinking", "call", "result", "image", "summary", "other"]
@@ -58,7 +58,7 @@ class Reader(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class RecordedBlock:
     """One block of a provider message, before it has an id, a time and a place.
 
     Args:
@@ -83,5 +83,5 @@ class Skip:
     reason: str
 
 
-Part = Block | Skip
+Part = RecordedBlock | Skip
 """What a record falls into."""

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from undrift.transcripts.base import Block, Part, Role, Skip
+from undrift.transcripts.base import Part, RecordedBlock, Role, Skip
 from undrift.transcripts.lines import decode, list_at, object_at, printable, text_at
 
 __all__ = ["IMAGE", "arguments", "call", "contents", "dump", "flatten", "image", "result", "text"]
@@ -27,13 +27,13 @@ def text(role: Role, content: str, **extra: Any) -> Part:
     if not content.strip():
         return Skip("empty text")
     if role == "system":
-        return Block("text", role, content, "spec", extra)
-    return Block("text", role, content, "reasoning", extra)
+        return RecordedBlock("text", role, content, "spec", extra)
+    return RecordedBlock("text", role, content, "reasoning", extra)
 
 
 def image(role: Role) -> Iterator[Part]:
     """Make an image block; its data is counted, not kept."""
-    yield Block("image", role, IMAGE)
+    yield RecordedBlock("image", role, IMAGE)
     yield Skip("image data")
 
 
@@ -44,18 +44,18 @@ def contents(role: Role, content: Any, **extra: Any) -> Iterator[Part]:
         return
     for part in [content] if isinstance(content, str) else content:
         flat, skips = flatten(part)
-        yield Block("image", role, flat, extra=extra) if flat == IMAGE else text(role, flat, **extra)
+        yield RecordedBlock("image", role, flat, extra=extra) if flat == IMAGE else text(role, flat, **extra)
         yield from skips
 
 
-def call(call_id: Any, name: Any, given: Any) -> Block:
+def call(call_id: Any, name: Any, given: Any) -> RecordedBlock:
     """Make a call block; `given` that is not an object is put under ``input``."""
     if given is None:
         given = {}
     arguments = given if isinstance(given, dict) else {"input": given}
     tool = name if isinstance(name, str) and name else "unknown"
     extra = {**_named(call_id), "tool_name": tool, "input": arguments}
-    return Block("call", "assistant", dump(arguments), "reasoning", extra)
+    return RecordedBlock("call", "assistant", dump(arguments), "reasoning", extra)
 
 
 def arguments(given: Any) -> Any:
@@ -69,7 +69,7 @@ def arguments(given: Any) -> Any:
 def result(role: Role, call_id: Any, content: Any, *, is_error: bool) -> Iterator[Part]:
     """Make a result block out of whatever the tool gave, and count what has no text."""
     flat, skips = flatten(content)
-    yield Block("result", role, flat, "tool_result", {**_named(call_id), "is_error": is_error})
+    yield RecordedBlock("result", role, flat, "tool_result", {**_named(call_id), "is_error": is_error})
     yield from skips
 
 

@@ -23,7 +23,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from undrift.transcripts import blocks
-from undrift.transcripts.base import Block, Part, Role, Skip
+from undrift.transcripts.base import Part, RecordedBlock, Role, Skip
 from undrift.transcripts.lines import list_at, milliseconds, object_at, printable, text_at
 
 __all__ = ["is_message", "moment", "parts"]
@@ -94,7 +94,7 @@ def _assistant(message: Mapping[str, Any]) -> Iterator[Part]:
     sealed = [block for block in list_at(message, "thinking_blocks") if isinstance(block, dict)]
     for block in sealed:
         found += _contents([block], "assistant")
-    known = {part.content for part in found if isinstance(part, Block)}
+    known = {part.content for part in found if isinstance(part, RecordedBlock)}
     given = [text_at(message, "reasoning_content"), text_at(message, "reasoning")]
     found += _thoughts([thought for thought in dict.fromkeys(given) if thought not in known])
     found += _contents(message.get("content"), "assistant")
@@ -108,7 +108,7 @@ def _assistant(message: Mapping[str, Any]) -> Iterator[Part]:
 
 def _thoughts(texts: list[str], signature: str = "") -> list[Part]:
     extra = {"signature": signature} if signature else {}
-    return [Block("thinking", "assistant", thought, extra=extra) for thought in texts if thought.strip()]
+    return [RecordedBlock("thinking", "assistant", thought, extra=extra) for thought in texts if thought.strip()]
 
 
 def _call(call: Any) -> Part:

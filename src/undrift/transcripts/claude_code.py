@@ -41,7 +41,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from undrift.transcripts import blocks
-from undrift.transcripts.base import Block, Part, Recording, Role, Skip
+from undrift.transcripts.base import Part, RecordedBlock, Recording, Role, Skip
 from undrift.transcripts.collect import Collector
 from undrift.transcripts.lines import decode, object_at, printable, text_at
 
@@ -152,7 +152,7 @@ def _message(record: Mapping[str, Any], role: Role) -> Iterator[Part]:
     content = object_at(record, "message").get("content")
     if role == "user" and record.get("isCompactSummary"):
         flat, skips = blocks.flatten(content)
-        yield Block("summary", "user", flat, "summary")
+        yield RecordedBlock("summary", "user", flat, "summary")
         yield from skips
         return
     if not isinstance(content, str | list) or not content:
@@ -187,7 +187,7 @@ def _block(block: Any, role: Role, extra: Mapping[str, Any]) -> Iterator[Part]:
         yield from blocks.image(role)
     elif kind == "document":
         flat, skips = blocks.flatten(block)
-        yield Block("other", role, flat)
+        yield RecordedBlock("other", role, flat)
         yield from skips
     else:
         yield Skip(f"unknown block: {printable(kind)}")
@@ -198,7 +198,7 @@ def _thinking(block: Mapping[str, Any]) -> Part:
     if not thought.strip():
         return Skip("empty thinking")
     signature = text_at(block, "signature")
-    return Block("thinking", "assistant", thought, extra={"signature": signature} if signature else {})
+    return RecordedBlock("thinking", "assistant", thought, extra={"signature": signature} if signature else {})
 
 
 def _attachment(attachment: Mapping[str, Any]) -> Iterator[Part]:
@@ -213,11 +213,11 @@ def _attachment(attachment: Mapping[str, Any]) -> Iterator[Part]:
     if kind != "queued_command" or text_at(attachment, "commandMode") not in ("", "prompt"):
         extra["meta"] = True
     if flat == blocks.IMAGE:
-        yield Block("image", "user", flat, extra=extra)
+        yield RecordedBlock("image", "user", flat, extra=extra)
     elif flat.strip():
         name = text_at(attachment, "filename") or text_at(attachment, "path")
         body = f"{name}\n{flat}" if name and name != flat else flat
-        yield Block("text", "user", body, extra=extra)
+        yield RecordedBlock("text", "user", body, extra=extra)
     else:
         yield Skip("empty attachment")
     yield from skips

@@ -37,7 +37,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from undrift.transcripts import blocks
-from undrift.transcripts.base import Block, Part, Recording, Role, Skip
+from undrift.transcripts.base import Part, RecordedBlock, Recording, Role, Skip
 from undrift.transcripts.collect import Collector
 from undrift.transcripts.lines import decode, list_at, object_at, printable, text_at
 
@@ -104,7 +104,9 @@ def read(lines: Iterable[str], *, count: Callable[[str], int]) -> Recording:
         elif kind == "compacted":
             collector.compaction()
         parts = list(_parts(kind, payload, seen))
-        seen.update(part.content for part in parts if isinstance(part, Block) and part.kind in ("text", "summary"))
+        seen.update(
+            part.content for part in parts if isinstance(part, RecordedBlock) and part.kind in ("text", "summary")
+        )
         collector.add(parts, place, record.get("timestamp"))
     return collector.recording(count=count)
 
@@ -169,14 +171,14 @@ def _contents(item: Mapping[str, Any], role: Role) -> Iterator[Part]:
             yield Skip("encrypted content")
             continue
         flat, skips = blocks.flatten(part)
-        yield Block("image", role, flat) if flat == blocks.IMAGE else blocks.text(role, flat)
+        yield RecordedBlock("image", role, flat) if flat == blocks.IMAGE else blocks.text(role, flat)
         yield from skips
 
 
 def _reasoning(item: Mapping[str, Any]) -> Iterator[Part]:
     thoughts = [blocks.flatten(part)[0] for key in ("summary", "content") for part in list_at(item, key)]
     thoughts = [thought for thought in thoughts if thought.strip()]
-    yield from (Block("thinking", "assistant", thought) for thought in thoughts)
+    yield from (RecordedBlock("thinking", "assistant", thought) for thought in thoughts)
     if item.get("encrypted_content"):
         yield Skip("encrypted content")
     if not thoughts:
@@ -219,7 +221,7 @@ def _replacement(compacted: Mapping[str, Any], seen: set[str]) -> Iterator[Part]
     message = text_at(compacted, "message")
     if message.strip() and message not in known:
         known.add(message)
-        yield Block("summary", "user", message, "summary")
+        yield RecordedBlock("summary", "user", message, "summary")
     for item in list_at(compacted, "replacement_history"):
         if not isinstance(item, dict):
             yield Skip("unknown item: (none)")
@@ -229,11 +231,11 @@ def _replacement(compacted: Mapping[str, Any], seen: set[str]) -> Iterator[Part]
 
 
 def _renewed(part: Part, known: set[str]) -> Part:
-    if not isinstance(part, Block):
+    if not isinstance(part, RecordedBlock):
         return part
     if part.content in known or part.kind == "image":
         return Skip("text kept by a compaction" if part.kind != "image" else "image kept by a compaction")
     if part.kind != "text":
         return Skip(f"{part.kind} kept by a compaction")
     known.add(part.content)
-    return part if part.role == "system" else Block("summary", part.role, part.content, "summary")
+    return part if part.role == "system" else RecordedBlock("summary", part.role, part.content, "summary")

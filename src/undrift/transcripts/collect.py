@@ -5,15 +5,15 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from undrift.transcripts.base import Block, Part, Recording, Role
+from undrift.transcripts.base import Part, RecordedBlock, Recording, Role
 from undrift.transcripts.lines import MALFORMED, decode, milliseconds
 from undrift.values.window import ContextEntry
 
-__all__ = ["Collector", "Place"]
+__all__ = ["Collector", "RecordPlace"]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RecordPlace:
     """Where a record stands: line from 1, and its number on that line from 0."""
 
     line: int
@@ -28,7 +28,7 @@ class Place:
 @dataclass(frozen=True, slots=True)
 class _Row:
     id: str
-    block: Block
+    block: RecordedBlock
     line: int
     message: int
     timestamp_ms: int | None
@@ -55,7 +55,7 @@ class Collector:
         self.session_id: str | None = None
         self.cwd: str | None = None
 
-    def records(self, lines: Iterable[str]) -> Iterator[tuple[Place, dict[str, Any]]]:
+    def records(self, lines: Iterable[str]) -> Iterator[tuple[RecordPlace, dict[str, Any]]]:
         """Yield every JSON object with its place; count the lines that hold none, and know whether the last was cut."""
         failed: str | None = None
         for number, line in enumerate(lines, 1):
@@ -65,7 +65,7 @@ class Collector:
                 self.skip(failed)
             found, failed = decode(line)
             for part, record in enumerate(found):
-                yield Place(number, part), record
+                yield RecordPlace(number, part), record
         if failed == MALFORMED:
             self.cut("cut last line")
         elif failed is not None:
@@ -104,7 +104,7 @@ class Collector:
     def add(
         self,
         parts: Iterable[Part],
-        place: Place,
+        place: RecordPlace,
         stamp: Any,
         *,
         name: str = "",
@@ -124,7 +124,7 @@ class Collector:
         timestamp_ms = milliseconds(stamp) if at_ms is None else at_ms
         index = 0
         for part in parts:
-            if isinstance(part, Block):
+            if isinstance(part, RecordedBlock):
                 message = self._number(part.role, message_id)
                 unique = self._unique(f"{name or place.name}:{index}")
                 self._rows.append(_Row(unique, part, place.line, message, timestamp_ms))

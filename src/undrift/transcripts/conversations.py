@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice, takewhile
 from typing import Any
 
-from undrift.transcripts.collect import Collector, Place
+from undrift.transcripts.collect import Collector, RecordPlace
 from undrift.transcripts.document import members
 from undrift.transcripts.lines import decode
 
@@ -19,7 +19,7 @@ OTHER = "message of another conversation"
 _LOOKED_AT = 64
 """How many lines say whether the file is one document or a record a line."""
 
-Member = tuple[str, Place, Any]
+Member = tuple[str, RecordPlace, Any]
 """A key of the conversation (empty where messages stand bare), the place, and the value or one element of it."""
 
 
@@ -58,7 +58,7 @@ def begins_with(
 
 def _numbered(
     collector: Collector, lines: Iterable[str], arrays: Sequence[str]
-) -> Iterator[tuple[int, str, Place, Any]]:
+) -> Iterator[tuple[int, str, RecordPlace, Any]]:
     """Number the conversations: all bare messages are one, every record that holds an array of them is one of its own."""
     number = 0
     for key, place, value in _members(collector, lines, arrays):
@@ -72,7 +72,7 @@ def _numbered(
                 yield number, name, place, inner
         for name in held:
             for index, inner in enumerate(value[name]):
-                yield number, name, Place(place.line, place.part + index), inner
+                yield number, name, RecordPlace(place.line, place.part + index), inner
 
 
 def _members(collector: Collector, lines: Iterable[str], arrays: Sequence[str]) -> Iterator[Member]:

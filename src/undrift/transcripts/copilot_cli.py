@@ -31,7 +31,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from undrift.transcripts import blocks
-from undrift.transcripts.base import Block, Part, Recording, Skip
+from undrift.transcripts.base import Part, RecordedBlock, Recording, Skip
 from undrift.transcripts.collect import Collector
 from undrift.transcripts.lines import decode, list_at, object_at, printable, text_at
 
@@ -94,9 +94,9 @@ def read(lines: Iterable[str], *, count: Callable[[str], int]) -> Recording:
         parts = list(_parts(kind, data, called, instructions))
         collector.add(parts, place, record.get("timestamp"), name=text_at(record, "id"))
         for part in parts:
-            if isinstance(part, Block) and part.kind == "call":
+            if isinstance(part, RecordedBlock) and part.kind == "call":
                 called.add(part.extra.get("call_id", ""))
-            elif isinstance(part, Block) and part.role == "system":
+            elif isinstance(part, RecordedBlock) and part.role == "system":
                 instructions.add(part.content)
     return collector.recording(count=count)
 
@@ -112,7 +112,7 @@ def _parts(kind: str, data: Mapping[str, Any], called: set[str], instructions: s
         yield from _assistant(data)
     elif kind == "assistant.reasoning":
         thought = text_at(data, "content")
-        yield Block("thinking", "assistant", thought) if thought.strip() else Skip("empty thinking")
+        yield RecordedBlock("thinking", "assistant", thought) if thought.strip() else Skip("empty thinking")
     elif kind == "tool.execution_start":
         if text_at(data, "toolCallId") in called:
             yield Skip("repeated call")
@@ -128,7 +128,7 @@ def _parts(kind: str, data: Mapping[str, Any], called: set[str], instructions: s
     elif _compacts(kind, data):
         yield Skip("compaction boundary")
         if text_at(data, "summaryContent").strip():
-            yield Block("summary", "user", text_at(data, "summaryContent"), "summary")
+            yield RecordedBlock("summary", "user", text_at(data, "summaryContent"), "summary")
     elif kind.partition(".")[0] in _KINDS:
         yield Skip(f"client record: {printable(kind)}")
     else:
@@ -146,7 +146,7 @@ def _user(data: Mapping[str, Any]) -> Iterator[Part]:
 def _assistant(data: Mapping[str, Any]) -> Iterator[Part]:
     thought = text_at(data, "reasoningText")
     if thought.strip():
-        yield Block("thinking", "assistant", thought)
+        yield RecordedBlock("thinking", "assistant", thought)
     yield from (Skip("encrypted content") for key in _SEALED if data.get(key))
     requests = [request for request in list_at(data, "toolRequests") if isinstance(request, dict)]
     if data.get("content") or not (requests or thought):

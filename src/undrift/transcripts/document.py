@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from undrift.transcripts.collect import Collector, Place
+from undrift.transcripts.collect import Collector, RecordPlace
 from undrift.transcripts.lines import MALFORMED, decode
 
 __all__ = ["CUT", "DAMAGED", "LONGEST_CHARACTERS", "OUTSIDE", "members", "outline"]
@@ -32,7 +32,7 @@ _Span = tuple[str, str, int, int, bool]
 
 def members(
     collector: Collector, lines: Iterable[str], arrays: Sequence[str], *, longest: int = LONGEST_CHARACTERS
-) -> Iterator[tuple[str, Place, Any]]:
+) -> Iterator[tuple[str, RecordPlace, Any]]:
     """Yield each member of the document with its key and place; of the `arrays`, and of a bare array, each element.
 
     What cannot be decoded is counted by the collector; so is a document that is not there to its end.
@@ -60,7 +60,7 @@ def members(
                 collector.cut(CUT)
             else:
                 name, value = next(iter(found[0].items()))
-                yield key if holder == "[" else name, Place(line, number), value
+                yield key if holder == "[" else name, RecordPlace(line, number), value
         if not complete:
             collector.cut(None)
 

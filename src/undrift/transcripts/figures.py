@@ -11,7 +11,7 @@ from typing import Any
 from undrift.transcripts import blocks, codex
 from undrift.transcripts.lines import decode, list_at, milliseconds, object_at, text_at
 
-__all__ = ["Boundary", "Figures", "PromptUsage", "figures"]
+__all__ = ["Boundary", "PromptUsage", "RecordedFigures", "figures"]
 
 _MARKS = ('"usage"', '"compact_boundary"', '"isCompactSummary"', '"token_count"', '"compacted"', '"session_meta"')
 _HEAD_LINES = 64
@@ -63,7 +63,7 @@ class Boundary:
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class RecordedFigures:
     """All that one file says of its prompts and compactions, in its order; `sub_agent`: the session is a sub-agent's."""
 
     prompts: tuple[PromptUsage, ...]
@@ -72,7 +72,7 @@ class Figures:
 
 
 @dataclass(slots=True)
-class _Reader:
+class _FiguresReader:
     prompts: dict[str, PromptUsage] = field(default_factory=dict)
     boundaries: list[Boundary] = field(default_factory=list)
     sub_agent: bool | None = None
@@ -125,7 +125,7 @@ class _Reader:
             self.prompts[name] = at
 
 
-def figures(lines: Iterable[str], *, format: str) -> Figures:  # noqa: A002 - as `read` calls it
+def figures(lines: Iterable[str], *, format: str) -> RecordedFigures:  # noqa: A002 - as `read` calls it
     """Read what a client recorded of its prompts and compactions.
 
     Args:
@@ -134,7 +134,7 @@ def figures(lines: Iterable[str], *, format: str) -> Figures:  # noqa: A002 - as
 
     Source: issue "Restore", item 4.
     """
-    reader = _Reader()
+    reader = _FiguresReader()
     take = reader.codex if format == codex.FORMAT else reader.claude
     for number, line in enumerate(lines, 1):
         if number > _HEAD_LINES and not any(mark in line for mark in _MARKS):
@@ -142,7 +142,7 @@ def figures(lines: Iterable[str], *, format: str) -> Figures:  # noqa: A002 - as
         if line.strip():
             for record in decode(line)[0]:
                 take(number, record)
-    return Figures(tuple(reader.prompts.values()), tuple(reader.boundaries), bool(reader.sub_agent))
+    return RecordedFigures(tuple(reader.prompts.values()), tuple(reader.boundaries), bool(reader.sub_agent))
 
 
 def _counts(usage: PromptUsage) -> tuple[int, int, int, int]:

@@ -32,8 +32,8 @@ from itertools import chain, islice
 from typing import Any
 
 from undrift.transcripts import blocks
-from undrift.transcripts.base import Block, Part, Recording, Role, Skip
-from undrift.transcripts.collect import Collector, Place
+from undrift.transcripts.base import Part, RecordedBlock, Recording, Role, Skip
+from undrift.transcripts.collect import Collector, RecordPlace
 from undrift.transcripts.document import members, outline
 from undrift.transcripts.lines import decode, list_at, object_at, printable, text_at
 
@@ -70,7 +70,7 @@ def _is_appended(record: Mapping[str, Any]) -> bool:
 
 def read(lines: Iterable[str], *, count: Callable[[str], int]) -> Recording:
     """Read a chat of Gemini CLI, in either of its forms; see `Reader.read`."""
-    chat = _Chat(Collector(FORMAT))
+    chat = _GeminiChat(Collector(FORMAT))
     stream = iter(lines)
     head = list(islice(stream, _HEAD_LINES))
     if any(_is_appended(record) for line in head for record in decode(line)[0]):
@@ -87,13 +87,13 @@ def read(lines: Iterable[str], *, count: Callable[[str], int]) -> Recording:
 
 
 @dataclass(slots=True)
-class _Chat:
+class _GeminiChat:
     """The messages in the order of their first writing, each as it was written last; None stands for a compaction."""
 
     collector: Collector
-    messages: dict[str, tuple[Place, Mapping[str, Any] | None]] = field(default_factory=dict)
+    messages: dict[str, tuple[RecordPlace, Mapping[str, Any] | None]] = field(default_factory=dict)
 
-    def take(self, place: Place, record: Mapping[str, Any]) -> None:
+    def take(self, place: RecordPlace, record: Mapping[str, Any]) -> None:
         """Take a record of the form that grows line by line."""
         if "$rewindTo" in record:
             self.collector.skip("rewind")
@@ -107,7 +107,7 @@ class _Chat:
         else:
             self.about(record)
 
-    def message(self, place: Place, record: Any) -> None:
+    def message(self, place: RecordPlace, record: Any) -> None:
         """Take a message; one that is known is replaced where it stands."""
         if not isinstance(record, dict):
             self.collector.skip("unknown record: (none)")
@@ -118,7 +118,7 @@ class _Chat:
             place = self.messages[name][0]
         self.messages[name] = (place, record)
 
-    def _rewritten(self, place: Place, messages: list[Any]) -> None:
+    def _rewritten(self, place: RecordPlace, messages: list[Any]) -> None:
         """Take the list that replaces the history: the client has shortened it, or brought it up to date."""
         kept = {text_at(record, "id") for record in messages if isinstance(record, dict)}
         known = {name for name, (_, record) in self.messages.items() if record is not None}
@@ -129,7 +129,7 @@ class _Chat:
             if isinstance(record, dict) and text_at(record, "id") in known:
                 self.collector.skip("repeated record")
             else:
-                self.message(Place(place.line, number), record)
+                self.message(RecordPlace(place.line, number), record)
 
     def about(self, record: Mapping[str, Any]) -> None:
         """Take what is said of the session itself."""
@@ -182,7 +182,7 @@ def _answer(record: Mapping[str, Any], called: set[str]) -> Iterator[Part]:
 
 
 def _thinking(thought: str) -> Part:
-    return Block("thinking", "assistant", thought) if thought.strip() else Skip("empty thinking")
+    return RecordedBlock("thinking", "assistant", thought) if thought.strip() else Skip("empty thinking")
 
 
 def _contents(role: Role, content: Any, called: set[str]) -> Iterator[Part]:
@@ -215,13 +215,13 @@ def _part(role: Role, part: Any, called: set[str]) -> Iterator[Part]:
             yield from blocks.result("user", response.get("id"), _texts(part), is_error=failed)
     else:
         flat, skips = blocks.flatten(_texts(part))
-        yield Block("image" if flat == blocks.IMAGE else "other", role, flat)
+        yield RecordedBlock("image" if flat == blocks.IMAGE else "other", role, flat)
         yield from skips
 
 
 def _text(role: Role, text: str, *, thought: bool) -> Part:
     if role == "user" and text.lstrip().startswith(_SNAPSHOT):
-        return Block("summary", role, text, "summary")
+        return RecordedBlock("summary", role, text, "summary")
     return _thinking(text) if thought else blocks.text(role, text)
 
 

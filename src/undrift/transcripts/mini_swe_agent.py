@@ -67,7 +67,7 @@ def _is_answer(message: Any) -> bool:
 def read(lines: Iterable[str], *, count: Callable[[str], int]) -> Recording:
     """Read a trajectory of mini-swe-agent; see `Reader.read`."""
     collector = Collector(FORMAT)
-    reader = _Reader()
+    reader = _MessagesReader()
     for key, place, value in conversations.first(collector, lines, _ARRAYS, chat.is_message):
         if key in ("", *_ARRAYS):
             stamp = object_at(value, "extra").get("timestamp") if isinstance(value, dict) else None
@@ -81,7 +81,7 @@ def read(lines: Iterable[str], *, count: Callable[[str], int]) -> Recording:
     return collector.recording(count=count)
 
 
-class _Reader:
+class _MessagesReader:
     """Knows which fences the session uses, and the command that waits for its result."""
 
     def __init__(self) -> None:

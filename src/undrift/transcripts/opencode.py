@@ -31,8 +31,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from undrift.transcripts import blocks
-from undrift.transcripts.base import Block, Part, Recording, Skip
-from undrift.transcripts.collect import Collector, Place
+from undrift.transcripts.base import Part, RecordedBlock, Recording, Skip
+from undrift.transcripts.collect import Collector, RecordPlace
 from undrift.transcripts.document import members, outline
 from undrift.transcripts.lines import epoch_ms, list_at, object_at, printable, text_at
 
@@ -53,7 +53,7 @@ def recognises(lines: Sequence[str]) -> bool:
 
 def read(lines: Iterable[str], *, count: Callable[[str], int]) -> Recording:
     """Read an exported session of opencode; see `Reader.read`."""
-    session = _Session(Collector(FORMAT))
+    session = _OpencodeSession(Collector(FORMAT))
     for key, place, value in members(session.collector, lines, ("messages",)):
         if key == "messages" and isinstance(value, dict):
             session.message(place, value)
@@ -65,7 +65,7 @@ def read(lines: Iterable[str], *, count: Callable[[str], int]) -> Recording:
     return session.collector.recording(count=count)
 
 
-class _Session:
+class _OpencodeSession:
     """Goes through the messages once."""
 
     def __init__(self, collector: Collector) -> None:
@@ -73,7 +73,7 @@ class _Session:
         self._instructions: set[str] = set()
         self._due = False  # a compaction's summary is still to come
 
-    def message(self, place: Place, record: Mapping[str, Any]) -> None:
+    def message(self, place: RecordPlace, record: Mapping[str, Any]) -> None:
         """Take a message with its parts; the results of a step stand behind its calls."""
         info = object_at(record, "info")
         at_ms = epoch_ms(object_at(info, "time").get("created"))
@@ -115,7 +115,7 @@ class _Session:
                 self._instructions.add(text)
                 yield blocks.text("system", text)
 
-    def _answer(self, place: Place, answers: list[tuple[str, int | None, list[Part]]], at_ms: int | None) -> None:
+    def _answer(self, place: RecordPlace, answers: list[tuple[str, int | None, list[Part]]], at_ms: int | None) -> None:
         for name, end_ms, parts in answers:
             self.collector.add(parts, place, None, name=name, at_ms=at_ms if end_ms is None else end_ms)
         answers.clear()
@@ -144,7 +144,7 @@ def _text(part: Mapping[str, Any], *, assistant: bool, summary: bool) -> Part:
     if part.get("ignored") is True:
         return Skip("ignored text")
     if summary and text.strip():
-        return Block("summary", "assistant", text, "summary")
+        return RecordedBlock("summary", "assistant", text, "summary")
     meta = {"meta": True} if part.get("synthetic") is True else {}
     return blocks.text("assistant" if assistant else "user", text, **meta)
 
@@ -154,7 +154,7 @@ def _thinking(part: Mapping[str, Any]) -> Part:
     if not thought.strip():
         return Skip("empty thinking")
     signature = text_at(object_at(object_at(part, "metadata"), "anthropic"), "signature")
-    return Block("thinking", "assistant", thought, extra={"signature": signature} if signature else {})
+    return RecordedBlock("thinking", "assistant", thought, extra={"signature": signature} if signature else {})
 
 
 def _file(part: Mapping[str, Any], *, assistant: bool) -> Iterator[Part]:
@@ -165,7 +165,7 @@ def _file(part: Mapping[str, Any], *, assistant: bool) -> Iterator[Part]:
         yield Skip("file reference")
     else:
         name = printable(part.get("filename"))
-        yield Block("other", "assistant" if assistant else "user", f"[document {name}]")
+        yield RecordedBlock("other", "assistant" if assistant else "user", f"[document {name}]")
         yield Skip("document data")
 
 

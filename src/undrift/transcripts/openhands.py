@@ -30,8 +30,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from undrift.transcripts import blocks, chat, conversations, openhands_sdk
-from undrift.transcripts.base import Block, Part, Recording, Skip
-from undrift.transcripts.collect import Collector, Place
+from undrift.transcripts.base import Part, RecordedBlock, Recording, Skip
+from undrift.transcripts.collect import Collector, RecordPlace
 from undrift.transcripts.document import outline
 from undrift.transcripts.lines import list_at, object_at, text_at
 
@@ -76,7 +76,7 @@ def _is_part(value: Any) -> bool:
 def read(lines: Iterable[str], *, count: Callable[[str], int]) -> Recording:
     """Read a session of OpenHands, or the log of a request; see `Reader.read`."""
     collector = Collector(FORMAT)
-    events, log = _Events(collector), _Log(collector)
+    events, log = _Events(collector), _EventLog(collector)
     for key, place, value in conversations.first(collector, lines, _ARRAYS, _is_part):
         if key in (_HISTORY, ""):
             # of old an action and its observation stood in a pair
@@ -99,7 +99,7 @@ class _Events:
         self._collector = collector
         self._calls: dict[Any, str] = {}
 
-    def take(self, place: Place, event: Any) -> None:
+    def take(self, place: RecordPlace, event: Any) -> None:
         """Take one event."""
         if not isinstance(event, dict):
             self._collector.skip("unknown event: (none)")
@@ -110,7 +110,7 @@ class _Events:
         else:
             self._classic(place, event)
 
-    def _classic(self, place: Place, event: dict[str, Any]) -> None:
+    def _classic(self, place: RecordPlace, event: dict[str, Any]) -> None:
         answer = object_at(object_at(event, "tool_call_metadata"), "model_response")
         acts = text_at(event, "action")
         if acts and text_at(event, "source") == "agent":
@@ -123,7 +123,7 @@ class _Events:
         message_id = text_at(answer, "id") or None
         self._collector.add(parts, place, event.get("timestamp"), message_id=message_id)
 
-    def _sdk(self, place: Place, event: dict[str, Any]) -> None:
+    def _sdk(self, place: RecordPlace, event: dict[str, Any]) -> None:
         if event["kind"] == openhands_sdk.CONDENSATION:
             self._collector.compaction()
         message_id = openhands_sdk.message_id(event)
@@ -145,7 +145,7 @@ class _Events:
         elif kind == "condensation":
             yield Skip("compaction boundary")
             if summary := text_at(args, "summary"):
-                yield Block("summary", "user", summary, "summary")
+                yield RecordedBlock("summary", "user", summary, "summary")
         elif kind == "message":
             role = "assistant" if event.get("source") == "agent" else "user"
             yield from chat.parts({"role": role, "content": text_at(args, "content") or None})
@@ -212,13 +212,13 @@ def _recalled(extras: Mapping[str, Any]) -> Part:
     return blocks.text("user", text, meta=True) if text else Skip("client event: recall")
 
 
-class _Log:
+class _EventLog:
     """Keeps what the log of one request holds until all of it is known."""
 
     def __init__(self, collector: Collector) -> None:
         self._collector = collector
-        self.messages: dict[str, list[tuple[Place, Any]]] = {}
-        self.members: dict[str, tuple[Any, Place]] = {}
+        self.messages: dict[str, list[tuple[RecordPlace, Any]]] = {}
+        self.members: dict[str, tuple[Any, RecordPlace]] = {}
 
     def close(self) -> None:
         """Hand over the messages and the answer to them."""
@@ -229,7 +229,7 @@ class _Log:
             for _ in self.messages.get(_SENT, []):
                 self._collector.skip("message rendered as text")
         key = "fncall_response" if "fncall_response" in self.members else "response"
-        response, place = self.members.get(key, (None, Place(1, 0)))
+        response, place = self.members.get(key, (None, RecordPlace(1, 0)))
         if isinstance(response, dict):
             self._collector.name_model(response.get("model"))
             at_ms = chat.moment(self.members.get("timestamp", (None,))[0])

@@ -22,7 +22,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from undrift.transcripts import blocks, chat
-from undrift.transcripts.base import Block, Part, Skip
+from undrift.transcripts.base import Part, RecordedBlock, Skip
 from undrift.transcripts.lines import list_at, object_at, printable, text_at
 
 __all__ = ["CONDENSATION", "is_event", "message_id", "parts"]
@@ -132,7 +132,7 @@ def _failed(event: Mapping[str, Any]) -> Iterator[Part]:
 def _condensed(event: Mapping[str, Any]) -> Iterator[Part]:
     yield Skip("compaction boundary")
     if summary := text_at(event, "summary"):
-        yield Block("summary", "user", summary, "summary")
+        yield RecordedBlock("summary", "user", summary, "summary")
 
 
 _PARTS = {

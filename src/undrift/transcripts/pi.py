@@ -28,7 +28,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from undrift.transcripts import blocks
-from undrift.transcripts.base import Block, Part, Recording, Skip
+from undrift.transcripts.base import Part, RecordedBlock, Recording, Skip
 from undrift.transcripts.collect import Collector
 from undrift.transcripts.lines import decode, epoch_ms, milliseconds, object_at, printable, text_at
 
@@ -102,7 +102,7 @@ def _parts(kind: str, record: Mapping[str, Any]) -> Iterator[Part]:
 
 def _summary(record: Mapping[str, Any]) -> Part:
     text = text_at(record, "summary")
-    return Block("summary", "user", text, "summary") if text.strip() else Skip("empty text")
+    return RecordedBlock("summary", "user", text, "summary") if text.strip() else Skip("empty text")
 
 
 def _message(message: Mapping[str, Any]) -> Iterator[Part]:
@@ -150,7 +150,7 @@ def _block(block: Any) -> Part:
         return Skip("encrypted thinking")
     if not thought.strip():
         return Skip("empty thinking")
-    return Block("thinking", "assistant", thought, extra={"signature": signature} if signature else {})
+    return RecordedBlock("thinking", "assistant", thought, extra={"signature": signature} if signature else {})
 
 
 def _shell(message: Mapping[str, Any]) -> Part:

@@ -32,8 +32,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from undrift.transcripts import blocks
-from undrift.transcripts.base import Block, Part, Recording, Skip
-from undrift.transcripts.collect import Collector, Place
+from undrift.transcripts.base import Part, RecordedBlock, Recording, Skip
+from undrift.transcripts.collect import Collector, RecordPlace
 from undrift.transcripts.document import members, outline
 from undrift.transcripts.lines import decode, list_at, object_at, printable, text_at
 
@@ -53,8 +53,8 @@ def recognises(lines: Sequence[str]) -> bool:
 
 def read(lines: Iterable[str], *, count: Callable[[str], int]) -> Recording:
     """Read a trajectory of SWE-agent; see `Reader.read`."""
-    run = _Run(Collector(FORMAT))
-    steps: list[tuple[Place, Any]] = []
+    run = _Trajectory(Collector(FORMAT))
+    steps: list[tuple[RecordPlace, Any]] = []
     for key, place, value in members(run.collector, lines, ("history", "trajectory")):
         if key == "history" and isinstance(value, dict):
             run.message(place, value)
@@ -74,7 +74,7 @@ def read(lines: Iterable[str], *, count: Callable[[str], int]) -> Recording:
     return run.collector.recording(count=count)
 
 
-class _Run:
+class _Trajectory:
     """Goes through the messages once."""
 
     def __init__(self, collector: Collector) -> None:
@@ -89,7 +89,7 @@ class _Run:
         for config in found:
             self.collector.name_model(object_at(object_at(config, "agent"), "model").get("name"))
 
-    def message(self, place: Place, record: Mapping[str, Any]) -> None:
+    def message(self, place: RecordPlace, record: Mapping[str, Any]) -> None:
         """Take a message of the history."""
         agent = record.get("agent") or "(none)"
         if self.agent is None:
@@ -99,7 +99,7 @@ class _Run:
         else:
             self.collector.add(self._parts(record), place, None)
 
-    def step(self, place: Place, step: Mapping[str, Any]) -> None:
+    def step(self, place: RecordPlace, step: Mapping[str, Any]) -> None:
         """Take a step of the trajectory in place of the history."""
         said = {"role": "assistant", "content": step.get("response"), "action": step.get("action")}
         self.collector.add(self._parts(said), place, None)
@@ -153,8 +153,8 @@ def _thinking(record: Mapping[str, Any]) -> Iterator[Part]:
         thought = text_at(block, "thinking") if isinstance(block, dict) else ""
         if thought.strip():
             signature = text_at(block, "signature")
-            yield Block("thinking", "assistant", thought, extra={"signature": signature} if signature else {})
+            yield RecordedBlock("thinking", "assistant", thought, extra={"signature": signature} if signature else {})
         else:
             yield Skip("encrypted thinking")
     if not found and text_at(record, "reasoning_content").strip():
-        yield Block("thinking", "assistant", text_at(record, "reasoning_content"))
+        yield RecordedBlock("thinking", "assistant", text_at(record, "reasoning_content"))

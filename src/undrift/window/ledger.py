@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
-from undrift.core.text.calibration import REPORTS, Calibration, Report, calibration_of, is_news
+from undrift.core.text.calibration import REPORTS, Calibration, UsageReport, calibration_of, is_news
 from undrift.core.text.refs import ref_of
 from undrift.core.text.secrets import mask
 from undrift.stores.base import Known, Store
@@ -124,7 +124,7 @@ class Ledger:
         """Return what the provider's own figures so far say of a model's counts."""
         return calibration_of(self._reports.get(model, ()))
 
-    def calibrate(self, model: str, report: Report, *, at_ms: int) -> None:
+    def calibrate(self, model: str, report: UsageReport, *, at_ms: int) -> None:
         """Write what the provider counted, where it is news; small errors are let pass.
 
         What is in force is always what is on disk, so that a restart decides as the running session would.
@@ -240,12 +240,12 @@ class Ledger:
     def _stored_tasks(self) -> Tasks:
         return self._store.tasks(self._session_id, self._known)
 
-    def _stored_reports(self) -> dict[str, tuple[Report, ...]]:
-        found: dict[str, tuple[Report, ...]] = {}
+    def _stored_reports(self) -> dict[str, tuple[UsageReport, ...]]:
+        found: dict[str, tuple[UsageReport, ...]] = {}
         for operation in self._store.operations(self._session_id, ("calibrate",)):
             given = operation.payload
             if given and "reported_tokens" in given:
-                report = Report(given["counted_tokens"], given["reported_tokens"])
+                report = UsageReport(given["counted_tokens"], given["reported_tokens"])
                 found[given["model"]] = (*found.get(given["model"], ()), report)[-REPORTS:]
         return found
 

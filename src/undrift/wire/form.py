@@ -20,7 +20,7 @@ __all__ = [
     "Form",
     "Kind",
     "MAX_ITEMS",
-    "Reply",
+    "ProviderReply",
     "ToolCall",
     "ToolResult",
     "View",
@@ -111,7 +111,7 @@ class ToolResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ProviderReply:
     """What a provider's answer says, in one meaning for all forms.
 
     Args:
@@ -196,7 +196,7 @@ class Form(Protocol):
     def session_id(self, body: Mapping[str, Any]) -> str | None:
         """Return the id that the client gives its session in the body, or None."""
 
-    def reply(self, answer: Mapping[str, Any]) -> Reply:
+    def reply(self, answer: Mapping[str, Any]) -> ProviderReply:
         """Read an answer; what it lacks or has in a wrong shape is left at its default."""
 
 

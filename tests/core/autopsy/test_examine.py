@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from undrift.core.autopsy import Autopsy, CompactionRecord, Prompt, autopsy
+from undrift.core.autopsy import Autopsy, CompactionRecord, SentPrompt, autopsy
 from undrift.core.cost import Prices
 from undrift.values.window import ContextEntry, EntryType
 
@@ -289,10 +289,10 @@ def test_each_of_two_compactions_has_its_own_window():
     assert second.fetches == ()
 
 
-def prompts(*sizes: tuple[int, int, int]) -> list[Prompt]:
+def prompts(*sizes: tuple[int, int, int]) -> list[SentPrompt]:
     """Minute, tokens, cached."""
     return [
-        Prompt(minute * MINUTE_MS, tokens, cached, tokens - cached, line=number + 2)
+        SentPrompt(minute * MINUTE_MS, tokens, cached, tokens - cached, line=number + 2)
         for number, (minute, tokens, cached) in enumerate(sizes)
     ]
 
@@ -317,7 +317,7 @@ def test_a_pause_that_a_longer_cache_bridges_is_not_cold():
 
 
 def test_an_hour_s_cache_costs_twice_the_input_price():
-    bill = work().examined(prompts=[Prompt(0, 1_000, 0, 0, 1_000, line=2)]).bill
+    bill = work().examined(prompts=[SentPrompt(0, 1_000, 0, 0, 1_000, line=2)]).bill
     assert bill.cost == pytest.approx(2_000)
 
 
@@ -352,7 +352,7 @@ def test_recorded_sizes_stand_where_the_client_counted():
     talk = work().compacted("Go on.").reads(1, start=70)
     index = talk.compactions[0]
     line = index + 1
-    sent = [Prompt(None, 9_000, 0, 0, line=line - 1), Prompt(None, 500, 0, 0, line=line + 1)]
+    sent = [SentPrompt(None, 9_000, 0, 0, line=line - 1), SentPrompt(None, 500, 0, 0, line=line + 1)]
     (found,) = talk.examined(prompts=sent, records={index: CompactionRecord(line=line)}).compactions
     assert (found.tokens_before, found.tokens_after, found.recorded, found.dropped_tokens) == (9_000, 500, True, 8_500)
 

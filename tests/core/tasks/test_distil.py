@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from undrift import transcripts
 from undrift.core.agent_rules import MIN_SUMMARY_CHARACTERS
-from undrift.core.tasks.distil import DISTILLED, LONGEST_DISTILLED, ToolCall, distil, log_of
+from undrift.core.tasks.distil import DISTILLED, LONGEST_DISTILLED, TaskCall, distil, log_of
 from undrift.core.text.calls import bare_name, changed_paths, command_of, is_look, read_path
 from undrift.core.validate import ValidationResult, ValidationService
 
@@ -26,19 +26,19 @@ class Unmeasured:
     grounding_evidence: object = None
 
 
-def judged(calls: list[ToolCall], last_words: str = "") -> ValidationResult:
+def judged(calls: list[TaskCall], last_words: str = "") -> ValidationResult:
     return ValidationService().validate(Unmeasured(), distil(calls, last_words), log_of(calls, last_words))
 
 
-def bash(command: str, result: str = "", *, is_error: bool = False) -> ToolCall:
-    return ToolCall("Bash", {"command": command, "description": "..."}, result, is_error)
+def bash(command: str, result: str = "", *, is_error: bool = False) -> TaskCall:
+    return TaskCall("Bash", {"command": command, "description": "..."}, result, is_error)
 
 
-def edit(path: str, result: str = "The file has been updated.", *, is_error: bool = False) -> ToolCall:
-    return ToolCall("Edit", {"file_path": path, "old_string": "a", "new_string": "b"}, result, is_error)
+def edit(path: str, result: str = "The file has been updated.", *, is_error: bool = False) -> TaskCall:
+    return TaskCall("Edit", {"file_path": path, "old_string": "a", "new_string": "b"}, result, is_error)
 
 
-def lines(calls: list[ToolCall], last_words: str = "") -> list[str]:
+def lines(calls: list[TaskCall], last_words: str = "") -> list[str]:
     found = distil(calls, last_words).split("\n")
     assert found[0] == DISTILLED
     return found[1:]
@@ -98,8 +98,8 @@ def test_commands_and_looks():
 # ------------------------------------------------------------------------------------------------------ what is told
 def test_a_stretch_of_work_is_told_in_a_few_lines():
     calls = [
-        ToolCall("Read", {"file_path": "/repo/src/money.py"}, "     1\tdef round_half_even(cents):"),
-        ToolCall("Grep", {"pattern": "round_half_even"}, "src/money.py:1"),
+        TaskCall("Read", {"file_path": "/repo/src/money.py"}, "     1\tdef round_half_even(cents):"),
+        TaskCall("Grep", {"pattern": "round_half_even"}, "src/money.py:1"),
         edit("/repo/src/money.py"),
         edit("/repo/src/money.py"),
         bash("pytest -q tests/test_money.py", "14 passed in 0.31s"),
@@ -136,14 +136,14 @@ def test_a_failure_that_was_put_right_is_none():
 def test_every_client_tells_a_failure_in_its_own_way():
     for call in (
         bash("make build", "Exit code 2\nmake: *** [Makefile:12: build] Error 1", is_error=True),
-        ToolCall(
+        TaskCall(
             "exec_command", {"cmd": "make build"}, "Wall time: 1 s\nProcess exited with code 2\nOutput:\nerror: no rule"
         ),
-        ToolCall("run_shell_command", {"command": "make build"}, "Output: error: no rule\nExit Code: 2\nSignal: 0"),
-        ToolCall(
+        TaskCall("run_shell_command", {"command": "make build"}, "Output: error: no rule\nExit Code: 2\nSignal: 0"),
+        TaskCall(
             "execute_bash", {"command": "make build"}, "error: no rule\n[The command completed with exit code 2.]"
         ),
-        ToolCall(
+        TaskCall(
             "bash", {"command": "make build"}, "make: *** [Makefile:12: build] Error 1\nCommand exited with code 2"
         ),
     ):
@@ -171,7 +171,7 @@ def test_intentions_are_told_only_where_there_is_nothing_else():
 
 
 def test_plan_tools_are_no_work():
-    call = ToolCall("TodoWrite", {"todos": [{"content": "A", "status": "completed"}]}, "Todos have been modified")
+    call = TaskCall("TodoWrite", {"todos": [{"content": "A", "status": "completed"}]}, "Todos have been modified")
     assert lines([call]) == lines([]) == ["No change, run or statement stands in the log."]
 
 
@@ -180,7 +180,7 @@ def test_much_work_stays_short():
     calls += [
         bash(f"make target-{n} FLAGS=some-long-flag-{n}", f"error: target-{n} failed", is_error=True) for n in range(90)
     ]
-    calls += [ToolCall("Read", {"file_path": f"/repo/{n}/" + "x" * 200 + ".py"}, "...") for n in range(90)]
+    calls += [TaskCall("Read", {"file_path": f"/repo/{n}/" + "x" * 200 + ".py"}, "...") for n in range(90)]
     told = distil(calls, "Word after word. " * 500)
     assert len(told) <= LONGEST_DISTILLED
     assert "more than 12 more failed" in told
@@ -207,12 +207,12 @@ TEXTS = st.text(max_size=50) | st.sampled_from([
 ])  # fmt: skip
 VALUES = TEXTS | st.none() | st.integers() | st.lists(TEXTS, max_size=4) | st.dictionaries(TEXTS, TEXTS, max_size=2)
 CALLS = st.lists(
-    st.builds(ToolCall, TOOLS, st.dictionaries(FIELDS, VALUES, max_size=3), TEXTS, st.booleans()), max_size=8
+    st.builds(TaskCall, TOOLS, st.dictionaries(FIELDS, VALUES, max_size=3), TEXTS, st.booleans()), max_size=8
 )
 
 
 @given(CALLS, TEXTS)
-def test_it_is_never_too_long_or_too_short_and_always_the_same(calls: list[ToolCall], words: str):
+def test_it_is_never_too_long_or_too_short_and_always_the_same(calls: list[TaskCall], words: str):
     told = distil(calls, words)
     assert MIN_SUMMARY_CHARACTERS <= len(told) <= LONGEST_DISTILLED
     assert told.startswith(DISTILLED)
@@ -222,14 +222,14 @@ def test_it_is_never_too_long_or_too_short_and_always_the_same(calls: list[ToolC
 
 @given(st.lists(st.builds(bash, TEXTS, TEXTS), max_size=6), TEXTS)
 @example([bash("1\x1b0", "1 FAILED:0 PASSED")], "")
-def test_it_names_only_what_the_log_holds(calls: list[ToolCall], words: str):
+def test_it_names_only_what_the_log_holds(calls: list[TaskCall], words: str):
     assert [one for one in judged(calls, words).unsupported if one not in ("failed", "passed")] == []
 
 
 def test_it_is_linear_in_the_log():
     """Some million characters of what looks like names, verdicts and headings; what runs away never ends."""
     flood = "src/a_b.py::test_c FAILED error: 12 failed, 3 passed (exit code 1)\n" * 40_000
-    calls = [bash("pytest -q " + "x" * 100_000, flood), ToolCall("Edit", {"file_path": "a/" * 1_000_000}, "ok")]
+    calls = [bash("pytest -q " + "x" * 100_000, flood), TaskCall("Edit", {"file_path": "a/" * 1_000_000}, "ok")]
     assert len(distil(calls, "Done. " * 100_000)) <= LONGEST_DISTILLED
 
 
@@ -249,7 +249,7 @@ def test_recorded_work_is_told_faithfully(shared: Path):
             entries = transcripts.read(file.read().decode("utf-8", "replace").splitlines(keepends=True)).entries
             results = {e.pair_id: e for e in entries if e.type == "tool_result"}
             calls = [
-                ToolCall(
+                TaskCall(
                     e.metadata["tool_name"],
                     e.metadata["input"],
                     answer.content,

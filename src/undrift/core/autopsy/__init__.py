@@ -1,19 +1,19 @@
 """What compactions threw away: what the agent used of it, fetched again, or never heard of again. Pure."""
 
-from undrift.core.autopsy.bill import Prompt
+from undrift.core.autopsy.bill import SentPrompt
 from undrift.core.autopsy.examine import CompactionRecord, Restore, autopsy
-from undrift.core.autopsy.findings import Autopsy, Bill, Compaction, Fetch, Held, LostRule, Point
+from undrift.core.autopsy.findings import Autopsy, AutopsyBill, Compaction, Fetch, Held, LostRule, Point
 
 __all__ = [
     "Autopsy",
-    "Bill",
+    "AutopsyBill",
     "Compaction",
     "CompactionRecord",
     "Fetch",
     "Held",
     "LostRule",
     "Point",
-    "Prompt",
     "Restore",
+    "SentPrompt",
     "autopsy",
 ]

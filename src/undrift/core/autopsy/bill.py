@@ -7,11 +7,11 @@ system prompt and the tool definitions, which no client records.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from undrift.core.autopsy.findings import Bill, Point
+from undrift.core.autopsy.findings import AutopsyBill, Point
 from undrift.core.autopsy.steps import Step
 from undrift.core.cost import COLD_MS, Prices
 
-__all__ = ["LONG_WRITE_PRICE", "Prompt", "bill_of", "estimated_prompts", "placed", "timeline_of"]
+__all__ = ["LONG_WRITE_PRICE", "SentPrompt", "bill_of", "estimated_prompts", "placed", "timeline_of"]
 
 LONG_WRITE_PRICE = 2.0
 """A token written to a cache of one hour, as a multiple of the plain input price; only Claude Code records such."""
@@ -22,7 +22,7 @@ _FIXED_MOST_SHARE = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
+class SentPrompt:
     """One prompt.
 
     Args:
@@ -44,17 +44,17 @@ class Prompt:
     line: int = 0
 
 
-def placed(prompts: Sequence[Prompt], steps: Sequence[Step]) -> tuple[Prompt, ...]:
+def placed(prompts: Sequence[SentPrompt], steps: Sequence[Step]) -> tuple[SentPrompt, ...]:
     """Give the recorded prompts with the calls before each, by their lines."""
     by_line = sorted((_line(step), step.call - (step.kind == "call")) for step in steps)
-    found: list[Prompt] = []
+    found: list[SentPrompt] = []
     place = calls = 0
     for prompt in sorted(prompts, key=lambda prompt: prompt.line):
         while place < len(by_line) and by_line[place][0] <= prompt.line:
             calls = max(calls, by_line[place][1])
             place += 1
         found.append(
-            Prompt(
+            SentPrompt(
                 prompt.at_ms,
                 prompt.tokens,
                 prompt.cached_tokens,
@@ -67,14 +67,14 @@ def placed(prompts: Sequence[Prompt], steps: Sequence[Step]) -> tuple[Prompt, ..
     return tuple(found)
 
 
-def estimated_prompts(steps: Sequence[Step], natives: dict[int, tuple[int, int]]) -> tuple[Prompt, ...]:
+def estimated_prompts(steps: Sequence[Step], natives: dict[int, tuple[int, int]]) -> tuple[SentPrompt, ...]:
     """Give a prompt for each message of the agent, its tokens from the texts alone.
 
     Args:
         steps: The session.
         natives: Index of each compaction -> tokens of what the client kept and put in, and the index behind that.
     """
-    prompts: list[Prompt] = []
+    prompts: list[SentPrompt] = []
     window = cached = skip_to = 0
     before_ms: int | None = None
     message: object = None
@@ -89,14 +89,18 @@ def estimated_prompts(steps: Sequence[Step], natives: dict[int, tuple[int, int]]
                 at_ms = step.entry.timestamp or None
                 if at_ms is not None and before_ms is not None and at_ms - before_ms > COLD_MS:
                     cached = 0
-                prompts.append(Prompt(at_ms, window, cached, window - cached, call=step.call - (step.kind == "call")))
+                prompts.append(
+                    SentPrompt(at_ms, window, cached, window - cached, call=step.call - (step.kind == "call"))
+                )
                 cached, before_ms = window, at_ms if at_ms is not None else before_ms
         if step.kind != "silent" and step.index >= skip_to:
             window += step.entry.token_count
     return tuple(prompt for prompt in prompts if prompt.tokens)
 
 
-def bill_of(prompts: Sequence[Prompt], prices: Prices, *, recorded: bool, first_texts_tokens: int | None) -> Bill:
+def bill_of(
+    prompts: Sequence[SentPrompt], prices: Prices, *, recorded: bool, first_texts_tokens: int | None
+) -> AutopsyBill:
     """Add up what the prompts cost.
 
     Args:
@@ -108,7 +112,7 @@ def bill_of(prompts: Sequence[Prompt], prices: Prices, *, recorded: bool, first_
     fixed = _fixed(prompts, first_texts_tokens) if recorded else None
     cost = cold_cost = fixed_cost = 0.0
     pauses = cold_prompts = 0
-    before: Prompt | None = None
+    before: SentPrompt | None = None
     for prompt in prompts:
         price = _price(prompt, prices)
         cost += price
@@ -121,7 +125,7 @@ def bill_of(prompts: Sequence[Prompt], prices: Prices, *, recorded: bool, first_
                 cold_prompts += 1
                 cold_cost += price
         before = prompt
-    return Bill(
+    return AutopsyBill(
         recorded=recorded,
         prompts=len(prompts),
         input_tokens=sum(prompt.tokens for prompt in prompts),
@@ -134,12 +138,12 @@ def bill_of(prompts: Sequence[Prompt], prices: Prices, *, recorded: bool, first_
     )
 
 
-def timeline_of(prompts: Sequence[Prompt]) -> tuple[Point, ...]:
+def timeline_of(prompts: Sequence[SentPrompt]) -> tuple[Point, ...]:
     """Give how full the window was, the last prompt of each call."""
     return tuple(Point(call, tokens) for call, tokens in {p.call: p.tokens for p in prompts}.items())
 
 
-def _price(prompt: Prompt, prices: Prices) -> float:
+def _price(prompt: SentPrompt, prices: Prices) -> float:
     plain = max(0, prompt.tokens - prompt.cached_tokens - prompt.written_tokens - prompt.written_long_tokens)
     return (
         prices.read * prompt.cached_tokens
@@ -149,7 +153,7 @@ def _price(prompt: Prompt, prices: Prices) -> float:
     )
 
 
-def _fixed(prompts: Sequence[Prompt], texts_tokens: int | None) -> int | None:
+def _fixed(prompts: Sequence[SentPrompt], texts_tokens: int | None) -> int | None:
     """Tell what the first prompt held beside the recorded texts; at most the smallest prompt."""
     if not prompts or texts_tokens is None or texts_tokens > _FIXED_MOST_SHARE * prompts[0].tokens:
         return None

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from undrift.core.autopsy import rules
-from undrift.core.autopsy.bill import Prompt, bill_of, estimated_prompts, placed, timeline_of
+from undrift.core.autopsy.bill import SentPrompt, bill_of, estimated_prompts, placed, timeline_of
 from undrift.core.autopsy.fetches import ReadBefore
 from undrift.core.autopsy.findings import Autopsy, Compaction, Held, LostRule
 from undrift.core.autopsy.steps import Step, steps_of
@@ -56,10 +56,10 @@ class _Native:
 
 
 @dataclass(slots=True)
-class _Session:
+class _Examined:
     steps: tuple[Step, ...]
     records: Mapping[int, CompactionRecord]
-    prompts: tuple[Prompt, ...]
+    prompts: tuple[SentPrompt, ...]
     restore: Restore | None
     learned: Learned = field(default_factory=Learned)
     read: ReadBefore = field(default_factory=ReadBefore)
@@ -70,7 +70,7 @@ def autopsy(
     compactions: Sequence[int],
     *,
     records: Mapping[int, CompactionRecord] | None = None,
-    prompts: Sequence[Prompt] = (),
+    prompts: Sequence[SentPrompt] = (),
     prices: Prices,
     restore: Restore | None = None,
 ) -> Autopsy:
@@ -87,7 +87,7 @@ def autopsy(
     Source: issue "Restore", item 4.
     """
     steps = steps_of(entries)
-    session = _Session(steps, records or {}, placed(prompts, steps), restore)
+    session = _Examined(steps, records or {}, placed(prompts, steps), restore)
     places = [index for index in sorted(set(compactions)) if any(step.kind == "call" for step in steps[:index])]
     natives = {index: _native(session, index) for index in places}
     sent = session.prompts or estimated_prompts(steps, {i: (n.tokens, n.behind) for i, n in natives.items()})
@@ -113,7 +113,7 @@ def autopsy(
     )
 
 
-def _native(session: _Session, index: int) -> _Native:
+def _native(session: _Examined, index: int) -> _Native:
     """Gather what the client put in at a compaction: up to the agent's next word, its summary and attached files."""
     steps, record = session.steps, session.records.get(index, CompactionRecord())
     own: set[int] = set()
@@ -139,7 +139,7 @@ def _native(session: _Session, index: int) -> _Native:
 
 
 def _compaction(
-    session: _Session, number: int, before: Sequence[Step], after: Sequence[Step], native: _Native
+    session: _Examined, number: int, before: Sequence[Step], after: Sequence[Step], native: _Native
 ) -> Compaction:
     index = before[-1].index + 1
     record = session.records.get(index, CompactionRecord())
@@ -188,7 +188,7 @@ def _fetched(counted: Held, tokens: int) -> Held:
 
 
 def _lost_rules(
-    session: _Session, stated: Sequence[LostRule], index: int, native: _Native, calls: int
+    session: _Examined, stated: Sequence[LostRule], index: int, native: _Native, calls: int
 ) -> tuple[LostRule, ...]:
     """Give the rules that neither the summary nor anything after it mentions, to the session's end."""
     later = session.steps[index:]
@@ -200,7 +200,7 @@ def _lost_rules(
 
 
 def _sizes(
-    session: _Session, before: Sequence[Step], after: Sequence[Step], record: CompactionRecord
+    session: _Examined, before: Sequence[Step], after: Sequence[Step], record: CompactionRecord
 ) -> tuple[int, int | None, bool]:
     """Give the prompt before and after, and whether the client counted both."""
     earlier = [p.tokens for p in session.prompts if record.line and p.line < record.line]
@@ -212,7 +212,7 @@ def _sizes(
     return counted or texts, later[0] if later else None, False
 
 
-def _first_texts(session: _Session) -> int | None:
+def _first_texts(session: _Examined) -> int | None:
     """Estimate the recorded texts of the first prompt; None where the file opens in the middle of a session."""
     first = session.prompts[0]
     tokens = 0

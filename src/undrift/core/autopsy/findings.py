@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-__all__ = ["Autopsy", "Bill", "Compaction", "Fetch", "Held", "LostRule", "Point"]
+__all__ = ["Autopsy", "AutopsyBill", "Compaction", "Fetch", "Held", "LostRule", "Point"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class Compaction:
 
 
 @dataclass(frozen=True, slots=True)
-class Bill:
+class AutopsyBill:
     """What the prompts of a session cost, input only, in plain input tokens.
 
     Args:
@@ -183,6 +183,6 @@ class Autopsy:
     calls: int
     duration_ms: int
     compactions: tuple[Compaction, ...]
-    bill: Bill
+    bill: AutopsyBill
     timeline: tuple[Point, ...]
     timeline_recorded: bool

@@ -4,12 +4,12 @@ Law: every verdict names its rule and the words that it rests on; how similar tw
 """
 
 from undrift.core.contradict.lexicon import CLASSES, Relation, relation_of
-from undrift.core.contradict.rules import Finding, compare
+from undrift.core.contradict.rules import Comparison, compare
 from undrift.core.contradict.verdicts import LONGEST_STATEMENT, SUPERSEDE_CONFIDENCE, Verdict, judge, slots_of
 
 __all__ = [
     "CLASSES",
-    "Finding",
+    "Comparison",
     "LONGEST_STATEMENT",
     "Relation",
     "SUPERSEDE_CONFIDENCE",

@@ -12,7 +12,7 @@ from undrift.core.contradict.lexicon import CASED, OPPOSITES, relation_of, value
 from undrift.core.contradict.quantities import quantity_at
 from undrift.core.contradict.words import MANY, NEUTRAL, STOP, clauses_of, cut, stem, stems_of, tokens_of
 
-__all__ = ["Clause", "Value", "read_statement"]
+__all__ = ["StatementClause", "Value", "read_statement"]
 
 _MOST_CHARACTERS = 1_500
 _MOST_CLAUSES = 12
@@ -121,7 +121,7 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
-class Clause:
+class StatementClause:
     """One clause, as the rules see it.
 
     Args:
@@ -149,19 +149,19 @@ class Clause:
     cues: frozenset[str]
 
 
-def read_statement(text: str) -> tuple[Clause, ...]:
+def read_statement(text: str) -> tuple[StatementClause, ...]:
     """Return the clauses of a statement; of a long text only those of its beginning."""
     return _read(text[:_MOST_CHARACTERS])
 
 
 @lru_cache(maxsize=2_048)
-def _read(text: str) -> tuple[Clause, ...]:
+def _read(text: str) -> tuple[StatementClause, ...]:
     whole = _cues(text)
     clauses = [_clause(part, whole) for part in clauses_of(text)[:_MOST_CLAUSES]]
     return tuple(clause for clause in clauses if clause.words)
 
 
-def _clause(text: str, whole: frozenset[str]) -> Clause:
+def _clause(text: str, whole: frozenset[str]) -> StatementClause:
     opened = cut(_LEAD.sub("", text))
     written = tokens_of(opened)[:_MOST_WORDS]
     words = tuple(
@@ -193,7 +193,7 @@ def _clause(text: str, whole: frozenset[str]) -> Clause:
     denies = _denies(opened, found)
     if denies and (flipped := _flipped(found)):
         found, denies = flipped, False
-    return Clause(
+    return StatementClause(
         text=text.strip(),
         words=words,
         content=content,

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from undrift.core.contradict.lexicon import relation_of
-from undrift.core.contradict.reading import Clause, Value, read_statement
+from undrift.core.contradict.reading import StatementClause, Value, read_statement
 from undrift.core.contradict.words import STOP, stem, stems_of
 
-__all__ = ["Finding", "compare"]
+__all__ = ["Comparison", "compare"]
 
 _LEAST_COVERED = 0.75
 _LEAST_JACCARD = 0.5
@@ -33,7 +33,7 @@ _ATTRIBUTES = frozenset({
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Comparison:
     """What two statements are to each other.
 
     Args:
@@ -51,11 +51,11 @@ class Finding:
     confidence: float = 0.0
 
 
-_NONE = Finding("none")
-_Rule = Callable[[Clause, Clause], Finding | None]
+_NONE = Comparison("none")
+_Rule = Callable[[StatementClause, StatementClause], Comparison | None]
 
 
-def compare(older: str, newer: str) -> Finding:
+def compare(older: str, newer: str) -> Comparison:
     """Compare an older statement with a newer one.
 
     Returns:
@@ -74,7 +74,7 @@ def compare(older: str, newer: str) -> Finding:
     return _NONE  # what says more than the older statement is no repeat of it
 
 
-def _compare_clauses(older: Clause, newer: Clause) -> Finding:
+def _compare_clauses(older: StatementClause, newer: StatementClause) -> Comparison:
     if "tentative" in older.cues | newer.cues:
         return _NONE
     if ("past" in newer.cues and "correction" not in newer.cues) or ("past" in older.cues and not older.values):
@@ -86,23 +86,23 @@ def _compare_clauses(older: Clause, newer: Clause) -> Finding:
     return _NONE
 
 
-def _same(older: Clause, newer: Clause) -> Finding | None:
+def _same(older: StatementClause, newer: StatementClause) -> Comparison | None:
     """The same words, or the same values in the same place: a repeat is no contradiction."""
     if older.denies != newer.denies:
         return None
     if older.content == newer.content and _pairs(older) == _pairs(newer) and older.words == newer.words:
-        return Finding("reinforce", "same", older.text, newer.text, 0.95)
+        return Comparison("reinforce", "same", older.text, newer.text, 0.95)
     if (
         older.values
         and _pairs(older) == _pairs(newer)
         and older.frame == newer.frame
         and newer.displaced <= older.displaced
     ):
-        return Finding("reinforce", "same", older.text, newer.text, 0.9)
+        return Comparison("reinforce", "same", older.text, newer.text, 0.9)
     return None
 
 
-def _displaced(older: Clause, newer: Clause) -> Finding | None:
+def _displaced(older: StatementClause, newer: StatementClause) -> Comparison | None:
     """ "Instead of X", "from X to Y", "X was replaced": what the older statement says of X no longer holds."""
     if older.denies:
         return None
@@ -113,11 +113,11 @@ def _displaced(older: Clause, newer: Clause) -> Finding | None:
             continue
         place = older.frame - stems
         if len(place) < 2 or _identifiers(stems) or len(place & newer.content) * 2 >= len(place):
-            return Finding("contradiction", "correction:displaced", gone, newer.text, 0.9)
+            return Comparison("contradiction", "correction:displaced", gone, newer.text, 0.9)
     return None
 
 
-def _values(older: Clause, newer: Clause) -> Finding | None:
+def _values(older: StatementClause, newer: StatementClause) -> Comparison | None:
     """Another value of one class in the same place."""
     if "additive" in newer.cues:
         return None
@@ -147,7 +147,7 @@ def _values(older: Clause, newer: Clause) -> Finding | None:
     confidence = _agreement(left, right, newer.cues)
     if not confidence:
         return None
-    return Finding("contradiction", f"value:{name.partition(':')[0]}", before.text, after.text, confidence)
+    return Comparison("contradiction", f"value:{name.partition(':')[0]}", before.text, after.text, confidence)
 
 
 def _agreement(left: frozenset[str], right: frozenset[str], cues: frozenset[str]) -> float:
@@ -166,7 +166,7 @@ def _agreement(left: frozenset[str], right: frozenset[str], cues: frozenset[str]
     return 0.0
 
 
-def _place(clause: Clause, own: dict[str, list[Value]], others: dict[str, list[Value]]) -> frozenset[str]:
+def _place(clause: StatementClause, own: dict[str, list[Value]], others: dict[str, list[Value]]) -> frozenset[str]:
     """Return where a clause's values hold: its frame, and the values of classes that only it names."""
     lone = {
         stem(value.value)
@@ -179,12 +179,12 @@ def _place(clause: Clause, own: dict[str, list[Value]], others: dict[str, list[V
     return clause.frame | (lone - shared)
 
 
-def _rest(clause: Clause) -> frozenset[str]:
+def _rest(clause: StatementClause) -> frozenset[str]:
     """Return all words of a clause that are no part of a value."""
     return clause.content - {stem(word) for value in clause.values for word in value.text.split(" ")}
 
 
-def _polarity(older: Clause, newer: Clause) -> Finding | None:
+def _polarity(older: StatementClause, newer: StatementClause) -> Comparison | None:
     """The same said once with and once without a denial."""
     if older.denies == newer.denies:
         return None
@@ -200,16 +200,16 @@ def _polarity(older: Clause, newer: Clause) -> Finding | None:
         return (
             None  # each names something that the other does not: two things, of which one may be what the other is not
         )
-    return Finding("contradiction", "polarity", older.text, newer.text, 0.9)
+    return Comparison("contradiction", "polarity", older.text, newer.text, 0.9)
 
 
-def _opposed(older: Clause, newer: Clause) -> bool:
+def _opposed(older: StatementClause, newer: StatementClause) -> bool:
     """Tell whether both also differ in a value, so that the denial says the same again: "not active" and "inactive"."""
     ours, theirs = _by_relation(older), _by_relation(newer)
     return any({v.value for v in ours[name]} != {v.value for v in theirs[name]} for name in ours if name in theirs)
 
 
-def _role(older: Clause, newer: Clause) -> Finding | None:
+def _role(older: StatementClause, newer: StatementClause) -> Comparison | None:
     """Another person in the same role: "Ann leads search" and "Bob leads search"."""
     if older.denies or newer.denies or "additive" in newer.cues:
         return None
@@ -222,10 +222,10 @@ def _role(older: Clause, newer: Clause) -> Finding | None:
         return None
     if {stem(word) for word in ours[2:]} != {stem(word) for word in theirs[2:]}:
         return None
-    return Finding("contradiction", "value:role", ours[0], theirs[0], 0.9)
+    return Comparison("contradiction", "value:role", ours[0], theirs[0], 0.9)
 
 
-def _named(older: Clause, newer: Clause) -> Finding | None:
+def _named(older: StatementClause, newer: StatementClause) -> Comparison | None:
     """Another name for a thing that has one: "the staging host is eu-1" and "... eu-2"."""
     if older.denies or newer.denies or "additive" in newer.cues or "many" in older.cues | newer.cues:
         return None
@@ -244,10 +244,10 @@ def _named(older: Clause, newer: Clause) -> Finding | None:
     attribute = _is_attribute(older)
     if not attribute and not (_is_like_name(before) and _is_like_name(after)):
         return None
-    return Finding("contradiction", "value:name", " ".join(before), " ".join(after), 0.85 if attribute else 0.7)
+    return Comparison("contradiction", "value:name", " ".join(before), " ".join(after), 0.85 if attribute else 0.7)
 
 
-def _is_attribute(clause: Clause) -> bool:
+def _is_attribute(clause: StatementClause) -> bool:
     """Tell whether a clause states a named property of a thing: the last noun, or the one in front of "of"."""
     head = clause.head
     if {"called", "named"} & set(clause.words):
@@ -258,7 +258,7 @@ def _is_attribute(clause: Clause) -> bool:
     )
 
 
-def _corrected(older: Clause, newer: Clause) -> Finding | None:
+def _corrected(older: StatementClause, newer: StatementClause) -> Comparison | None:
     """A statement that says of itself that it corrects, about the same place."""
     if "correction" not in newer.cues or "additive" in newer.cues or older.denies:
         return None
@@ -266,7 +266,7 @@ def _corrected(older: Clause, newer: Clause) -> Finding | None:
     if not common or len(common) * 2 <= len(older.frame) or older.content <= newer.content:
         return None
     covered = len(common) >= 2 and older.frame <= newer.content
-    return Finding("contradiction", "correction:cue", older.text, newer.text, 0.8 if covered else 0.6)
+    return Comparison("contradiction", "correction:cue", older.text, newer.text, 0.8 if covered else 0.6)
 
 
 _RULES: tuple[_Rule, ...] = (_same, _displaced, _values, _polarity, _role, _named, _corrected)
@@ -274,7 +274,7 @@ _AMOUNTS = frozenset({"duration", "size", "share", "money", "number", "date", "w
 _NAME_LIKE = re.compile(r"[A-Z0-9]|[._/@-]")
 
 
-def _by_relation(clause: Clause) -> dict[str, list[Value]]:
+def _by_relation(clause: StatementClause) -> dict[str, list[Value]]:
     found: dict[str, list[Value]] = {}
     for value in clause.values:
         values = found.setdefault(value.relation, [])
@@ -283,11 +283,11 @@ def _by_relation(clause: Clause) -> dict[str, list[Value]]:
     return found
 
 
-def _by_shared(older: Clause, newer: Clause) -> bool:
+def _by_shared(older: StatementClause, newer: StatementClause) -> bool:
     return bool({v.relation for v in older.values} & {v.relation for v in newer.values})
 
 
-def _pairs(clause: Clause) -> frozenset[tuple[str, str]]:
+def _pairs(clause: StatementClause) -> frozenset[tuple[str, str]]:
     return frozenset((value.relation, value.value) for value in clause.values)
 
 

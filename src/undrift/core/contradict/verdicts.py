@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from undrift.core.contradict.reading import Clause, read_statement
+from undrift.core.contradict.reading import StatementClause, read_statement
 from undrift.core.contradict.rules import compare
 from undrift.core.contradict.words import stems_of
 from undrift.core.memory.retrieve import speaker_key
@@ -81,7 +81,7 @@ def slots_of(text: str) -> tuple[Slot, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _slots(clause: Clause) -> list[Slot]:
+def _slots(clause: StatementClause) -> list[Slot]:
     if clause.denies or clause.cues & {"tentative", "past"}:
         return []
     environments = stems_of(_ENVIRONMENTS)

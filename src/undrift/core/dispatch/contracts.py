@@ -59,7 +59,7 @@ def read_implementer_result(output: str) -> ImplementerResult:
 
     Source: section 4 (ImplementerResult), A4-2.
     """
-    fields = _Fields(read_block(output))
+    fields = _ResultFields(read_block(output))
     fields.needs("task_id", _text)
     fields.needs("status", _one_of(STATUSES))
     fields.needs("summary", _text)
@@ -86,7 +86,7 @@ def read_reviewer_result(output: str) -> ReviewerResult:
 
     Source: section 4 (ReviewerResult), A4-17.
     """
-    fields = _Fields(read_block(output))
+    fields = _ResultFields(read_block(output))
     fields.needs("task_id", _text)
     fields.needs("assessment", _one_of(ASSESSMENTS))
     fields.may("strengths", _list_of(_text))
@@ -134,7 +134,7 @@ def read_block(output: str) -> dict[str, Any]:
     return value
 
 
-class _Fields:
+class _ResultFields:
     """The fields of one object while they are checked: all that is wrong is told at once."""
 
     def __init__(self, given: dict[str, Any]) -> None:

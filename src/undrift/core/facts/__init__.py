@@ -9,12 +9,12 @@ from undrift.core.facts.check import clip_text, clipped, fault_of
 from undrift.core.facts.extract import IMPLEMENTER_RULES, REVIEWER_RULES, Extraction, FactRule, FactSource
 from undrift.core.facts.format import format_session_facts
 from undrift.core.facts.retrieve import Wanted, retrieve, wanted
-from undrift.core.facts.supersede import CARDINALITY, Ended, FactBatch, supersede
+from undrift.core.facts.supersede import CARDINALITY, EndedFacts, FactBatch, supersede
 from undrift.core.facts.words import STOP_WORDS, parts_of, words_of
 
 __all__ = [
     "CARDINALITY",
-    "Ended",
+    "EndedFacts",
     "Extraction",
     "FactBatch",
     "FactBook",

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from undrift.core.facts.index import FactIndex
 from undrift.core.facts.retrieve import Wanted
-from undrift.core.facts.supersede import CARDINALITY, Ended, batch_of, supersede
+from undrift.core.facts.supersede import CARDINALITY, EndedFacts, batch_of, supersede
 from undrift.errors import InputError
 from undrift.values.facts import FactChange, FactVersion, SessionFact
 
@@ -66,7 +66,7 @@ class FactBook:
             self._index = FactIndex(self._valid.values())
         return self._index.best(want)
 
-    def added(self, new: Sequence[SessionFact], ended: Sequence[Ended] = (), *, at_ms: int) -> list[FactChange]:
+    def added(self, new: Sequence[SessionFact], ended: Sequence[EndedFacts] = (), *, at_ms: int) -> list[FactChange]:
         """Return what adding a batch changes; see `supersede`."""
         concerned: _Sequences = {}
         for fact in new:
@@ -82,7 +82,7 @@ class FactBook:
 
     def invalidated(self, subject: str, relation: str, *, at_ms: int) -> list[FactChange]:
         """Return what ending all valid facts of a subject and relation changes (R4-10)."""
-        return self.added((), (Ended(relation, subject),), at_ms=at_ms)
+        return self.added((), (EndedFacts(relation, subject),), at_ms=at_ms)
 
     def compacted(self, max_facts: int) -> list[FactChange]:
         """Return what is dropped so that the caps hold.

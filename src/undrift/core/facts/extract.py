@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from undrift.core.facts.check import MOST_OBJECT, clip_text, clipped
-from undrift.core.facts.supersede import Ended
+from undrift.core.facts.supersede import EndedFacts
 from undrift.values.facts import FactRole, SessionFact, SessionFactTag, create_fact_id
 
 __all__ = [
@@ -44,7 +44,7 @@ class Extraction:
     """What a rule found: facts, what is so no more, and what it could not read, in sentences for a log."""
 
     facts: tuple[SessionFact, ...] = ()
-    ended: tuple[Ended, ...] = ()
+    ended: tuple[EndedFacts, ...] = ()
     problems: tuple[str, ...] = ()
 
 
@@ -84,9 +84,9 @@ class FactSource:
         )
         return clipped(fact)
 
-    def ended(self, relation: str) -> Ended:
+    def ended(self, relation: str) -> EndedFacts:
         """Return what earlier results of this task and role said with a relation."""
-        return Ended(relation, None, self.role, self.task_id)
+        return EndedFacts(relation, None, self.role, self.task_id)
 
     def field(self, name: str) -> Any:
         """Return a field; None where it is not there."""
@@ -195,9 +195,9 @@ def _tests(source: FactSource) -> Extraction:
     failed = dict.fromkeys(command for command, passed in ran if not passed)
     facts = [source.fact(command, "test_failed", source.task, "test", "error") for command in failed]
     passing = dict.fromkeys(command for command, passed in ran if passed and command not in failed)
-    ended = [Ended("test_failed", source.fact(command, "test_failed", source.task).subject) for command in passing]
+    ended = [EndedFacts("test_failed", source.fact(command, "test_failed", source.task).subject) for command in passing]
     if failed:
-        ended.append(Ended("tests_passed", source.task))
+        ended.append(EndedFacts("tests_passed", source.task))
     else:
         ended.append(source.ended("test_failed"))
     if ran and not failed and not problems:

@@ -12,7 +12,7 @@ from typing import Literal
 
 from undrift.values.facts import FactChange, FactVersion, SessionFact
 
-__all__ = ["CARDINALITY", "Cardinality", "Ended", "FactBatch", "batch_of", "supersede"]
+__all__ = ["CARDINALITY", "Cardinality", "EndedFacts", "FactBatch", "batch_of", "supersede"]
 
 Cardinality = Literal["single", "many"]
 
@@ -36,7 +36,7 @@ _PER_SUBJECT = frozenset({"issue"})
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class EndedFacts:
     """Facts that are so no more without others in their place: a list that is empty now, a test that passes again.
 
     Args:
@@ -68,7 +68,7 @@ class FactBatch(list[SessionFact]):
 
     __slots__ = ("ended",)
 
-    def __init__(self, facts: Iterable[SessionFact] = (), ended: Iterable[Ended] = ()) -> None:
+    def __init__(self, facts: Iterable[SessionFact] = (), ended: Iterable[EndedFacts] = ()) -> None:
         super().__init__(facts)
         self.ended = tuple(ended)
 
@@ -81,7 +81,7 @@ def batch_of(fact: SessionFact) -> tuple[str, str, str]:
 def supersede(
     valid: Iterable[FactVersion],
     new: Sequence[SessionFact],
-    ended: Sequence[Ended] = (),
+    ended: Sequence[EndedFacts] = (),
     *,
     at_ms: int,
     next_sequence: int,
@@ -103,7 +103,7 @@ def supersede(
 
     Source: R4-09, A4-1, A4-6.
     """
-    work = _Work(valid, at_ms, next_sequence)
+    work = _FactWork(valid, at_ms, next_sequence)
     said = {fact.triple for fact in new}
     many = [fact for fact in new if fact.valid_to is None and cardinality.get(fact.relation) == "many"]
     batches = {batch_of(fact) for fact in many}
@@ -132,7 +132,7 @@ def supersede(
     return work.changes()
 
 
-class _Work:
+class _FactWork:
     """The valid facts while a call is worked through."""
 
     def __init__(self, valid: Iterable[FactVersion], at_ms: int, next_sequence: int) -> None:

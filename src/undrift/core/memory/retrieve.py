@@ -11,7 +11,7 @@ from heapq import nsmallest
 from typing import Protocol
 
 __all__ = [
-    "Line",
+    "NeighbouredLine",
     "Query",
     "Ranked",
     "STOP_WORDS",
@@ -64,7 +64,7 @@ class Query:
     text: str
 
 
-class Line(Protocol):
+class NeighbouredLine(Protocol):
     """A memory among its neighbours, those of the same source."""
 
     @property
@@ -191,7 +191,7 @@ def is_question(text: str) -> bool:
 def rank(
     lexical: Mapping[int, float],
     dense: Mapping[int, float] | None,
-    lines: Mapping[int, Line],
+    lines: Mapping[int, NeighbouredLine],
     speakers: Collection[str] = (),
     *,
     k: int,
@@ -247,22 +247,22 @@ def _written(text: str) -> list[str]:
     return [word[:_LONGEST_WORD] for word in _WORD.findall(text[:_MOST_CHARACTERS])]
 
 
-def _over_best(scores: Mapping[int, float], lines: Mapping[int, Line]) -> dict[int, float]:
+def _over_best(scores: Mapping[int, float], lines: Mapping[int, NeighbouredLine]) -> dict[int, float]:
     found = {number: score for number, score in scores.items() if score > 0.0 and number in lines}
     best = max(found.values(), default=1.0)
     return {number: score / best for number, score in found.items()}
 
 
-def _damping(line: Line) -> float:
+def _damping(line: NeighbouredLine) -> float:
     return _SHORT / max(line.length, _SHORT)
 
 
-def _statement(line: Line, weights: Weights) -> float:
+def _statement(line: NeighbouredLine, weights: Weights) -> float:
     """Return the factor of a question: a long text that ends as one says something before it asks."""
     return 1.0 - (1.0 - weights.question) * _damping(line) if line.asks else 1.0
 
 
-def _given(own: Mapping[int, float], lines: Mapping[int, Line], weights: Weights) -> dict[int, float]:
+def _given(own: Mapping[int, float], lines: Mapping[int, NeighbouredLine], weights: Weights) -> dict[int, float]:
     """Add up what each line is given by the hits around it, hits in the order of their numbers: sums come out the same."""
     given: dict[int, float] = {}
     for number, score in own.items():

@@ -7,8 +7,8 @@ was said outright (`stated`), fills the rest with the lines of most worth (`choo
 from collections.abc import Callable, Sequence
 
 from undrift.core.restore.choose import Pick, choose
-from undrift.core.restore.history import History, history_of
-from undrift.core.restore.render import Page, Restored, RestoredItem
+from undrift.core.restore.history import RestoreHistory, history_of
+from undrift.core.restore.render import Restored, RestoredItem, RestorePage
 from undrift.core.restore.stated import newest_edits, pasted, plan, requests, rules, statements, verdicts
 from undrift.core.restore.worth import worth_of_lines, worth_of_names
 from undrift.core.text.references import normal
@@ -81,7 +81,7 @@ def restore_rules(
     characters = budget_tokens * 4
     found = rules(entries)
     while characters > 0:
-        page = Page(history_of(()))
+        page = RestorePage(history_of(()))
         page.say("requests", found, characters - page.characters)
         restored = _fitting(page, [], budget_tokens, count)
         if restored is not None:
@@ -90,9 +90,9 @@ def restore_rules(
     return Restored("", (), 0)
 
 
-def _page(entries: Sequence[ContextEntry], history: History, characters: int) -> Page:
+def _page(entries: Sequence[ContextEntry], history: RestoreHistory, characters: int) -> RestorePage:
     """Begin the text with what was said outright."""
-    page = Page(history)
+    page = RestorePage(history)
     empty = page.characters
     page.say("requests", requests(entries), int(characters * _REQUESTS))
     page.say("pasted", pasted(entries), int(characters * _REQUESTS) - (page.characters - empty))
@@ -103,12 +103,12 @@ def _page(entries: Sequence[ContextEntry], history: History, characters: int) ->
     return page
 
 
-def _names_in(history: History, keys: set[str]) -> set[str]:
+def _names_in(history: RestoreHistory, keys: set[str]) -> set[str]:
     places = (history.lines.shown[key] for key in sorted(keys & history.lines.shown.keys()))
     return {name for place, index in places for name in history.traces[place].line_names[index]}
 
 
-def _fitting(page: Page, picks: list[Pick], budget_tokens: int, count: Callable[[str], int]) -> Restored | None:
+def _fitting(page: RestorePage, picks: list[Pick], budget_tokens: int, count: Callable[[str], int]) -> Restored | None:
     """Render as many of the best picks as fit, None where not even the page without them does."""
     taken = len(picks)
     while True:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from undrift.core.restore.history import History
+from undrift.core.restore.history import RestoreHistory
 from undrift.core.restore.trace import file_key
 
 __all__ = ["Pick", "choose", "group_of"]
@@ -29,7 +29,7 @@ class Pick:
     worth: float
 
 
-def group_of(history: History, place: int) -> str | int:
+def group_of(history: RestoreHistory, place: int) -> str | int:
     """Give what a line is shown under: its file, or its own entry."""
     trace = history.traces[place]
     return file_key(trace.path) if trace.path and trace.kind == "read" else place
@@ -39,7 +39,7 @@ class _Shelf:
     """What lines are worth and cost at present: both fall while others are taken."""
 
     def __init__(
-        self, history: History, names: Mapping[str, float], lines: Mapping[str, float], covered: AbstractSet[str]
+        self, history: RestoreHistory, names: Mapping[str, float], lines: Mapping[str, float], covered: AbstractSet[str]
     ) -> None:
         self._history = history
         self._names = names
@@ -75,7 +75,7 @@ class _Shelf:
 
 
 def choose(
-    history: History,
+    history: RestoreHistory,
     names: Mapping[str, float],
     lines: Mapping[str, float],
     *,

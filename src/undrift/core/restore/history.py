@@ -10,7 +10,7 @@ from undrift.core.restore.trace import Trace, file_key, trace_of
 from undrift.core.text.references import NameTable
 from undrift.values.window import ContextEntry
 
-__all__ = ["HORIZON_CHARACTERS", "History", "Usage", "history_of"]
+__all__ = ["HORIZON_CHARACTERS", "RestoreHistory", "Usage", "history_of"]
 
 HORIZON_CHARACTERS = 500_000
 """How far back is looked: 95 to 99 % of what was used again had last stood within 400,000 characters.
@@ -27,7 +27,7 @@ _AGENT = frozenset({"call", "said"})
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Where one kind of unit (names or lines) stands in the history; values are places in `History.traces`.
+    """Where one kind of unit (names or lines) stands in the history; values are places in `RestoreHistory.traces`.
 
     Args:
         count: In how many entries it stands.
@@ -47,7 +47,7 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class RestoreHistory:
     """A session up to now.
 
     Args:
@@ -79,7 +79,7 @@ class History:
     hot: frozenset[str]
 
 
-def history_of(entries: Sequence[ContextEntry], horizon_characters: int = HORIZON_CHARACTERS) -> History:
+def history_of(entries: Sequence[ContextEntry], horizon_characters: int = HORIZON_CHARACTERS) -> RestoreHistory:
     """Read a session, the newest `horizon_characters` of it.
 
     Args:
@@ -116,7 +116,7 @@ def history_of(entries: Sequence[ContextEntry], horizon_characters: int = HORIZO
                 touched.setdefault(path, set()).update(key for key in trace.touched if len(key) > 7)
                 stale.update(dict.fromkeys(trace.removed, path))
     hot = _hot(traces, names.count)
-    return History(kept, traces, ages, names, lines, heat, reads, edits, edited, touched, stale, hot)
+    return RestoreHistory(kept, traces, ages, names, lines, heat, reads, edits, edited, touched, stale, hot)
 
 
 def _traces(entries: Sequence[ContextEntry], horizon_characters: int) -> tuple[list[ContextEntry], list[Trace]]:

@@ -4,14 +4,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from undrift.core.restore.choose import Pick, group_of
-from undrift.core.restore.history import History
+from undrift.core.restore.history import RestoreHistory
 from undrift.core.restore.stated import Excerpt
 from undrift.core.restore.trace import Trace
 from undrift.core.restore.typed import GAP
 from undrift.core.text.references import normal
 from undrift.core.text.safe_lines import label, safe_lines
 
-__all__ = ["Page", "Restored", "RestoredItem"]
+__all__ = ["RestorePage", "Restored", "RestoredItem"]
 
 _TITLE = (
     "# From before the compaction (undrift)\n"
@@ -73,10 +73,10 @@ class Restored:
     tokens: int
 
 
-class Page:
+class RestorePage:
     """Gathers what was said outright; `render` adds the chosen lines and writes all of it."""
 
-    def __init__(self, history: History) -> None:
+    def __init__(self, history: RestoreHistory) -> None:
         self._history = history
         self._said: list[tuple[str, Excerpt, list[str]]] = []
         self._seen: set[str] = set()

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from undrift.core.restore.history import History
+from undrift.core.restore.history import RestoreHistory
 from undrift.core.restore.typed import GAP, typed_and_pasted, user_texts
 from undrift.core.text.safe_lines import label
 from undrift.values.window import ContextEntry
@@ -129,7 +129,7 @@ def _steps(source: str, given: Mapping[str, Any]) -> dict[str, tuple[str, str, s
     }
 
 
-def newest_edits(history: History) -> list[Excerpt]:
+def newest_edits(history: RestoreHistory) -> list[Excerpt]:
     """Give what the last edits wrote, one per file, the newest first."""
     found: list[Excerpt] = []
     files: set[str] = set()
@@ -147,7 +147,7 @@ def newest_edits(history: History) -> list[Excerpt]:
     return found
 
 
-def verdicts(history: History) -> list[Excerpt]:
+def verdicts(history: RestoreHistory) -> list[Excerpt]:
     """Give the telling lines of the newest result that says how a run went, where it is recent."""
     for place in range(len(history.traces) - 1, -1, -1):
         trace = history.traces[place]
@@ -165,7 +165,7 @@ def verdicts(history: History) -> list[Excerpt]:
     return []
 
 
-def statements(history: History) -> list[Excerpt]:
+def statements(history: RestoreHistory) -> list[Excerpt]:
     """Give what the agent said last."""
     for place in range(len(history.traces) - 1, -1, -1):
         if history.traces[place].kind == "said":

@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
 from undrift.core.restore import weights
-from undrift.core.restore.history import History
+from undrift.core.restore.history import RestoreHistory
 from undrift.core.restore.trace import KINDS, file_key
 from undrift.core.text.references import LINE_CHARACTERS, RARE_MENTIONS
 
@@ -26,7 +26,7 @@ def _bin(value: float, edges: Sequence[float]) -> int:
     return bisect_right(edges, value)
 
 
-def name_features(history: History) -> Iterator[tuple[str, tuple[int, ...]]]:
+def name_features(history: RestoreHistory) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Yield the features of each name that was learned and is rare; bins in the order of `weights.NAMES`."""
     usage, traces, ages = history.names, history.traces, history.ages
     for name, (place, _) in usage.shown.items():
@@ -75,7 +75,7 @@ def _form(name: str) -> int:
     return 11 if name[0].isupper() else 13 if digits else 12
 
 
-def line_features(history: History) -> Iterator[tuple[str, tuple[int, ...]]]:
+def line_features(history: RestoreHistory) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Yield the features of each line that was learned and is rare; bins in the order of `weights.LINES`."""
     usage, ages = history.lines, history.ages
     context: dict[tuple[int, str | None], tuple[int, ...]] = {}
@@ -112,7 +112,7 @@ def line_features(history: History) -> Iterator[tuple[str, tuple[int, ...]]]:
         )
 
 
-def _context_features(history: History, place: int, path: str | None) -> tuple[int, ...]:
+def _context_features(history: RestoreHistory, place: int, path: str | None) -> tuple[int, ...]:
     """Features that all lines of an entry share."""
     trace = history.traces[place]
     source = file_key(path) if path else None
@@ -125,7 +125,7 @@ def _context_features(history: History, place: int, path: str | None) -> tuple[i
     )
 
 
-def _near(history: History, place: int) -> tuple[Sequence[int], Sequence[int]]:
+def _near(history: RestoreHistory, place: int) -> tuple[Sequence[int], Sequence[int]]:
     """Give for each line of an entry how far it is from an edited line, and from a line with a hot name."""
     trace = history.traces[place]
     touched = history.touched.get(file_key(trace.path)) if trace.path and trace.kind == "read" else None
@@ -147,12 +147,12 @@ def _distances(flags: Sequence[bool]) -> Sequence[int]:
     return result
 
 
-def worth_of_names(history: History) -> dict[str, float]:
+def worth_of_names(history: RestoreHistory) -> dict[str, float]:
     """Give the chance that each name is used in the next 30 calls, from 0 to 1."""
     return dict(_chances(name_features(history), weights.NAMES))
 
 
-def worth_of_lines(history: History) -> dict[str, float]:
+def worth_of_lines(history: RestoreHistory) -> dict[str, float]:
     """Give the chance that each line, by its key, is used in the next 30 calls, from 0 to 1."""
     return dict(_chances(line_features(history), weights.LINES))
 

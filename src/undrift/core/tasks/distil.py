@@ -13,11 +13,11 @@ from typing import Any
 from undrift.core.tasks.plan_tools import is_plan_tool
 from undrift.core.text.calls import changed_paths, command_of, is_look, read_path
 from undrift.core.text.safe_lines import label
-from undrift.core.validate.claims import Log, unsupported_in
+from undrift.core.validate.claims import EvidenceLog, unsupported_in
 from undrift.core.validate.runs import Failure, outcome_of
 from undrift.core.validate.words import sentences_of
 
-__all__ = ["DISTILLED", "LONGEST_DISTILLED", "ToolCall", "distil", "log_of"]
+__all__ = ["DISTILLED", "LONGEST_DISTILLED", "TaskCall", "distil", "log_of"]
 
 DISTILLED = "(distilled by rule)"
 """How a summary begins that no agent wrote."""
@@ -49,7 +49,7 @@ _ASKED = ("pattern", "query", "url", "description", "name", "skill")
 
 
 @dataclass(frozen=True, slots=True)
-class ToolCall:
+class TaskCall:
     """One call of the agent and what came of it.
 
     Args:
@@ -85,13 +85,13 @@ class ToolCall:
         return "\n".join([self.tool, *plain, f"{self.result}{error}"])
 
 
-def log_of(calls: Iterable[ToolCall], last_words: str = "") -> list[str]:
+def log_of(calls: Iterable[TaskCall], last_words: str = "") -> list[str]:
     """Give the log that a distilled summary is checked against: each call with its result, then the last words."""
     texts = [call.log for call in calls]
     return [*texts, last_words] if last_words.strip() else texts
 
 
-def distil(calls: Sequence[ToolCall], last_words: str = "") -> str:
+def distil(calls: Sequence[TaskCall], last_words: str = "") -> str:
     """Say what a stretch of work came to.
 
     Args:
@@ -105,7 +105,7 @@ def distil(calls: Sequence[ToolCall], last_words: str = "") -> str:
     Source: issue 6, part 8; R3-14, R3-16, A3-11.
     """
     calls = [call for call in calls if not is_plan_tool(call.tool)]
-    log = Log(log_of(calls))
+    log = EvidenceLog(log_of(calls))
     failed = [bool(call.command) and outcome_of([call.log]).failed for call in calls]
     lines = [
         *_failures(calls, failed, log),
@@ -119,7 +119,7 @@ def distil(calls: Sequence[ToolCall], last_words: str = "") -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def _failures(calls: Sequence[ToolCall], failed: Sequence[bool], log: Log) -> Iterator[str]:
+def _failures(calls: Sequence[TaskCall], failed: Sequence[bool], log: EvidenceLog) -> Iterator[str]:
     """Yield a line for each failure that was left at the end, and one for those that there is no room for."""
     runs = [call for call in calls if call.command]
     failures = outcome_of(log_of(runs)).failures
@@ -143,7 +143,7 @@ def _failures(calls: Sequence[ToolCall], failed: Sequence[bool], log: Log) -> It
         yield chosen
 
 
-def _failure(failure: Failure, runs: Sequence[ToolCall]) -> tuple[str, str]:
+def _failure(failure: Failure, runs: Sequence[TaskCall]) -> tuple[str, str]:
     """Give what failed, its tool first, and the line that tells most."""
     for run in reversed(runs):
         command = run.command
@@ -164,9 +164,9 @@ def _telling(result: str) -> str:
     return short[-1] if short else lines[0] if lines else ""
 
 
-def _refused(calls: Sequence[ToolCall], failed: Sequence[bool]) -> Iterable[ToolCall]:
+def _refused(calls: Sequence[TaskCall], failed: Sequence[bool]) -> Iterable[TaskCall]:
     """Calls that failed otherwise than a run does, and did not succeed later."""
-    left: dict[str, ToolCall] = {}
+    left: dict[str, TaskCall] = {}
     for call, is_failed_run in zip(calls, failed, strict=True):
         if not call.is_error:
             left.pop(call.about, None)
@@ -175,7 +175,7 @@ def _refused(calls: Sequence[ToolCall], failed: Sequence[bool]) -> Iterable[Tool
     return left.values()
 
 
-def _changed(calls: Sequence[ToolCall]) -> Iterator[tuple[str, str]]:
+def _changed(calls: Sequence[TaskCall]) -> Iterator[tuple[str, str]]:
     """Yield the files, the newest first, as `_listed` takes them."""
     times: dict[str, int] = {}
     for call in calls:
@@ -187,7 +187,7 @@ def _changed(calls: Sequence[ToolCall]) -> Iterator[tuple[str, str]]:
         yield f"{shown} ({times[path]} edits)" if 1 < times[path] <= _MANY else shown, shown
 
 
-def _ran(calls: Sequence[ToolCall], failed: Sequence[bool]) -> Iterator[tuple[str, str]]:
+def _ran(calls: Sequence[TaskCall], failed: Sequence[bool]) -> Iterator[tuple[str, str]]:
     """Yield the commands that did something: those that tell a verdict before the others, the newest first."""
     told: dict[str, str] = {}
     for call, is_failed in zip(calls, failed, strict=True):
@@ -211,7 +211,7 @@ def _verdict(result: str) -> str:
     return _clip(found, _LINE)
 
 
-def _read(calls: Sequence[ToolCall]) -> Iterator[tuple[str, str]]:
+def _read(calls: Sequence[TaskCall]) -> Iterator[tuple[str, str]]:
     paths: dict[str, None] = {}
     for call in calls:
         if (path := read_path(call.tool, call.given)) and not call.is_error:
@@ -221,7 +221,7 @@ def _read(calls: Sequence[ToolCall]) -> Iterator[tuple[str, str]]:
     yield from ((name, name) for name in reversed(paths))
 
 
-def _called(calls: Sequence[ToolCall]) -> Iterator[tuple[str, str]]:
+def _called(calls: Sequence[TaskCall]) -> Iterator[tuple[str, str]]:
     """Yield the calls that are neither commands nor of files: searches, pages, other agents."""
     names: dict[tuple[str, str], None] = {}
     for call in calls:
@@ -234,7 +234,7 @@ def _called(calls: Sequence[ToolCall]) -> Iterator[tuple[str, str]]:
     yield from reversed(names)
 
 
-def _said(last_words: str, log: Log) -> Iterator[str]:
+def _said(last_words: str, log: EvidenceLog) -> Iterator[str]:
     """The first sentences of the last words that name nothing unknown; those that tell of plans only where all do."""
     plain = [label(_MARKUP.sub("", one[:1_000]), 1_000) for one in _SENTENCE.split(last_words[:_WORDS])]
     told = [one for one in plain if any(map(str.isalpha, one))]
@@ -249,7 +249,9 @@ def _said(last_words: str, log: Log) -> Iterator[str]:
         yield f"Said last: {said}"
 
 
-def _listed(title: str, parts: Iterable[tuple[str, str]], characters: int, log: Log, between: str) -> Iterator[str]:
+def _listed(
+    title: str, parts: Iterable[tuple[str, str]], characters: int, log: EvidenceLog, between: str
+) -> Iterator[str]:
     """Yield one line with as many parts as fit, each in its long form or, where the log does not hold that, its short one."""
     shown: dict[str, None] = {}
     left_out = 0
@@ -286,7 +288,7 @@ def _clip(text: str, characters: int) -> str:
     return f"{kept} \u2026" if kept else ""
 
 
-def _is_held(text: str, log: Log) -> bool:
+def _is_held(text: str, log: EvidenceLog) -> bool:
     return not unsupported_in(text, sentences_of(text), log)
 
 

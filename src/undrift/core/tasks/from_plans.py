@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from undrift.core.tasks.distil import ToolCall, distil
+from undrift.core.tasks.distil import TaskCall, distil
 from undrift.core.tasks.plan_tools import is_plan_tool, replay_plan
 from undrift.values.window import ContextEntry, Moment, Segment, Task
 
@@ -133,9 +133,9 @@ def _summary(
     return f"{content}\n{distil(made, words[-1] if words else '')}"
 
 
-def _made(call: ContextEntry, result: str) -> ToolCall:
+def _made(call: ContextEntry, result: str) -> TaskCall:
     """A call and what came of it; the forms keep no flag for a call that the client refused, but its words say so."""
-    return ToolCall(_tool(call), _arguments(call), result, _REFUSED.match(result[:200]) is not None)
+    return TaskCall(_tool(call), _arguments(call), result, _REFUSED.match(result[:200]) is not None)
 
 
 @functools.lru_cache(maxsize=1_000)

@@ -93,7 +93,7 @@ def change_many(
 
     Source: R3-03, R3-16, A3-1, A3-2, A3-9, A3-11, A3-21, A3-22.
     """
-    work = _Work(tasks, agent, stack)
+    work = _TaskWork(tasks, agent, stack)
     given = [checked_update(update) for update in updates]
     ids = [task_id for task_id, _ in given]
     twice = next((one for n, one in enumerate(ids) if one in ids[:n]), None)
@@ -202,7 +202,7 @@ def completions(tasks: Tasks, task_id: str) -> tuple[Completion, ...]:
     return tuple(found)
 
 
-class _Work:
+class _TaskWork:
     """The tasks of one call while it is worked through; nothing is seen of it outside unless all of it succeeds."""
 
     def __init__(self, tasks: Tasks, agent: str, stack: bool) -> None:

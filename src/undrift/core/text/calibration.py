@@ -15,7 +15,7 @@ from math import ceil, floor
 
 from undrift.errors import InputError
 
-__all__ = ["Calibration", "REPORTS", "Report", "calibration_of", "is_news", "is_plausible"]
+__all__ = ["Calibration", "REPORTS", "UsageReport", "calibration_of", "is_news", "is_plausible"]
 
 REPORTS = 17
 """How many reports, newest last, have a say: 16 steps from one to the next."""
@@ -30,7 +30,7 @@ _NEWS = 0.02  # a smaller error is not worth a write; one report in nine is news
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class UsageReport:
     """One prompt, as it was counted here and by the provider.
 
     Args:
@@ -77,7 +77,7 @@ class Calibration:
         return int(min(max(wanted, tokens / _PLAUSIBLE), tokens * _PLAUSIBLE))
 
 
-def is_plausible(report: Report, *, unseen_tokens: int = 0) -> bool:
+def is_plausible(report: UsageReport, *, unseen_tokens: int = 0) -> bool:
     """Say whether a report can belong to the request that was counted.
 
     Args:
@@ -88,7 +88,7 @@ def is_plausible(report: Report, *, unseen_tokens: int = 0) -> bool:
     return reported > 0 and counted / _PLAUSIBLE <= reported <= counted * _PLAUSIBLE + unseen_tokens
 
 
-def is_news(reports: Sequence[Report], report: Report) -> bool:
+def is_news(reports: Sequence[UsageReport], report: UsageReport) -> bool:
     """Say whether a plausible report is worth keeping: the kept ones miss it by more than two in a hundred.
 
     Args:
@@ -99,7 +99,7 @@ def is_news(reports: Sequence[Report], report: Report) -> bool:
     return abs(missed) > _NEWS * report.reported_tokens
 
 
-def calibration_of(reports: Sequence[Report]) -> Calibration:
+def calibration_of(reports: Sequence[UsageReport]) -> Calibration:
     """Return what is in force after these reports.
 
     The slope is the weighted median of the steps from each report to the next, upward or downward; a step weighs the
@@ -120,7 +120,7 @@ def calibration_of(reports: Sequence[Report]) -> Calibration:
     return Calibration(slope, newest.reported_tokens - slope * newest.counted_tokens)
 
 
-def _slope(reports: Sequence[Report]) -> float:
+def _slope(reports: Sequence[UsageReport]) -> float:
     newest = reports[-1]
     whole = newest.reported_tokens / newest.counted_tokens if newest.counted_tokens else 1.0
     steps = [(whole if _SLOPE_RANGE[0] <= whole <= _SLOPE_RANGE[1] else 1.0, _WHOLE_TOKENS)]

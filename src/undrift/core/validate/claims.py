@@ -9,7 +9,7 @@ from itertools import accumulate, combinations
 from undrift.core.validate.criteria import names_of
 from undrift.core.validate.words import FAIL_STEMS, PASS, Sentence, stem
 
-__all__ = ["Log", "unsupported_in"]
+__all__ = ["EvidenceLog", "unsupported_in"]
 
 _CLAIMS = 200
 """How many names of one summary are looked up; a summary that names more is no summary."""
@@ -83,7 +83,7 @@ _CODE_WORDS = frozenset({
 })  # fmt: skip
 
 
-class Log:
+class EvidenceLog:
     """A raw log, ready to be asked whether it holds a name or a number.
 
     Args:
@@ -129,7 +129,7 @@ class Log:
         return False
 
 
-def unsupported_in(summary: str, sentences: Sequence[Sentence], log: Log) -> tuple[str, ...]:
+def unsupported_in(summary: str, sentences: Sequence[Sentence], log: EvidenceLog) -> tuple[str, ...]:
     """Return what a summary names and its log clearly does not hold: names, paths, quotes, numbers, verdicts; in order."""
     found = [name for name in _names(summary) if not _is_held(name, log)]
     found += [quote for quote in _quotes(summary) if not _is_quoted(quote, log)]
@@ -156,7 +156,7 @@ def _is_checkable(name: str) -> bool:
     return letters >= 2 or bool(_VERSION.fullmatch(name))
 
 
-def _is_held(name: str, log: Log) -> bool:
+def _is_held(name: str, log: EvidenceLog) -> bool:
     bare = _LINE_REF.sub("", name) or name
     if "(" in bare:
         bare = bare.split("(")[0] or bare
@@ -176,7 +176,7 @@ def _is_held(name: str, log: Log) -> bool:
     return "-" in bare and not bare.startswith("-") and not any(map(str.isdigit, bare))
 
 
-def _is_held_path(path: str, log: Log) -> bool:
+def _is_held_path(path: str, log: EvidenceLog) -> bool:
     """A path counts as held if its file is named and each of its folders is, together or apart (after a ``cd``)."""
     parts = [part for part in path.split("/") if part not in ("", ".", "..", "~", "...")]
     return all(log.holds(part) for part in parts)
@@ -186,12 +186,12 @@ def _quotes(summary: str) -> list[str]:
     return [a or b for a, b in _QUOTE.findall(_CODE.sub(" ", summary)) if " " in (a or b).strip()][:_CLAIMS]
 
 
-def _is_quoted(quote: str, log: Log) -> bool:
+def _is_quoted(quote: str, log: EvidenceLog) -> bool:
     """A quotation may leave words out or change their form, so it is only missed when a word of it is nowhere."""
     return all(log.holds(word[:5]) for word in _PART.findall(quote) if len(word) > 4)
 
 
-def _numbers(summary: str, log: Log) -> Iterator[str]:
+def _numbers(summary: str, log: EvidenceLog) -> Iterator[str]:
     text = _CODE.sub(lambda code: f" {code[1]} ", summary)
     for found in list(_NUMBER.finditer(text))[:_CLAIMS]:
         sign, digits, unit = found.groups()
@@ -208,7 +208,7 @@ def _numbers(summary: str, log: Log) -> Iterator[str]:
             yield f"{digits}{found[0][len(sign) + len(digits) :]}".strip() if unit else digits
 
 
-def _is_known_number(digits: str, unit: str, value: float, log: Log, *, about: bool, count: str) -> bool:
+def _is_known_number(digits: str, unit: str, value: float, log: EvidenceLog, *, about: bool, count: str) -> bool:
     if _canonical(digits.replace(",", "")) in log.number_texts or (value == 0 and count):
         return True
     decimals = len(digits.partition(".")[2])
@@ -222,7 +222,7 @@ def _is_known_number(digits: str, unit: str, value: float, log: Log, *, about: b
     return bool(count or unit) and _is_sum(value, slack, count or unit, log)
 
 
-def _is_ratio(value: float, slack: float, unit: str, log: Log) -> bool:
+def _is_ratio(value: float, slack: float, unit: str, log: EvidenceLog) -> bool:
     numbers = [number for number in log.numbers if number > 0]
     if len(numbers) > _PAIRS_OF:
         return True
@@ -233,7 +233,7 @@ def _is_ratio(value: float, slack: float, unit: str, log: Log) -> bool:
     return False
 
 
-def _is_sum(value: float, slack: float, noun: str, log: Log) -> bool:
+def _is_sum(value: float, slack: float, noun: str, log: EvidenceLog) -> bool:
     """Tell whether the numbers that stand before the same noun add up to the value, or two of them differ by it."""
     alike = next((each for each in _COUNTED_ALIKE if noun.lower() in each), (noun.lower(),))
     nouns = "|".join(map(re.escape, alike))
@@ -247,7 +247,7 @@ def _is_sum(value: float, slack: float, noun: str, log: Log) -> bool:
     return any(abs(each - value) <= slack + 1e-9 for each in sums)
 
 
-def _verdicts(sentences: Sequence[Sentence], log: Log) -> Iterator[str]:
+def _verdicts(sentences: Sequence[Sentence], log: EvidenceLog) -> Iterator[str]:
     """Yield the verdicts on tests, builds and checks that nothing in the log speaks for."""
     for sentence in sentences:
         for clause in sentence.clauses:

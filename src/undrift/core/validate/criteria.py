@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from undrift.core.validate.words import FAIL_STEMS, PASS, Clause, Sentence, is_denied, plain, stem, words_of
+from undrift.core.validate.words import FAIL_STEMS, PASS, Sentence, SummaryClause, is_denied, plain, stem, words_of
 
 __all__ = ["Criterion", "WORD_SHARE", "criterion_of", "is_met", "names_of"]
 
@@ -130,7 +130,7 @@ def names_of(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(bare for token in text.split() if (bare := _bare(token)) and _is_name(bare)))
 
 
-def _supports(criterion: Criterion, clause: Clause) -> bool:
+def _supports(criterion: Criterion, clause: SummaryClause) -> bool:
     """Tell whether a clause may count for a criterion: it has its polarity, and no failure where a pass is asked for."""
     if criterion.denied:
         return clause.denied
@@ -139,7 +139,7 @@ def _supports(criterion: Criterion, clause: Clause) -> bool:
     return not (criterion.wants_pass and clause.stems & FAIL_STEMS)
 
 
-def _covers(criterion: Criterion, clauses: Sequence[Clause], *, verdict: bool = True) -> bool:
+def _covers(criterion: Criterion, clauses: Sequence[SummaryClause], *, verdict: bool = True) -> bool:
     """Tell whether clauses hold every exact term and enough of the words; without `verdict` that of a pass is left out."""
     if not all(any(_holds(clause.text, term) for clause in clauses) for term in criterion.exact):
         return False
@@ -178,7 +178,7 @@ def _holds(text: str, term: str) -> bool:
     return False
 
 
-def _in_script(word: str, clauses: Sequence[Clause]) -> bool:
+def _in_script(word: str, clauses: Sequence[SummaryClause]) -> bool:
     """Find a word of a script that puts no blanks between words."""
     return not word.isascii() and any(word in clause.text.lower() for clause in clauses)
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-__all__ = ["Failure", "Outcome", "outcome_of"]
+__all__ = ["Failure", "LogOutcome", "outcome_of"]
 
 _LINE_CHARACTERS = 400
 """A verdict stands in a short line; a longer one is data."""
@@ -97,7 +97,7 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class LogOutcome:
     """What a log ends with.
 
     Args:
@@ -112,7 +112,7 @@ class Outcome:
 
 
 @dataclass(slots=True)
-class _Run:
+class _CommandRun:
     """One command and its output, while it is read."""
 
     tools: frozenset[str] = frozenset()
@@ -124,9 +124,9 @@ class _Run:
     names: list[str] | None = None
 
 
-def outcome_of(log_texts: Iterable[str]) -> Outcome:
+def outcome_of(log_texts: Iterable[str]) -> LogOutcome:
     """Read the runs of a log, each text beginning a new one, and tell which failures were left at the end."""
-    left: list[_Run] = []
+    left: list[_CommandRun] = []
     passed = failed = False
     for run in _runs(log_texts):
         passed, failed = passed or run.passed, failed or run.failed
@@ -136,24 +136,24 @@ def outcome_of(log_texts: Iterable[str]) -> Outcome:
         elif run.passed or run.tools:
             left = [each for each in left if not _puts_right(run, each)]
     failures = tuple(Failure(run.tools, tuple(run.names or ()), run.line) for run in left)
-    return Outcome(failures, passed, failed)
+    return LogOutcome(failures, passed, failed)
 
 
-def _runs(log_texts: Iterable[str]) -> Iterator[_Run]:
+def _runs(log_texts: Iterable[str]) -> Iterator[_CommandRun]:
     for text in log_texts:
-        run = _Run()
+        run = _CommandRun()
         for line in _telling_lines(text):
             prompt = _PROMPT.match(line)
             if prompt:
                 yield run
-                run = _Run(*_read_command(prompt[1]))
+                run = _CommandRun(*_read_command(prompt[1]))
                 continue
             verdict = _verdict(line)
             if not verdict:
                 continue
             if verdict == "pass" and run.failed and not run.tools:
                 yield run  # no prompts in this text: a pass after a failure is another run
-                run = _Run()
+                run = _CommandRun()
             _note(run, verdict, line)
         yield run
 
@@ -188,7 +188,7 @@ def _verdict(line: str) -> str:
     return "pass" if _PASSES.match(line) else ""
 
 
-def _note(run: _Run, verdict: str, line: str) -> None:
+def _note(run: _CommandRun, verdict: str, line: str) -> None:
     if verdict == "pass":
         run.passed = True
         return
@@ -224,7 +224,7 @@ def _read_command(command: str) -> tuple[frozenset[str], tuple[str, ...]]:
     return frozenset(tools), tuple(targets)
 
 
-def _puts_right(run: _Run, failure: _Run) -> bool:
+def _puts_right(run: _CommandRun, failure: _CommandRun) -> bool:
     """Tell whether a later run speaks for an earlier failed one: the same tool on as much, or on the tests that failed."""
     if not run.tools or not failure.tools:
         return run.passed or run.family == failure.family
@@ -235,7 +235,7 @@ def _puts_right(run: _Run, failure: _Run) -> bool:
     return bool(failure.names) and all(_within(name, run.targets) for name in failure.names or ())
 
 
-def _is_check(run: _Run) -> bool:
+def _is_check(run: _CommandRun) -> bool:
     return any(
         word in tool for tool in run.tools for word in ("test", "check", "lint", "build", "apply", "tsc", "mypy", "ci")
     )

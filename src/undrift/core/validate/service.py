@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from undrift.core.agent_rules import MIN_SUMMARY_CHARACTERS
-from undrift.core.validate.claims import Log, unsupported_in
+from undrift.core.validate.claims import EvidenceLog, unsupported_in
 from undrift.core.validate.criteria import Criterion, criterion_of, is_met
-from undrift.core.validate.runs import Failure, Outcome, outcome_of
-from undrift.core.validate.words import FAIL_STEMS, PASS, Clause, Sentence, sentences_of
+from undrift.core.validate.runs import Failure, LogOutcome, outcome_of
+from undrift.core.validate.words import FAIL_STEMS, PASS, Sentence, SummaryClause, sentences_of
 from undrift.errors import SummaryRejected
 
 __all__ = [
@@ -123,7 +123,7 @@ class ValidationService:
         hidden: tuple[Failure, ...] = ()
         if any(text.strip() for text in log_texts):
             outcome = outcome_of(log_texts)
-            unsupported = unsupported_in(said, sentences, Log(log_texts))
+            unsupported = unsupported_in(said, sentences, EvidenceLog(log_texts))
             hidden = _hidden(outcome, sentences)
         criteria = [criterion_of(text) for text in task.acceptance_criteria if text.strip()]
         missing = [each.text for each in criteria if not is_met(each, sentences) or _contradicts(hidden, each)]
@@ -177,7 +177,7 @@ def _reason(checks: int, missing: Sequence[str], unsupported: Sequence[str], hid
     return "; ".join(parts)
 
 
-def _hidden(outcome: Outcome, sentences: Sequence[Sentence]) -> tuple[Failure, ...]:
+def _hidden(outcome: LogOutcome, sentences: Sequence[Sentence]) -> tuple[Failure, ...]:
     """Return the failures at the log's end that no clause admits; one that names a failure speaks for that one alone."""
     if not outcome.failures:
         return ()
@@ -188,7 +188,7 @@ def _hidden(outcome: Outcome, sentences: Sequence[Sentence]) -> tuple[Failure, .
     return tuple(each for index, each in enumerate(outcome.failures) if index not in named)
 
 
-def _admits(clause: Clause) -> bool:
+def _admits(clause: SummaryClause) -> bool:
     """Tell whether a clause says that something fails, or denies that it passes; "fixed the failing test" does not."""
     if clause.denied and PASS in clause.stems:
         return True

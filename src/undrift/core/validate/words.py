@@ -4,11 +4,11 @@ import re
 from dataclasses import dataclass
 
 __all__ = [
-    "Clause",
     "FAIL_STEMS",
     "NO_FAILURE",
     "PASS",
     "Sentence",
+    "SummaryClause",
     "is_denied",
     "plain",
     "sentences_of",
@@ -77,7 +77,7 @@ _ALIKE = {
 
 
 @dataclass(frozen=True, slots=True)
-class Clause:
+class SummaryClause:
     """A part of a sentence with one polarity.
 
     Args:
@@ -95,7 +95,7 @@ class Clause:
 class Sentence:
     """A sentence's clauses, in order; at least one."""
 
-    clauses: tuple[Clause, ...]
+    clauses: tuple[SummaryClause, ...]
 
     @property
     def stems(self) -> frozenset[str]:
@@ -149,8 +149,8 @@ def sentences_of(text: str) -> tuple[Sentence, ...]:
     return tuple(found)
 
 
-def _clause(text: str) -> Clause:
-    return Clause(text, stems_of(text), is_denied(text))
+def _clause(text: str) -> SummaryClause:
+    return SummaryClause(text, stems_of(text), is_denied(text))
 
 
 def _parts(piece: str) -> list[str]:

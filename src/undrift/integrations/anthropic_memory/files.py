@@ -12,7 +12,7 @@ from anthropic.lib.tools import ToolError
 
 from undrift.core.text.secrets import mask
 from undrift.errors import UndriftError
-from undrift.integrations.documents import Change, Documents, Reading
+from undrift.integrations.documents import DocumentChange, DocumentReading, Documents
 from undrift.stores.documents import Document
 from undrift.stores.documents import Path as Names
 
@@ -58,7 +58,7 @@ class MemoryFiles:
         """Write a new file; folders on the way to it are made."""
         where, data = _resolved(path), self._data(text)
 
-        def act(files: Change) -> str | ToolError:
+        def act(files: DocumentChange) -> str | ToolError:
             _make_folders(files, where[:-1])
             if _find(files, where) is not None:
                 return ToolError(f"File {path} already exists")
@@ -71,7 +71,7 @@ class MemoryFiles:
         """Replace a text that stands in a file exactly once."""
         where = _resolved(path)
 
-        def act(files: Change) -> str | ToolError:
+        def act(files: DocumentChange) -> str | ToolError:
             content = _text(_file(files, where, path))
             count = content.count(old)
             if count == 0:
@@ -92,7 +92,7 @@ class MemoryFiles:
         """Insert a text behind a line of a file; 0 is the beginning."""
         where = _resolved(path)
 
-        def act(files: Change) -> str | ToolError:
+        def act(files: DocumentChange) -> str | ToolError:
             lines = _text(_file(files, where, path)).split("\n")
             if lines[-1] == "":
                 lines.pop()
@@ -112,7 +112,7 @@ class MemoryFiles:
         if not where:
             raise ToolError("Cannot delete the /memories directory itself")
 
-        def act(files: Change) -> str | ToolError:
+        def act(files: DocumentChange) -> str | ToolError:
             found = _find(files, where)
             if found is None:
                 raise ToolError(f"The path {path} does not exist")
@@ -127,7 +127,7 @@ class MemoryFiles:
         if not old:
             raise ToolError("Cannot rename the /memories directory itself")
 
-        def act(files: Change) -> str | ToolError:
+        def act(files: DocumentChange) -> str | ToolError:
             if _find(files, new) is not None:
                 raise ToolError(f"The destination {new_path} already exists")
             blocked = _is_file(files, new[:-1])
@@ -149,13 +149,13 @@ class MemoryFiles:
     def clear(self) -> str:
         """Take all files away; earlier versions stay on disk."""
 
-        def act(files: Change) -> str | ToolError:
+        def act(files: DocumentChange) -> str | ToolError:
             files.close(files.under(_KIND))
             return "All memory cleared"
 
         return self._change("clear", act)
 
-    def _change(self, about: str, act: Callable[[Change], str | ToolError]) -> str:
+    def _change(self, about: str, act: Callable[[DocumentChange], str | ToolError]) -> str:
         """Carry out a command. An error that is returned, not raised, leaves the folders that were made, as the SDK's does."""
         with _told():
             done = self._documents.change(self._session_id, act, about=f"memory tool: {about}")
@@ -208,7 +208,7 @@ def _name(name: str) -> str:
 # ------------------------------------------------------------------------------------------------------------ the files
 
 
-def _find(files: Reading, where: Names) -> Document | None:
+def _find(files: DocumentReading, where: Names) -> Document | None:
     return files.find(_KIND, where) if where else Document((), {"is_folder": True})
 
 
@@ -216,12 +216,12 @@ def _is_folder(document: Document) -> bool:
     return bool(document.record["is_folder"])
 
 
-def _is_file(files: Reading, where: Names) -> bool:
+def _is_file(files: DocumentReading, where: Names) -> bool:
     found = _find(files, where)
     return found is not None and not _is_folder(found)
 
 
-def _file(files: Reading, where: Names, path: str) -> Document:
+def _file(files: DocumentReading, where: Names, path: str) -> Document:
     found = _find(files, where)
     if found is None:
         raise ToolError(f"The path {path} does not exist. Please provide a valid path.")
@@ -234,11 +234,11 @@ def _text(file: Document) -> str:
     return file.content.decode()
 
 
-def _write(files: Change, where: Names, data: bytes) -> None:
+def _write(files: DocumentChange, where: Names, data: bytes) -> None:
     files.put(_KIND, Document(where, {"is_folder": False, "bytes": len(data)}, data))
 
 
-def _make_folders(files: Change, where: Names) -> None:
+def _make_folders(files: DocumentChange, where: Names) -> None:
     for length in range(1, len(where) + 1):
         if _find(files, where[:length]) is None:
             files.put(_KIND, Document(where[:length], {"is_folder": True}))

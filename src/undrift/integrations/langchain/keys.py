@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from langchain_core.stores import ByteStore
 
-from undrift.integrations.documents import Change, Documents
+from undrift.integrations.documents import DocumentChange, Documents
 from undrift.settings import Settings
 from undrift.stores.documents import Document
 from undrift.values.closing import Closing
@@ -58,7 +58,7 @@ class UndriftByteStore(Closing, ByteStore):
         """Write all of these."""
         new = [Document((key,), {}, bytes(value)) for key, value in key_value_pairs]
 
-        def act(kept: Change) -> None:
+        def act(kept: DocumentChange) -> None:
             for document in new:
                 kept.put(_KIND, document)
 
@@ -68,7 +68,7 @@ class UndriftByteStore(Closing, ByteStore):
     def mdelete(self, keys: Sequence[str]) -> None:
         """Take these away; earlier versions stay on disk."""
 
-        def act(kept: Change) -> None:
+        def act(kept: DocumentChange) -> None:
             kept.close(one for key in dict.fromkeys(keys) if (one := kept.find(_KIND, (key,))) is not None)
 
         if keys:

@@ -21,7 +21,7 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from undrift.integrations.documents import Change, Documents, Reading
+from undrift.integrations.documents import DocumentChange, DocumentReading, Documents
 from undrift.settings import Settings
 from undrift.stores.documents import Document
 from undrift.values.closing import AsyncClosing
@@ -138,7 +138,7 @@ class UndriftSaver(AsyncClosing, BaseCheckpointSaver[str]):
             type_, content = self.serde.dumps_typed(values[channel]) if channel in values else (_EMPTY, b"")
             documents.append((_VALUE, Document((namespace, channel, _text(version)), {"type": type_}, content)))
 
-        def act(kept: Change) -> None:
+        def act(kept: DocumentChange) -> None:
             for kind, document in documents:
                 kept.put(kind, document)
 
@@ -156,7 +156,7 @@ class UndriftSaver(AsyncClosing, BaseCheckpointSaver[str]):
             record = {"type": type_, "channel": channel, "index": index, "task_path": task_path}
             documents.append(Document((namespace, checkpoint_id, task_id, str(index)), record, content))
 
-        def act(kept: Change) -> None:
+        def act(kept: DocumentChange) -> None:
             for document in documents:
                 if document.record["index"] < 0 or kept.find(_WRITE, document.path) is None:
                     kept.put(_WRITE, document)
@@ -184,7 +184,7 @@ class UndriftSaver(AsyncClosing, BaseCheckpointSaver[str]):
         with self._reading(str(source_thread_id)) as kept:
             documents = [(kind, one) for kind in _KINDS for one in kept.under(kind)]
 
-        def act(target: Change) -> None:
+        def act(target: DocumentChange) -> None:
             for kind, document in documents:
                 target.put(kind, document)
 
@@ -260,13 +260,13 @@ class UndriftSaver(AsyncClosing, BaseCheckpointSaver[str]):
     def _reading(self, thread_id: str) -> Any:
         return self._documents.reading(_OWNER + thread_id)
 
-    def _change(self, thread_id: str, act: Callable[[Change], None], about: str) -> None:
+    def _change(self, thread_id: str, act: Callable[[DocumentChange], None], about: str) -> None:
         self._documents.change(_OWNER + thread_id, act, about=f"checkpoints: {about}")
 
     def _threads(self) -> Sequence[str]:
         return [one.removeprefix(_OWNER) for one in self._documents.owners(_CHECKPOINT)]
 
-    def _tuple(self, kept: Reading, thread_id: str, found: Document) -> CheckpointTuple:
+    def _tuple(self, kept: DocumentReading, thread_id: str, found: Document) -> CheckpointTuple:
         (namespace, id_), record = found.path, found.record
         checkpoint = self._loaded(found)
         values = {}
@@ -289,7 +289,7 @@ class UndriftSaver(AsyncClosing, BaseCheckpointSaver[str]):
         return self.serde.loads_typed((document.record["type"], document.content))
 
     def _needed(
-        self, kept: Reading, heads: Mapping[tuple[str, ...], Document], newest: tuple[str, ...]
+        self, kept: DocumentReading, heads: Mapping[tuple[str, ...], Document], newest: tuple[str, ...]
     ) -> Iterator[tuple[str, ...]]:
         """Yield the newest checkpoint, and earlier ones back to where each of its delta channels stands whole."""
         at: tuple[str, ...] | None = newest
@@ -312,7 +312,7 @@ class UndriftSaver(AsyncClosing, BaseCheckpointSaver[str]):
     def _keep(self, thread_id: str, stay: set[tuple[str, ...]], about: str) -> None:
         """Take away every checkpoint but these, what was written after it, and values that no other one refers to."""
 
-        def act(kept: Change) -> None:
+        def act(kept: DocumentChange) -> None:
             checkpoints = kept.under(_CHECKPOINT)
             versions = {
                 (one.path[0], channel, _text(version))

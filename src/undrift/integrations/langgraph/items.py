@@ -26,7 +26,7 @@ from langgraph.store.base import (
     validate_op_namespace,
 )
 
-from undrift.integrations.documents import Change, Documents, Reading
+from undrift.integrations.documents import DocumentChange, DocumentReading, Documents
 from undrift.memory.repository import default_embedder
 from undrift.memory.search import MemorySearch, Remembered
 from undrift.settings import Settings
@@ -115,7 +115,7 @@ class UndriftStore(AsyncClosing, BaseStore):
         """Take items out of force whose time is over; return how many."""
         now_ms = self._documents.now_ms()
 
-        def act(kept: Change) -> int:
+        def act(kept: DocumentChange) -> int:
             over = [one for one in kept.under(_KIND, with_content=False) if not _lives(one, now_ms)]
             kept.close(over)
             return len(over)
@@ -124,7 +124,7 @@ class UndriftStore(AsyncClosing, BaseStore):
 
     # ---------------------------------------------------------------------------------------------------------- reading
 
-    def _get(self, kept: Reading, op: Any, used: list[Document]) -> Item | None:
+    def _get(self, kept: DocumentReading, op: Any, used: list[Document]) -> Item | None:
         found = kept.find(_KIND, (*op.namespace, op.key))
         if found is None or not _lives(found, self._documents.now_ms()):
             return None
@@ -132,7 +132,7 @@ class UndriftStore(AsyncClosing, BaseStore):
             used.append(found)
         return Item(**_fields(found))
 
-    def _found(self, kept: Reading, op: Any, used: list[Document]) -> list[SearchItem]:
+    def _found(self, kept: DocumentReading, op: Any, used: list[Document]) -> list[SearchItem]:
         now_ms = self._documents.now_ms()
         documents = {
             one.path: one
@@ -151,7 +151,7 @@ class UndriftStore(AsyncClosing, BaseStore):
             used += chosen
         return [SearchItem(**_fields(one), score=scores.get(one.path)) for one in chosen]
 
-    def _namespaces(self, kept: Reading, op: Any) -> list[Path]:
+    def _namespaces(self, kept: DocumentReading, op: Any) -> list[Path]:
         now_ms = self._documents.now_ms()
         heads = kept.under(_KIND, with_content=False)
         found = {one.path[:-1] for one in heads if _lives(one, now_ms)}
@@ -167,7 +167,7 @@ class UndriftStore(AsyncClosing, BaseStore):
             return
         new = {path: self._value(path, op) for path, op in changes.items()}
 
-        def act(kept: Change) -> None:
+        def act(kept: DocumentChange) -> None:
             for path, op in changes.items():
                 found = kept.find(_KIND, path)
                 content = new[path]
@@ -205,7 +205,7 @@ class _Search:
         self._search: MemorySearch | None = None
         self._indexed: dict[int, int] = {}  # number of a document to how many texts it has
 
-    def scores(self, kept: Reading, query: str, among: Mapping[Path, Document], *, k: int) -> dict[Path, float]:
+    def scores(self, kept: DocumentReading, query: str, among: Mapping[Path, Document], *, k: int) -> dict[Path, float]:
         """Return the k paths that fit a query best, best first, with their scores."""
         with self._lock:
             search = self._followed(kept)
@@ -224,7 +224,7 @@ class _Search:
                     return dict(list(best.items())[:k])
                 best, wanted = {}, wanted * 4  # several texts of one item were found
 
-    def _followed(self, kept: Reading) -> MemorySearch:
+    def _followed(self, kept: DocumentReading) -> MemorySearch:
         if self._search is None:
             self._search = MemorySearch(MemoryIndex.in_memory(default_embedder(self._embedder)))
         now = kept.numbers(_KIND)

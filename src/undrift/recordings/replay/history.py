@@ -13,7 +13,7 @@ from typing import Any, Literal
 from undrift.transcripts import Recording
 from undrift.values.window import ContextEntry
 
-__all__ = ["ATTACHED_AGAIN", "History", "SUMMARY", "THINKING", "TOO_EARLY", "history_of", "metadata_of"]
+__all__ = ["ATTACHED_AGAIN", "ReplayedHistory", "SUMMARY", "THINKING", "TOO_EARLY", "history_of", "metadata_of"]
 
 THINKING = "thinking"
 SUMMARY = "summary of the client's own compaction"
@@ -23,7 +23,7 @@ _EMPTY = "empty text"
 
 
 @dataclass(slots=True)
-class History:
+class ReplayedHistory:
     """Messages that a provider takes, and of each block the entry that it was.
 
     Args:
@@ -60,7 +60,7 @@ def metadata_of(entry: ContextEntry, name: str) -> Any:
     return entry.metadata.get(name) if entry.metadata else None
 
 
-def history_of(recording: Recording) -> History:
+def history_of(recording: Recording) -> ReplayedHistory:
     """Build the history of a recording; it may come out empty, or without any message of the agent.
 
     Source: WIRE A1, A2, A6 (user first, calls answered in the next message, no empty text).
@@ -76,7 +76,7 @@ class _Builder:
     """Goes through the entries once."""
 
     def __init__(self, recording: Recording) -> None:
-        self.history = History()
+        self.history = ReplayedHistory()
         self._results = {e.pair_id: e for e in recording.entries if e.pair_id and metadata_of(e, "kind") == "result"}
         self._compactions = frozenset(recording.compactions)
         self._compacting = False

@@ -22,9 +22,9 @@ from undrift.core.cost import Prices, PromptCost
 from undrift.core.text.refs import message_id
 from undrift.core.text.tokens import counter
 from undrift.errors import StoreError
-from undrift.recordings.replay.history import History, history_of, metadata_of
+from undrift.recordings.replay.history import ReplayedHistory, history_of, metadata_of
 from undrift.recordings.replay.report import Left, Origin, Prune, ReplayCost, ReplayReport
-from undrift.recordings.replay.texts import Text, Texts
+from undrift.recordings.replay.texts import ReplayTexts, Text
 from undrift.session.session import Session
 from undrift.settings import Settings
 from undrift.settings.models import UNKNOWN, Model, lookup, read_models
@@ -74,7 +74,7 @@ def replay(
 
     Source: issue item "replay"; CONTRACT "Command line".
     """
-    run = _Run(recording, history_of(recording), settings)
+    run = _Replay(recording, history_of(recording), settings)
     # By the file's name alone: references, and the tokens that they take in the window, are the same wherever it lies.
     session_id = f"replay-{hashlib.sha256(os.fsencode(Path(path).name)).hexdigest()[:16]}"
     folder = _cleared(replay_folder(home, path))
@@ -123,10 +123,10 @@ class _Side:
         return {need.holder for need in self.survival.observe(number, [text for text, _ in texts])}
 
 
-class _Run:
+class _Replay:
     """One replay, from its first turn to its report."""
 
-    def __init__(self, recording: Recording, history: History, settings: Settings) -> None:
+    def __init__(self, recording: Recording, history: ReplayedHistory, settings: Settings) -> None:
         self.now_ms = 0
         self._recording = recording
         self._history = history
@@ -150,7 +150,7 @@ class _Run:
     def drive(self, session: Session, progress: Callable[[int, int], None] | None) -> None:
         """Prepare every prompt of the session, first to last."""
         history = self._history
-        texts = Texts(history, self._count)
+        texts = ReplayTexts(history, self._count)
         fixed: dict[str, Any] = {"model": self._recording.model} if self._recording.model else {}
         if history.system:
             fixed["system"] = [{"type": "text", "text": entry.content} for entry in history.system]

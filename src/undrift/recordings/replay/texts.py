@@ -7,16 +7,16 @@ objects of the history, so they are known by identity.
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from undrift.recordings.replay.history import History
+from undrift.recordings.replay.history import ReplayedHistory
 from undrift.wire import anthropic
 
-__all__ = ["Text", "Texts"]
+__all__ = ["ReplayTexts", "Text"]
 
 Text = tuple[str, int]
 """A text as the model reads it, and its tokens."""
 
 
-class Texts:
+class ReplayTexts:
     """The texts of a history and of the windows made of it.
 
     Args:
@@ -24,7 +24,7 @@ class Texts:
         count: The token counter in force.
     """
 
-    def __init__(self, history: History, count: Callable[[str], int]) -> None:
+    def __init__(self, history: ReplayedHistory, count: Callable[[str], int]) -> None:
         self._history = history
         self._count = count
         self._edited: dict[str, int] = {}

@@ -6,10 +6,10 @@ Law: deterministic, no network, no clock; judges a request by the provider's rul
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from undrift.testing.simulators.anthropic_binding import Reading, Signatures
+from undrift.testing.simulators.anthropic_binding import Signatures, ThinkingReading
 from undrift.testing.simulators.anthropic_models import binds_thinking, minimum_tokens_of
 from undrift.testing.simulators.anthropic_rules import BINDING_BETA, check
-from undrift.testing.simulators.anthropic_shape import Request, invalid, read_request
+from undrift.testing.simulators.anthropic_shape import CheckedRequest, invalid, read_request
 from undrift.testing.simulators.anthropic_tools import LoadedTools
 from undrift.testing.simulators.base import (
     Answered,
@@ -109,7 +109,7 @@ class AnthropicSimulator:
 
     def _read(
         self, body: Mapping[str, Any] | bytes, model: str | None, betas: frozenset[str]
-    ) -> tuple[Request, Reading]:
+    ) -> tuple[CheckedRequest, ThinkingReading]:
         try:
             value = parsed(body)
         except ValueError as error:
@@ -122,7 +122,7 @@ class AnthropicSimulator:
         except UnicodeEncodeError as error:
             raise invalid(f"The request body is not valid JSON: no low surrogate in string: {error.reason}") from error
 
-    def _content(self, request: Request, reading: Reading, turn: ModelTurn) -> list[dict[str, Any]]:
+    def _content(self, request: CheckedRequest, reading: ThinkingReading, turn: ModelTurn) -> list[dict[str, Any]]:
         """Return the blocks of the answer: thinking, text, calls."""
         calls: list[dict[str, Any]] = []
         for call in turn.calls:

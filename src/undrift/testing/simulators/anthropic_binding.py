@@ -11,15 +11,15 @@ from typing import Any
 
 from undrift.testing.simulators.anthropic_models import reads
 from undrift.testing.simulators.anthropic_rules import BINDING_BETA, drops_blocks
-from undrift.testing.simulators.anthropic_shape import Block, Message, Request, invalid
+from undrift.testing.simulators.anthropic_shape import CheckedBlock, CheckedMessage, CheckedRequest, invalid
 from undrift.testing.simulators.base import Count, canonical, mark_of
-from undrift.testing.simulators.cache import LONG_MS, SHORT_MS, Piece
+from undrift.testing.simulators.cache import LONG_MS, SHORT_MS, PromptPiece
 
-__all__ = ["Reading", "Signatures"]
+__all__ = ["Signatures", "ThinkingReading"]
 
 
 @dataclass(frozen=True, slots=True)
-class _Issued:
+class _IssuedThinking:
     """What one signature stands for.
 
     Args:
@@ -40,7 +40,7 @@ class _Issued:
 
 
 @dataclass(slots=True)
-class Reading:
+class ThinkingReading:
     """A request as the model reads it.
 
     Args:
@@ -52,7 +52,7 @@ class Reading:
     """
 
     digest: bytes = b""
-    pieces: list[Piece] = field(default_factory=list)
+    pieces: list[PromptPiece] = field(default_factory=list)
     last: str = ""
     count: int = 0
     notes: list[Mapping[str, Any]] = field(default_factory=list)
@@ -79,30 +79,30 @@ class Signatures:
 
     def __init__(self, count: Count) -> None:
         self._count = count
-        self._issued: dict[str, _Issued] = {}
+        self._issued: dict[str, _IssuedThinking] = {}
 
-    def issue(self, model: str, thinking: str, reading: Reading, calls: Sequence[str]) -> str:
+    def issue(self, model: str, thinking: str, reading: ThinkingReading, calls: Sequence[str]) -> str:
         """Return the signature of new thinking that answers what was read."""
         signature = mark_of(len(self._issued), model, reading.digest, thinking)
-        self._issued[signature] = _Issued(
+        self._issued[signature] = _IssuedThinking(
             model, thinking, reading.digest, reading.last, reading.count, frozenset(calls)
         )
         return signature
 
-    def read(self, request: Request, *, binds: bool) -> Reading:
+    def read(self, request: CheckedRequest, *, binds: bool) -> ThinkingReading:
         """Read a request block by block, judging each thinking block where it stands.
 
         Raises:
             Refused: A thinking block is not the one that was issued, or not in its place.
         """
-        reading = Reading()
+        reading = ThinkingReading()
         for tool in request.tools:
             if not tool.get("defer_loading"):
                 self._add(reading, b"tool:", "tool", _plain(tool), tool)
         for block in request.system:
             self._add(reading, b"system:", "text", _plain(block), block)
         settings = hashlib.sha256(_settings(request)).digest()
-        reading.pieces.append(Piece(settings, 0, ""))
+        reading.pieces.append(PromptPiece(settings, 0, ""))
         latest = next((group.messages for group in reversed(request.groups) if group.role == "assistant"), ())
         newest = latest[0].index if latest else len(request.messages)
         for message in request.messages:
@@ -111,7 +111,13 @@ class Signatures:
         return reading
 
     def _read_message(
-        self, reading: Reading, request: Request, message: Message, *, binds: bool, is_latest: bool
+        self,
+        reading: ThinkingReading,
+        request: CheckedRequest,
+        message: CheckedMessage,
+        *,
+        binds: bool,
+        is_latest: bool,
     ) -> None:
         tag = f"{message.role}:".encode()
         if message.extras:
@@ -131,22 +137,22 @@ class Signatures:
                 reading.notes.append({"type": "thinking_dropped", "path": block.path, "reason": reason})
                 continue
             data = canonical(_plain(block.value))
-            reading.pieces.append(Piece(hashlib.sha256(tag + data).digest(), self._tokens(data), block.kind))
+            reading.pieces.append(PromptPiece(hashlib.sha256(tag + data).digest(), self._tokens(data), block.kind))
             reading.last, reading.count = block.value["signature"], reading.count + 1
 
     def _add(
-        self, reading: Reading, tag: bytes, kind: str, value: Mapping[str, Any], marked: Mapping[str, Any]
+        self, reading: ThinkingReading, tag: bytes, kind: str, value: Mapping[str, Any], marked: Mapping[str, Any]
     ) -> None:
         """Put a block that is no thinking into both the digest and the prompt."""
         data = canonical(value)
         digest = hashlib.sha256(tag + data).digest()
         reading.digest = hashlib.sha256(reading.digest + digest).digest()
-        reading.pieces.append(Piece(digest, self._tokens(data), kind, _ttl_ms(marked)))
+        reading.pieces.append(PromptPiece(digest, self._tokens(data), kind, _ttl_ms(marked)))
 
     def _tokens(self, data: bytes) -> int:
         return self._count(data.decode("utf-8"))
 
-    def _known(self, block: Block, *, is_latest: bool, calls: set[str]) -> _Issued:
+    def _known(self, block: CheckedBlock, *, is_latest: bool, calls: set[str]) -> _IssuedThinking:
         """A8: the signature is one that was issued, for this text; in the latest answer, nothing is moved.
 
         ``messages.N.content.M: Invalid `signature` in `thinking` block``
@@ -168,7 +174,7 @@ class Signatures:
         return issued
 
 
-def _fault(issued: _Issued, reading: Reading, model: str, *, binds: bool) -> str:
+def _fault(issued: _IssuedThinking, reading: ThinkingReading, model: str, *, binds: bool) -> str:
     """Return why the model does not read a block; ``""`` where it does. A15 comes before A10."""
     if not reads(model, issued.model):
         return "model_binding_mismatch"
@@ -180,7 +186,7 @@ def _fault(issued: _Issued, reading: Reading, model: str, *, binds: bool) -> str
     return "" if issued.digest == reading.digest and is_end_of_list else "prefix_binding_mismatch"
 
 
-def _bound_elsewhere(block: Block, request: Request) -> Exception:
+def _bound_elsewhere(block: CheckedBlock, request: CheckedRequest) -> Exception:
     """A10: something before the block is not what it was when the block was made."""
     text = (
         f"{block.path}: Invalid `signature` in `thinking` block. The block is bound to a different conversation. Remove "
@@ -219,7 +225,7 @@ def _kept_ms(marker: Mapping[str, Any]) -> int:
     return LONG_MS if marker.get("ttl") == "1h" else SHORT_MS
 
 
-def _mark_last(pieces: list[Piece], request: Request) -> None:
+def _mark_last(pieces: list[PromptPiece], request: CheckedRequest) -> None:
     """Let the marker of the whole request stand on the last block that can carry one. Source: WIRE A16."""
     marker = request.body.get("cache_control")
     if marker is None:
@@ -228,11 +234,11 @@ def _mark_last(pieces: list[Piece], request: Request) -> None:
         piece = pieces[index]
         if piece.kind not in ("thinking", ""):
             if piece.ttl_ms is None:
-                pieces[index] = Piece(piece.digest, piece.tokens, piece.kind, _kept_ms(marker))
+                pieces[index] = PromptPiece(piece.digest, piece.tokens, piece.kind, _kept_ms(marker))
             return
 
 
-def _settings(request: Request) -> bytes:
+def _settings(request: CheckedRequest) -> bytes:
     """Return the settings whose change spoils the cache of the messages, and of nothing else. Source: WIRE A18."""
     thinking = {key: value for key, value in request.thinking.items() if key not in ("display", "block_binding")}
     output = request.body.get("output_config")

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from undrift.testing.simulators.anthropic_models import accepts_prefill, accepts_system_role
-from undrift.testing.simulators.anthropic_shape import Block, Group, Request, invalid
+from undrift.testing.simulators.anthropic_shape import CheckedBlock, CheckedGroup, CheckedRequest, invalid
 
 __all__ = ["BINDING_BETA", "CONTEXT_BETA", "DROP_BLOCK", "RULES", "check", "drops_blocks"]
 
@@ -19,7 +19,7 @@ DROP_BLOCK = "drop_block"
 _MAXIMUM_MARKERS = 4
 
 
-def check(request: Request) -> None:
+def check(request: CheckedRequest) -> None:
     """Judge a request by every rule of this module, in the order of `RULES`.
 
     Raises:
@@ -29,7 +29,7 @@ def check(request: Request) -> None:
         rule(request)
 
 
-def thread_is_not_served(request: Request) -> None:
+def thread_is_not_served(request: CheckedRequest) -> None:
     """A24: a thread's request is answered with ``thread_unsupported_request``, after which clients go stateless."""
     if request.body.get("thread") is not None:
         raise invalid(
@@ -39,19 +39,19 @@ def thread_is_not_served(request: Request) -> None:
         )
 
 
-def context_management_needs_its_beta(request: Request) -> None:
+def context_management_needs_its_beta(request: CheckedRequest) -> None:
     """Without its header: ``context_management: Extra inputs are not permitted``."""
     if request.body.get("context_management") is not None and CONTEXT_BETA not in request.betas:
         raise invalid("context_management: Extra inputs are not permitted", "context_management")
 
 
-def block_binding_needs_its_beta(request: Request) -> None:
+def block_binding_needs_its_beta(request: CheckedRequest) -> None:
     """A11, without its header: ``thinking.block_binding: Extra inputs are not permitted``."""
     if request.thinking.get("block_binding") is not None and BINDING_BETA not in request.betas:
         raise invalid("thinking.block_binding: Extra inputs are not permitted", "A11")
 
 
-def markers_are_placed_and_ordered(request: Request) -> None:
+def markers_are_placed_and_ordered(request: CheckedRequest) -> None:
     """A16: at most 4 markers, none on thinking or on an empty text, none of an hour after one of five minutes.
 
     ``A maximum of 4 blocks with cache_control may be provided. Found 5.``
@@ -78,7 +78,7 @@ def markers_are_placed_and_ordered(request: Request) -> None:
         seen_short = seen_short or not is_long
 
 
-def contents_are_not_empty(request: Request) -> None:
+def contents_are_not_empty(request: CheckedRequest) -> None:
     """A6: the provider's table of empty contents; an assistant's content and a tool result may be empty.
 
     ``messages.0: user messages must have non-empty content``, ``messages: text content blocks must be non-empty``,
@@ -96,19 +96,19 @@ def contents_are_not_empty(request: Request) -> None:
             raise invalid("messages: text content blocks must contain non-whitespace text", "A6")
 
 
-def first_message_is_the_users(request: Request) -> None:
+def first_message_is_the_users(request: CheckedRequest) -> None:
     """The first message has the role user."""
     if request.messages[0].role != "user":
         raise invalid('messages: first message must use the "user" role', "first")
 
 
-def system_role_is_known_to_the_model(request: Request) -> None:
+def system_role_is_known_to_the_model(request: CheckedRequest) -> None:
     """A7: ``role 'system' is not supported on this model``."""
     if not accepts_system_role(request.model) and any(message.role == "system" for message in request.messages):
         raise invalid("role 'system' is not supported on this model", "A7")
 
 
-def calls_have_their_own_ids(request: Request) -> None:
+def calls_have_their_own_ids(request: CheckedRequest) -> None:
     """A3: the ids of all ``tool_use`` blocks of a request differ."""
     seen: set[str] = set()
     for group in request.groups:
@@ -118,13 +118,13 @@ def calls_have_their_own_ids(request: Request) -> None:
             seen.add(block.value["id"])
 
 
-def calls_are_answered_at_once(request: Request) -> None:
+def calls_are_answered_at_once(request: CheckedRequest) -> None:
     """A1: the next message answers every call, before it says anything else; A7: no role system comes between.
 
     ``messages.N: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_... Each `tool_use`
     block must have a corresponding `tool_result` block in the next message.``
     """
-    following: list[Group | None] = [*request.groups[1:], None]
+    following: list[CheckedGroup | None] = [*request.groups[1:], None]
     for group, after in zip(request.groups, following, strict=True):
         calls = list(group.of_kind("tool_use")) if group.role == "assistant" else []
         if not calls:
@@ -142,7 +142,7 @@ def calls_are_answered_at_once(request: Request) -> None:
             )
 
 
-def results_have_their_calls(request: Request) -> None:
+def results_have_their_calls(request: CheckedRequest) -> None:
     """A2: each result answers a call of the message before, and each call has one result.
 
     ``unexpected `tool_use_id` found in `tool_result` blocks: ...``
@@ -168,7 +168,7 @@ def results_have_their_calls(request: Request) -> None:
         open_ids = {block.value["id"] for block in group.of_kind("tool_use")}
 
 
-def last_message_is_no_prefill(request: Request) -> None:
+def last_message_is_no_prefill(request: CheckedRequest) -> None:
     """A5: from the generation of 4.6 on the last message is not the assistant's."""
     if request.messages[-1].role == "assistant" and not accepts_prefill(request.model):
         raise invalid(
@@ -177,7 +177,7 @@ def last_message_is_no_prefill(request: Request) -> None:
         )
 
 
-def manual_thinking_opens_the_turn(request: Request) -> None:
+def manual_thinking_opens_the_turn(request: CheckedRequest) -> None:
     """A9: with thinking ``enabled``, an open tool loop starts with thinking, and so does each message that has any.
 
     ``messages.N.content.0.type: Expected `thinking` or `redacted_thinking`, but found `text`. When `thinking` is
@@ -220,7 +220,7 @@ RULES = (
 """Every rule of this module, in the order in which a request is judged."""
 
 
-def drops_blocks(request: Request) -> bool:
+def drops_blocks(request: CheckedRequest) -> bool:
     """Tell whether the request asks to drop thinking that fails the prefix check. Source: WIRE A11."""
     binding = request.thinking.get("block_binding")
     return isinstance(binding, Mapping) and binding.get("prefix_mismatch_behavior") == DROP_BLOCK
@@ -233,13 +233,13 @@ def _marker_is_whole(path: str, marker: Any) -> None:
         raise invalid(f"{path}.cache_control.ttl: Input should be '5m' or '1h'", "A16")
 
 
-def _markers(request: Request) -> Iterator[tuple[str, Any, Mapping[str, Any] | None]]:
+def _markers(request: CheckedRequest) -> Iterator[tuple[str, Any, Mapping[str, Any] | None]]:
     """Yield path, marker and marked block; tools, system, messages, then the one of the whole request."""
     for name, values in (("tools", request.tools), ("system", request.system)):
         for index, value in enumerate(values):
             if value.get("cache_control") is not None:
                 yield f"{name}.{index}", value["cache_control"], value
-    last: Block | None = None
+    last: CheckedBlock | None = None
     for message in request.messages:
         for block in message.blocks:
             last = block
@@ -252,14 +252,14 @@ def _markers(request: Request) -> Iterator[tuple[str, Any, Mapping[str, Any] | N
         yield "request", whole, None
 
 
-def _markers_within(block: Block) -> Iterator[tuple[str, Any, Mapping[str, Any] | None]]:
+def _markers_within(block: CheckedBlock) -> Iterator[tuple[str, Any, Mapping[str, Any] | None]]:
     content = block.value.get("content")
     for index, value in enumerate(content if isinstance(content, list | tuple) else ()):
         if value.get("cache_control") is not None:
             yield f"{block.path}.tool_result.content.{index}", value["cache_control"], value
 
 
-def _leading_results(group: Group | None) -> set[str]:
+def _leading_results(group: CheckedGroup | None) -> set[str]:
     """Return the ids that a user's message answers before it says anything else."""
     answered: set[str] = set()
     if group is None or group.role != "user":
@@ -272,12 +272,12 @@ def _leading_results(group: Group | None) -> set[str]:
     return answered
 
 
-def _opening_block(groups: Sequence[Group]) -> Block | None:
+def _opening_block(groups: Sequence[CheckedGroup]) -> CheckedBlock | None:
     """Return the first block that the assistant said in the open tool loop; None where no loop is open.
 
     A user's message with a tool result goes on with the loop, any other starts a new one; role system does neither.
     """
-    opening: Block | None = None
+    opening: CheckedBlock | None = None
     is_open = False
     for group in reversed(groups):
         if group.role == "user":

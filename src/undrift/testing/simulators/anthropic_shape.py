@@ -10,7 +10,7 @@ from typing import Any
 
 from undrift.testing.simulators.base import Refused, mark_of
 
-__all__ = ["Block", "Group", "Message", "Request", "invalid", "merged", "read_request"]
+__all__ = ["CheckedBlock", "CheckedGroup", "CheckedMessage", "CheckedRequest", "invalid", "merged", "read_request"]
 
 _ROLES = ("user", "assistant", "system")
 _MAXIMUM_MESSAGES = 100_000
@@ -31,7 +31,7 @@ _ONLY_IN = {
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class CheckedBlock:
     """One content block.
 
     Args:
@@ -58,7 +58,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class CheckedMessage:
     """One message as sent.
 
     Args:
@@ -70,29 +70,29 @@ class Message:
 
     index: int
     role: str
-    blocks: Sequence[Block]
+    blocks: Sequence[CheckedBlock]
     extras: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class CheckedGroup:
     """Neighbours of one role, which the provider takes as one message. Source: WIRE A4."""
 
     role: str
-    messages: Sequence[Message]
+    messages: Sequence[CheckedMessage]
 
     @property
-    def blocks(self) -> list[Block]:
+    def blocks(self) -> list[CheckedBlock]:
         """Of all its messages."""
         return [block for message in self.messages for block in message.blocks]
 
-    def of_kind(self, kind: str) -> Iterator[Block]:
+    def of_kind(self, kind: str) -> Iterator[CheckedBlock]:
         """Yield the blocks of one type."""
         return (block for message in self.messages for block in message.blocks if block.kind == kind)
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class CheckedRequest:
     """One request.
 
     Args:
@@ -110,8 +110,8 @@ class Request:
     betas: frozenset[str]
     tools: Sequence[Mapping[str, Any]]
     system: Sequence[Mapping[str, Any]]
-    messages: Sequence[Message]
-    groups: Sequence[Group]
+    messages: Sequence[CheckedMessage]
+    groups: Sequence[CheckedGroup]
 
     @property
     def thinking(self) -> Mapping[str, Any]:
@@ -129,7 +129,7 @@ def invalid(text: str, rule: str = "", *, details: Mapping[str, Any] | None = No
     return Refused(400, text, {"type": "error", "error": error, "request_id": f"req_{name}"}, rule=rule)
 
 
-def read_request(body: Any, model: str | None, betas: frozenset[str]) -> Request:
+def read_request(body: Any, model: str | None, betas: frozenset[str]) -> CheckedRequest:
     """Read a body.
 
     Raises:
@@ -142,18 +142,18 @@ def read_request(body: Any, model: str | None, betas: frozenset[str]) -> Request
     tools = body.get("tools") or []
     if not _is_list(tools) or not all(isinstance(tool, Mapping) for tool in tools):
         raise invalid("tools: Input should be a valid list")
-    return Request(body, model, betas, tools, _system(body.get("system")), messages, merged(messages))
+    return CheckedRequest(body, model, betas, tools, _system(body.get("system")), messages, merged(messages))
 
 
-def merged(messages: Sequence[Message]) -> list[Group]:
+def merged(messages: Sequence[CheckedMessage]) -> list[CheckedGroup]:
     """Put neighbours of one role together. Source: WIRE A4."""
-    groups: list[tuple[str, list[Message]]] = []
+    groups: list[tuple[str, list[CheckedMessage]]] = []
     for message in messages:
         if groups and groups[-1][0] == message.role:
             groups[-1][1].append(message)
         else:
             groups.append((message.role, [message]))
-    return [Group(role, together) for role, together in groups]
+    return [CheckedGroup(role, together) for role, together in groups]
 
 
 def _is_list(value: Any) -> bool:
@@ -188,7 +188,7 @@ def _system(value: Any) -> Sequence[Mapping[str, Any]]:
     return blocks
 
 
-def _message(index: int, value: Any) -> Message:
+def _message(index: int, value: Any) -> CheckedMessage:
     path = f"messages.{index}"
     if not isinstance(value, Mapping):
         raise invalid(f"{path}: Input should be a valid dictionary")
@@ -199,7 +199,7 @@ def _message(index: int, value: Any) -> Message:
         raise invalid(f"{path}.content: Field required")
     content = value["content"]
     if isinstance(content, str):
-        blocks = [Block(index, 0, "text", {"type": "text", "text": content})] if content else []
+        blocks = [CheckedBlock(index, 0, "text", {"type": "text", "text": content})] if content else []
     elif _is_list(content):
         blocks = [_block(index, place, role, block) for place, block in enumerate(content)]
     else:
@@ -208,10 +208,10 @@ def _message(index: int, value: Any) -> Message:
     if len(value) > 2:  # role and content; effort (output_config) may change without a consequence
         known = ("role", "content", "output_config", "cache_control")
         extras = {key: item for key, item in value.items() if key not in known and item is not None}
-    return Message(index, role, blocks, extras)
+    return CheckedMessage(index, role, blocks, extras)
 
 
-def _block(message: int, index: int, role: str, value: Any) -> Block:
+def _block(message: int, index: int, role: str, value: Any) -> CheckedBlock:
     path = f"messages.{message}.content.{index}"
     if not isinstance(value, Mapping):
         raise invalid(f"{path}: Input should be a valid dictionary")
@@ -224,7 +224,7 @@ def _block(message: int, index: int, role: str, value: Any) -> Block:
         raise invalid(f"{path}.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'")
     if kind == "tool_result":
         _tool_result(path, value.get("content"))
-    return Block(message, index, kind, value)
+    return CheckedBlock(message, index, kind, value)
 
 
 def _tool_result(path: str, content: Any) -> None:

@@ -8,7 +8,7 @@ vanish in the middle of its work is what no edit may lead to, so it is refused h
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from undrift.testing.simulators.anthropic_shape import Request, invalid
+from undrift.testing.simulators.anthropic_shape import CheckedRequest, invalid
 
 __all__ = ["LoadedTools"]
 
@@ -23,7 +23,7 @@ class LoadedTools:
     def __init__(self) -> None:
         self._seen: dict[str, frozenset[str]] = {}
 
-    def read(self, request: Request) -> frozenset[str]:
+    def read(self, request: CheckedRequest) -> frozenset[str]:
         """Return the deferred tools that the model sees.
 
         Raises:

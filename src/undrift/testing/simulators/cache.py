@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["LONG_MS", "MarkedCache", "Piece", "SHORT_MS", "Taken"]
+__all__ = ["LONG_MS", "MarkedCache", "PromptPiece", "SHORT_MS", "Taken"]
 
 SHORT_MS = 5 * 60_000
 LONG_MS = 60 * 60_000
@@ -17,7 +17,7 @@ _RUNS = ("tool_use", "tool_result")
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class PromptPiece:
     """One block of a prompt.
 
     Args:
@@ -71,7 +71,9 @@ class MarkedCache:
     def __init__(self) -> None:
         self._entries: dict[bytes, _Entry] = {}
 
-    def take(self, model: str, pieces: Sequence[Piece], *, minimum_tokens: int, now_ms: int | None = None) -> Taken:
+    def take(
+        self, model: str, pieces: Sequence[PromptPiece], *, minimum_tokens: int, now_ms: int | None = None
+    ) -> Taken:
         """Read and write for one request.
 
         Args:
@@ -123,7 +125,7 @@ def _is_over(entry: _Entry, now_ms: int | None) -> bool:
     return now_ms is not None and entry.expires_ms is not None and entry.expires_ms <= now_ms
 
 
-def _measures(model: str, pieces: Sequence[Piece]) -> tuple[list[bytes], list[int], list[int]]:
+def _measures(model: str, pieces: Sequence[PromptPiece]) -> tuple[list[bytes], list[int], list[int]]:
     """Return for each piece the digest, the tokens and the position of the prefix that ends with it."""
     sha256 = hashlib.sha256
     chain: list[bytes] = []

@@ -53,7 +53,7 @@ _UNRENDERED = ("id", "status")
 
 
 @dataclass(frozen=True, slots=True)
-class _Issued:
+class _IssuedReasoning:
     """One item of an answer, and what it travels with."""
 
     item: Mapping[str, Any]
@@ -98,8 +98,8 @@ class OpenAIResponsesSimulator:
         self._writes = writes
         self._count = count
         self._cache = PrefixCache(ttl_ms=ttl_ms, count=count)
-        self._items: dict[str, _Issued] = {}
-        self._calls: dict[str, _Issued] = {}
+        self._items: dict[str, _IssuedReasoning] = {}
+        self._calls: dict[str, _IssuedReasoning] = {}
         self._encrypted: dict[str, str] = {}
         self._histories: dict[str, list[bytes]] = {}
         self._texts: dict[bytes, bytes] = {}
@@ -281,7 +281,7 @@ class OpenAIResponsesSimulator:
         for position, item in enumerate(output):
             following = output[position + 1] if position + 1 < len(output) else None
             own = None if item["id"] == reasoning_id else reasoning_id
-            issued = _Issued(item, stored, own, following)
+            issued = _IssuedReasoning(item, stored, own, following)
             self._items[item["id"]] = issued
             if item["type"] == "reasoning":
                 self._encrypted[item["encrypted_content"]] = item["id"]

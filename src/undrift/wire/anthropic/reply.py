@@ -6,12 +6,12 @@ from typing import Any
 from undrift.errors import WireError
 from undrift.wire.cache_life import LONG_SECONDS, SHORT_SECONDS
 from undrift.wire.figures import count_at
-from undrift.wire.form import Reply, ToolCall, json_text
+from undrift.wire.form import ProviderReply, ToolCall, json_text
 
 __all__ = ["reply"]
 
 
-def reply(answer: Mapping[str, Any]) -> Reply:
+def reply(answer: Mapping[str, Any]) -> ProviderReply:
     """Read a message; see `Form.reply`. The input is what was fresh, written to the cache and read from it (A20)."""
     usage = answer.get("usage")
     written, read = count_at(usage, "cache_creation_input_tokens"), count_at(usage, "cache_read_input_tokens")
@@ -19,7 +19,7 @@ def reply(answer: Mapping[str, Any]) -> Reply:
     content = answer.get("content")
     parts = [part for part in content if isinstance(part, Mapping)] if isinstance(content, list) else []
     known = [n for n in (fresh, written, read) if n is not None]
-    return Reply(
+    return ProviderReply(
         input_tokens=sum(known) if known else None,
         cached_tokens=read or 0,
         written_tokens=written or 0,

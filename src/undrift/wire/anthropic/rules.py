@@ -33,7 +33,7 @@ class _Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class _Request:
+class _MessagesRequest:
     turns: tuple[_Turn, ...]
     views: Sequence[View]
     beside: Mapping[str, Any]
@@ -44,7 +44,7 @@ def problems(views: Sequence[View], beside: Mapping[str, Any]) -> tuple[str, ...
 
     Source: WIRE A1 to A3, A6, A7, A16.
     """
-    request = _Request(tuple(_merged(views)), views, beside)
+    request = _MessagesRequest(tuple(_merged(views)), views, beside)
     return tuple(text for rule in _RULES for text in rule(request))
 
 
@@ -60,19 +60,19 @@ def _merged(views: Sequence[View]) -> Iterator[_Turn]:
         yield _Turn(number, group[0].role, tuple(group))
 
 
-def _length(request: _Request) -> Iterator[str]:
+def _length(request: _MessagesRequest) -> Iterator[str]:
     """``messages: at most 100000 messages`` (A4; the documented limit, the provider's words are not known)."""
     if len(request.views) > MAX_ITEMS:
         yield f"messages: at most {MAX_ITEMS} messages, not {len(request.views)}"
 
 
-def _first(request: _Request) -> Iterator[str]:
+def _first(request: _MessagesRequest) -> Iterator[str]:
     """``messages.0: the first message must have the role user`` (the words are not known)."""
     if request.turns and request.turns[0].role != "user":
         yield f"messages.0: the first message must have the role user, not {request.turns[0].role}"
 
 
-def _answered(request: _Request) -> Iterator[str]:
+def _answered(request: _MessagesRequest) -> Iterator[str]:
     """``messages.N: `tool_use` ids were found without `tool_result` blocks immediately after: ...`` (A1).
 
     The next message answers all of them before it says anything else.
@@ -87,7 +87,7 @@ def _answered(request: _Request) -> Iterator[str]:
             )
 
 
-def _asked(request: _Request) -> Iterator[str]:
+def _asked(request: _MessagesRequest) -> Iterator[str]:
     """``unexpected `tool_use_id` found in `tool_result` blocks: ...`` (A2)."""
     open_ids: set[str] = set()
     for turn in request.turns:
@@ -99,7 +99,7 @@ def _asked(request: _Request) -> Iterator[str]:
         open_ids = set(_ids(turn, "call")) if turn.role == "assistant" else set()
 
 
-def _once(request: _Request) -> Iterator[str]:
+def _once(request: _MessagesRequest) -> Iterator[str]:
     """``each tool_use must have a single result. Found multiple `tool_result` blocks with id: ...``."""
     for turn in request.turns:
         for id_, count in Counter(_ids(turn, "result")).items():
@@ -110,7 +110,7 @@ def _once(request: _Request) -> Iterator[str]:
                 )
 
 
-def _unique(request: _Request) -> Iterator[str]:
+def _unique(request: _MessagesRequest) -> Iterator[str]:
     """``messages.N: `tool_use` ids must be unique`` (A3)."""
     seen: set[str] = set()
     for turn in request.turns:
@@ -121,14 +121,14 @@ def _unique(request: _Request) -> Iterator[str]:
                 seen.add(id_)
 
 
-def _systems(request: _Request) -> Iterator[str]:
+def _systems(request: _MessagesRequest) -> Iterator[str]:
     """A ``role: system`` message never stands between a call and its result (A7; the words are not known)."""
     for before, turn in zip(request.turns, request.turns[1:], strict=False):
         if turn.role == "system" and before.role == "assistant" and _ids(before, "call"):
             yield f"messages.{turn.number}: a system message stands between a tool_use and its tool_result"
 
 
-def _content(request: _Request) -> Iterator[str]:
+def _content(request: _MessagesRequest) -> Iterator[str]:
     """``messages.N: user messages must have non-empty content``, ``messages: text content blocks must be non-empty``,
     ``messages: text content blocks must contain non-whitespace text`` of a block that stands alone (A6).
 
@@ -145,7 +145,7 @@ def _content(request: _Request) -> Iterator[str]:
             yield f"messages.{number}: text content blocks must contain non-whitespace text"
 
 
-def _markers(request: _Request) -> Iterator[str]:
+def _markers(request: _MessagesRequest) -> Iterator[str]:
     """``A maximum of 4 blocks with cache_control may be provided. Found 5.`` and ``thread: a maximum of 3 ...`` (A16)."""
     found = len(list(_ttls(request)))
     limit = _MARKERS_IN_THREAD if request.beside.get("thread") is not None else _MARKERS
@@ -156,7 +156,7 @@ def _markers(request: _Request) -> Iterator[str]:
             yield f"A maximum of {limit} blocks with cache_control may be provided. Found {found}."
 
 
-def _lifetimes(request: _Request) -> Iterator[str]:
+def _lifetimes(request: _MessagesRequest) -> Iterator[str]:
     """``a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block`` (A16)."""
     ttls = list(_ttls(request))
     if "5m" in ttls and "1h" in ttls[ttls.index("5m") :]:
@@ -166,7 +166,7 @@ def _lifetimes(request: _Request) -> Iterator[str]:
         )
 
 
-def _marked(request: _Request) -> Iterator[str]:
+def _marked(request: _MessagesRequest) -> Iterator[str]:
     """No marker on thinking or on an empty text (A16; the words are not known)."""
     for turn in request.turns:
         for block in turn.blocks:
@@ -174,7 +174,7 @@ def _marked(request: _Request) -> Iterator[str]:
                 yield f"messages.{turn.number}: cache_control cannot be set on {block.kind} blocks without text"
 
 
-_RULES: tuple[Callable[[_Request], Iterator[str]], ...] = (
+_RULES: tuple[Callable[[_MessagesRequest], Iterator[str]], ...] = (
     _length,
     _first,
     _answered,
@@ -210,7 +210,7 @@ def _leading(turn: _Turn) -> list[str]:
     return [block.call_id for block in results if block.call_id is not None]
 
 
-def _ttls(request: _Request) -> Iterator[str]:
+def _ttls(request: _MessagesRequest) -> Iterator[str]:
     """The markers in the order in which the provider reads them: tools, system, messages.
 
     That of the whole request stands on the last block, unless that has its own.

@@ -5,13 +5,13 @@ from typing import Any
 
 from undrift.errors import WireError
 from undrift.wire.figures import count_at
-from undrift.wire.form import Reply, ToolCall, json_text
+from undrift.wire.form import ProviderReply, ToolCall, json_text
 from undrift.wire.gemini.names import camelled, data_of, parts_of
 
 __all__ = ["reply"]
 
 
-def reply(answer: Mapping[str, Any]) -> Reply:
+def reply(answer: Mapping[str, Any]) -> ProviderReply:
     """Read a response; see `Form.reply`.
 
     The input includes what was read from the cache; the thoughts are not in the candidates' tokens (WIRE G11).
@@ -20,7 +20,7 @@ def reply(answer: Mapping[str, Any]) -> Reply:
     usage = camelled(given) if isinstance(given, Mapping) else None
     said, thought = count_at(usage, "candidatesTokenCount"), count_at(usage, "thoughtsTokenCount")
     parts = list(_parts(answer))
-    return Reply(
+    return ProviderReply(
         input_tokens=count_at(usage, "promptTokenCount"),
         cached_tokens=count_at(usage, "cachedContentTokenCount") or 0,
         output_tokens=(said or 0) + (thought or 0),

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from undrift.wire.figures import count_at
-from undrift.wire.form import Reply, ToolCall
+from undrift.wire.form import ProviderReply, ToolCall
 
 __all__ = ["reply"]
 
 
-def reply(answer: Mapping[str, Any]) -> Reply:
+def reply(answer: Mapping[str, Any]) -> ProviderReply:
     """Read an answer, of its choices the first; see `Form.reply`. The input includes what was cached (C5).
 
     DeepSeek counts what was cached as ``prompt_cache_hit_tokens``.
@@ -23,7 +23,7 @@ def reply(answer: Mapping[str, Any]) -> Reply:
     first = choices[0] if isinstance(choices, list) and choices else None
     found = first.get("message") if isinstance(first, Mapping) else None
     message: Mapping[str, Any] = found if isinstance(found, Mapping) else {}
-    return Reply(
+    return ProviderReply(
         input_tokens=count_at(usage, "prompt_tokens"),
         cached_tokens=cached or 0,
         written_tokens=count_at(details, "cache_write_tokens") or 0,

@@ -5,18 +5,18 @@ from typing import Any
 
 from undrift.errors import WireError
 from undrift.wire.figures import count_at
-from undrift.wire.form import Reply, ToolCall, json_text
+from undrift.wire.form import ProviderReply, ToolCall, json_text
 
 __all__ = ["reply"]
 
 
-def reply(answer: Mapping[str, Any]) -> Reply:
+def reply(answer: Mapping[str, Any]) -> ProviderReply:
     """Read a response; see `Form.reply`. The input includes what was read from the cache and written to it (R8)."""
     usage = answer.get("usage")
     details = usage.get("input_tokens_details") if isinstance(usage, Mapping) else None
     output = answer.get("output")
     items = [item for item in output if isinstance(item, Mapping)] if isinstance(output, list) else []
-    return Reply(
+    return ProviderReply(
         input_tokens=count_at(usage, "input_tokens"),
         cached_tokens=count_at(details, "cached_tokens") or 0,
         written_tokens=count_at(details, "cache_write_tokens") or 0,

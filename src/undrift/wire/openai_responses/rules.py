@@ -15,7 +15,7 @@ __all__ = ["problems"]
 
 
 @dataclass(frozen=True, slots=True)
-class _Request:
+class _ResponsesRequest:
     views: Sequence[View]
     is_whole: bool
     """Whether every call stands here: the provider holds none of the items."""
@@ -31,11 +31,11 @@ def problems(views: Sequence[View], beside: Mapping[str, Any]) -> tuple[str, ...
     Source: WIRE R1 to R3.
     """
     held = any(beside.get(name) is not None for name in ("previous_response_id", "conversation"))
-    request = _Request(views, not held and all(view.role != REFERENCE for view in views))
+    request = _ResponsesRequest(views, not held and all(view.role != REFERENCE for view in views))
     return tuple(text for rule in _RULES for text in rule(request))
 
 
-def _answered(request: _Request) -> Iterator[str]:
+def _answered(request: _ResponsesRequest) -> Iterator[str]:
     """``No tool output found for function call call_...`` (R1). Its output may stand anywhere behind it."""
     open_calls: dict[str, None] = {}
     for block in request.blocks:
@@ -46,7 +46,7 @@ def _answered(request: _Request) -> Iterator[str]:
     yield from (f"No tool output found for function call {call_id}." for call_id in open_calls)
 
 
-def _referred(request: _Request) -> Iterator[str]:
+def _referred(request: _ResponsesRequest) -> Iterator[str]:
     """R1 for calls that are only referred to: their ids are not known here, but each has its output here."""
     calls = sum(block.kind == "call" for view in request.views if view.role == REFERENCE for block in view.blocks)
     known = {block.call_id for block in request.blocks if block.kind == "call"}
@@ -55,7 +55,7 @@ def _referred(request: _Request) -> Iterator[str]:
         yield f"No tool output found for function call: {calls} calls are referred to, {outputs} outputs answer them."
 
 
-def _asked(request: _Request) -> Iterator[str]:
+def _asked(request: _ResponsesRequest) -> Iterator[str]:
     """``No tool call found for function call output with call_id call_...`` (R2); one output for each call."""
     open_calls: set[str] = set()
     for block in request.blocks if request.is_whole else ():
@@ -69,7 +69,7 @@ def _asked(request: _Request) -> Iterator[str]:
             open_calls.discard(block.call_id)
 
 
-def _unique(request: _Request) -> Iterator[str]:
+def _unique(request: _ResponsesRequest) -> Iterator[str]:
     """``Duplicate item found with id .... Remove duplicate items from your input and try again.``."""
     seen: set[str] = set()
     for block in request.blocks:
@@ -80,7 +80,7 @@ def _unique(request: _Request) -> Iterator[str]:
             seen.add(block.call_id)
 
 
-def _followed(request: _Request) -> Iterator[str]:
+def _followed(request: _ResponsesRequest) -> Iterator[str]:
     """``Item 'rs_...' of type 'reasoning' was provided without its required following item.`` (R3)."""
     for number, view in enumerate(request.views):
         if view.bundle != "run":
@@ -90,4 +90,4 @@ def _followed(request: _Request) -> Iterator[str]:
             yield f"Item {number} of type 'reasoning' was provided without its required following item."
 
 
-_RULES: tuple[Callable[[_Request], Iterator[str]], ...] = (_answered, _referred, _asked, _unique, _followed)
+_RULES: tuple[Callable[[_ResponsesRequest], Iterator[str]], ...] = (_answered, _referred, _asked, _unique, _followed)
