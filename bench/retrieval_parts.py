@@ -23,7 +23,8 @@ from typing import Any
 
 import apsw
 
-from undrift.core.memory.retrieve import WEIGHTS, Query, Weights, parse, words_of
+from undrift.core.memory.retrieve import WEIGHTS, Query, Weights, parse
+from undrift.core.text.words import words_of
 from undrift.memory.search import MemorySearch, Remembered
 from undrift.stores.embed import Embedder, WordLlamaEmbedder, is_installed
 from undrift.stores.memory_index import MemoryIndex

@@ -9,7 +9,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from undrift.core.memory.quotas import within_quotas
-from undrift.core.memory.retrieve import WEIGHTS, Query, Weights, is_question, parse, rank, speaker_key, speaker_keys
+from undrift.core.memory.retrieve import WEIGHTS, Query, Weights, is_question, parse, rank, speaker_keys
+from undrift.core.text.words import speaker_key
 from undrift.stores.memory_filter import ALL, Filter
 from undrift.stores.memory_index import MemoryIndex
 from undrift.stores.memory_search import MemoryLine, Place

@@ -13,10 +13,9 @@ from undrift.core.memory.retrieve import (
     is_question,
     parse,
     rank,
-    speaker_key,
     speaker_keys,
-    words_of,
 )
+from undrift.core.text.words import speaker_key, words_of
 
 
 class At(NamedTuple):

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from undrift.core.contradict.words import stem, stems_of
+from undrift.core.text.words import stem, stems_of
 
 __all__ = ["Quantity", "quantity_at"]
 

@@ -10,7 +10,8 @@ from functools import lru_cache
 
 from undrift.core.contradict.lexicon import CASED, OPPOSITES, relation_of, values
 from undrift.core.contradict.quantities import quantity_at
-from undrift.core.contradict.words import MANY, NEUTRAL, STOP, clauses_of, cut, stem, stems_of, tokens_of
+from undrift.core.contradict.words import MANY, NEUTRAL, STOP, clauses_of, stated
+from undrift.core.text.words import stem, stems_of, terms_of
 
 __all__ = ["StatementClause", "Value", "read_statement"]
 
@@ -162,8 +163,8 @@ def _read(text: str) -> tuple[StatementClause, ...]:
 
 
 def _clause(text: str, whole: frozenset[str]) -> StatementClause:
-    opened = cut(_LEAD.sub("", text))
-    written = tokens_of(opened)[:_MOST_WORDS]
+    opened = stated(_LEAD.sub("", text))
+    written = terms_of(opened)[:_MOST_WORDS]
     words = tuple(
         f"#{word.lower()}" if at and len(word) == 1 and word in _LETTERS else word.lower()
         for at, word in enumerate(written)

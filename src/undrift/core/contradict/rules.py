@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from undrift.core.contradict.lexicon import relation_of
 from undrift.core.contradict.reading import StatementClause, Value, read_statement
-from undrift.core.contradict.words import STOP, stem, stems_of
+from undrift.core.contradict.words import STOP
+from undrift.core.text.words import stem, stems_of
 
 __all__ = ["Comparison", "compare"]
 

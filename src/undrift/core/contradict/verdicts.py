@@ -10,8 +10,7 @@ from typing import Literal
 
 from undrift.core.contradict.reading import StatementClause, read_statement
 from undrift.core.contradict.rules import compare
-from undrift.core.contradict.words import stems_of
-from undrift.core.memory.retrieve import speaker_key
+from undrift.core.text.words import speaker_key, stems_of
 from undrift.values.memory import TRUST_TIERS, MemoryEntry, Slot
 
 __all__ = ["LONGEST_STATEMENT", "SUPERSEDE_CONFIDENCE", "Verdict", "judge", "slots_of"]

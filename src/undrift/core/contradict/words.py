@@ -1,15 +1,14 @@
-"""Words of a statement: how they are cut, what is left of their endings, which say nothing. Pure.
+"""The clauses of a statement, and its words that say nothing or little. Pure.
 
 Law: linear in the text.
 """
 
 import re
-from functools import cache
 
-__all__ = ["MANY", "NEUTRAL", "STOP", "clauses_of", "cut", "stem", "stems_of", "tokens_of"]
+from undrift.core.text.words import opened
 
-_TOKEN = re.compile(r"[$€£]?[\w.+#/@:'\u2019%`*-]+|=")
-_EDGE = "`'\"\u2019*.,:;!?()"
+__all__ = ["MANY", "NEUTRAL", "STOP", "clauses_of", "stated"]
+
 _CLAUSE_END = re.compile(r"(?<=[.!?;])\s+|;|\n+|,\s+(?=(?:and|but|so)\s+(?:we|i|it|they|the)\b)", re.IGNORECASE)
 _LIST_NUMBER = re.compile(
     r"^[ \t>]*(?:#{1,6}[ \t]+)?(?:[-*+\u2022][ \t]+)?[*_]{0,2}\(?\d{1,3}(?:\.\d{1,3}){0,3}[.)][*_]{0,2}[ \t]+",
@@ -17,17 +16,6 @@ _LIST_NUMBER = re.compile(
 )
 """In front of a heading or of a list's item: it counts, and states no amount."""
 _KEYED = re.compile(r"^\s*[`\"']?([A-Za-z][\w .`/-]{0,60}?)[`\"']?\s{0,20}(?::\s+|=\s*|:=\s*)(?=\S)")
-_CONTRACTION = re.compile(r"\b(can)(?:not|['\u2019]t)\b|\b(wo)n['\u2019]t\b|(\w)n['\u2019]t\b", re.IGNORECASE)
-_DOUBLED = re.compile(r"([bdgmnprt])\1$")
-_IRREGULAR = {
-    "written": "write", "wrote": "write", "built": "build",
-    "ran": "run", "kept": "keep", "made": "make", "chosen": "choose",
-    "chose": "choose", "went": "go", "gone": "go", "goes": "go",
-    "done": "do", "sent": "send", "using": "use", "used": "use",
-    "uses": "use", "indices": "index", "took": "take", "taken": "take", "led": "lead", "configuration": "config",
-    "docs": "doc", "documentation": "doc", "development": "dev", "production": "prod", "repository": "repo",
-    "authentication": "authenticate", "expiry": "expire",
-}  # fmt: skip
 
 
 def clauses_of(text: str) -> list[str]:
@@ -36,47 +24,11 @@ def clauses_of(text: str) -> list[str]:
     return [part for part in parts if part.strip(" .;,")]
 
 
-def cut(clause: str) -> str:
-    """Return a clause with contractions opened (``can not``) and ``key: value`` as ``key is value``."""
-    opened = _CONTRACTION.sub(lambda m: "can not" if m[1] else "will not" if m[2] else f"{m[3]} not", clause)
-    keyed = _KEYED.match(opened)
-    if keyed and len(keyed[1].split()) <= 5:
-        return f"{keyed[1]} is {opened[keyed.end() :]}"
-    return opened
-
-
-def tokens_of(clause: str) -> list[str]:
-    """Return the words of a clause as written, without the punctuation around them."""
-    found = []
-    for match in _TOKEN.finditer(clause):
-        word = match[0].strip(_EDGE) if match[0] not in ("C#", "F#", "C++") else match[0]
-        if word and word != "=" and not set(word) <= set("-/.:"):
-            found.append(word)
-    return found
-
-
-def stem(word: str) -> str:
-    """Return what forms of one English word have in common."""
-    word = word.replace("\u2019", "'")
-    word = word.removesuffix("'s")
-    word = _IRREGULAR.get(word, word)
-    if not word.isalpha() or len(word) < 4:
-        return word
-    if word.endswith("ies") and len(word) > 4:
-        return word[:-3] + "y"
-    for ending in ("ing", "ed", "es", "s", "e", "ly"):
-        if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
-            word = word[: -len(ending)]
-            if ending in ("ing", "ed") and len(word) > 3:
-                word = _DOUBLED.sub(r"\1", word)
-            return word[:-1] if word.endswith("e") and len(word) > 3 else word
-    return word
-
-
-@cache
-def stems_of(words: frozenset[str]) -> frozenset[str]:
-    """Return the stems of a fixed set of words."""
-    return frozenset(stem(word) for word in words)
+def stated(clause: str) -> str:
+    """Return a clause with its negations opened (``can not``) and ``key: value`` as ``key is value``."""
+    text = opened(clause)
+    keyed = _KEYED.match(text)
+    return f"{keyed[1]} is {text[keyed.end() :]}" if keyed and len(keyed[1].split()) <= 5 else text
 
 
 STOP: frozenset[str] = frozenset({

@@ -4,11 +4,12 @@ Law: a score is explained in full by its parts; the same hits give the same orde
 hits are divided by their best and added up: adding up ranks instead was measured to hurt (PEERS part 2, headline 3).
 """
 
-import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from heapq import nsmallest
 from typing import Protocol
+
+from undrift.core.text.words import words_written
 
 __all__ = [
     "NeighbouredLine",
@@ -20,9 +21,7 @@ __all__ = [
     "is_question",
     "parse",
     "rank",
-    "speaker_key",
     "speaker_keys",
-    "words_of",
 ]
 
 _STOP_WORDS = """
@@ -38,10 +37,8 @@ _STOP_WORDS = """
 STOP_WORDS = frozenset(_STOP_WORDS.split())
 """Words that say how is asked, or hold a sentence together; what is left of an apostrophe among them."""
 
-_WORD = re.compile(r"[^\W_]+")
 _MOST_CHARACTERS = 10_000
 _MOST_WORDS = 32
-_LONGEST_WORD = 64
 _MOST_WORDS_OF_A_NAME = 3
 _SHORT = 200
 """Characters up to which a text counts as a turn of a conversation. A longer one says more than one thing: what stands beside
@@ -145,19 +142,9 @@ class Ranked:
     why: Mapping[str, float]
 
 
-def words_of(text: str) -> list[str]:
-    """Return the words of a query, lower case, in their order, as the full-text index cuts them."""
-    return [word.casefold() for word in _written(text)]
-
-
-def speaker_key(name: str) -> str:
-    """Return what stands for a speaker: the words of the name, lower case; empty where there is no word in it."""
-    return " ".join(words_of(name)[:_MOST_WORDS])
-
-
 def speaker_keys(text: str) -> list[str]:
     """Return what in a query could be a speaker: its words and runs of up to three of them, stop words alone left out."""
-    words = words_of(text)[: 2 * _MOST_WORDS]
+    words = [word.casefold() for word in _written(text)][: 2 * _MOST_WORDS]
     runs = (
         words[start : start + length]
         for length in range(1, _MOST_WORDS_OF_A_NAME + 1)
@@ -243,8 +230,8 @@ def rank(
 
 
 def _written(text: str) -> list[str]:
-    """Cut out the words as they are written."""
-    return [word[:_LONGEST_WORD] for word in _WORD.findall(text[:_MOST_CHARACTERS])]
+    """Return the words as written, in the part of a text that counts."""
+    return words_written(text[:_MOST_CHARACTERS])
 
 
 def _over_best(scores: Mapping[int, float], lines: Mapping[int, NeighbouredLine]) -> dict[int, float]:
