@@ -12,6 +12,7 @@ import apsw
 from undrift.session.session import Session
 from undrift.settings import Settings
 from undrift.stores.sqlite import SqliteStore
+from undrift.window.context import SessionContext
 from undrift.wire import anthropic
 
 __all__ = [
@@ -98,9 +99,8 @@ def body(*messages: Any, model: str = "claude-sonnet-4-5", **fields: Any) -> Jso
 def opened(home: Path, session_id: str = "s", *, busy_timeout_ms: int = 5_000, **settings: Any) -> Session:
     """A session that counts characters / 4, with a clock that stands at one second."""
     chosen = Settings(**{"token_counter": "characters/4", **settings})
-    return Session(
-        session_id, SqliteStore.open(home, busy_timeout_ms=busy_timeout_ms), chosen, lambda: 1_000, home=home
-    )
+    store = SqliteStore.open(home, busy_timeout_ms=busy_timeout_ms)
+    return Session(SessionContext.of(session_id, store, chosen, lambda: 1_000, home=home))
 
 
 def parts(message: Json) -> list[Json]:

@@ -132,7 +132,7 @@ def test_a_task_goes_with_all_it_let_go_and_keeps_a_tombstone(tmp_path: Path):
     session.works(0, 3, f"{SECRET}: the number 7, all the tests pass: 12 passed")
     refs = session.completes("leak", f"Every file was read: 7 stands in each, all tests pass ({CANARY}).")
     assert refs
-    log = session.session._preparer._exports.log_path("s", "leak")
+    log = session.session._context.exports.log_path("s", "leak")
     assert log.exists()
     session.does("other", 10)
     done = session.session.purge("task:leak")

@@ -5,7 +5,7 @@ score is computed when asked and never stored. Every change is on disk before it
 """
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -19,11 +19,10 @@ from undrift.core.text.secrets import mask
 from undrift.core.text.tombstone import is_tombstone
 from undrift.errors import InputError, StoreConflict
 from undrift.memory.repository import MemoryRepository
-from undrift.settings import Settings
 from undrift.stores.memories import MemoryChange, MemoryUpdate, Unchanged, Viewer, content_digest
 from undrift.stores.memory_filter import Filter
-from undrift.stores.sqlite import SqliteStore
-from undrift.values.memory import TRUST_TIERS, MemoryEntry, RunContext, ScoredMemoryEntry
+from undrift.values.memory import TRUST_TIERS, MemoryEntry, ScoredMemoryEntry
+from undrift.window.context import SessionContext
 from undrift.window.ledger import masked_value
 
 __all__ = ["Conflict", "Memories"]
@@ -75,26 +74,15 @@ class Memories:
     """The memories that one session reads and writes.
 
     Args:
-        store: Open; not closed here.
-        repository: Over it.
-        session_id: Whose.
-        settings: In force.
-        context: Gives where the run stands now.
+        context: The session.
+        repository: The memories of its home.
     """
 
-    def __init__(
-        self,
-        store: SqliteStore,
-        repository: MemoryRepository,
-        session_id: str,
-        settings: Settings,
-        context: Callable[[], RunContext],
-    ) -> None:
-        self._store = store
-        self._repository = repository
-        self._session_id = session_id
-        self._settings = settings
+    def __init__(self, context: SessionContext, repository: MemoryRepository) -> None:
         self._context = context
+        self._session_id = context.id
+        self._settings = context.settings
+        self._repository = repository
 
     def remember(self, content: str, *, at_ms: int, fields: Mapping[str, Any]) -> MemoryEntry:
         """Store a statement; see `Session.remember`."""
@@ -160,7 +148,6 @@ class Memories:
         types: Collection[str] | None = None,
         as_of_ms: int | None = None,
         seq: int | None = None,
-        known_at_ms: int | None = None,
         only_valid: bool = False,
     ) -> tuple[ScoredMemoryEntry, ...]:
         """Find memories; see `Session.search`."""
@@ -173,8 +160,8 @@ class Memories:
         entries = self._repository.read.by_id([hit.id for hit in found], viewer)
         scored = [ScoredMemoryEntry(entries[hit.id], hit.score, 0.0, hit.why) for hit in found if hit.id in entries]
         scored += self._stated(query, {one.entry.id for one in scored}, types, viewer)
-        if as_of_ms is not None or known_at_ms is not None or only_valid:
-            scored = [one for one in scored if holds(one.entry, as_of_ms, known_at_ms)]
+        if as_of_ms is not None or only_valid:
+            scored = [one for one in scored if holds(one.entry, as_of_ms)]
         else:
             scored = self._with_winners(scored, viewer)
         best = ranked(self._decayed(scored))
@@ -232,7 +219,7 @@ class Memories:
         ]
 
     def _entry(self, content: str, at_ms: int, fields: Mapping[str, Any]) -> MemoryEntry:
-        context = self._context()
+        context = self._context.run
         trust = fields.get("trust", "assistant")
         made: dict[str, Any] = {
             "task_id": context.task_id,
@@ -244,7 +231,7 @@ class Memories:
             "recorded_at_ms": at_ms,
             # Nothing is inferred from what a tool printed.
             "slots": () if trust == "tool" else slots_of(content),
-            "seq": self._store.last_operation() + 1,
+            "seq": self._context.store.last_operation() + 1,
             **{name: self._masked(value) for name, value in fields.items() if value is not None},
         }
         name = f"{self._session_id}\0{made['seq']}\0{at_ms}\0{content}"
@@ -275,7 +262,7 @@ class Memories:
         return [*scored, *added]
 
     def _decayed(self, scored: Sequence[ScoredMemoryEntry]) -> list[ScoredMemoryEntry]:
-        context, settings = self._context(), self._settings
+        context, settings = self._context.run, self._settings
         return apply_decay_by_type(
             scored,
             context.task_index,
@@ -287,7 +274,7 @@ class Memories:
         )
 
     def _viewer(self, seq: int | None) -> Viewer:
-        return Viewer(self._context().agent, self._session_id, seq)
+        return Viewer(self._context.run.agent, self._session_id, seq)
 
     def _masked(self, value: Any) -> Any:
         if not self._settings.mask_secrets:

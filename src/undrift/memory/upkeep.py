@@ -6,7 +6,7 @@ stays on disk and comes back with a rewinding; of a rated question nothing is ke
 
 import hashlib
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,11 +17,10 @@ from undrift.core.validate import without_annotation
 from undrift.errors import InputError, UndriftError
 from undrift.memory.memories import Memories
 from undrift.memory.repository import MemoryRepository
-from undrift.settings import Settings
 from undrift.stores.memories import MemoryChange, MemoryUpdate, Viewer
-from undrift.stores.sqlite import SqliteStore
-from undrift.values.memory import MemoryEntry, RunContext
+from undrift.values.memory import MemoryEntry
 from undrift.values.window import TaskUpdate
+from undrift.window.context import SessionContext
 
 __all__ = ["MemoryUpkeep", "StalePruned"]
 
@@ -52,32 +51,18 @@ class MemoryUpkeep:
     """The care for what one session remembers.
 
     Args:
-        store: Open; not closed here.
-        repository: Over it.
-        memories: Of the session.
-        session_id: Whose.
-        settings: In force.
-        context: Gives where the run stands now.
-        count: The counter of tokens.
+        context: The session.
+        repository: The memories of its home.
+        memories: Those that the session reads and writes.
     """
 
-    def __init__(
-        self,
-        store: SqliteStore,
-        repository: MemoryRepository,
-        memories: Memories,
-        session_id: str,
-        settings: Settings,
-        context: Callable[[], RunContext],
-        count: Callable[[str], int],
-    ) -> None:
-        self._store = store
+    def __init__(self, context: SessionContext, repository: MemoryRepository, memories: Memories) -> None:
+        self._context = context
+        self._store = context.store
+        self._session_id = context.id
+        self._settings = context.settings
         self._repository = repository
         self._memories = memories
-        self._session_id = session_id
-        self._settings = settings
-        self._context = context
-        self._count = count
 
     def admit(
         self, content: str, *, type_: str, status: str, at_ms: int, fields: Mapping[str, Any]
@@ -124,7 +109,7 @@ class MemoryUpkeep:
     def prune(self, *, dry_run: bool, threshold: float | None, at_ms: int) -> StalePruned:
         """Take stale memories out of sight; see `Session.prune_memories`."""
         limit = self._settings.stale_eviction_threshold if threshold is None else threshold
-        context = self._context()
+        context = self._context.run
         seen = self._repository.read.seen(Viewer(context.agent, self._session_id))
         found = stale(
             seen,
@@ -173,4 +158,4 @@ class MemoryUpkeep:
     def brief(self, query: str, budget_tokens: int, *, now_ms: int, shows_scores: bool = True) -> Brief:
         """Return what is remembered about something as a text; see `Session.brief`."""
         hits = self._memories.search(query, k=_LOOKED_AT)
-        return brief(hits, budget_tokens, now_ms=now_ms, count=self._count, shows_scores=shows_scores)
+        return brief(hits, budget_tokens, now_ms=now_ms, count=self._context.count, shows_scores=shows_scores)

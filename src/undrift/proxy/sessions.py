@@ -21,11 +21,13 @@ from undrift.proxy.naming import Kind, kind_of, name_from, name_of
 from undrift.proxy.read_cache import put_back
 from undrift.proxy.recent import history_of
 from undrift.session.identity import Recognised, given_id, recognise
+from undrift.session.prepare import RecallHint
 from undrift.session.session import Session
 from undrift.settings import Settings
 from undrift.settings.models import lookup, read_models
 from undrift.stores.base import Mark
 from undrift.stores.sqlite import SqliteStore
+from undrift.window.context import SessionContext
 from undrift.window.request import Request
 from undrift.wire import sse
 from undrift.wire.form import Form
@@ -207,15 +209,9 @@ class OpenSessions:
 
     def _session(self, found: Recognised, settings: Settings) -> Session:
         """A session on the store that all share: it is never closed by itself, so that the store stays open."""
-        return Session(
-            found.session_id,
-            self._shared(),
-            settings,
-            _now_ms,
-            home=settings.home,
-            recognised=found,
-            names_recall="always" if self._config.recall_reachable else "offered",
-        )
+        context = SessionContext.of(found.session_id, self._shared(), settings, _now_ms, home=settings.home)
+        names_recall: RecallHint = "always" if self._config.recall_reachable else "offered"
+        return Session(context, recognised=found, names_recall=names_recall)
 
     def _settings(self, model: str | None) -> Settings:
         """The settings of a session that begins with this model: its window may be known to be smaller."""

@@ -1,12 +1,12 @@
 """The turns of one session: the whole history of a client in, a window that fits out.
 
-Law: the one place where core, wire and store meet. A plan is made by `core.turn`, written in one transaction, and only
+Law: the one place where core, wire and store meet. A plan is made by `core.window.plan`, written in one transaction, and only
 then applied. A fault of the store lets nothing leave: the request goes out as it was decided before, with a warning.
 """
 
 import logging
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -15,27 +15,23 @@ from weakref import WeakKeyDictionary
 from undrift.core.cost import Prices
 from undrift.core.tasks.from_plans import planned_tasks
 from undrift.core.text.calibration import Calibration, UsageReport, is_plausible
-from undrift.core.text.tokens import counter
 from undrift.core.window.calling_back import offers_recall
 from undrift.core.window.fit import TurnPlan
 from undrift.core.window.low_water import Cache
 from undrift.core.window.turn import Room, Rules, Texts, Tools, Turn
-from undrift.errors import Declined, StoreError, TaskError, WireError
+from undrift.errors import Declined, StoreError, WireError
+from undrift.memory.upkeep import MemoryUpkeep
 from undrift.session.identity import TAIL, Recognised, note
-from undrift.settings import Settings
 from undrift.settings.models import Model, lookup, read_models
-from undrift.stores.base import Store
-from undrift.stores.exports import Exports
-from undrift.tasks.archive import Archive
+from undrift.tasks.logs import TaskLogs
 from undrift.tasks.updates import TaskUpdates
-from undrift.values.window import Decision, Prepared
+from undrift.values.window import Prepared
 from undrift.window.bound_thinking import binding_of, changed_fields, headers_for
 from undrift.window.commit import Committer, past_of
+from undrift.window.context import SessionContext
 from undrift.window.conversation import Conversation
-from undrift.window.ledger import Ledger
 from undrift.window.render import Renderer
 from undrift.window.request import Request
-from undrift.window.scratchpad import ScratchpadFile
 from undrift.wire import cache_life, objects, raw
 from undrift.wire.form import Form, ProviderReply
 from undrift.wire.forms import form_of
@@ -63,67 +59,53 @@ class _Beside:
 
 @dataclass(frozen=True, slots=True)
 class _Sent:
-    """The newest request: its model, its tokens as counted, for how long it asks to be kept."""
+    """The newest request: its model, its tokens as counted, for how long it asks to be kept, and when it was asked."""
 
     model: Model
     tokens: int
     cache_seconds: int | None
+    at_ms: int
 
 
 class Preparer:
     """Prepares the requests of one session and takes in the answers.
 
     Args:
-        session_id: Whose.
-        store: Open; not closed here.
-        ledger: Of the session.
+        context: The session.
         tasks: Its tasks.
-        scratchpad: The agent's notes.
-        exports: Where logs of finished tasks go.
-        settings: In force.
-        tick: The session's clock.
-        recognised: How the session was found, where it was not opened by its id.
-        remembered: Words of the user to what is remembered about them, as it is to stand in the window.
+        upkeep: The care for what it remembers.
+        recognised: How the session was found, if it was not opened by its id.
         names_recall: See `RecallHint`.
     """
 
     def __init__(
         self,
-        session_id: str,
-        store: Store,
-        ledger: Ledger,
+        context: SessionContext,
         tasks: TaskUpdates,
-        scratchpad: ScratchpadFile,
-        exports: Exports,
-        settings: Settings,
-        tick: Callable[[], int],
+        upkeep: MemoryUpkeep,
         recognised: Recognised | None,
-        remembered: Callable[[str], str],
         names_recall: RecallHint,
     ) -> None:
-        self.id = session_id
+        settings = context.settings
+        self.id = context.id
         self.settings = settings
-        self.count = counter(settings.token_counter)
-        self._store = store
-        self._tick = tick
-        self._now_ms = 0
-        self._models = read_models(settings.models_file)
-        self._ledger = ledger
+        self._context = context
+        self._clock = context.clock
+        self._ledger = context.ledger
         self._tasks = tasks
-        self._scratchpad = scratchpad
-        self._exports = exports
-        self._unexported: set[str] | None = None
-        self._rules = Rules(**{name: getattr(settings, name) for name in Rules.__dataclass_fields__})
-        self._committer = Committer(session_id, ledger)
-        self._renderers: WeakKeyDictionary[Conversation, Renderer] = WeakKeyDictionary()
+        self._upkeep = upkeep
         self._recognised = recognised
+        self._names_recall = names_recall
+        self._models = read_models(settings.models_file)
+        self._logs = TaskLogs(context)
+        self._rules = Rules(**{name: getattr(settings, name) for name in Rules.__dataclass_fields__})
+        self._committer = Committer(context.id, context.ledger)
+        self._renderers: WeakKeyDictionary[Conversation, Renderer] = WeakKeyDictionary()
         self._conversations: list[Conversation] = []
         self._fixed: tuple[Any, _Beside] = (None, _Beside(0, False, None))
         self._counters: dict[float, Callable[[str], int]] = {}
         self._last: _Sent | None = None
         self._is_over = self._uses_tools = False
-        self._remembered = remembered
-        self._names_recall = names_recall
         self._offered: tuple[bytes | None, bool] = (None, True)
         self._recalled = ("", "")
 
@@ -132,7 +114,7 @@ class Preparer:
         form = form_of(wire)
         request = self._request(body, form)
         body = request.body
-        now_ms = self._now_ms = self._tick()
+        now_ms = self._clock.tick()
         known = lookup(model or request.model, self._models)
         count = self._counter(known)
         beside = self._beside(form, request, count)
@@ -147,7 +129,7 @@ class Preparer:
         conversation.follow(request, now_ms)
         self._note(form, conversation, warnings)
         self._follow_tasks(conversation, warnings)
-        texts = Texts(self._scratchpad.note(warnings), self._about_newest_words(conversation, warnings))
+        texts = Texts(self._context.scratchpad.note(warnings), self._about_newest_words(conversation, warnings))
         room = Room(
             calibration.counted(budget), fixed, int(self.settings.left_note_share * calibration.counted(budget))
         )
@@ -156,12 +138,12 @@ class Preparer:
         carried = self._committer.carry_out(turn, conversation, self._renderer(conversation), request)
         warnings += filter(None, [carried.warning])
         window, items = carried.window, carried.items
-        self._export(carried.written, warnings)
+        warnings += self._logs.export(carried.written)
         after = fixed + (window.tokens_before if items is None else window.tokens_after)
         if calibration.tokens(after) > budget and (reason := turn.binding.holds(window)):
             warnings.append(f"over budget: {reason}")
         warnings.extend(self._plan_warnings(window.plan, after, budget, calibration))
-        self._last = _Sent(known, after, asked)
+        self._last = _Sent(known, after, asked, now_ms)
         self._asked(self._last, is_large=2 * after > room.budget_tokens)
         changed = changed_fields(
             turn.binding,
@@ -190,16 +172,16 @@ class Preparer:
             ref_of=self._ledger.decisions.ref_of,
             known=conversation.known,
             planned=lambda window: planned_tasks(window.given, window.numbers),
-            log_path=self._log_path,
+            log_path=self._logs.path_of,
             names_recall=self._may_name_recall(request),
         )
         return Turn(
             room,
             self._rules,
             tools,
-            self._now_ms,
+            self._clock.now_ms,
             cache,
-            self._ledger.idle_ms(self._now_ms),
+            self._ledger.idle_ms(self._clock.now_ms),
             binding_of(request.fields, conversation.form.NAME, model, self.settings),
             self._ledger.tasks,
             self._ledger.decisions.pins,
@@ -227,7 +209,10 @@ class Preparer:
         query = next(said, "")[:_QUERY_CHARACTERS]
         if query != self._recalled[0]:
             try:
-                self._recalled = (query, self._remembered(query))
+                found = self._upkeep.brief(
+                    query, self.settings.memory_tokens, now_ms=self._clock.now_ms, shows_scores=False
+                )
+                self._recalled = (query, found.text)
             except StoreError as error:
                 warnings.append(f"what is remembered could not be looked up: {error}")
                 return ""
@@ -250,7 +235,7 @@ class Preparer:
             return read
         report = UsageReport(self._last.tokens, read.input_tokens)
         if is_plausible(report):
-            self._calibrate(self._last.model.name, report)
+            self._calibrate(self._last, report)
         return read
 
     def _note(self, form: Form, conversation: Conversation, warnings: list[str]) -> None:
@@ -260,7 +245,7 @@ class Preparer:
             return
         try:
             if found.newest_id != conversation.newest_id:
-                note(self._store, self.id, form, conversation.newest_id, conversation.tail(TAIL))
+                note(self._context.store, self.id, form, conversation.newest_id, conversation.tail(TAIL))
                 self._recognised = replace(found, newest_id=conversation.newest_id, fault="")
             fault = found.fault
         except StoreError as error:
@@ -270,35 +255,15 @@ class Preparer:
 
     def _follow_tasks(self, conversation: Conversation, warnings: list[str]) -> None:
         try:
-            self._tasks.follow(conversation, at_ms=self._now_ms)
+            self._tasks.follow(conversation, at_ms=self._clock.now_ms)
         except StoreError as error:
             warnings.append(f"calls could not be tagged with the task in progress: {error}")
-
-    def _log_path(self, task_id: str) -> str:
-        return str(self._exports.log_path(self.id, task_id)) if self.settings.debug_archive else ""
-
-    def _export(self, written: Sequence[Decision], warnings: list[str]) -> None:
-        """Write the logs of tasks that let something go; what fails, or was cut off by a crash, is tried again."""
-        if not self.settings.debug_archive:
-            return
-        known = self._ledger.decisions.tasks
-        if self._unexported is None:  # the first turn: logs that a crash has kept from being written
-            self._unexported = {task_id for task_id in known if not self._exports.log_path(self.id, task_id).exists()}
-        new = {d.detail["task"] for d in written if d.kind == "evicted"}
-        archive = Archive(self._store, self.id)  # reads nothing before it is asked
-        for task_id in sorted(self._unexported | new):
-            try:
-                archive.export(self._exports, task_id)
-                self._unexported.discard(task_id)
-            except (StoreError, TaskError) as error:
-                self._unexported.add(task_id)
-                warnings.append(f"the log of task {task_id!r} could not be exported, the store has it: {error}")
 
     def _counter(self, model: Model) -> Callable[[str], int]:
         """The counter in the model's own tokens; plain characters / 4 are the unit of outside measures, never scaled."""
         factor = 1.0 if self.settings.token_counter == "characters/4" else model.token_factor
         if factor not in self._counters:
-            count = self.count
+            count = self._context.count
             self._counters[factor] = count if factor == 1.0 else lambda text: math.ceil(count(text) * factor)
         return self._counters[factor]
 
@@ -366,7 +331,7 @@ class Preparer:
         kept = self._kept_seconds(sent.model, sent.cache_seconds)
         is_known = self._ledger.cache_seconds is not None or kept != sent.model.cache_seconds
         try:
-            self._ledger.asked(at_ms=self._now_ms, is_large=is_large, cache_seconds=kept if is_known else None)
+            self._ledger.asked(at_ms=sent.at_ms, is_large=is_large, cache_seconds=kept if is_known else None)
         except StoreError as error:
             _log.error("session %.80r: the time could not be stored, a pause may be missed: %s", self.id, error)
 
@@ -378,13 +343,13 @@ class Preparer:
         if kept == self._kept_seconds(self._last.model, None):
             return
         try:
-            self._ledger.answered(at_ms=self._now_ms, cache_seconds=kept)
+            self._ledger.answered(at_ms=self._last.at_ms, cache_seconds=kept)
         except StoreError as error:
             _log.error("session %.80r: the cache's life could not be stored, what was known holds: %s", self.id, error)
 
-    def _calibrate(self, model: str, report: UsageReport) -> None:
+    def _calibrate(self, sent: _Sent, report: UsageReport) -> None:
         try:
-            self._ledger.calibrate(model, report, at_ms=self._now_ms)
+            self._ledger.calibrate(sent.model.name, report, at_ms=sent.at_ms)
         except StoreError as error:
             _log.error("session %.80r: the usage could not be stored, the counts stay as they were: %s", self.id, error)
 

@@ -13,11 +13,10 @@ from undrift.core.tasks.life import MAIN_AGENT
 from undrift.core.text.tombstone import purged_tombstone
 from undrift.errors import InputError, RecallError
 from undrift.memory.repository import MemoryRepository
-from undrift.stores.exports import Exports
 from undrift.stores.purge import Aim, Doomed
-from undrift.stores.sqlite import SqliteStore
+from undrift.values.closing import in_turn
 from undrift.values.window import Decision
-from undrift.window.ledger import Ledger
+from undrift.window.context import SessionContext
 
 __all__ = ["Purged", "Purger"]
 
@@ -59,24 +58,46 @@ class Purger:
     """The purges of one session.
 
     Args:
-        store: Open; not closed here.
-        ledger: Of the session.
-        repository: Of its memories.
-        exports: Its logs and notes.
-        session_id: Whose.
+        context: The session.
+        repository: The memories of its home.
     """
 
-    def __init__(
-        self, store: SqliteStore, ledger: Ledger, repository: MemoryRepository, exports: Exports, session_id: str
-    ) -> None:
-        self._store = store
-        self._ledger = ledger
+    def __init__(self, context: SessionContext, repository: MemoryRepository) -> None:
+        self._context = context
+        self._sharing = context.sharing
+        self._store = context.store
+        self._ledger = context.ledger
+        self._exports = context.exports
+        self._session_id = context.id
         self._repository = repository
-        self._exports = exports
-        self._session_id = session_id
 
-    def purge(self, what: str, at_ms: int) -> Purged:
-        """Destroy it, clean the files, and look whether anything is left; see `Session.purge`."""
+    @in_turn
+    def purge(self, what: str) -> Purged:
+        """Destroy something for good: the only thing here that deletes, and nothing brings it back.
+
+        All versions of it leave the store, its search, and the exported logs, and are overwritten; a small file is then
+        written anew, the free pages of a large one are overwritten, its log emptied, and every file of the home searched
+        for what is left. Others can write meanwhile. What left a window stays out of it, with a
+        tombstone that says no more. Words that another record repeats are named, not deleted.
+
+        Args:
+            what: A reference or an entry's id, ``task:ID`` (what it let go, its records, its log and what is remembered of it),
+                a memory's id, ``document:PATH`` (a file, item or checkpoint that a framework keeps under this session, or all
+                that stands below the path, names between slashes), or ``session`` (all of it, what it remembered, its
+                documents and the scratchpad included).
+
+        Returns:
+            How much is gone, and what is left where. The same purge again only cleans and removes nothing.
+
+        Raises:
+            RecallError: The session has nothing of that name; nothing has changed.
+            StoreBusy: Another process reads at this moment. Where the operation is logged, the records are gone and only
+                the cleaning is left: purge the same again.
+            StoreError: It could not be written.
+
+        Source: CONTRACT; issue "Memory" part 8; RELIABILITY S11.
+        """
+        at_ms = self._context.clock.tick()
         if not isinstance(what, str) or not what:
             raise InputError(
                 f"what to purge is a reference, task:ID, a memory's id, document:PATH or session, not {what!r:.80}"

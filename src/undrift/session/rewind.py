@@ -7,14 +7,13 @@ all that the session keeps: decisions, pins, tasks, tags, memories, facts and th
 import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, overload
 
 from undrift.errors import InputError, RecallError, StoreError
 from undrift.stores.base import Operation
-from undrift.stores.sqlite import SqliteStore
+from undrift.values.closing import in_turn
 from undrift.values.facts import SessionFact
-from undrift.window.ledger import Ledger
-from undrift.window.scratchpad import ScratchpadFile
+from undrift.window.context import SessionContext
 
 __all__ = ["Diff", "Rewound", "Timeline"]
 
@@ -54,43 +53,65 @@ class Diff:
 
 
 class Timeline:
-    """The timeline of one session.
+    """The moments of one session: `Session.timeline`.
 
     Args:
-        store: Open; not closed here.
-        ledger: Of the session.
-        scratchpad: The agent's notes.
-        session_id: Whose.
+        context: The session.
     """
 
-    def __init__(self, store: SqliteStore, ledger: Ledger, scratchpad: ScratchpadFile, session_id: str) -> None:
-        self._store = store
-        self._ledger = ledger
-        self._scratchpad = scratchpad
-        self._session_id = session_id
+    def __init__(self, context: SessionContext) -> None:
+        self._sharing = context.sharing
+        self._clock = context.clock
+        self._store = context.store
+        self._ledger = context.ledger
+        self._scratchpad = context.scratchpad
+        self._session_id = context.id
 
-    def checkpoint(self, label: str, at_ms: int) -> int:
-        """Store the notes as they are, and return the number of this moment."""
+    @in_turn
+    def checkpoint(self, label: str = "") -> int:
+        """Name this moment and return its number, to which `rewind` goes back.
+
+        Raises:
+            StoreError: It could not be written.
+        """
+        at_ms = self._clock.tick()
         self._ledger.follow()
         notes = self._scratchpad.snapshot(at_ms)
         payload = {"label": label, **({"scratchpad": ""} if notes is None and self._has_no_notes() else {})}
         return self._ledger.note("checkpoint", notes, payload, at_ms=at_ms)
 
+    @in_turn
     def history(self) -> tuple[Operation, ...]:
-        """Return all operations of the session, oldest first."""
+        """Return all operations of the session, oldest first; those before a rewinding included."""
         return self._store.operations(self._session_id)
 
-    def facts(self, seq: int | None) -> tuple[SessionFact, ...]:
-        """Return the facts that hold now, or held right after an operation."""
-        versions = self._store.facts(self._session_id, as_of=seq)
+    @in_turn
+    def facts(self, *, as_of: int | str | None = None) -> tuple[SessionFact, ...]:
+        """Return the facts that hold in this session's run, oldest first.
+
+        Args:
+            as_of: As right after this operation: a number, a checkpoint's label or a task's id; None: now.
+
+        Source: CONTRACT; R4, A4-6.
+        """
+        versions = self._store.facts(self._session_id, as_of=self.seq_of(as_of))
         return tuple(one.fact for one in versions if one.fact.valid_to is None)
 
-    def seq_of(self, to: int | str) -> int:
-        """Return the operation that a name stands for: a number, a checkpoint's label, or a task's id.
+    @overload
+    def seq_of(self, to: int | str) -> int: ...
+
+    @overload
+    def seq_of(self, to: int | str | None) -> int | None: ...
+
+    @in_turn
+    def seq_of(self, to: int | str | None) -> int | None:
+        """Return the operation that a name stands for: a number, a checkpoint's label, or a task's id; None for now.
 
         Raises:
             RecallError: There is none.
         """
+        if to is None:
+            return None
         if isinstance(to, int) and not isinstance(to, bool):
             # A number between two operations of this session is the moment after the earlier one.
             last = self._last(to)
@@ -110,19 +131,39 @@ class Timeline:
             "`undrift history` lists its operations"
         )
 
-    def rewind(self, to: int | str, at_ms: int, *, kind: str = "rewind") -> Rewound:
-        """Put in force what was in force right after an operation; return once that is on disk."""
+    @in_turn
+    def rewind(self, to: int | str) -> Rewound:
+        """Go back: from now on every reading answers as right after an operation.
+
+        Decisions, pins, tasks, tags, memories, facts and the scratchpad are as they were then. Nothing is deleted;
+        it is logged, a second time changes nothing, and `undo_rewind` takes it back. Another process of this session
+        that decided something meanwhile is refused and reads anew.
+
+        Args:
+            to: An operation's number (0: before the first), a checkpoint's label, or a task's id: right after its newest
+                change.
+
+        Raises:
+            RecallError: There is none of that name.
+            StoreError: It could not be written; nothing has changed.
+
+        Source: CONTRACT; issue "Memory" part 8.
+        """
+        at_ms = self._clock.tick()
         then = self.seq_of(to)
-        done = self._go(then, kind, {}, at_ms)
+        done = self._go(then, "rewind", {}, at_ms)
         self._restore_notes(self._store.notes_at(self._session_id, then))
         return done
 
-    def undo(self, at_ms: int) -> Rewound:
-        """Take back the newest rewinding that was not taken back.
+    @in_turn
+    def undo_rewind(self) -> Rewound:
+        """Take back the newest rewinding that was not taken back: all is as right before it.
 
         Raises:
             RecallError: There is none.
+            StoreError: It could not be written; nothing has changed.
         """
+        at_ms = self._clock.tick()
         undone: set[int] = set()
         for one in self._newest_first("rewind", "undo"):
             if one.kind == "undo":
@@ -133,10 +174,11 @@ class Timeline:
                 return done
         raise RecallError(f"session {self._session_id[:64]!r}: there is no rewinding to take back")
 
-    def diff(self, earlier: int | str, later: int | str | None) -> Diff:
-        """Return what differs between two moments."""
+    @in_turn
+    def diff(self, earlier: int | str, later: int | str | None = None) -> Diff:
+        """Return what differs between two moments; the later one is now where it is left out."""
         first = self._store.state(self._session_id, self.seq_of(earlier))
-        last = self._store.state(self._session_id, None if later is None else self.seq_of(later))
+        last = self._store.state(self._session_id, self.seq_of(later))
         added, removed, changed = {}, {}, {}
         for kind in sorted({*first, *last}):
             one, other = first.get(kind, {}), last.get(kind, {})

@@ -1,100 +1,99 @@
 """Session: one agent session's window, tasks and memory, behind the names that users know.
 
-Law: a thin front. What a turn does stands in `undrift.session.prepare`, what a task does in `undrift.tasks.updates`; here is who owns the
-store, the clock and the order in which things are closed.
+Law: a thin front. `undrift.session.prepare` does a turn, `undrift.tasks.updates` changes tasks, `memory` and `timeline` are
+the facets; each of them is given the context, and none calls back.
 """
 
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Self
 
 from undrift.core.agent_rules import TOLD_BY_REPLY
 from undrift.core.tasks.life import MAIN_AGENT, current
 from undrift.core.text import marker
 from undrift.core.text.refs import ref_of
-from undrift.errors import InputError, TaskError, UndriftError
+from undrift.errors import InputError
 from undrift.memory.memories import Memories
 from undrift.memory.repository import repository_of
 from undrift.memory.upkeep import MemoryUpkeep
 from undrift.session.identity import Recognised, recognise
+from undrift.session.memory import SessionMemory
 from undrift.session.prepare import Preparer, RecallHint
 from undrift.session.purge import Purger
-from undrift.session.remembers import SessionMemory
 from undrift.session.rewind import Timeline
+from undrift.session.tasks import SessionTasks
 from undrift.settings import Settings
 from undrift.stores.base import Found
-from undrift.stores.exports import Exports
 from undrift.stores.sqlite import SqliteStore
 from undrift.tasks.updates import TaskUpdates
 from undrift.values.clock import now_ms
-from undrift.values.closing import Closing, Sharing, in_turn
-from undrift.values.memory import UNKNOWN_TASK, RunContext
+from undrift.values.closing import Closing, in_turn, of_part
 from undrift.values.window import PINNED_TYPES, ContextEntry, Decision, EntryType, Original, Prepared, Task
-from undrift.window.ledger import Ledger
+from undrift.window.context import SessionContext
 from undrift.window.request import Request
-from undrift.window.scratchpad import ScratchpadFile
-from undrift.wire import raw
-from undrift.wire.form import ProviderReply, ToolCall, ToolResult
+from undrift.wire.form import ProviderReply
 from undrift.wire.forms import form_of
 
 __all__ = ["Session"]
 
 
-class Session(Closing, SessionMemory):
+class Session(Closing):
     """One agent session: `prepare` each request, `record` each answer, `recall` what left.
 
     Open it with `Session.open`; it is a context manager. Several threads may use one: each call waits until the one before
     it is done. After `close` every call raises `StoreError`.
 
+    Args:
+        context: What is known of the session.
+        recognised: How it was found, if it was not opened by its id.
+        names_recall: See `RecallHint`.
+
     Source: CONTRACT "Python"; HOUSE "A turn's way through it".
     """
 
     def __init__(
-        self,
-        session_id: str,
-        store: SqliteStore,
-        settings: Settings,
-        clock: Callable[[], int],
-        *,
-        home: str | os.PathLike[str],
-        recognised: Recognised | None = None,
-        names_recall: RecallHint = "always",
+        self, context: SessionContext, *, recognised: Recognised | None = None, names_recall: RecallHint = "always"
     ) -> None:
-        self.id = session_id
-        self.settings = settings
-        self._sharing = Sharing(f"session {session_id[:64]!r}")
-        self._store = store
-        self._clock = clock
-        self._now_ms = 0
-        self._ledger = Ledger(store, session_id, mask_secrets=settings.mask_secrets)
-        limit = settings.scratchpad_limit_bytes
-        exports = Exports(Path(home), scratchpad_limit_bytes=max(1, limit))
-        self.scratchpad = ScratchpadFile(exports if limit else None, session_id, mask_secrets=settings.mask_secrets)
+        self.id = context.id
+        self.settings = context.settings
+        self.scratchpad = context.scratchpad
         """The agent's notes, active_context.md: read(), write(), append(), drop(), path."""
-        self._tasks = TaskUpdates(self._ledger, settings, self.scratchpad)
-        self._preparer = Preparer(
-            session_id,
-            store,
-            self._ledger,
-            self._tasks,
-            self.scratchpad,
-            exports,
-            settings,
-            self._tick,
-            recognised,
-            self._remembered,
-            names_recall,
-        )
-        self._repository = repository_of(store, settings)
-        self._memories = Memories(store, self._repository, session_id, settings, self._context)
-        self._upkeep = MemoryUpkeep(
-            store, self._repository, self._memories, session_id, settings, self._context, self._preparer.count
-        )
-        self._timeline = Timeline(store, self._ledger, self.scratchpad, session_id)
-        self._purger = Purger(store, self._ledger, self._repository, exports, session_id)
+        self.timeline = Timeline(context)
+        """Moments to go back to; its methods are methods of the session as well."""
+        self._context = context
+        self._sharing = context.sharing
+        self._store = context.store
+        self._ledger = context.ledger
+        self._repository = repository_of(context.store, context.settings)
+        memories = Memories(context, self._repository)
+        upkeep = MemoryUpkeep(context, self._repository, memories)
+        self.memory = SessionMemory(context, memories, upkeep, self.timeline)
+        """What is remembered; its methods are methods of the session as well."""
+        updates = TaskUpdates(context)
+        self._tasks = SessionTasks(context, updates, upkeep)
+        self._preparer = Preparer(context, updates, upkeep, recognised, names_recall)
+        self._purger = Purger(context, self._repository)
         self._ledger.was_empty &= self.scratchpad.start()  # a session that let nothing go so far has left its notes
+
+    admit = of_part("memory", SessionMemory.admit)
+    brief = of_part("memory", SessionMemory.brief)
+    conflicts = of_part("memory", SessionMemory.conflicts)
+    memories = of_part("memory", SessionMemory.memories)
+    prune_memories = of_part("memory", SessionMemory.prune_memories)
+    rate_search = of_part("memory", SessionMemory.rate_search)
+    remember = of_part("memory", SessionMemory.remember)
+    search = of_part("memory", SessionMemory.search)
+    search_precision = of_part("memory", SessionMemory.search_precision)
+
+    checkpoint = of_part("timeline", Timeline.checkpoint)
+    diff = of_part("timeline", Timeline.diff)
+    facts = of_part("timeline", Timeline.facts)
+    history = of_part("timeline", Timeline.history)
+    rewind = of_part("timeline", Timeline.rewind)
+    undo_rewind = of_part("timeline", Timeline.undo_rewind)
+
+    purge = of_part("_purger", Purger.purge)
 
     @classmethod
     def open(
@@ -119,14 +118,7 @@ class Session(Closing, SessionMemory):
         """
         if not isinstance(session_id, str) or not session_id:
             raise InputError(f"a session id must be a non-empty string, not {session_id!r}")
-        chosen = settings if settings is not None else Settings.from_environment()
-        folder = home if home is not None else chosen.home
-        store = SqliteStore.open(folder)
-        try:
-            return cls(session_id, store, chosen, clock or now_ms, home=folder)
-        except BaseException:
-            store.close()
-            raise
+        return cls._opened(lambda _: Recognised(session_id, "given"), home, settings, clock)
 
     @classmethod
     def recognise(
@@ -155,12 +147,23 @@ class Session(Closing, SessionMemory):
         """
         form = form_of(wire)
         request = Request(body, form)
+        return cls._opened(lambda store: recognise(store, form, request), home, settings, clock)
+
+    @classmethod
+    def _opened(
+        cls,
+        find: Callable[[SqliteStore], Recognised],
+        home: str | os.PathLike[str] | None,
+        settings: Settings | None,
+        clock: Callable[[], int] | None,
+    ) -> Self:
         chosen = settings if settings is not None else Settings.from_environment()
         folder = home if home is not None else chosen.home
         store = SqliteStore.open(folder)
         try:
-            found = recognise(store, form, request)
-            return cls(found.session_id, store, chosen, clock or now_ms, home=folder, recognised=found)
+            found = find(store)
+            context = SessionContext.of(found.session_id, store, chosen, clock or now_ms, home=folder)
+            return cls(context, recognised=found)
         except BaseException:
             store.close()
             raise
@@ -210,7 +213,7 @@ class Session(Closing, SessionMemory):
         Source: WIRE A20, C5, R8, G11; A3-14 (a factor, never a high-water mark); R3-05, R3-20.
         """
         read = self._preparer.record(reply, wire=wire)
-        told = tuple(self._told(call) for call in read.calls if call.tool_name in TOLD_BY_REPLY)
+        told = tuple(self._tasks.answer(call) for call in read.calls if call.tool_name in TOLD_BY_REPLY)
         text = marker.strip_markers(read.text) if self.settings.task_markers else read.text
         return replace(read, text=text, task_results=told)
 
@@ -233,8 +236,8 @@ class Session(Closing, SessionMemory):
             raise InputError(f"a pin's type must be one of {sorted(PINNED_TYPES)}, not {type!r}")
         if not isinstance(text, str) or not text.strip():
             raise InputError("a pin's text must be a string with something in it")
-        at_ms = self._tick()
-        entry = ContextEntry(f"pin:{ref_of(type, text)}", type, text, self._preparer.count(text), at_ms)
+        at_ms = self._context.clock.tick()
+        entry = ContextEntry(f"pin:{ref_of(type, text)}", type, text, self._context.count(text), at_ms)
         return self._ledger.pin(entry, at_ms=at_ms)
 
     @in_turn
@@ -310,9 +313,7 @@ class Session(Closing, SessionMemory):
 
         Source: R3-20, A3-1, A3-22.
         """
-        self._ledger.follow()
-        admitted = self._upkeep.admitted if self.settings.remember_tasks else None
-        return self._tasks.update(updates, agent=agent, stack=stack, at_ms=self._tick(), admitted=admitted)
+        return self._tasks.change(updates, agent=agent, stack=stack)
 
     @in_turn
     def mark(self, tool_result: str) -> str:
@@ -352,7 +353,7 @@ class Session(Closing, SessionMemory):
     @in_turn
     def tasks(self) -> tuple[Task, ...]:
         """Return all tasks of the session, in the order in which they were made."""
-        return self._tasks.tasks
+        return tuple(self._ledger.tasks.by_id.values())
 
     @in_turn
     def recall(self, ref: str) -> str:
@@ -388,35 +389,3 @@ class Session(Closing, SessionMemory):
     def find(self, query: str, *, limit: int = 10) -> tuple[Found, ...]:
         """Search the originals of this session by words, best first."""
         return self._store.find(query, session_id=self.id, limit=limit)
-
-    def _context(self) -> RunContext:
-        """Where the run stands: the task in progress, or the place of the last one."""
-        tasks = self._ledger.tasks
-        task = current(tasks)
-        if task is not None:
-            return RunContext(self.id, task.id, task.phase_index, task.ordinal)
-        last = max(tasks.by_id.values(), key=lambda one: one.ordinal, default=None)
-        return (
-            RunContext(self.id) if last is None else RunContext(self.id, UNKNOWN_TASK, last.phase_index, last.ordinal)
-        )
-
-    def _remembered(self, query: str) -> str:
-        """What stands in the window of what is remembered about the user's newest words."""
-        tokens = self.settings.memory_tokens
-        return self._upkeep.brief(query, tokens, now_ms=self._now_ms, shows_scores=False).text
-
-    def _told(self, call: ToolCall) -> ToolResult:
-        """Carry out a call of the task tool, and say what came of it."""
-        try:
-            arguments = raw.decode(call.arguments.encode("utf-8", "replace"), "arguments")
-            if not isinstance(arguments, Mapping):
-                raise TaskError("the arguments of the task tool must be an object: give id and what changes")
-            notes = self.change_tasks([arguments])
-            task = self._ledger.tasks.by_id[str(arguments["id"])]
-        except UndriftError as error:
-            return ToolResult(call.id, str(error), is_error=True)
-        return ToolResult(call.id, " ".join((f"Task {marker.safe_id(task.id)} is {task.status}.", *notes)))
-
-    def _tick(self) -> int:
-        self._now_ms = max(self._now_ms, self._clock())
-        return self._now_ms

@@ -5,7 +5,7 @@ then lets go is the business of `undrift.tasks.eviction`.
 """
 
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -14,18 +14,16 @@ from undrift.core.tasks.life import MAIN_AGENT, TaskChange, annotate, change_man
 from undrift.core.text.marker import marker_of, safe_id
 from undrift.core.validate import ValidationService, without_annotation
 from undrift.errors import StoreBusy, StoreConflict, StoreError
-from undrift.settings import Settings
 from undrift.stores.memories import MemoryChange
 from undrift.values.window import Moment, Task, TaskUpdate
+from undrift.window.context import SessionContext
 from undrift.window.conversation import Conversation
-from undrift.window.ledger import Ledger, masked_value
-from undrift.window.scratchpad import ScratchpadFile
+from undrift.window.ledger import masked_value
 
 __all__ = ["TaskUpdates"]
 
 _log = logging.getLogger("undrift.session.session")
 
-_ATTEMPTS = 200  # to change tasks on top of what other agents wrote meanwhile
 _LONG_SUMMARY_CHARACTERS = 1_500
 _UNPLACED = "?"  # where a task is taken up or ends without a history at hand, as over MCP: the next one tells the place
 _BEFORE = "{} tool calls before this belong to no task: only the budget lets them go"
@@ -39,65 +37,55 @@ class TaskUpdates:
     """What a session knows of its tasks.
 
     Args:
-        ledger: Of the session; it holds the tasks and writes them.
-        settings: In force.
-        scratchpad: The agent's notes; they are stored as they are whenever a task begins or ends.
+        context: The session. Its notes are stored as they are whenever a task begins or ends.
     """
 
-    def __init__(self, ledger: Ledger, settings: Settings, scratchpad: ScratchpadFile) -> None:
-        self._ledger = ledger
-        self._mask = settings.mask_secrets
-        self._believes_markers = settings.task_markers
-        self._scratchpad = scratchpad
+    def __init__(self, context: SessionContext) -> None:
+        self._ledger = context.ledger
+        self._mask = context.settings.mask_secrets
+        self._believes_markers = context.settings.task_markers
+        self._scratchpad = context.scratchpad
         self._conversation: Conversation | None = None
 
-    @property
-    def tasks(self) -> tuple[Task, ...]:
-        """All tasks, in the order in which they were made."""
-        return tuple(self._ledger.tasks.by_id.values())
-
-    def update(
-        self,
-        updates: Sequence[Mapping[str, Any]],
-        *,
-        agent: str = MAIN_AGENT,
-        stack: bool = False,
-        at_ms: int,
-        admitted: Callable[[Sequence[TaskUpdate], int], MemoryChange | None] | None = None,
-    ) -> tuple[str, ...]:
-        """Make, change and complete tasks as one call asks; return what the agent should know.
+    def judged(
+        self, updates: Sequence[Mapping[str, Any]], *, agent: str, stack: bool
+    ) -> tuple[tuple[TaskUpdate, ...], tuple[str, ...]]:
+        """Return the changes that one call asks for, each completion with its verdict, and what the agent should know.
 
         Args:
-            updates: See `core.tasks.change_many`.
+            updates: See `core.tasks.life.change_many`.
             agent: Who calls.
-            stack: Whether a task may be taken up on top of another.
-            at_ms: The session's clock.
-            admitted: Gives what is remembered of changes; it is written with them.
+            stack: Whether a task may be started on top of another.
 
         Raises:
-            TaskError: It is not possible; nothing has changed, and the message says what to do.
+            TaskError: It is not possible; the message says what to do.
             SummaryRejected: A completion without a summary.
-            StoreError: It could not be written; nothing has changed.
 
         Source: R3-03, R3-14 to R3-16, R3-20, A3-8 to A3-11.
         """
         given = [self._masked(update) for update in updates]
-        for is_last in (*(False,) * (_ATTEMPTS - 1), True):
-            changed, notes = self._judged(change_many(self._ledger.tasks, agent, given, self._now(), stack=stack))
-            if not changed:
-                return notes
-            notes += self._left_out(changed)
-            try:
-                self._write(changed, at_ms, None if admitted is None else admitted(changed, at_ms))
-                return notes
-            except StoreBusy:
+        changed, notes = self._with_verdicts(change_many(self._ledger.tasks, agent, given, self._now(), stack=stack))
+        return changed, (notes + self._left_out(changed) if changed else notes)
+
+    def write(
+        self, changed: Sequence[TaskUpdate], at_ms: int, remembered: MemoryChange | None, *, is_last: bool
+    ) -> bool:
+        """Write changes with what is remembered of them; False if another agent was first: then judge them again.
+
+        Raises:
+            StoreError: It could not be written; nothing has changed. On the last attempt whoever was first.
+        """
+        try:
+            self._write(changed, at_ms, remembered)
+        except StoreBusy:
+            raise
+        except StoreError as error:
+            before = self._ledger.tasks
+            has_news = self._ledger.reload() or self._ledger.tasks != before or isinstance(error, StoreConflict)
+            if is_last or not has_news:
                 raise
-            except StoreError as error:  # another agent may have changed it meanwhile: ours is made on top of that
-                before = self._ledger.tasks
-                has_news = self._ledger.reload() or self._ledger.tasks != before or isinstance(error, StoreConflict)
-                if is_last or not has_news:
-                    raise
-        return ()
+            return False
+        return True
 
     def _write(self, changed: Sequence[TaskUpdate], at_ms: int, remembered: MemoryChange | None) -> None:
         """Write changes with what is remembered of them, in one commit; without it where that alone is in the way."""
@@ -112,7 +100,7 @@ class TaskUpdates:
             self._ledger.write_tasks(changed, notepad, at_ms=at_ms)
             _log.warning("session %.80r: a task's summary is not remembered: %s", self._ledger.session_id, error)
 
-    def _judged(self, changed: TaskChange) -> tuple[tuple[TaskUpdate, ...], tuple[str, ...]]:
+    def _with_verdicts(self, changed: TaskChange) -> tuple[tuple[TaskUpdate, ...], tuple[str, ...]]:
         """The changes with the verdict on each completion, and what the agent should know."""
         notes, tasks = list(changed.notes), changed.tasks
         after = {update.after.id: update for update in changed.updates}

@@ -1,10 +1,29 @@
-"""The time of day, where nobody hands in a clock of its own."""
+"""The time of day, if nobody hands in a clock, and the clock of a session."""
 
 import time
+from collections.abc import Callable
 
-__all__ = ["now_ms"]
+__all__ = ["Clock", "now_ms"]
 
 
 def now_ms() -> int:
     """Return the time in Unix milliseconds."""
     return time.time_ns() // 1_000_000
+
+
+class Clock:
+    """A clock that never runs backwards.
+
+    Args:
+        source: Gives the time in Unix milliseconds.
+    """
+
+    def __init__(self, source: Callable[[], int]) -> None:
+        self._source = source
+        self.now_ms = 0
+        """The time of the newest tick."""
+
+    def tick(self) -> int:
+        """Read the time, in Unix milliseconds."""
+        self.now_ms = max(self.now_ms, self._source())
+        return self.now_ms

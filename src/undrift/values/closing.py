@@ -8,13 +8,15 @@ import threading
 from collections.abc import Callable
 from functools import wraps
 from types import TracebackType
-from typing import Any, Self, TypeVar, cast
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
 
 from undrift.errors import StoreError
 
-__all__ = ["AsyncClosing", "Closing", "Sharing", "in_turn"]
+__all__ = ["AsyncClosing", "Closing", "Sharing", "in_turn", "of_part"]
 
 F = TypeVar("F", bound=Callable[..., Any])
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class Closing:
@@ -85,3 +87,18 @@ def in_turn(method: F) -> F:
             return method(self, *args, **kwargs)
 
     return cast(F, waits)
+
+
+def of_part(name: str, method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
+    """Make a method of a whole that is the method of one of its parts.
+
+    Args:
+        name: The attribute that holds the part.
+        method: Its signature and its docstring are those of the new one.
+    """
+
+    @wraps(method)
+    def passes_on(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return method(getattr(self, name), *args, **kwargs)
+
+    return passes_on

@@ -1,7 +1,6 @@
-"""The half of a session that remembers: statements, what contradicts them, and moments to go back to.
+"""What a session remembers: `Session.memory`.
 
-Law: names and their promises, nothing else; `undrift.memory.memories` and `undrift.session.rewind` do the work. `undrift.session.session` is
-the other half.
+Law: names and their promises, nothing else; `undrift.memory` does the work.
 """
 
 from collections.abc import Collection, Mapping
@@ -10,27 +9,30 @@ from typing import Any
 from undrift.core.memory.stale import Precision
 from undrift.memory.memories import Conflict, Memories
 from undrift.memory.upkeep import MemoryUpkeep, StalePruned
-from undrift.session.purge import Purged, Purger
-from undrift.session.rewind import Diff, Rewound, Timeline
-from undrift.stores.base import Operation
-from undrift.values.closing import Sharing, in_turn
-from undrift.values.facts import SessionFact
+from undrift.session.rewind import Timeline
+from undrift.values.closing import in_turn
 from undrift.values.memory import MemoryEntry, MemoryScope, MemoryStatus, MemoryType, ScoredMemoryEntry, Trust
+from undrift.window.context import SessionContext
 
 __all__ = ["SessionMemory"]
 
 
 class SessionMemory:
-    """What a session remembers, and how it goes back in time; a base of `undrift.Session`."""
+    """The long-term memory of one session.
 
-    _sharing: Sharing
-    _memories: Memories
-    _purger: Purger
-    _upkeep: MemoryUpkeep
-    _timeline: Timeline
+    Args:
+        context: The session.
+        memories: What it reads and writes.
+        upkeep: The care for it.
+        timeline: Names the moments as of which one may ask.
+    """
 
-    def _tick(self) -> int:
-        raise NotImplementedError
+    def __init__(self, context: SessionContext, memories: Memories, upkeep: MemoryUpkeep, timeline: Timeline) -> None:
+        self._sharing = context.sharing
+        self._clock = context.clock
+        self._memories = memories
+        self._upkeep = upkeep
+        self._timeline = timeline
 
     @in_turn
     def remember(
@@ -85,7 +87,7 @@ class SessionMemory:
             "valid_to_ms": valid_to_ms,
             "metadata": metadata,
         }
-        return self._memories.remember(content, at_ms=self._tick(), fields=fields)
+        return self._memories.remember(content, at_ms=self._clock.tick(), fields=fields)
 
     @in_turn
     def search(
@@ -115,18 +117,18 @@ class SessionMemory:
 
         Source: CONTRACT; R1-15, A1-10, A1-11.
         """
-        seq = None if known_at is None else self._timeline.seq_of(known_at)
+        seq = self._timeline.seq_of(known_at)
         return self._memories.search(query, k=k, types=types, as_of_ms=as_of_ms, seq=seq, only_valid=only_valid)
 
     @in_turn
     def memories(self, *, known_at: int | str | None = None) -> tuple[MemoryEntry, ...]:
         """Return everything that this session sees of what is remembered, oldest first; see `search`."""
-        return self._memories.all(None if known_at is None else self._timeline.seq_of(known_at))
+        return self._memories.all(self._timeline.seq_of(known_at))
 
     @in_turn
     def conflicts(self, *, known_at: int | str | None = None) -> tuple[Conflict, ...]:
         """Return the pairs of memories that exclude each other, where nothing says which one holds; see `search`."""
-        return self._memories.conflicts(None if known_at is None else self._timeline.seq_of(known_at))
+        return self._memories.conflicts(self._timeline.seq_of(known_at))
 
     @in_turn
     def admit(
@@ -161,7 +163,7 @@ class SessionMemory:
         Source: REQUIREMENTS section 3, 16; issue "Memory" part 6.
         """
         fields = {"source": source, "metadata": metadata}
-        return self._upkeep.admit(content, type_=type, status=status, at_ms=self._tick(), fields=fields)
+        return self._upkeep.admit(content, type_=type, status=status, at_ms=self._clock.tick(), fields=fields)
 
     @in_turn
     def brief(self, query: str, budget_tokens: int = 500) -> str:
@@ -181,7 +183,7 @@ class SessionMemory:
 
         Source: issue "Memory" part 9; RELIABILITY S2.
         """
-        return self._upkeep.brief(query, budget_tokens, now_ms=self._tick()).text
+        return self._upkeep.brief(query, budget_tokens, now_ms=self._clock.tick()).text
 
     @in_turn
     def prune_memories(self, *, dry_run: bool = True, threshold: float | None = None) -> StalePruned:
@@ -200,7 +202,7 @@ class SessionMemory:
 
         Source: REQUIREMENTS section 3, 14/05; A1-4.
         """
-        return self._upkeep.prune(dry_run=dry_run, threshold=threshold, at_ms=self._tick())
+        return self._upkeep.prune(dry_run=dry_run, threshold=threshold, at_ms=self._clock.tick())
 
     @in_turn
     def rate_search(self, query: str, returned_ids: Collection[str], useful_ids: Collection[str]) -> Precision:
@@ -217,97 +219,9 @@ class SessionMemory:
 
         Source: REQUIREMENTS section 3, 14/06.
         """
-        return self._upkeep.rate(query, returned_ids, useful_ids, self._tick())
+        return self._upkeep.rate(query, returned_ids, useful_ids, self._clock.tick())
 
     @in_turn
     def search_precision(self) -> Precision:
         """Return how well the newest rated searches of the home did; see `rate_search`."""
         return self._upkeep.precision()
-
-    @in_turn
-    def facts(self, *, as_of: int | str | None = None) -> tuple[SessionFact, ...]:
-        """Return the facts that hold in this session's run, oldest first.
-
-        Args:
-            as_of: As right after this operation: a number, a checkpoint's label or a task's id; None: now.
-
-        Source: CONTRACT; R4, A4-6.
-        """
-        return self._timeline.facts(None if as_of is None else self._timeline.seq_of(as_of))
-
-    @in_turn
-    def checkpoint(self, label: str = "") -> int:
-        """Name this moment and return its number, to which `rewind` goes back.
-
-        Raises:
-            StoreError: It could not be written.
-        """
-        return self._timeline.checkpoint(label, self._tick())
-
-    @in_turn
-    def history(self) -> tuple[Operation, ...]:
-        """Return all operations of the session, oldest first; those before a rewinding included."""
-        return self._timeline.history()
-
-    @in_turn
-    def rewind(self, to: int | str) -> Rewound:
-        """Go back: from now on every reading answers as right after an operation.
-
-        Decisions, pins, tasks, tags, memories, facts and the scratchpad are as they were then. Nothing is deleted;
-        it is logged, a second time changes nothing, and `undo_rewind` takes it back. Another process of this session
-        that decided something meanwhile is refused and reads anew.
-
-        Args:
-            to: An operation's number (0: before the first), a checkpoint's label, or a task's id: right after its newest
-                change.
-
-        Raises:
-            RecallError: There is none of that name.
-            StoreError: It could not be written; nothing has changed.
-
-        Source: CONTRACT; issue "Memory" part 8.
-        """
-        return self._timeline.rewind(to, self._tick())
-
-    @in_turn
-    def undo_rewind(self) -> Rewound:
-        """Take back the newest rewinding that was not taken back: all is as right before it.
-
-        Raises:
-            RecallError: There is none.
-            StoreError: It could not be written; nothing has changed.
-        """
-        return self._timeline.undo(self._tick())
-
-    @in_turn
-    def diff(self, earlier: int | str, later: int | str | None = None) -> Diff:
-        """Return what differs between two moments; the later one is now where it is left out."""
-        return self._timeline.diff(earlier, later)
-
-    @in_turn
-    def purge(self, what: str) -> Purged:
-        """Destroy something for good: the only thing here that deletes, and nothing brings it back.
-
-        All versions of it leave the store, its search, and the exported logs, and are overwritten; a small file is then
-        written anew, the free pages of a large one are overwritten, its log emptied, and every file of the home searched
-        for what is left. Others can write meanwhile. What left a window stays out of it, with a
-        tombstone that says no more. Words that another record repeats are named, not deleted.
-
-        Args:
-            what: A reference or an entry's id, ``task:ID`` (what it let go, its records, its log and what is remembered of it),
-                a memory's id, ``document:PATH`` (a file, item or checkpoint that a framework keeps under this session, or all
-                that stands below the path, names between slashes), or ``session`` (all of it, what it remembered, its
-                documents and the scratchpad included).
-
-        Returns:
-            How much is gone, and what is left where. The same purge again only cleans and removes nothing.
-
-        Raises:
-            RecallError: The session has nothing of that name; nothing has changed.
-            StoreBusy: Another process reads at this moment. Where the operation is logged, the records are gone and only
-                the cleaning is left: purge the same again.
-            StoreError: It could not be written.
-
-        Source: CONTRACT; issue "Memory" part 8; RELIABILITY S11.
-        """
-        return self._purger.purge(what, self._tick())

@@ -1,0 +1,60 @@
+"""Changes of tasks, written together with what is remembered of them.
+
+Law: a change that another agent overtook is judged again on top of what that agent wrote.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from undrift.core.tasks.life import MAIN_AGENT
+from undrift.core.text.marker import safe_id
+from undrift.errors import TaskError, UndriftError
+from undrift.memory.upkeep import MemoryUpkeep
+from undrift.tasks.updates import TaskUpdates
+from undrift.window.context import SessionContext
+from undrift.wire import raw
+from undrift.wire.form import ToolCall, ToolResult
+
+__all__ = ["SessionTasks"]
+
+_ATTEMPTS = 200  # each one that fails is another agent's success
+
+
+class SessionTasks:
+    """The changes of tasks that a session is asked for.
+
+    Args:
+        context: The session.
+        updates: Judges and writes them.
+        upkeep: Says what is remembered of them.
+    """
+
+    def __init__(self, context: SessionContext, updates: TaskUpdates, upkeep: MemoryUpkeep) -> None:
+        self._context = context
+        self._updates = updates
+        self._upkeep = upkeep
+
+    def change(self, updates: Sequence[Mapping[str, Any]], *, agent: str, stack: bool) -> tuple[str, ...]:
+        """Make, change and complete tasks as one call asks; see `Session.change_tasks`."""
+        self._context.ledger.follow()
+        at_ms = self._context.clock.tick()
+        for attempt in range(1, _ATTEMPTS + 1):
+            changed, notes = self._updates.judged(updates, agent=agent, stack=stack)
+            if not changed:
+                return notes
+            remembered = self._upkeep.admitted(changed, at_ms) if self._context.settings.remember_tasks else None
+            if self._updates.write(changed, at_ms, remembered, is_last=attempt == _ATTEMPTS):
+                return notes
+        raise AssertionError  # the last attempt returns or raises
+
+    def answer(self, call: ToolCall) -> ToolResult:
+        """Carry out a call of the task tool, and answer it; a refusal is an answer too."""
+        try:
+            arguments = raw.decode(call.arguments.encode("utf-8", "replace"), "arguments")
+            if not isinstance(arguments, Mapping):
+                raise TaskError("the arguments of the task tool must be an object: give id and what changes")
+            notes = self.change([arguments], agent=MAIN_AGENT, stack=False)
+            task = self._context.ledger.tasks.by_id[str(arguments["id"])]
+        except UndriftError as error:
+            return ToolResult(call.id, str(error), is_error=True)
+        return ToolResult(call.id, " ".join((f"Task {safe_id(task.id)} is {task.status}.", *notes)))

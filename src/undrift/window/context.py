@@ -1,0 +1,97 @@
+"""What the parts of a session share.
+
+Law: frozen. A part is given the context and its siblings; it calls nobody above it.
+"""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from undrift.core.tasks.life import current
+from undrift.core.text.tokens import counter
+from undrift.settings import Settings
+from undrift.stores.exports import Exports
+from undrift.stores.sqlite import SqliteStore
+from undrift.values.clock import Clock
+from undrift.values.closing import Sharing
+from undrift.values.memory import UNKNOWN_TASK, RunContext
+from undrift.window.ledger import Ledger
+from undrift.window.scratchpad import ScratchpadFile
+
+__all__ = ["SessionContext"]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionContext:
+    """One open session, as its parts see it.
+
+    Args:
+        id: The session.
+        store: Open; its opener closes it.
+        ledger: What the session has decided.
+        settings: The settings of the session.
+        clock: The only one of the session.
+        count: Counts the tokens of a text, by the setting `token_counter`.
+        exports: The folder of logs and notes.
+        scratchpad: The agent's notes.
+        sharing: Lets one thread in at a time, and none after the end.
+    """
+
+    id: str
+    store: SqliteStore
+    ledger: Ledger
+    settings: Settings
+    clock: Clock
+    count: Callable[[str], int]
+    exports: Exports
+    scratchpad: ScratchpadFile
+    sharing: Sharing
+
+    @classmethod
+    def of(
+        cls,
+        session_id: str,
+        store: SqliteStore,
+        settings: Settings,
+        clock: Callable[[], int],
+        *,
+        home: str | os.PathLike[str],
+    ) -> Self:
+        """Read what a store knows of a session.
+
+        Args:
+            session_id: Known or new.
+            store: Open.
+            settings: The settings of the session.
+            clock: Unix milliseconds.
+            home: The folder of logs and notes.
+
+        Raises:
+            StoreError: The store cannot be read.
+        """
+        limit, mask_secrets = settings.scratchpad_limit_bytes, settings.mask_secrets
+        exports = Exports(Path(home), scratchpad_limit_bytes=max(1, limit))
+        return cls(
+            session_id,
+            store,
+            Ledger(store, session_id, mask_secrets=mask_secrets),
+            settings,
+            Clock(clock),
+            counter(settings.token_counter),
+            exports,
+            ScratchpadFile(exports if limit else None, session_id, mask_secrets=mask_secrets),
+            Sharing(f"session {session_id[:64]!r}"),
+        )
+
+    @property
+    def run(self) -> RunContext:
+        """Where the run stands: the task in progress, or the place of the last one."""
+        tasks = self.ledger.tasks
+        if (task := current(tasks)) is not None:
+            return RunContext(self.id, task.id, task.phase_index, task.ordinal)
+        last = max(tasks.by_id.values(), key=lambda one: one.ordinal, default=None)
+        return (
+            RunContext(self.id) if last is None else RunContext(self.id, UNKNOWN_TASK, last.phase_index, last.ordinal)
+        )
