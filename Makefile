@@ -31,8 +31,8 @@ NODE ?= 22
 FUZZ_SECONDS ?= 600
 WIRE_REQUESTS ?= 100000
 TASK_STEPS ?= 10000
-# `make test` runs these beside all others, as a machine has two cores.
-ONE_HALF := $(addprefix tests/,bench clients core dispatch facts fuzz house integrations mcp proof proxy report seeds stores testing transcripts wire)
+# `make test` runs these, the entrances and the house itself, beside all others, as a machine has two cores.
+ONE_HALF := $(addprefix tests/,bench cli clients dispatch fuzz hooks house mcp proof proxy)
 SOAK_MINUTES ?= 20
 PURGE_MEGABYTES ?= 500
 

@@ -24,13 +24,17 @@ settings.load_profile("default")
 
 UNMEASURED = frozenset(
     {
-        "tests/core/text/test_secrets.py",
+        "tests/cli/test_terminal.py",
         "tests/core/restore/test_restore.py",
+        "tests/core/text/test_secrets.py",
         "tests/facts/test_retriever.py",
-        "tests/report/test_all_sessions.py",
+        "tests/facts/test_store_machine.py",
+        "tests/mcp/test_hostile_arguments.py",
+        "tests/memory/test_machine.py",
         "tests/memory/test_poisoning.py",
-        "tests/session/test_real_sessions.py",
+        "tests/report/test_all_sessions.py",
         "tests/session/test_properties.py",
+        "tests/session/test_real_sessions.py",
         "tests/tasks/test_properties.py",
         "tests/transcripts/test_damage.py",
         "tests/transcripts/test_real_clients.py",

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from tests.proxy.builders import PATHS, ask, gateway, metrics, token
-from tests.proxy.strangers import NOBODY, ask_as_nobody, needs_linux, needs_other_users
+from tests.proxy.stranger import NOBODY
+from tests.proxy.strangers import ask_as_nobody, needs_linux, needs_other_users
 from undrift import Session, Settings
 from undrift.proxy import owner, peer
 from undrift.proxy.config import PROVIDERS
@@ -84,8 +85,7 @@ def test_another_user_gets_nothing_of_the_home_and_leaves_nothing_in_it(before: 
 def test_who_has_left_at_once_is_not_taken_for_root(upstream, home):
     """The system shows a connection that nobody holds any more as one of the user 0, who may be the owner."""
     with opened(home, upstream) as url:
-        for _ in range(20):
-            ask_as_nobody(url, BODY, headers=VICTIM, leaves=True)
+        ask_as_nobody(url, BODY, headers=VICTIM, leaves=20)
         while "undrift_streams 0" not in metrics(url, home):
             time.sleep(0.01)
     assert b"stranger" not in kept(home)

@@ -12,7 +12,7 @@ from undrift.stores.memories import MemoryUpdate
 from undrift.values.memory import MemoryEntry
 
 AGENTS = 20
-EACH = 5
+EACH = 3
 
 
 def test_all_that_agents_remember_about_one_subject_at_once_is_there_and_one_holds(tmp_path: Path):
