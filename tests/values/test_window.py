@@ -15,12 +15,15 @@ from undrift.values.window import (
     Action,
     ContextEntry,
     Decision,
+    Edit,
     EntryType,
+    Item,
     MaskedSpan,
     Moment,
     Original,
     Prepared,
     Segment,
+    Sent,
     Tag,
     Task,
     Tasks,
@@ -152,6 +155,9 @@ VALUES = [
     Tag("call_1", "t1", 0),
     Tasks(),
     TaskUpdate(None, Task("t1")),
+    Edit(),
+    Item(0, "m0", "user", (), 0),
+    Sent((), {}, (), (), 0, -1),
 ]
 
 
