@@ -153,3 +153,11 @@ def test_nothing_leaves_where_nothing_may_be_rewritten_or_a_second_time():
     assert ended_tasks(after, turn_with("c0")) is after
     other = replace(turn_with("c0"), tasks=Tasks())
     assert ended_tasks(window, other) is window
+
+
+def test_an_open_task_rolls_its_own_outputs_and_neither_those_of_others_nor_tombstones():
+    task = Task("t", "do it", status="in_progress", ordinal=1, segments=(Segment(Moment("m0")),))
+    tasks = Tasks({"t": task}, {tag: Tag(tag, "t", 0) for tag in ("c0", "c2", "c3", "c4")})
+    turn = plain.turn_of(tasks=tasks, rules={"rolling_tool_results": 1, "keep_tool_results": 1})
+    window = plain.window_of(*ROUNDS, decisions=[plain.evicted("m2.0", task="old")])
+    assert list(tombstones(ended_tasks(window, turn))) == ["m6.0", "m8.0"]

@@ -31,11 +31,10 @@ def rounds(count: int, *, task: str = "", first: int = 1) -> list[ContextEntry]:
 # ------------------------------------------------------------------------------------------------- an open task's outputs
 
 
-def rolled(entries: list[ContextEntry], *, keep: int, pair_ids: set[str] | None = None) -> list[Decision]:
+def rolled(entries: list[ContextEntry], *, keep: int) -> list[Decision]:
     return roll_old_outputs(
-        entries,
+        [e for e in entries if e.type == "tool_result"],
         "t",
-        pair_ids if pair_ids is not None else {e.pair_id or "" for e in entries},
         keep=keep,
         text=lambda ref: f"<{ref}>",
         count=len,
@@ -61,12 +60,6 @@ def test_what_rolls_out_is_evicted_with_a_text_in_its_place():
     )
     assert first.tokens_saved == 10 - len("<ref:m2.result>")
     assert first.reason == "task t goes on; the newest 1 of its outputs stay"
-
-
-def test_outputs_of_others_words_and_tombstones_are_not_its_own():
-    entries = [entry(0, "text"), *rounds(2), *rounds(3, task="old", first=10), *rounds(2, first=30)]
-    mine = {"p1", "p3", "p10", "p12", "p14"}
-    assert [d.entry_id for d in rolled(entries, keep=1, pair_ids=mine)] == ["m2.result"]
 
 
 # ------------------------------------------------------------------------------------------------ tombstones that add up

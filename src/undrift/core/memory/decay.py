@@ -79,20 +79,16 @@ def apply_decay_by_type(
     current_phase_index: int,
     decay_rate: float = DECAY_RATE,
     *,
-    rates: Mapping[str, float] = DECAY_RATES,
     phase_weight: int = PHASE_WEIGHT,
     floor: float = MIN_DECAY_FLOOR,
     penalty: float = CONTRADICTION_PENALTY,
 ) -> list[ScoredMemoryEntry]:
-    """Apply `apply_semantic_decay` with the rate of each entry's type: what a search does (A1-9).
-
-    Args:
-        rates: Multiples of `decay_rate` by type, each at least 0; a type that is missing has 1.
-    """
+    """Apply `apply_semantic_decay` with the rate of each entry's type, by `DECAY_RATES`: what a search does (A1-9)."""
     _check(current_task_index, current_phase_index, decay_rate, phase_weight, floor, penalty)
     now = (current_phase_index, current_task_index)
     return [
-        _decayed(one, now, decay_rate * rates.get(one.entry.type, 1.0), phase_weight, floor, penalty) for one in entries
+        _decayed(one, now, decay_rate * DECAY_RATES.get(one.entry.type, 1.0), phase_weight, floor, penalty)
+        for one in entries
     ]
 
 

@@ -4,7 +4,7 @@ Law: age alone makes no memory stale, as it would take away what the floor of de
 """
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from undrift.core.memory.decay import DECAY_RATES, age_tasks
@@ -56,7 +56,6 @@ def stale(
     threshold: float = STALE_THRESHOLD,
     *,
     decay_rate: float = DECAY_RATE,
-    rates: Mapping[str, float] = DECAY_RATES,
     phase_weight: int = PHASE_WEIGHT,
 ) -> tuple[Stale, ...]:
     """Return the memories that are stale, in the order given.
@@ -66,8 +65,7 @@ def stale(
         current_task_index: Of the run.
         current_phase_index: Of the run.
         threshold: 0 to 0.5: below it a stored weight is stale; a contradicted memory is below twice of it, after decay.
-        decay_rate: For each task of age, at least 0.
-        rates: Multiples of it by type.
+        decay_rate: For each task of age, at least 0; `DECAY_RATES` are multiples of it by type.
         phase_weight: Tasks of age that one phase counts, at least 1.
 
     Raises:
@@ -85,7 +83,7 @@ def stale(
             found.append(Stale(entry, entry.decay_weight, "demoted"))
         elif entry.is_contradicted:
             age = age_tasks(entry, current_task_index, current_phase_index, phase_weight)
-            weight = entry.decay_weight * math.exp(-decay_rate * rates.get(entry.type, 1.0) * age)
+            weight = entry.decay_weight * math.exp(-decay_rate * DECAY_RATES.get(entry.type, 1.0) * age)
             if weight < 2 * threshold:
                 found.append(Stale(entry, weight, "contradicted"))
     return tuple(found)

@@ -94,7 +94,7 @@ def prune_task_logs(
     """
     seen = entries[:first_unseen]
     anchored = {e.id for e in TerminalObservationWindow.get_last(entries, keep_tool_results)}
-    outputs = [e for e in seen if e.meta("kind") == "result" and e.type == "tool_result"]
+    outputs = [e for e in seen if _is_output(e)]
     words = [e for e in seen if _is_words(e) and e.meta("message") not in spared]
     places = [(e, number_of.get(e.meta("message"), -1)) for e in words]
     open_words = [(e, number) for e, number in places if not any(number in other for other in covered)]
@@ -206,11 +206,11 @@ def _rolled(window: Window, turn: Turn) -> list[Decision]:
     if not stay or task is None:
         return []
     names, log_path = turn.tools.names_recall, turn.tools.log_path(task.id)
+    calls = {one.call_id for one in turn.tasks.tags.values() if one.task_id == task.id}
+    results = (e for e in window.entries[: window.seen] if _is_output(e) and e.pair_id in calls)
     return roll_old_outputs(
-        window.entries[: window.seen],
+        [e for e in results if not _tells_of_tasks(e.meta("tool_name") or "")],
         task.id,
-        {one.call_id for one in turn.tasks.tags.values() if one.task_id == task.id},
-        spares_tool=_tells_of_tasks,
         keep=max(stay, turn.rules.keep_tool_results),
         text=lambda ref: rolling_tombstone(task.id, ref=ref if names else "", log_path=log_path),
         count=turn.tools.count,
@@ -234,6 +234,10 @@ class _Texts:
     def of_assistant(self, ref: str, is_last: bool) -> str:
         summary = self.summary() if is_last else None
         return assistant_tombstone(self.task_id, summary, ref=ref if self.names_recall else "")
+
+
+def _is_output(entry: ContextEntry) -> bool:
+    return entry.type == "tool_result" and bool(entry.meta("kind") == "result")
 
 
 def _given(summary: str) -> Callable[[], str]:

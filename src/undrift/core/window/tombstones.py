@@ -44,11 +44,9 @@ def _has_evicted(window: Window, turn: Turn) -> bool:
 
 
 def roll_old_outputs(
-    seen: Sequence[ContextEntry],
+    outputs: Sequence[ContextEntry],
     task_id: str,
-    pair_ids: Collection[str],
     *,
-    spares_tool: Callable[[str], bool] = lambda _: False,
     keep: int,
     text: Callable[[str], str],
     count: Callable[[str], int],
@@ -59,19 +57,15 @@ def roll_old_outputs(
     One batch at a time: each rewrites what the provider has cached.
 
     Args:
-        seen: What the model has seen of the window, in order.
-        task_id: Of the task.
-        pair_ids: Of the calls that are tagged with it.
-        spares_tool: Whether the results of a tool stay; see `core.evict.prune_task_logs`.
+        outputs: The outputs of the task that the model has seen, in order.
+        task_id: The task.
         keep: How many of its newest outputs stay, at least 1; not fewer than the last N that are anchored.
         text: Reference to the tombstone.
-        count: The counter in force.
+        count: The counter of tokens.
         ref_of: Entry id to recall reference.
 
     Source: A3-19.
     """
-    results = (e for e in seen if e.type == "tool_result" and e.meta("kind") == "result" and e.pair_id in pair_ids)
-    outputs = [e for e in results if not spares_tool(e.meta("tool_name") or "")]
     if len(outputs) <= keep + keep // 2:
         return []
     reason = f"task {task_id} goes on; the newest {keep} of its outputs stay"
