@@ -10,6 +10,8 @@ from pathlib import Path, PurePath
 __all__ = [
     "LONGEST_FILE_LINES",
     "LONGEST_FUNCTION_LINES",
+    "MANY_PARAMETERS",
+    "MOST_PARAMETERS",
     "Source",
     "claims_to_be_pure",
     "has_docstring",
@@ -20,10 +22,13 @@ __all__ = [
     "is_short",
     "keeps_its_word",
     "leaves_the_environment_alone",
+    "parameters",
+    "takes_few_parameters",
     "works_not_at_import",
 ]
 
 LONGEST_FUNCTION_LINES = 70
+MOST_PARAMETERS = 6
 LONGEST_FILE_LINES = 500
 
 
@@ -59,6 +64,25 @@ DECORATORS = _names("""
     """)
 """The last line is our own: several of `click.option` at once, and a method that waits for its turn."""
 DECORATOR_METHODS = _names("command deleter group register setter")
+
+MANY_PARAMETERS = {
+    "cli/install.py::_Change.of": "the options of a command",
+    "core/dispatch/prompt.py::build_dispatch_dynamic_tail": "a name of the seeds, called by keyword",
+    "core/dispatch/prompt.py::compile_prompt": "not divided yet",
+    "core/memory/decay.py::apply_decay_by_type": "takes what apply_semantic_decay takes",
+    "core/memory/decay.py::apply_semantic_decay": "a name of the seeds, called by keyword",
+    "core/window/ended_tasks.py::prune_task_logs": "a name of the seeds, called by keyword",
+    "dispatch/manager.py::DispatchRuntimeManager.__init__": "a name of the seeds, called by keyword",
+    "mcp/tools.py::made": "not divided yet",
+    "session/memory.py::SessionMemory.remember": "Session.remember: the fields of a memory, called by keyword",
+    "stores/base.py::Store.commit": "not divided yet",
+    "stores/sqlite.py::SqliteStore.commit": "not divided yet",
+    "stores/write.py::write": "not divided yet",
+    "testing/simulators/gemini.py::GeminiSimulator.__init__": "habits of a provider, each with a default",
+    "testing/simulators/openai_responses.py::OpenAIResponsesSimulator.__init__": "habits of a provider, each with a default",
+    "wire/form.py::entry_of": "not divided yet",
+}
+"""Functions that take more than six parameters, each with its reason. The list only gets shorter."""
 
 ENVIRONMENT = frozenset({"os.environ", "os.environb", "os.getenv", "sys.argv", "sys.stdin"})
 
@@ -112,6 +136,36 @@ def has_short_functions(source: Source) -> Iterator[str]:
                     node,
                     f"{node.name} has {lines} lines, {LONGEST_FUNCTION_LINES} is the limit: give its parts names of their own",
                 )
+
+
+def parameters(source: Source) -> Iterator[tuple[str, int, ast.AST]]:
+    """Give each function by its path and its name, with the number of its parameters, `self` and `cls` apart."""
+    classes = {
+        method: f"{node.name}."
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.ClassDef)
+        for method in node.body
+    }
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            given = node.args
+            names = [one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+            names += [one.arg for one in (given.vararg, given.kwarg) if one is not None]
+            count = len(names) - (node in classes and names[:1] in (["self"], ["cls"]))
+            yield f"{source.path}::{classes.get(node, '')}{node.name}", count, node
+
+
+def takes_few_parameters(source: Source) -> Iterator[str]:
+    """Find functions of more than six parameters; the options of a command are parameters, and do not count."""
+    for name, count, node in parameters(source):
+        decorators = getattr(node, "decorator_list", ())
+        is_command = any(isinstance(one, ast.Call) and dotted(one.func).endswith(".command") for one in decorators)
+        if count > MOST_PARAMETERS and not is_command and name.removeprefix("src/undrift/") not in MANY_PARAMETERS:
+            yield source.at(
+                node,
+                f"{name.split('::')[1]} takes {count} parameters, {MOST_PARAMETERS} is the limit: put what belongs "
+                "together into one value",
+            )
 
 
 def is_short(source: Source) -> Iterator[str]:
