@@ -19,7 +19,9 @@ import apsw
 from undrift import Session, Settings
 from undrift.core.text.refs import ref_of
 from undrift.errors import UndriftError
+from undrift.stores.base import Context
 from undrift.stores.sqlite import SqliteStore
+from undrift.values.scope import Scope
 from undrift.values.window import ContextEntry, Decision, Original
 
 __all__ = ["CANARY", "all_at_once", "fill", "main", "purged"]
@@ -139,10 +141,9 @@ def _commit(store: SqliteStore, session: str, texts: list[str]) -> None:
             originals.append(one)
             detail = {"budget": 40_000, "target": 28_000, "protected": 9_000, "moment": "over"}
             decisions.append(Decision(name, "pruned", "over budget", 100, one.ref, detail))
-        store.commit(
-            session, "prune", at_ms=start, originals=originals, decisions=decisions, payload={"refs": len(some)}
-        )
-        store.commit(session, "asked", at_ms=start)
+        changes = [*originals, *decisions]
+        store.commit(Context(Scope(session), start), "prune", changes, payload={"refs": len(some)})
+        store.commit(Context(Scope(session), start), "asked")
 
 
 if __name__ == "__main__":

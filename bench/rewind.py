@@ -13,9 +13,11 @@ from bench.figures import Claim, Figure, Report, cpu_ms
 from undrift import ContextEntry, Session, Settings
 from undrift.core.text.refs import ref_of
 from undrift.memory.repository import MemoryRepository
+from undrift.stores.base import Context
 from undrift.stores.memories import MemoryUpdate
 from undrift.stores.sqlite import SqliteStore
 from undrift.values.memory import MemoryEntry
+from undrift.values.scope import Scope
 from undrift.values.window import Decision, Original, Task, TaskUpdate
 
 __all__ = ["measure"]
@@ -86,20 +88,19 @@ def _make(home: Path) -> None:
             elif kind == 6:
                 entry = ContextEntry(f"pin:{number}", "requirements", f"Keep requirement {number} in view.", 8, at_ms)
                 pin = Original(ref_of(SESSION, entry.id), SESSION, "pin", entry)
-                store.commit(SESSION, "pin", at_ms=at_ms, originals=[pin])
+                store.commit(Context(Scope(SESSION), at_ms), "pin", [pin])
             elif kind == 7:
                 after = Task(f"t{number // 20}", f"do {number}") if task is None else _done(task)
-                store.commit(
-                    SESSION, "task", at_ms=at_ms, tasks=[TaskUpdate(task, after)], payload={"tasks": [after.id]}
-                )
+                context, changes = Context(Scope(SESSION), at_ms), [TaskUpdate(task, after)]
+                store.commit(context, "task", changes, payload={"tasks": [after.id]})
                 task = after if task is None else None
             elif kind == 8:
                 entry = ContextEntry(f"e{number}", "tool_result", f"file {number} holds the number 7 " * 20, 100, at_ms)
                 original = Original(ref_of(SESSION, entry.id), SESSION, "window", entry)
                 decision = Decision(entry.id, "pruned", "over budget", 90, original.ref)
-                store.commit(SESSION, "turn", at_ms=at_ms, originals=[original], decisions=[decision])
+                store.commit(Context(Scope(SESSION), at_ms), "turn", [original, decision])
             else:
-                store.commit(SESSION, "checkpoint", at_ms=at_ms, payload={"label": f"c{number}"})
+                store.commit(Context(Scope(SESSION), at_ms), "checkpoint", payload={"label": f"c{number}"})
 
 
 def _memory(number: int, at_ms: int) -> MemoryEntry:

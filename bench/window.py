@@ -11,7 +11,9 @@ from undrift import ContextEntry, Settings, TieredMemoryManager
 from undrift.core.text.refs import ref_of
 from undrift.core.window.incremental import IncrementalWindow
 from undrift.core.window.prune import prune
+from undrift.stores.base import Context
 from undrift.stores.sqlite import SqliteStore
+from undrift.values.scope import Scope
 from undrift.values.window import Original
 
 __all__ = ["measure"]
@@ -109,7 +111,7 @@ def _manager(store: SqliteStore, size: int) -> Callable[[], float]:
     known = list(itertools.islice(stream, size))
     for start in range(0, size, 10_000):
         batch = [Original(ref_of(session_id, e.id), session_id, "buffer", e) for e in known[start : start + 10_000]]
-        store.commit(session_id, "add", at_ms=time.time_ns() // 1_000_000, originals=batch)
+        store.commit(Context(Scope(session_id), time.time_ns() // 1_000_000), "add", batch)
     settings = Settings(
         prune_threshold_tokens=sum(e.token_count for e in known),
         prune_target_ratio=1,  # the dearest: every added entry prunes

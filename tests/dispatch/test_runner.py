@@ -116,7 +116,10 @@ def test_a_crash_while_an_agent_works_asks_it_again(tmp_path: Path):
 
 def test_a_crash_within_the_write_leaves_it_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """The process dies between facts and ledger: neither is there, and the answer is taken in once when it comes again."""
-    from undrift.stores import dispatch as table
+    from dataclasses import replace
+
+    from undrift.stores import write
+    from undrift.stores.tables import TABLES
 
     def dies(*_: object) -> None:
         raise Died
@@ -124,7 +127,8 @@ def test_a_crash_within_the_write_leaves_it_whole_or_not_at_all(tmp_path: Path, 
     manager, facts = on_disk(tmp_path)
     manager.init_run("run", TASKS)
     with monkeypatch.context() as patched:
-        patched.setattr(table, "add", dies)
+        tables = [replace(one, write=dies) if one.name == "run_records" else one for one in TABLES]
+        patched.setattr(write, "TABLES", tables)
         with pytest.raises(Died):
             manager.ingest_output("run", "t01", "implementer", done("t01", files_changed=["a.py"]), attempt=1)
     assert (facts.count(), manager.ledger("run", "t01").attempts) == (0, 0)

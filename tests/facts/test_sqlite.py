@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.facts.builders import Clock, fact, query, triples
-from tests.stores.builders import python, raw
+from tests.stores.builders import commit, python, raw
 from undrift.core.facts import FactBatch
 from undrift.errors import InputError, StoreCorrupt, StoreError
 from undrift.facts import KeywordFactRetriever, SqliteSessionFactStore
@@ -104,7 +104,7 @@ def test_facts_are_written_together_with_what_the_caller_writes(home: Path):
             assert store.count() == 1
 
         def write(changes: Sequence[FactChange]) -> int:
-            return store.store.commit("run", "both", at_ms=1, facts=changes, payload={"ledger": 1})
+            return commit(store.store, "run", "both", at_ms=1, facts=changes, payload={"ledger": 1})
 
         store.together(act, write)
         (operation,) = store.store.operations("run")
@@ -127,10 +127,10 @@ def test_a_change_of_what_is_no_more_is_refused(home: Path):
         (version,) = store.history()
         store.compact(0)
         with pytest.raises(StoreError, match="changed meanwhile"):
-            store.store.commit("run", "late", at_ms=1, facts=[FactChange(version, None)])
+            commit(store.store, "run", "late", at_ms=1, facts=[FactChange(version, None)])
         again = FactChange(None, FactVersion(9, fact("z", run_id="run")))
         for _ in range(2):  # the same again is no change
-            store.store.commit("run", "add", at_ms=1, facts=[again])
+            commit(store.store, "run", "add", at_ms=1, facts=[again])
         assert triples(store.get_valid()) == [fact("z").triple]
 
 
@@ -179,7 +179,7 @@ def test_a_change_of_nothing_is_refused(home: Path):
         version = FactVersion(1, fact())
         for changes in ([FactChange(None, None)], [FactChange(None, version), FactChange(version, None)]):
             with pytest.raises(InputError, match="one change for each version"):
-                store.store.commit("run", "x", at_ms=1, facts=changes)
+                commit(store.store, "run", "x", at_ms=1, facts=changes)
 
 
 def test_a_store_without_facts_gives_none_and_the_retriever_never_raises(home: Path, caplog: pytest.LogCaptureFixture):

@@ -10,6 +10,7 @@ from enum import Enum
 from pathlib import Path
 
 from tests.proof.workload import Acknowledged, acknowledged
+from tests.stores.builders import commit
 from undrift.errors import RecallError, StoreError
 from undrift.stores.sqlite import SqliteStore
 
@@ -37,7 +38,7 @@ def judge(home: Path, promised: Iterable[Acknowledged]) -> tuple[Verdict, str]:
                 store.operations(row.session_id)
                 store.buffer(row.session_id)
                 store.pins(row.session_id)
-            store.commit("after", "add", at_ms=1)
+            commit(store, "after", "add", at_ms=1)
     except StoreError as error:
         return Verdict.DAMAGED, f"{type(error).__name__}: {error}"
     return Verdict.WHOLE, ""

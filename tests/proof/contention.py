@@ -12,7 +12,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.stores.builders import entry, original, prune, python
+from tests.stores.builders import commit, entry, original, prune, python
 from undrift import Session, Settings
 from undrift.core.text.refs import ref_of
 from undrift.errors import RecallError
@@ -54,7 +54,7 @@ def operate(home: Path, name: str, count: int, start: float) -> None:
             print("BEGIN", id_, flush=True)
             began = time.perf_counter()
             try:
-                seq = store.commit("all", name, at_ms=number, originals=[one], decisions=[prune(one)])
+                seq = commit(store, "all", name, at_ms=number, originals=[one], decisions=[prune(one)])
                 if number % 7 == 0:
                     session.pin("spec", f"pin {id_}")
             except Exception as error:  # noqa: BLE001 - whatever it is, it goes into the history

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tests.builders import problems
 from tests.cli.builders import answered, called, claude, codex_session, listing, long_session, said, written
+from tests.stores.builders import commit
 from undrift import transcripts
 from undrift.core.text.tokens import characters_per_4
 from undrift.errors import StoreError
@@ -314,7 +315,7 @@ def test_each_file_has_a_folder_that_is_made_anew(tmp_path: Path):
 def test_the_homes_own_store_is_not_touched(tmp_path: Path):
     home = tmp_path / "home"
     with SqliteStore.open(home) as store:
-        store.commit("live", "note", at_ms=1)
+        commit(store, "live", "note", at_ms=1)
     run(written(tmp_path / "session.jsonl", long_session(30)), settings=with_budget(6_000))
     with SqliteStore.open(home, create=False) as store:
         assert [row.session_id for row in store.sessions()] == ["live"]

@@ -9,10 +9,11 @@ from typing import Any
 import apsw
 
 from undrift.core.text.refs import ref_of
-from undrift.stores.base import Store
+from undrift.stores.base import Context, Store
+from undrift.values.scope import Scope
 from undrift.values.window import ContextEntry, Decision, Original
 
-__all__ = ["Opener", "add", "database", "entry", "original", "prune", "python", "raw"]
+__all__ = ["Opener", "add", "commit", "database", "entry", "original", "prune", "python", "raw"]
 
 Opener = Callable[..., Store]
 
@@ -33,10 +34,19 @@ def prune(of: Original, **fields: Any) -> Decision:
     return Decision(of.entry.id, **values)
 
 
+def commit(
+    store: Any, session: str, kind: str, *, at_ms: int, payload: Any = None, based_on: int | None = None, **changes: Any
+) -> int:
+    """Commit changes that are given by the names of their kinds."""
+    given = [one for some in changes.values() for one in some]
+    done: int = store.commit(Context(Scope(session), at_ms, based_on), kind, given, payload=payload)
+    return done
+
+
 def add(store: Store, *originals: Original, prune_them: bool = False) -> int:
     """Commit originals of one session, with a decision about each if they are to leave."""
     decisions = [prune(one) for one in originals] if prune_them else []
-    return store.commit(originals[0].session_id, "add", at_ms=1, originals=originals, decisions=decisions)
+    return commit(store, originals[0].session_id, "add", at_ms=1, originals=originals, decisions=decisions)
 
 
 def database(home: Path) -> Path:

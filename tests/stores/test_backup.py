@@ -12,6 +12,7 @@ from undrift.errors import InputError, StoreBusy, StoreCorrupt, StoreError, Stor
 from undrift.stores import rows
 from undrift.stores.backup import back_up, restore_backup
 from undrift.stores.look import look
+from undrift.stores.originals import ORIGINAL_COLUMNS
 from undrift.stores.sqlite import SqliteStore
 
 NO_SIDE_FILES = ["undrift.db"]
@@ -319,8 +320,8 @@ def test_a_record_with_the_right_hash_that_undrift_never_wrote_is_damage(tmp_pat
     behind = raw(home)
     for column, value in change.items():
         behind.execute(f"UPDATE originals SET {column} = ?", (value,))
-    row: rows.Row = behind.execute(f"SELECT {rows.ORIGINAL_COLUMNS} FROM originals").fetchall()[0]
-    behind.execute("UPDATE originals SET record_sha256 = ?", (rows._digest(*row[2:-1]),))
+    row: rows.Row = behind.execute(f"SELECT {ORIGINAL_COLUMNS} FROM originals").fetchall()[0]
+    behind.execute("UPDATE originals SET record_sha256 = ?", (rows.digest(*row[2:-1]),))
     behind.close()
     with SqliteStore.open(home) as store:
         with pytest.raises(StoreCorrupt, match="was not written by undrift"):

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 import pytest
 
-from tests.stores.builders import Opener, add, entry, original, prune
+from tests.stores.builders import Opener, add, commit, entry, original, prune
 from undrift.errors import InputError, RecallError, StoreError
 from undrift.stores.base import KnownMark, Mark, Operation, SessionRow, Store
 from undrift.values.window import Decision, MaskedSpan, Original
@@ -54,8 +54,14 @@ def test_reopening_gives_the_same_answers(open_store: Opener, store: Store, home
         original("p", source="pin"),
     )
     add(store, kept, pin)
-    store.commit(
-        "s", "prune", at_ms=2, originals=[left], decisions=[prune(left, detail={"k": [1, "é"]})], payload={"tokens": 3}
+    commit(
+        store,
+        "s",
+        "prune",
+        at_ms=2,
+        originals=[left],
+        decisions=[prune(left, detail={"k": [1, "é"]})],
+        payload={"tokens": 3},
     )
 
     def answers(of: Store) -> tuple[object, ...]:
@@ -74,14 +80,14 @@ def test_reopening_gives_the_same_answers(open_store: Opener, store: Store, home
 
 
 def test_sequence_numbers_grow_over_all_sessions(store: Store):
-    numbers = [store.commit(session, "note", at_ms=1) for session in ("a", "b", "a")]
+    numbers = [commit(store, session, "note", at_ms=1) for session in ("a", "b", "a")]
     assert numbers == sorted(set(numbers))
     assert [row.seq for row in store.operations("a")] == [numbers[0], numbers[2]]
 
 
 def test_the_log_keeps_kind_time_and_payload(store: Store):
-    seq = store.commit(
-        "s", "prune", at_ms=12, payload=MappingProxyType({"tokens": 3, "of": MappingProxyType({"a": None})})
+    seq = commit(
+        store, "s", "prune", at_ms=12, payload=MappingProxyType({"tokens": 3, "of": MappingProxyType({"a": None})})
     )
     assert store.operations("s") == (Operation(seq, "prune", 12, {"tokens": 3, "of": {"a": None}}),)
     assert store.operations("other") == ()
@@ -89,9 +95,9 @@ def test_the_log_keeps_kind_time_and_payload(store: Store):
 
 def test_sessions_are_counted_and_the_newest_stands_first(store: Store):
     one, two = original("a"), original("b", source="buffer")
-    store.commit("s", "add", at_ms=5, originals=[one, two], decisions=[prune(one)])
-    store.commit("t", "note", at_ms=1)
-    store.commit("s", "note", at_ms=9)
+    commit(store, "s", "add", at_ms=5, originals=[one, two], decisions=[prune(one)])
+    commit(store, "t", "note", at_ms=1)
+    commit(store, "s", "note", at_ms=9)
     assert store.sessions() == (SessionRow("s", 2, 2, 1, 5, 9), SessionRow("t", 1, 0, 0, 1, 1))
 
 
@@ -115,7 +121,7 @@ def test_the_same_original_again_is_a_no_op(store: Store):
 def test_another_original_under_the_same_reference_is_refused(store: Store, other: Original):
     add(store, original("e"))
     with pytest.raises(StoreError, match=other.ref):
-        store.commit("s", "add", at_ms=1, originals=[original("new"), other])
+        commit(store, "s", "add", at_ms=1, originals=[original("new"), other])
     with pytest.raises(RecallError):
         store.original(original("new").ref)
     assert store.original(original("e").ref) == original("e")
@@ -145,8 +151,8 @@ def test_a_buffer_holds_an_entry_id_once(store: Store):
 def test_the_same_decision_again_is_a_no_op(store: Store):
     one = original("e")
     decision = prune(one, detail={"b": 1, "a": [2]})
-    store.commit("s", "prune", at_ms=1, originals=[one], decisions=[decision])
-    store.commit("s", "prune", at_ms=2, originals=[one], decisions=[replace(decision, detail={"a": (2,), "b": 1})])
+    commit(store, "s", "prune", at_ms=1, originals=[one], decisions=[decision])
+    commit(store, "s", "prune", at_ms=2, originals=[one], decisions=[replace(decision, detail={"a": (2,), "b": 1})])
     assert store.decisions("s") == {"e": decision}
 
 
@@ -157,7 +163,7 @@ def test_another_decision_about_the_same_entry_is_refused(store: Store, change: 
     one, two = original("e"), original("f")
     add(store, one, prune_them=True)
     with pytest.raises(StoreError, match="'e'"):
-        store.commit("s", "prune", at_ms=2, originals=[two], decisions=[prune(two), prune(one, **change)])
+        commit(store, "s", "prune", at_ms=2, originals=[two], decisions=[prune(two), prune(one, **change)])
     assert store.decisions("s") == {"e": prune(one)}
     assert store.find("text") == store.find("text", session_id="s")
     assert len(store.find("text")) == 1
@@ -166,7 +172,7 @@ def test_another_decision_about_the_same_entry_is_refused(store: Store, change: 
 def test_two_decisions_about_one_entry_in_one_commit_are_refused(store: Store):
     one = original("e")
     with pytest.raises(StoreError, match="another decision"):
-        store.commit("s", "prune", at_ms=1, originals=[one], decisions=[prune(one), prune(one, reason="other")])
+        commit(store, "s", "prune", at_ms=1, originals=[one], decisions=[prune(one), prune(one, reason="other")])
     assert store.sessions() == ()
 
 
@@ -174,7 +180,7 @@ def test_two_decisions_about_one_entry_in_one_commit_are_refused(store: Store):
 def test_a_decision_needs_an_original_of_its_session(store: Store, ref: str):
     add(store, original("e", session="t"))
     with pytest.raises(StoreError, match="no original"):
-        store.commit("s", "prune", at_ms=1, decisions=[Decision("e", "pruned", "why", 1, ref)])
+        commit(store, "s", "prune", at_ms=1, decisions=[Decision("e", "pruned", "why", 1, ref)])
     assert store.decisions("s") == {}
     assert store.operations("s") == ()
 
@@ -190,7 +196,7 @@ def test_a_decision_is_found_by_its_reference(store: Store):
     pin = original("p", source="pin")
     places = [Decision(f"{place}:{pin.ref}", "pinned", "why", -1, pin.ref) for place in (1, 2)]
     for place in places:
-        store.commit("s", "place", at_ms=1, originals=[pin], decisions=[place])
+        commit(store, "s", "place", at_ms=1, originals=[pin], decisions=[place])
     assert store.decision(pin.ref) == places[1]
     assert store.decision("unknown") is None
 
@@ -200,7 +206,7 @@ def test_a_buffer_keeps_its_order_and_loses_only_what_was_pruned(store: Store):
     entries = [original(name, source="buffer", timestamp=9 - i) for i, name in enumerate(names)]
     add(store, *entries[:2])
     add(store, *entries[2:])
-    store.commit("s", "x", at_ms=1, decisions=[prune(entries[1]), prune(entries[2], kind="cut")])
+    commit(store, "s", "x", at_ms=1, decisions=[prune(entries[1]), prune(entries[2], kind="cut")])
     buffer = store.buffer("s")
     assert [kept.id for kept in buffer] == ["c", "d", "b"]
     assert [kept.seq for kept in buffer] == sorted({kept.seq for kept in buffer})
@@ -212,7 +218,7 @@ def test_the_numbers_of_a_buffer_stay_when_entries_leave(store: Store):
     entries = [original(name, source="buffer") for name in "abc"]
     add(store, *entries)
     before = {kept.id: kept.seq for kept in store.buffer("s")}
-    store.commit("s", "x", at_ms=1, decisions=[prune(entries[2])])
+    commit(store, "s", "x", at_ms=1, decisions=[prune(entries[2])])
     add(store, original("d", source="buffer"))
     after = {kept.id: kept.seq for kept in store.buffer("s")}
     assert after["a"] == before["a"]
@@ -223,7 +229,7 @@ def test_a_decision_about_a_window_leaves_a_buffer_entry_of_the_same_id_alone(st
     window = Original("1" * 16, "s", "window", entry("e", "of the window"))
     buffered = Original("2" * 16, "s", "buffer", entry("e", "of the buffer"))
     add(store, window, buffered)
-    store.commit("s", "prune", at_ms=1, decisions=[prune(window)])
+    commit(store, "s", "prune", at_ms=1, decisions=[prune(window)])
     assert [kept.content for kept in store.buffer("s")] == ["of the buffer"]
 
 
@@ -238,8 +244,8 @@ def test_pins_and_windows_are_not_in_the_buffer(store: Store):
 def test_the_newest_sequence_number_of_a_session_is_that_of_its_last_operation(store: Store):
     assert store.last_seq("s") == 0
     add(store, original("a"))
-    newest = store.commit("s", "x", at_ms=1000)
-    store.commit("other", "x", at_ms=1000)
+    newest = commit(store, "s", "x", at_ms=1000)
+    commit(store, "other", "x", at_ms=1000)
     assert store.last_seq("s") == newest
 
 
@@ -263,8 +269,14 @@ def test_what_is_unknown_is_a_recall_error(store: Store):
 @pytest.mark.parametrize("hostile", HOSTILE_IDS)
 def test_hostile_ids_are_only_names(store: Store, hostile: str):
     mine = Original(hostile, hostile, "buffer", entry(hostile, f"word {hostile}", metadata={hostile: hostile}))
-    store.commit(
-        hostile, hostile, at_ms=1, originals=[mine], decisions=[prune(mine, reason=hostile)], payload={"k": hostile}
+    commit(
+        store,
+        hostile,
+        hostile,
+        at_ms=1,
+        originals=[mine],
+        decisions=[prune(mine, reason=hostile)],
+        payload={"k": hostile},
     )
     assert store.original(hostile) == mine
     assert store.by_entry(hostile, hostile) == mine
@@ -297,7 +309,7 @@ def test_hostile_sessions_do_not_see_each_other(store: Store):
 )
 def test_values_that_cannot_be_stored_are_the_callers_mistake(store: Store, bad: dict):
     with pytest.raises(InputError):
-        store.commit("s", "x", **{"at_ms": 1} | bad)
+        commit(store, "s", "x", **{"at_ms": 1} | bad)
     assert store.sessions() == ()
 
 
@@ -309,11 +321,11 @@ def test_entries_that_cannot_be_stored_are_the_callers_mistake(store: Store):
         with pytest.raises(InputError, match="'e'"):
             add(store, original("e", **bad))
     with pytest.raises(InputError, match="detail"):
-        store.commit("s", "x", at_ms=1, decisions=[Decision("e", "pruned", "why", 1, "", {"x": b""})])
+        commit(store, "s", "x", at_ms=1, decisions=[Decision("e", "pruned", "why", 1, "", {"x": b""})])
     with pytest.raises(InputError, match="session"):
-        store.commit("s", "x", at_ms=1, originals=[original("e", session="t")])
+        commit(store, "s", "x", at_ms=1, originals=[original("e", session="t")])
     with pytest.raises(InputError, match="empty"):
-        store.commit("", "x", at_ms=1)
+        commit(store, "", "x", at_ms=1)
     with pytest.raises(InputError, match="empty"):
         store.add_marks("", [])
     assert store.sessions() == ()
@@ -385,7 +397,7 @@ def test_a_closed_store_says_so(store: Store):
     for use in (
         store.sessions,
         store.integrity,
-        lambda: store.commit("s", "x", at_ms=1),
+        lambda: commit(store, "s", "x", at_ms=1),
         lambda: store.add_marks("s", []),
         lambda: store.find_marks([]),
     ):

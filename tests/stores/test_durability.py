@@ -11,7 +11,7 @@ from random import Random
 import apsw
 import pytest
 
-from tests.stores.builders import add, original, prune, python
+from tests.stores.builders import add, commit, original, prune, python
 from undrift.errors import StoreError
 from undrift.stores.base import Mark
 from undrift.stores.sqlite import SqliteStore
@@ -19,6 +19,7 @@ from undrift.stores.sqlite import SqliteStore
 WRITER = """
 import hashlib, sys
 from undrift.stores.sqlite import SqliteStore
+from tests.stores.builders import commit
 from undrift.values.window import ContextEntry, Decision, Original
 home, cycle = sys.argv[1:]
 store = SqliteStore.open(home)
@@ -27,7 +28,7 @@ for number in range(10_000):
     source = ("window", "buffer")[number % 2]
     entry = ContextEntry(ref, "tool_result", content, 1, number)
     decisions = [Decision(ref, "pruned", "why", 1, ref)] if number % 3 else []
-    store.commit("s", "add", at_ms=number, originals=[Original(ref, "s", source, entry)], decisions=decisions)
+    commit(store, "s", "add", at_ms=number, originals=[Original(ref, "s", source, entry)], decisions=decisions)
     print("ACK", ref, hashlib.sha256(content.encode()).hexdigest(), flush=True)
 """
 
@@ -94,6 +95,7 @@ def test_what_was_acknowledged_survives_a_kill_at_any_moment(home: Path):
 MANY = """
 import sys
 from undrift.stores.sqlite import SqliteStore
+from tests.stores.builders import commit
 from undrift.values.window import ContextEntry, Decision, Original
 home, name = sys.argv[1:]
 with SqliteStore.open(home, busy_timeout_ms=60_000) as store:
@@ -101,7 +103,7 @@ with SqliteStore.open(home, busy_timeout_ms=60_000) as store:
         ref = f"{name}-{number}"
         one = Original(ref, "s", "window", ContextEntry(ref, "tool_result", f"of {ref}", 1, 0))
         same = Original("same", "s", "pin", ContextEntry("same", "spec", "the same", 1, 0))
-        print(store.commit("s", "add", at_ms=1, originals=[one, same], decisions=[Decision(ref, "pruned", "why", 1, ref)]))
+        print(commit(store, "s", "add", at_ms=1, originals=[one, same], decisions=[Decision(ref, "pruned", "why", 1, ref)]))
 """
 
 
@@ -127,8 +129,8 @@ def test_threads_may_share_a_store_and_open_their_own(home: Path):
     def write(thread: int) -> list[int]:
         with SqliteStore.open(home, busy_timeout_ms=60_000) as own:
             mine = [original(f"{thread}-{number}", session=str(thread)) for number in range(20)]
-            seqs = [own.commit(str(thread), "x", at_ms=1, originals=[one]) for one in mine[:10]]
-            seqs += [shared.commit(str(thread), "x", at_ms=1, originals=[one], decisions=[prune(one)]) for one in mine]
+            seqs = [commit(own, str(thread), "x", at_ms=1, originals=[one]) for one in mine[:10]]
+            seqs += [commit(shared, str(thread), "x", at_ms=1, originals=[one], decisions=[prune(one)]) for one in mine]
             assert all(shared.original(one.ref) == one for one in mine)
         return seqs
 
@@ -142,7 +144,7 @@ def test_the_same_request_from_two_processes_is_stored_once(home: Path):
     with SqliteStore.open(home) as one, SqliteStore.open(home) as two:
         for store in (one, two):
             add(store, original("e", source="buffer"))
-            store.commit("s", "prune", at_ms=1, decisions=[prune(original("e"))])
+            commit(store, "s", "prune", at_ms=1, decisions=[prune(original("e"))])
         assert one.decisions("s") == two.decisions("s") == {"e": prune(original("e"))}
         assert one.find("text") == two.find("text")
         assert len(one.find("text")) == 1

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from undrift.errors import InputError, StoreError
-from undrift.stores.exports import Exports, LogItem, TaskLog, sections, without_section
+from undrift.stores.exports import Exports, LogItem, TaskLog
+from undrift.stores.sections import sections, without_section
 
 REF = "0123456789abcdef"
 HOSTILE = [

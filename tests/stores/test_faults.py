@@ -12,7 +12,7 @@ from typing import Any
 import apsw
 import pytest
 
-from tests.stores.builders import add, database, original, prune, python, raw
+from tests.stores.builders import add, commit, database, original, prune, python, raw
 from undrift.errors import RecallError, StoreBusy, StoreCorrupt, StoreError
 from undrift.stores.faults import FAULTS, from_driver
 from undrift.stores.sqlite import SqliteStore
@@ -84,8 +84,8 @@ def test_a_full_disk_changes_nothing_and_is_over_when_space_is_free(home: Path, 
         buffered = store.buffer("s")
         connections[-1].pragma("max_page_count", connections[-1].pragma("page_count") + 3)
         with pytest.raises(StoreError, match=r"full.*free some space") as raised:
-            store.commit(
-                "s", "x", at_ms=1, originals=[original("b", "new " * 50_000)], decisions=[prune(original("a"))]
+            commit(
+                store, "s", "x", at_ms=1, originals=[original("b", "new " * 50_000)], decisions=[prune(original("a"))]
             )
         assert str(database(home)) in str(raised.value)
         assert store.buffer("s") == buffered
@@ -145,6 +145,7 @@ import os, sys
 from undrift.errors import StoreError
 from undrift.stores import faults, integrity, migrations, search, write
 from undrift.stores.sqlite import SqliteStore
+from tests.stores.builders import commit
 if os.getuid() == 0:
     os.setgroups([])
     os.setgid(65534)
@@ -160,7 +161,7 @@ for create in (True, False):
     with SqliteStore.open(sys.argv[1], create=create) as store:
         assert store.newest_session() == "s"
         try:
-            store.commit("s", "add", at_ms=1)
+            commit(store, "s", "add", at_ms=1)
         except StoreError as error:
             assert sys.argv[1] in str(error) and "--home" in str(error), error
         else:
@@ -409,14 +410,15 @@ def test_a_store_is_not_shared_over_a_fork(home: Path):
 import os, sys
 from undrift.errors import StoreError
 from undrift.stores.sqlite import SqliteStore
+from tests.stores.builders import commit
 store = SqliteStore.open(sys.argv[1])
 if (child := os.fork()) == 0:
     try:
-        store.commit("s", "x", at_ms=1)
+        commit(store, "s", "x", at_ms=1)
     except StoreError as error:
         os._exit(7 if "fork" in str(error) else 1)
     os._exit(2)
-print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), store.commit("s", "x", at_ms=1), store.integrity())
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), commit(store, "s", "x", at_ms=1), store.integrity())
 """
     out, errors = python(code, home).communicate()
     assert out == "7 1 ()\n", errors

@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 
+from tests.stores.builders import commit
 from undrift.core.text.refs import ref_of
 from undrift.errors import StoreCorrupt
-from undrift.stores.base import Known
+from undrift.stores.base import Context, Known
 from undrift.stores.sqlite import SqliteStore
+from undrift.values.scope import Scope
 from undrift.values.window import ContextEntry, Decision, Moment, Original, Segment, Tag, Task, TaskUpdate
 
 
@@ -20,7 +22,8 @@ def work(store: SqliteStore, number: int) -> int:
     """Pin, let go, take up a task and tag a call: one of each."""
     left = original(f"e{number}", "window")
     task = Task(f"t{number}", "do", segments=(Segment(Moment(f"m{number}"), Moment(f"n{number}"), "completed"),))
-    return store.commit(
+    return commit(
+        store,
         "s",
         "turn",
         at_ms=1,
@@ -52,10 +55,10 @@ def test_what_is_known_and_what_is_new_come_in_their_order(tmp_path: Path):
         for number in (2, 3):
             work(other, number)
         both(store, known)
-        store.rewind("s", first, kind="rewind", at_ms=2, payload={"to": first})
+        store.rewind(Context(Scope("s"), 2), first, "rewind", payload={"to": first})
         both(store, known)
         assert [len(one) for one in (known.decisions, known.pins, known.tasks, known.tags)] == [1, 1, 1, 1]
-        store.rewind("s", first + 2, kind="undo", at_ms=3, payload={"to": first + 2})
+        store.rewind(Context(Scope("s"), 3), first + 2, "undo", payload={"to": first + 2})
         both(store, known)
         assert len(known.pins) == 3
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.stores.builders import raw
+from tests.stores.builders import commit, raw
 from undrift.errors import InputError, StoreCorrupt, StoreError
 from undrift.stores import memories
 from undrift.stores.memories import MemoryUpdate, Viewer, content_digest
@@ -22,11 +22,11 @@ def memory(name: str, content: str = "words", **fields: Any) -> MemoryEntry:
 
 
 def put(store: SqliteStore, *new: MemoryEntry, session: str = "s") -> int:
-    return store.commit(session, "remember", at_ms=1, memories=[MemoryUpdate(None, one) for one in new])
+    return commit(store, session, "remember", at_ms=1, memories=[MemoryUpdate(None, one) for one in new])
 
 
 def change(store: SqliteStore, before: MemoryEntry, after: MemoryEntry | None, session: str = "s") -> int:
-    return store.commit(session, "remember", at_ms=1, memories=[MemoryUpdate(before, after)])
+    return commit(store, session, "remember", at_ms=1, memories=[MemoryUpdate(before, after)])
 
 
 def names(store: SqliteStore, viewer: Viewer) -> list[str]:
@@ -124,7 +124,7 @@ def test_a_commit_is_checked_before_it_is_written(home: Path):
     with SqliteStore.open(home) as store:
         for updates in wrong:
             with pytest.raises(InputError):
-                store.commit("s", "remember", at_ms=1, memories=updates)
+                commit(store, "s", "remember", at_ms=1, memories=updates)
         assert store.operations("s") == ()
 
 

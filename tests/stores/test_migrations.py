@@ -6,14 +6,14 @@ from pathlib import Path
 import apsw
 import pytest
 
-from tests.stores.builders import add, database, original, python, raw
+from tests.stores.builders import add, commit, database, original, python, raw
 from undrift.errors import StoreError, StoreVersionError
 from undrift.memory.repository import MemoryRepository
 from undrift.stores import write
 from undrift.stores.base import KnownMark, Mark
 from undrift.stores.memories import MemoryUpdate
 from undrift.stores.migrations import APPLICATION_ID, MIGRATIONS, identify, migrate, transaction
-from undrift.stores.rows import operation_row, original_row
+from undrift.stores.operations import operation_row
 from undrift.stores.sqlite import SqliteStore
 from undrift.values.memory import MemoryEntry
 from undrift.values.window import Task, Tasks, TaskUpdate
@@ -46,7 +46,7 @@ def test_a_store_of_version_1_is_brought_up_to_date(home: Path):
     with transaction(connection):
         connection.execute("CREATE TEMP TABLE search(rowid INTEGER, session, text)")
         connection.execute("CREATE TEMP VIEW searchable AS SELECT 1 AS number, 2 AS session, 3 AS text WHERE 0")
-        write.write(connection, operation_row("s", "add", 1, None), [original_row(kept)], [])
+        write.write(connection, "s", operation_row("s", "add", 1, None), write.prepared("s", [kept]))
     connection.close()
     with SqliteStore.open(home) as store:
         assert store.original(kept.ref) == kept
@@ -60,7 +60,7 @@ def test_a_store_of_version_3_takes_marks_and_keeps_what_it_held(home: Path):
     migrate(connection, MIGRATIONS[:3])
     kept = original("e", "the quick fox")
     with transaction(connection):
-        write.write(connection, operation_row("s", "add", 1, None), [original_row(kept)], [])
+        write.write(connection, "s", operation_row("s", "add", 1, None), write.prepared("s", [kept]))
     connection.close()
     with SqliteStore.open(home) as store:
         assert store.find_marks(["m"]) == ()
@@ -76,11 +76,11 @@ def test_a_store_of_version_4_takes_tasks_and_keeps_what_it_held(home: Path):
     migrate(connection, MIGRATIONS[:4])
     kept = original("e", "the quick fox")
     with transaction(connection):
-        write.write(connection, operation_row("s", "add", 1, None), [original_row(kept)], [])
+        write.write(connection, "s", operation_row("s", "add", 1, None), write.prepared("s", [kept]))
     connection.close()
     with SqliteStore.open(home) as store:
         assert store.tasks("s") == Tasks()
-        store.commit("s", "task", at_ms=2, tasks=[TaskUpdate(None, Task("a", "do a"))])
+        commit(store, "s", "task", at_ms=2, tasks=[TaskUpdate(None, Task("a", "do a"))])
         assert store.tasks("s") == Tasks({"a": Task("a", "do a")})
         assert store.original(kept.ref) == kept
         assert store.integrity() == ()

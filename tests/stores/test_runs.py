@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.stores.builders import Opener, raw
+from tests.stores.builders import Opener, commit, raw
 from undrift.errors import InputError, StoreCorrupt, StoreError
 from undrift.stores.base import RunChange, Store
 
 
 def put(store: Store, *changes: RunChange, run: str = "run") -> int:
-    return store.commit(run, "dispatch", at_ms=1, run=changes)
+    return commit(store, run, "dispatch", at_ms=1, run=changes)
 
 
 def test_records_come_back_by_name(store: Store):

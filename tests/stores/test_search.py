@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.stores.builders import Opener, add, original, prune, raw
+from tests.stores.builders import Opener, add, commit, original, prune, raw
 from undrift.errors import RecallError, StoreCorrupt
 from undrift.stores.base import Store
 
@@ -73,7 +73,7 @@ def test_content_behind_nul_and_lone_surrogates_is_found(store: Store):
 def test_only_what_left_its_window_is_found(store: Store):
     add(store, original("buffered", "needle", source="buffer"), original("pin", "needle", source="pin"))
     assert found(store, "needle") == []
-    store.commit("s", "prune", at_ms=1, decisions=[prune(original("buffered", source="buffer"))])
+    commit(store, "s", "prune", at_ms=1, decisions=[prune(original("buffered", source="buffer"))])
     assert found(store, "needle") == ["buffered"]
     add(store, original("left", "needle"), original("both", "needle", source="buffer"), prune_them=True)
     assert sorted(found(store, "needle")) == ["both", "buffered", "left"]
@@ -160,7 +160,7 @@ def test_what_leaves_together_is_indexed_together(home: Path, open_store: Opener
         gone = [buffered[0], buffered[3]]  # one that was stored before, one that comes and goes at once
         decisions = [prune(one) for one in (*windows, *gone)]
         kept = [*windows, buffered[3], original("p", "pinned", source="pin")]
-        store.commit("s", "add", at_ms=2, originals=kept, decisions=decisions)
+        commit(store, "s", "add", at_ms=2, originals=kept, decisions=decisions)
         assert sorted(found(store, "buffered")) == ["b0", "b3"]
         assert len(found(store, "window", limit=500)) == 200
         assert found(store, "pinned") == []

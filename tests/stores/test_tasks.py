@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from tests.stores.builders import Opener, add, original, prune, raw
+from tests.stores.builders import Opener, add, commit, original, prune, raw
 from tests.stores.test_contract import HOSTILE_IDS
 from undrift.core.tasks.life import TaskChange, annotate, change, change_many, completions, current, tag
 from undrift.errors import InputError, RecallError, StoreCorrupt, StoreError
 from undrift.stores import rows
 from undrift.stores.base import Store
+from undrift.stores.tasks import task_from
 from undrift.values.window import Moment, Tag, Task, Tasks, TaskUpdate
 
 DONE = "the parser reads all four forms now"
@@ -27,7 +28,7 @@ def completed(tasks: Tasks, task_id: str) -> TaskChange:
 
 
 def write(store: Store, done: TaskChange, *tags: Tag, session: str = "s") -> Tasks:
-    store.commit(session, "task", at_ms=1, tasks=done.updates, tags=tags)
+    commit(store, session, "task", at_ms=1, tasks=done.updates, tags=tags)
     return store.tasks(session)
 
 
@@ -46,14 +47,14 @@ def test_tasks_come_back_as_they_were_given(open_store: Opener, store: Store, ho
     tasks = write(store, made)
     assert tasks.by_id == {"a": replace(made.tasks.by_id["a"], ordinal=1)}
     tagged, tags = tag(tasks, "main", [("c1", "bash"), ("c2", "bash")])
-    store.commit("s", "tag", at_ms=2, tags=tags)
+    commit(store, "s", "tag", at_ms=2, tags=tags)
     store.close()
     with open_store(home) as again:
         assert again.tasks("s") == tagged
         assert current(again.tasks("s")) == tagged.by_id["a"]
         done = completed(again.tasks("s"), "a")
         judged = annotate(done.tasks, "a", f"{DONE}, all met", {"score": 1.0})
-        again.commit("s", "task", at_ms=3, tasks=[TaskUpdate(tagged.by_id["a"], judged.tasks.by_id["a"])])
+        commit(again, "s", "task", at_ms=3, tasks=[TaskUpdate(tagged.by_id["a"], judged.tasks.by_id["a"])])
         assert again.tasks("s") == judged.tasks
         assert completions(again.tasks("s"), "a")[0].call_ids == ("c1", "c2")
         assert again.tasks("t") == Tasks()
@@ -112,7 +113,7 @@ def test_a_task_that_ends_and_one_that_begins_fit_in_one_commit(store: Store):
     ]
     both = change_many(tasks, "main", updates, Moment("m"))
     for order in (both.updates, both.updates[::-1]):
-        store.commit("s", "task", at_ms=1, tasks=order)
+        commit(store, "s", "task", at_ms=1, tasks=order)
     assert current(store.tasks("s")).id == "b"  # type: ignore[union-attr]
 
 
@@ -161,12 +162,12 @@ def test_a_tag_stays(open_store: Opener, store: Store, home: Path):
     tasks = write(store, taken_up(Tasks(), "a"), Tag("c", "a", 0))
     for other in (Tag("c", "b", 0), Tag("c", "a", 1)):
         with pytest.raises(StoreError, match="'c': it has another tag, and keeps it"):
-            store.commit("s", "tag", at_ms=1, tags=[Tag("d", "a", 0), other])
+            commit(store, "s", "tag", at_ms=1, tags=[Tag("d", "a", 0), other])
     assert store.tasks("s") == tasks
     with pytest.raises(StoreError, match="no task 'nowhere'"):
-        store.commit("s", "tag", at_ms=1, tags=[Tag("d", "nowhere", 0)])
+        commit(store, "s", "tag", at_ms=1, tags=[Tag("d", "nowhere", 0)])
     with pytest.raises(StoreError, match="no task 'a'"):
-        store.commit("t", "tag", at_ms=1, tags=[Tag("d", "a", 0)])
+        commit(store, "t", "tag", at_ms=1, tags=[Tag("d", "a", 0)])
     assert len(store.operations("s")) == 2
 
 
@@ -183,11 +184,11 @@ def test_tasks_tags_originals_and_decisions_are_written_together_or_not_at_all(s
         {"tasks": (*everything["tasks"], TaskUpdate(Task("b"), Task("b", "x")))},
     ):
         with pytest.raises(StoreError):
-            store.commit("s", "evict", at_ms=2, **everything | bad)
+            commit(store, "s", "evict", at_ms=2, **everything | bad)
         assert (store.tasks("s"), store.operations("s"), store.decisions("s")) == before
         with pytest.raises(RecallError):
             store.original(log.ref)
-    store.commit("s", "evict", at_ms=2, **everything)
+    commit(store, "s", "evict", at_ms=2, **everything)
     assert store.tasks("s").by_id["a"].status == "completed"
     assert store.original(log.ref) == log
 
@@ -201,9 +202,9 @@ def test_updates_that_cannot_be_stored_are_the_callers_mistake(store: Store):
         [TaskUpdate(None, replace(one, ordinal=2**63))],
     ):
         with pytest.raises(InputError, match="task 'a'"):
-            store.commit("s", "task", at_ms=1, tasks=bad)
+            commit(store, "s", "task", at_ms=1, tasks=bad)
     with pytest.raises(InputError, match="tag of call 'c'"):
-        store.commit("s", "task", at_ms=1, tags=[Tag("c", "a", True)])
+        commit(store, "s", "task", at_ms=1, tags=[Tag("c", "a", True)])
     assert store.sessions() == ()
 
 
@@ -262,4 +263,4 @@ def test_what_matches_its_hash_and_is_no_task_is_refused():
     for forged in (b"{}", b"[]", b'{"status":"failed","acceptance_criteria":[],"segments":[]}', b"{"):
         values = (b"s", b"a", b"main", 1, 1, forged)
         with pytest.raises(StoreCorrupt, match="not written by undrift"):
-            rows.task_from((1, rows._digest(*values), *values))
+            task_from((1, rows.digest(*values), *values))

@@ -9,25 +9,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.stores.builders import database, original, prune, raw
+from tests.stores.builders import commit, database, original, prune, raw
 from undrift.errors import StoreError
 from undrift.stores import timeline, write
+from undrift.stores.base import Context
 from undrift.stores.memories import MemoryUpdate, Viewer, seen
 from undrift.stores.migrations import MIGRATIONS, migrate, transaction
-from undrift.stores.rows import operation_row, original_row
+from undrift.stores.operations import operation_row
 from undrift.stores.sqlite import SqliteStore
 from undrift.stores.timeline import Stretch, stretches
 from undrift.values.memory import MemoryEntry
+from undrift.values.scope import Scope
 from undrift.values.window import Tag, Task, TaskUpdate
 
 
 def rewind(store: SqliteStore, to: int, session: str = "s", kind: str = "rewind") -> int:
-    seq, _ = store.rewind(session, to, kind=kind, at_ms=1, payload={"to": to})
+    seq, _ = store.rewind(Context(Scope(session), 1), to, kind, payload={"to": to})
     return seq
 
 
 def remember(store: SqliteStore, *updates: MemoryUpdate, session: str = "s") -> int:
-    return store.commit(session, "remember", at_ms=1, memories=updates)
+    return commit(store, session, "remember", at_ms=1, memories=updates)
 
 
 def memory(name: str, content: str = "words", **fields: Any) -> MemoryEntry:
@@ -49,10 +51,10 @@ def fill(store: SqliteStore) -> list[int]:
     kept, pin = original("e"), original("p", source="pin")
     before = Task("a", "do a")
     return [
-        store.commit("s", "pin", at_ms=1, originals=[pin]),
-        store.commit("s", "task", at_ms=2, tasks=[TaskUpdate(None, before)], tags=[Tag("c1", "a", 0)]),
-        store.commit("s", "turn", at_ms=3, originals=[kept], decisions=[prune(kept)]),
-        store.commit("s", "task", at_ms=4, tasks=[TaskUpdate(before, Task("a", "do a better"))]),
+        commit(store, "s", "pin", at_ms=1, originals=[pin]),
+        commit(store, "s", "task", at_ms=2, tasks=[TaskUpdate(None, before)], tags=[Tag("c1", "a", 0)]),
+        commit(store, "s", "turn", at_ms=3, originals=[kept], decisions=[prune(kept)]),
+        commit(store, "s", "task", at_ms=4, tasks=[TaskUpdate(before, Task("a", "do a better"))]),
         remember(store, MemoryUpdate(None, memory("m"))),
     ]
 
@@ -83,10 +85,10 @@ def test_nothing_is_deleted_and_an_archived_original_is_no_state(home: Path):
 def test_what_was_made_again_after_going_back_stays_when_going_back_further(home: Path):
     pin = original("p", source="pin")
     with SqliteStore.open(home) as store:
-        first = store.commit("s", "pin", at_ms=1, originals=[pin])
+        first = commit(store, "s", "pin", at_ms=1, originals=[pin])
         rewind(store, 0)
         between = store.last_operation()
-        again = store.commit("s", "pin", at_ms=1, originals=[pin])
+        again = commit(store, "s", "pin", at_ms=1, originals=[pin])
         for to, there in ((between, 0), (again, 1), (0, 0), (first, 1), (between, 0)):
             rewind(store, to)
             assert len(store.pins("s")) == there
@@ -96,7 +98,7 @@ def test_another_sessions_records_stay(home: Path):
     with SqliteStore.open(home) as store:
         fill(store)
         theirs = original("q", session="t", source="pin")
-        store.commit("t", "pin", at_ms=1, originals=[theirs])
+        commit(store, "t", "pin", at_ms=1, originals=[theirs])
         remember(store, MemoryUpdate(None, memory("n", "theirs", seq=9)), session="t")
         rewind(store, 0)
         assert store.pins("t") == (theirs,)
@@ -107,7 +109,7 @@ def test_a_version_that_another_session_took_the_place_of_comes_back_with_its_ow
     one, two, three = (memory("m", text) for text in ("one", "two", "three"))
     with SqliteStore.open(home) as store:
         remember(store, MemoryUpdate(None, one))
-        before = store.commit("t", "checkpoint", at_ms=1)
+        before = commit(store, "t", "checkpoint", at_ms=1)
         remember(store, MemoryUpdate(one, two), session="t")
         rewind(store, before, "t")
         assert contents(store) == ["one"]
@@ -150,7 +152,7 @@ def test_a_memory_that_another_session_took_out_of_sight_stays_out(home: Path):
 @pytest.mark.parametrize("name", ["\x00", "a\nb", "\ud800", "x" * 100_000, "'; DROP TABLE tasks; --"])
 def test_names_may_hold_anything(home: Path, name: str):
     with SqliteStore.open(home) as store:
-        store.commit(name, "task", at_ms=1, tasks=[TaskUpdate(None, Task(name, "do"))], tags=[Tag(name, name, 0)])
+        commit(store, name, "task", at_ms=1, tasks=[TaskUpdate(None, Task(name, "do"))], tags=[Tag(name, name, 0)])
         assert list(store.state(name, None)["tasks"]) == [name]
         rewind(store, 0, name)
         assert store.state(name, None)["tasks"] == {}
@@ -160,8 +162,8 @@ def test_names_may_hold_anything(home: Path, name: str):
 def test_a_buffer_entry_that_comes_back_is_searched_no_more(home: Path):
     kept = original("e", "the quick fox", source="buffer")
     with SqliteStore.open(home) as store:
-        first = store.commit("s", "add", at_ms=1, originals=[kept])
-        store.commit("s", "prune", at_ms=1, decisions=[prune(kept)])
+        first = commit(store, "s", "add", at_ms=1, originals=[kept])
+        commit(store, "s", "prune", at_ms=1, decisions=[prune(kept)])
         assert store.find("fox")
         rewind(store, first)
         assert not store.find("fox")
@@ -170,11 +172,11 @@ def test_a_buffer_entry_that_comes_back_is_searched_no_more(home: Path):
 
 def test_a_process_that_does_not_know_of_a_rewinding_is_refused(home: Path):
     with SqliteStore.open(home) as store:
-        known = store.commit("s", "checkpoint", at_ms=1)
+        known = commit(store, "s", "checkpoint", at_ms=1)
         rewind(store, 0)
         with pytest.raises(StoreError, match="taken back in time"):
-            store.commit("s", "checkpoint", at_ms=1, based_on=known)
-        store.commit("t", "checkpoint", at_ms=1, based_on=known)
+            commit(store, "s", "checkpoint", at_ms=1, based_on=known)
+        commit(store, "t", "checkpoint", at_ms=1, based_on=known)
 
 
 @given(st.lists(st.integers(0, 1), max_size=30), st.data())
@@ -205,7 +207,7 @@ def test_an_older_file_can_be_taken_back_too(home: Path, version: int):
     migrate(connection, MIGRATIONS[:version])
     kept = original("e")
     with transaction(connection):
-        write.write(connection, operation_row("s", "add", 1, None), [original_row(kept)], [])
+        write.write(connection, "s", operation_row("s", "add", 1, None), write.prepared("s", [kept]))
     connection.close()
     with SqliteStore.open(home) as store:
         seq = remember(store, MemoryUpdate(None, memory("m")))
@@ -223,7 +225,7 @@ def test_an_older_file_can_be_taken_back_too(home: Path, version: int):
 
 def test_the_newest_rewinding_and_the_newest_operation(home: Path):
     with SqliteStore.open(home) as store:
-        store.commit("s", "checkpoint", at_ms=1)
+        commit(store, "s", "checkpoint", at_ms=1)
         with store._database.using() as connection:
             assert (timeline.newest(connection), timeline.last(connection, "s", 99)) == (0, 1)
         seq = rewind(store, 0, "t")

@@ -8,7 +8,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from tests.stores.builders import original
+from tests.stores.builders import commit, original
 from undrift.stores.sqlite import SqliteStore
 from undrift.stores.traces import copies, files_with, pieces
 
@@ -66,7 +66,7 @@ def test_bytes_that_are_no_text_do_no_harm(tmp_path: Path):
 def test_copies_name_the_records_that_still_hold_it(tmp_path: Path):
     with SqliteStore.open(tmp_path) as store:
         kept = original("e", f"again: {TEXT}")
-        store.commit(kept.session_id, "add", at_ms=1, originals=[kept])
+        commit(store, kept.session_id, "add", at_ms=1, originals=[kept])
         with store._database.using() as connection:
             found = copies(connection, pieces([TEXT.encode()]))
     assert {name for some in found.values() for name in some} == {f"original {kept.ref}"}

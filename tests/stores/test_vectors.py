@@ -8,12 +8,13 @@ import pytest
 
 from tests.stores.vector_builders import DIMENSION, connection_of, drop, found, made, put, truth
 from undrift.errors import DimensionError
-from undrift.stores import memory_search, vectors
+from undrift.stores import exact_index, memory_search, vectors
+from undrift.stores.exact_index import ExactIndex
 from undrift.stores.lance import LanceIndex
 from undrift.stores.memory_filter import Filter
 from undrift.stores.memory_search import MemoryLine
 from undrift.stores.migrations import migrate, transaction
-from undrift.stores.vectors import ExactIndex, VectorIndex, VectorTable
+from undrift.stores.vectors import VectorIndex, VectorTable
 
 np = pytest.importorskip("numpy", reason="needs the extra `vectors`")
 
@@ -207,8 +208,8 @@ def test_both_indexes_give_the_same_answers_to_the_last_digit(tmp_path: Path):
 
 
 def test_many_vectors_are_chosen_by_their_signs(opener: Opener, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(vectors, "_LARGE", 1_000)
-    monkeypatch.setattr(vectors, "_CHOSEN", 500)
+    monkeypatch.setattr(exact_index, "_LARGE", 1_000)
+    monkeypatch.setattr(exact_index, "_CHOSEN", 500)
     index = opener()
     given = made(3_000)
     numbers = put(index, given, scope="a")

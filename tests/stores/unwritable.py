@@ -19,6 +19,9 @@ from undrift.settings import Settings
 
 __all__ = ["HOMES", "in_place", "refusal"]
 
+_OPEN: list[Any] = []
+"""Sessions that are still open when their process is killed: one that nothing refers to would be closed in order."""
+
 HOMES = ("closed", "killed", "without-shm")
 """Closed in order; its process killed; and that one copied without the ``-shm``, as archives and images have it."""
 _SETTINGS = {"budget_tokens": 1_500, "policy": "recency", "embedder": "none"}
@@ -101,6 +104,8 @@ def _filled(home: Path, *, closes: bool) -> tuple[list[Any], list[Any], list[str
         prepared = session.prepare(body(*history))
     if closes:
         session.close()
+    else:
+        _OPEN.append(session)
     return history, sent(prepared), [one.ref for one in prepared.actions if one.kind == "pruned"]
 
 

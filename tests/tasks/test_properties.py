@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from tests.stores.builders import commit
 from undrift.core.tasks.life import TaskChange, change_many, completions, current, tag
 from undrift.errors import StoreError, SummaryRejected, TaskError
 from undrift.stores.sqlite import SqliteStore
@@ -74,7 +75,7 @@ class AnyOrder(RuleBasedStateMachine):
             self.owned |= set(self.seen)
         assert bool(tags) == bool(self.stacks[agent])
         if tags:
-            self.store.commit("s", "tag", at_ms=1, tags=tags)
+            commit(self.store, "s", "tag", at_ms=1, tags=tags)
         for stack in self.stacks.values():
             if stack:
                 self.model[stack[-1]].items.append(self.number)
@@ -129,7 +130,7 @@ class AnyOrder(RuleBasedStateMachine):
         fields = {"id": task_id, "content": "old", "status": "in_progress"}
         try:
             done = change_many(self.stale, agent, [fields], self.now(), stack=True)
-            self.store.commit("s", "task", at_ms=1, tasks=done.updates)
+            commit(self.store, "s", "task", at_ms=1, tasks=done.updates)
         except TaskError:
             return
         except StoreError:
@@ -176,7 +177,7 @@ class AnyOrder(RuleBasedStateMachine):
             return
         done = change_many(before, agent, updates, self.now(), stack=stack)
         if done.updates:
-            self.store.commit("s", "task", at_ms=1, tasks=done.updates)
+            commit(self.store, "s", "task", at_ms=1, tasks=done.updates)
             self.tasks = self.store.tasks("s")
         else:
             assert done.tasks is before

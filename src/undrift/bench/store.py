@@ -19,9 +19,14 @@ import apsw
 
 from undrift.bench.figures import Figure, Report, cpu_ms, interleaved, ratio_claim, wall_ms
 from undrift.core.text.refs import ref_of
+from undrift.stores.base import Context
+from undrift.stores.decisions import decision_row
 from undrift.stores.migrations import migrate
-from undrift.stores.rows import Row, decision_row, operation_row, original_row, raw
+from undrift.stores.operations import operation_row
+from undrift.stores.originals import original_row
+from undrift.stores.rows import Row, raw
 from undrift.stores.sqlite import SqliteStore
+from undrift.values.scope import Scope
 from undrift.values.window import ContextEntry, Decision, Original
 
 __all__ = ["measure"]
@@ -129,7 +134,7 @@ class _Sides:
         return [ref_of(SESSION, f"e{self._random.randrange(self.rows) + 1}") for _ in range(count)]
 
     def commit(self, batch: _TurnBatch) -> None:
-        self.store.commit(SESSION, "prune", at_ms=1, originals=batch.originals, decisions=batch.decisions)
+        self.store.commit(Context(Scope(SESSION), 1), "prune", [*batch.originals, *batch.decisions])
 
     def insert(self, batch: _TurnBatch) -> None:
         with _transaction(self.plain):

@@ -8,9 +8,10 @@ from typing import Any, Protocol
 
 from undrift.errors import DispatchError, StoreError
 from undrift.facts.sqlite import SqliteSessionFactStore
-from undrift.stores.base import RunChange
+from undrift.stores.base import Context, RunChange
 from undrift.values.clock import now_ms
 from undrift.values.facts import FactChange, SessionFact, SessionFactStore
+from undrift.values.scope import Scope
 
 __all__ = ["InMemoryRunStore", "RunStore", "SqliteRunStore"]
 
@@ -128,6 +129,8 @@ class SqliteRunStore:
                 self._facts.compact(max_facts)
 
         def write(learned: Sequence[FactChange]) -> int:
-            return self._facts.store.commit(run_id, kind, at_ms=now_ms(), facts=learned, run=changes, payload=payload)
+            return self._facts.store.commit(
+                Context(Scope(run_id), now_ms()), kind, [*learned, *changes], payload=payload
+            )
 
         self._facts.together(act, write)

@@ -13,11 +13,12 @@ from undrift.core.facts import FactBook, Wanted
 from undrift.errors import StoreError
 from undrift.facts.intake import Clock, batch_ended, taken_in
 from undrift.settings import Settings
-from undrift.stores.base import Store
+from undrift.stores.base import Context, Store
 from undrift.stores.sqlite import SqliteStore
 from undrift.values.clock import now_ms
 from undrift.values.closing import Closing
 from undrift.values.facts import FactChange, FactVersion, SessionFact, SessionFactTag
+from undrift.values.scope import Scope
 
 __all__ = ["SqliteSessionFactStore"]
 
@@ -153,7 +154,7 @@ class SqliteSessionFactStore(Closing):
         raise AssertionError  # the last try returns or raises
 
     def _commit(self, changes: Sequence[FactChange], kind: str) -> int:
-        return self.store.commit(self.run_id, kind, at_ms=self._clock(), facts=changes) if changes else 0
+        return self.store.commit(Context(Scope(self.run_id), self._clock()), kind, changes) if changes else 0
 
     def _written(self, act: Callable[[], None], write: Callable[[Sequence[FactChange]], int]) -> int:
         self._staged = []

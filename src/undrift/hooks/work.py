@@ -19,9 +19,11 @@ from undrift.hooks.home import read_small, recall_command, write_small
 from undrift.hooks.prepared import has_news, save, split
 from undrift.hooks.room import TextRoom, room_of
 from undrift.hooks.transcript import ReadPosition, Transcript, lines_before
+from undrift.stores.base import Context
 from undrift.stores.sqlite import SqliteStore
 from undrift.transcripts.figures import Boundary, RecordedFigures, figures
 from undrift.values.clock import now_ms
+from undrift.values.scope import Scope
 from undrift.values.window import ContextEntry, Original
 from undrift.window.ledger import masked_original
 
@@ -147,12 +149,12 @@ def _write(store: SqliteStore, call: HookCall, before: int, texts: Sequence[str]
     at_ms = now_ms()
     payload = {"first_line": before + 1, "last_line": before + len(texts), "skipped": dict(recording.skipped)}
     try:
-        store.commit(session_id, "recorded", at_ms=at_ms, originals=originals, payload=payload)
+        store.commit(Context(Scope(session_id), at_ms), "recorded", originals, payload=payload)
     except (StoreBusy, StoreCorrupt, StoreVersionError):
         raise
     except StoreError:  # a file that was written anew gives other content under a name that is taken; the first stays
         originals = [original for original in originals if not _is_known(store, original)]
-        store.commit(session_id, "recorded", at_ms=at_ms, originals=originals, payload=payload)
+        store.commit(Context(Scope(session_id), at_ms), "recorded", originals, payload=payload)
     return len(originals)
 
 

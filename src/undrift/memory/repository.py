@@ -10,12 +10,14 @@ from typing import Any
 
 from undrift.memory.search import Hit, MemorySearch, Remembered, line
 from undrift.settings import Settings
+from undrift.stores.base import Context
 from undrift.stores.embed import Embedder, WordLlamaEmbedder, is_installed
 from undrift.stores.memories import MemoryUpdate, Unchanged, Viewer
 from undrift.stores.memory_filter import ALL, Filter
 from undrift.stores.memory_index import Making, MemoryLines, MemoryTable, embedded
 from undrift.stores.sqlite import SqliteStore
 from undrift.values.memory import TRUST_TIERS, MemoryEntry
+from undrift.values.scope import Scope
 
 __all__ = ["MemoryRepository", "default_embedder", "remembered", "repository_of"]
 
@@ -62,9 +64,8 @@ class MemoryRepository:
             StoreConflict: Nothing was written: a memory was changed or added meanwhile.
             StoreError: Nothing was written: the disk refused.
         """
-        return self._store.commit(
-            session_id, kind, at_ms=at_ms, memories=(*self.searchable(updates), *unless), payload=payload
-        )
+        context = Context(Scope(session_id), at_ms)
+        return self._store.commit(context, kind, (*self.searchable(updates), *unless), payload=payload)
 
     def searchable(self, updates: Sequence[MemoryUpdate]) -> tuple[MemoryUpdate | MemoryLines, ...]:
         """Return changes together with what makes the new memories searchable."""

@@ -25,8 +25,9 @@ from undrift.session.prepare import RecallHint
 from undrift.session.session import Session
 from undrift.settings import Settings
 from undrift.settings.models import lookup, read_models
-from undrift.stores.base import Mark
+from undrift.stores.base import Context, Mark
 from undrift.stores.sqlite import SqliteStore
+from undrift.values.scope import Scope
 from undrift.window.context import SessionContext
 from undrift.window.request import Request
 from undrift.wire import sse
@@ -279,7 +280,8 @@ class OpenSessions:
         if told.is_stored or not (told.named_by == "main" or managed.actions):
             return
         with suppress(StoreError):  # the next answer tries again
-            self._shared().commit(lane.found.session_id, "named", at_ms=_now_ms(), payload=told.name.as_json())
+            context = Context(Scope(lane.found.session_id), _now_ms())
+            self._shared().commit(context, "named", payload=told.name.as_json())
             told.is_stored = True
 
     def _remember(self, lane: Lane, form: Form, request: Request) -> None:

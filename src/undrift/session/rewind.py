@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any, overload
 
 from undrift.errors import InputError, RecallError, StoreError
-from undrift.stores.base import Operation
+from undrift.stores.base import Context, Operation
 from undrift.values.closing import in_turn
 from undrift.values.facts import SessionFact
+from undrift.values.scope import Scope
 from undrift.window.context import SessionContext
 
 __all__ = ["Diff", "Rewound", "Timeline"]
@@ -192,11 +193,10 @@ class Timeline:
         saved = self._ledger.saved(notes)
         before = saved[0].ref if saved else "" if self._has_no_notes() else None
         seq, change = self._store.rewind(
-            self._session_id,
+            Context(Scope(self._session_id), at_ms),
             then,
-            kind=kind,
-            at_ms=at_ms,
-            originals=saved,
+            kind,
+            saved,
             payload={"to": then, **payload, **({} if before is None else {"before": before})},
         )
         self._ledger.reset()

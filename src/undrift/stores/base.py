@@ -5,13 +5,41 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Literal, Protocol, Self
 
-from undrift.values.facts import FactChange, FactVersion
-from undrift.values.window import ContextEntry, Decision, Original, Tag, Task, Tasks, TaskUpdate
+from undrift.values.facts import FactVersion
+from undrift.values.scope import Scope
+from undrift.values.window import ContextEntry, Decision, Original, Tag, Task, Tasks
 
-__all__ = ["Found", "Known", "KnownMark", "Mark", "MarkKind", "Operation", "RunChange", "SessionRow", "Store"]
+__all__ = [
+    "Context",
+    "Found",
+    "Known",
+    "KnownMark",
+    "Mark",
+    "MarkKind",
+    "Operation",
+    "RunChange",
+    "SessionRow",
+    "Store",
+]
 
 MarkKind = Literal["answer", "birth", "turn"]
 """Of a mark: something that the model has said; the history of a session's first request; that of a later one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Of one operation.
+
+    Args:
+        scope: Whose it is; with a session.
+        at_ms: When, in Unix milliseconds.
+        based_on: The newest operation of the session that was known when this was decided: nothing is written where the
+            session was taken back in time since. None: whatever has happened.
+    """
+
+    scope: Scope
+    at_ms: int
+    based_on: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,46 +143,35 @@ class Store(Protocol):
     """
 
     def commit(
-        self,
-        session_id: str,
-        kind: str,
-        *,
-        at_ms: int,
-        originals: Sequence[Original] = (),
-        decisions: Sequence[Decision] = (),
-        tasks: Sequence[TaskUpdate] = (),
-        tags: Sequence[Tag] = (),
-        facts: Sequence[FactChange] = (),
-        run: Sequence[RunChange] = (),
-        payload: Mapping[str, Any] | None = None,
-        based_on: int | None = None,
+        self, context: Context, kind: str, changes: Sequence[Any] = (), *, payload: Mapping[str, Any] | None = None
     ) -> int:
-        """Write one operation and all that belongs to it in one transaction; return once it is durable.
+        """Write one operation and its changes in one transaction; return once it is durable.
+
+        A change is a value of a record kind. The same change again is a no-op:
+
+        - `Original`: kept under its `ref`. What was stored first stays (same session, source, entry id and content).
+        - `Decision`: one for an entry id. A `ref` must name an original of this session.
+        - `TaskUpdate`: one for a task, written where the session's task is still `before` (its ordinal apart). A task that
+          was started for the first time gets the session's next ordinal: `Store.tasks` gives it.
+        - `Tag`: one for a tool call, for good. Its task must be in the store or among the changes.
+        - `FactChange`: one for a version of a fact, written where the version is still `before`. So `RunChange`, for a
+          record of a dispatched run, and `MemoryUpdate`, for a memory.
+        - `Unchanged`: nothing is written where memories were added that it does not know.
+        - `MemoryLines`: makes memories searchable.
 
         Args:
-            session_id: The session; that of every original.
+            context: Whose operation it is, when, and what was known.
             kind: What was done, for the log.
-            at_ms: When, in Unix milliseconds.
-            originals: Kept under their `ref`. One that is stored already (same session, source, entry id and content)
-                is a no-op; what was stored first stays.
-            decisions: One for an entry id. The same again is a no-op. A `ref` must name an original of this session.
-            tasks: One for a task. It is written where the session's task is still `before` (its ordinal apart), and is
-                a no-op where it is `after` already. A task that was taken up for the first time gets the session's next
-                ordinal: `Store.tasks` gives it.
-            tags: One for a tool call, for good; the same again is a no-op. Its task must be in the store or in `tasks`.
-            facts: One for a version of a fact. It is written where the version is still `before`, and is a no-op where
-                it is `after` already.
-            run: One for a record of a dispatched run, likewise.
+            changes: Values of record kinds.
             payload: JSON values for the log.
-            based_on: The newest operation of the session that was known when this was decided; nothing is written where
-                the session was taken back in time since.
 
         Returns:
-            The operation's sequence number, greater than every earlier one of this home.
+            The operation's sequence number, greater than every earlier one of its session.
 
         Raises:
-            InputError: An original of another session, or values that JSON cannot hold; nothing was written.
+            InputError: An original of another session, a value of no kind, or what JSON cannot hold; nothing was written.
             StoreBusy: Another process holds the lock beyond the time-out; nothing was written.
+            StoreConflict: A memory was changed or added meanwhile; nothing was written.
             StoreError: Another content under the same `ref`, another decision for the same entry, a task or a fact that another
                 process has changed meanwhile, a second task that an agent works on at once, another tag for the same
                 call, or the disk refused.

@@ -14,8 +14,14 @@ import apsw
 from undrift.errors import InputError, StoreCorrupt, StoreError
 from undrift.stores import rows
 from undrift.stores.base import RunChange
+from undrift.stores.table import Table, Writing
 
-__all__ = ["Prepared", "add", "create", "find", "prepared"]
+__all__ = ["Prepared", "RUN_COLUMNS", "RUN_SESSION", "TABLE", "create", "find", "run_from", "run_row"]
+
+RUN_COLUMNS = "number, record_sha256, CAST(session_id AS BLOB), CAST(name AS BLOB), CAST(record AS BLOB)"
+RUN_SESSION = DOCUMENT_SESSION = 2
+RUN_SESSION = 2
+"""Where the session stands in the columns."""
 
 _CREATE = """
 CREATE TABLE run_records(
@@ -29,7 +35,7 @@ CREATE TABLE run_records(
 );
 CREATE UNIQUE INDEX run_records_now ON run_records(session_id, name) WHERE to_seq IS NULL;
 """
-_RECORDS = f"SELECT {rows.RUN_COLUMNS} FROM run_records WHERE session_id = ? AND to_seq IS NULL"  # noqa: S608
+_RECORDS = f"SELECT {RUN_COLUMNS} FROM run_records WHERE session_id = ? AND to_seq IS NULL"  # noqa: S608
 _ONE = _RECORDS + " AND name = ?"
 _CLOSE = "UPDATE run_records SET to_seq = ? WHERE number = ?"
 _ADD = "INSERT INTO run_records(session_id, name, record_sha256, record, from_seq) VALUES(?, ?, ?, ?, ?)"
@@ -48,7 +54,7 @@ def create(connection: apsw.Connection) -> None:
     connection.execute(_CREATE)
 
 
-def prepared(session_id: str, changes: Sequence[RunChange]) -> Prepared:
+def _prepared(session_id: str, changes: Sequence[RunChange]) -> Prepared:
     """Check what is to be written.
 
     Raises:
@@ -59,8 +65,8 @@ def prepared(session_id: str, changes: Sequence[RunChange]) -> Prepared:
         raise InputError(f"run {session_id[:64]!r}: a commit takes one change for each name")
     made = []
     for change in changes:
-        before = None if change.before is None else rows.run_row(session_id, change.name, change.before)
-        made.append((before, rows.run_row(session_id, change.name, change.after)))
+        before = None if change.before is None else run_row(session_id, change.name, change.before)
+        made.append((before, run_row(session_id, change.name, change.after)))
     return Prepared(session_id, made)
 
 
@@ -77,22 +83,23 @@ def find(
         found: list[rows.Row] = connection.execute(_RECORDS + " ORDER BY number", (session,)).fetchall()
     else:
         found = [row for name in names for row in connection.execute(_ONE, (session, rows.key(name)))]
-    if any(row[rows.RUN_SESSION] != rows.raw(session_id) for row in found):
+    if any(row[RUN_SESSION] != rows.raw(session_id) for row in found):
         raise StoreCorrupt(f"run {session_id[:64]!r}: an index of the file is damaged; {rows.REMEDY}")
-    return dict(map(rows.run_from, found))
+    return dict(map(run_from, found))
 
 
-def add(connection: apsw.Connection, new: Prepared, seq: int) -> None:
+def _write(writing: Writing, new: Prepared) -> None:
     """Write the changes that are not written yet.
 
     Raises:
         StoreError: A record is neither what it was before the change nor what it is after it.
     """
+    connection, seq = writing.connection, writing.seq
     for before, after in new.changes:
         session, name, digest = after[:3]
         found: list[rows.Row] = connection.execute(_ONE, (session, name)).fetchall()
         for row in found:
-            rows.run_from(row)  # what was damaged is not written over
+            run_from(row)  # what was damaged is not written over
         now = found[0][1] if found else None
         if now == digest:
             continue
@@ -104,3 +111,23 @@ def add(connection: apsw.Connection, new: Prepared, seq: int) -> None:
         if found:
             connection.execute(_CLOSE, (seq, found[0][0]))
         connection.execute(_ADD, (*after, seq))
+
+
+def run_row(session_id: str, name: str, record: Mapping[str, Any]) -> rows.Row:
+    """Return the values of a version of a run's record: session_id, name, record_sha256, record."""
+    text = rows.dump(record, "run %r", session_id, encode=rows.ENCODE_SORTED)
+    return rows.key(session_id), rows.key(name), rows.digest(rows.raw(session_id), rows.raw(name), text), text
+
+
+def run_from(row: rows.Row) -> tuple[str, Mapping[str, Any]]:
+    """Return the name of a run's record and the record, or raise StoreCorrupt."""
+    number, digest, _, name, record = row
+    if digest != rows.digest(*row[2:]):
+        raise StoreCorrupt(f"run record {number} does not match its SHA-256; {rows.REMEDY}")
+    try:
+        return rows.text_from(name), rows.load(record)
+    except rows.FORGED as error:
+        raise StoreCorrupt(f"run record {number} was not written by undrift: {error}; {rows.REMEDY}") from error
+
+
+TABLE = Table("run_records", RUN_COLUMNS, run_from, changes=(RunChange,), prepare=_prepared, write=_write)

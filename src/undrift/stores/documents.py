@@ -4,6 +4,7 @@ Law: knows its own table alone, and of a document only its path and its bytes; r
 opened. A version is never changed: a change closes it and adds another.
 """
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,8 +14,11 @@ import apsw
 
 from undrift.errors import StoreCorrupt
 from undrift.stores import rows
+from undrift.stores.table import Table
 
 __all__ = [
+    "DOCUMENT_COLUMNS",
+    "DOCUMENT_SESSION",
     "Document",
     "DocumentChange",
     "DocumentReading",
@@ -22,12 +26,20 @@ __all__ = [
     "below",
     "close",
     "create",
+    "document_content",
+    "document_from",
+    "document_row",
     "find",
     "numbers",
     "owners",
     "put",
     "under",
 ]
+
+DOCUMENT_COLUMNS = """number, record_sha256, CAST(session_id AS BLOB), CAST(kind AS BLOB), CAST(name AS BLOB), sha256,
+    CAST(record AS BLOB)"""
+DOCUMENT_SESSION = 2
+"""Where the session stands in the columns."""
 
 Path = tuple[str, ...]
 """Any texts, the empty one included; documents are listed by what their paths begin with."""
@@ -49,8 +61,8 @@ CREATE UNIQUE INDEX documents_now ON documents(session_id, kind, name) WHERE to_
 CREATE INDEX documents_of_kind ON documents(kind, session_id) WHERE to_seq IS NULL;
 CREATE INDEX documents_since ON documents(session_id, from_seq);
 """
-_HEADS = f"SELECT {rows.DOCUMENT_COLUMNS} FROM documents"  # noqa: S608 - constants of ours, as below
-_WHOLE = f"SELECT {rows.DOCUMENT_COLUMNS}, content FROM documents"  # noqa: S608
+_HEADS = f"SELECT {DOCUMENT_COLUMNS} FROM documents"  # noqa: S608 - constants of ours, as below
+_WHOLE = f"SELECT {DOCUMENT_COLUMNS}, content FROM documents"  # noqa: S608
 _HEAD_COLUMNS = 7
 _OF = " WHERE session_id = ? AND kind = ? AND to_seq IS NULL"
 _ONE = f"{_WHOLE}{_OF} AND name = ?"
@@ -154,10 +166,10 @@ def put(connection: apsw.Connection, session_id: str, kind: str, document: Docum
         InputError: Its record holds what JSON cannot.
         StoreCorrupt: What stands there does not match its SHA-256.
     """
-    row = rows.document_row(session_id, kind, _name(document.path), document.record, document.content)
+    row = document_row(session_id, kind, _name(document.path), document.record, document.content)
     found: list[rows.Row] = connection.execute(_HEADS + _OF + " AND name = ?", row[:3]).fetchall()
     for one in found:
-        number, *_ = rows.document_from(one)  # what was damaged is not written over
+        number, *_ = document_from(one)  # what was damaged is not written over
         if one[1] == row[4]:
             return
         connection.execute(_CLOSE, (seq, number))
@@ -212,8 +224,42 @@ def _name(path: Sequence[str]) -> str:
 
 
 def _document(row: rows.Row, session_id: str) -> Document:
-    if row[rows.DOCUMENT_SESSION] != rows.raw(session_id):
+    if row[DOCUMENT_SESSION] != rows.raw(session_id):
         raise StoreCorrupt(f"documents of {session_id[:64]!r}: an index of the file is damaged; {rows.REMEDY}")
-    number, name, record = rows.document_from(row)
-    content = rows.document_content(row) if len(row) > _HEAD_COLUMNS else b""
+    number, name, record = document_from(row)
+    content = document_content(row) if len(row) > _HEAD_COLUMNS else b""
     return Document(tuple(json.loads(name)), record, content, number)
+
+
+def document_row(session_id: str, kind: str, name: str, record: Mapping[str, Any], content: bytes) -> rows.Row:
+    """Return the values of a version of a document: session_id, kind, name, sha256, record_sha256, record, content."""
+    text = rows.dump(record, "document %r", name, encode=rows.ENCODE_SORTED)
+    sha256 = hashlib.sha256(content).digest()
+    texts = (session_id, kind, name)
+    return *map(rows.key, texts), sha256, rows.digest(*map(rows.raw, texts), sha256, text), text, content
+
+
+def document_from(row: rows.Row) -> tuple[int, str, Mapping[str, Any]]:
+    """Return the number, the name and the record of a document, or raise StoreCorrupt; see `document_content`."""
+    number, digest, _, _, name, _, record = row[:7]
+    if digest != rows.digest(*row[2:7]):
+        raise StoreCorrupt(f"document {number} does not match its SHA-256; {rows.REMEDY}")
+    try:
+        return number, rows.text_from(name), rows.load(record)
+    except rows.FORGED as error:
+        raise StoreCorrupt(f"document {number} was not written by undrift: {error}; {rows.REMEDY}") from error
+
+
+def document_content(row: rows.Row) -> bytes:
+    """Return the content of a document, which stands behind `DOCUMENT_COLUMNS`, or raise StoreCorrupt."""
+    content = row[7]
+    if not isinstance(content, bytes) or hashlib.sha256(content).digest() != row[5]:
+        raise StoreCorrupt(f"the content of document {row[0]} does not match its SHA-256; {rows.REMEDY}")
+    return content
+
+
+def _whole(row: rows.Row) -> object:
+    return document_from(row), document_content(row)
+
+
+TABLE = Table("documents", f"{DOCUMENT_COLUMNS}, content", _whole, key="t.kind || ' ' || t.name", rewinds=True)

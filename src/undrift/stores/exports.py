@@ -15,14 +15,14 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import pairwise
 from pathlib import Path
 
 from undrift.errors import InputError, StoreBusy, StoreError
 from undrift.stores.faults import from_system
 from undrift.stores.files import make_folder, safe_name
+from undrift.stores.sections import sections, without_section
 
-__all__ = ["Exports", "LogItem", "Scratchpad", "TaskLog", "sections", "without_section"]
+__all__ = ["Exports", "LogItem", "Scratchpad", "TaskLog"]
 
 _ARCHIVES = "archives"
 _SCRATCHPAD = "active_context.md"
@@ -34,8 +34,6 @@ _HIDDEN = re.compile(
     "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]"
 )
 _FORGED = re.compile(rf"^(?=\\*+{_HEADER})", re.MULTILINE)
-_HEADING = re.compile(r" {0,3}(#{1,2})(?=[ \t]|\Z)")
-_FENCE = re.compile(r" {0,3}(`{3,}+|~{3,}+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,37 +251,6 @@ class Exports:
         finally:
             for descriptor in descriptors:
                 os.close(descriptor)
-
-
-def sections(text: str) -> tuple[str, ...]:
-    """Return the titles of the sections ``## title`` of a Markdown text, in order; fenced code has none."""
-    return tuple(title for level, title, _ in _headings(text.splitlines(keepends=True)) if level == 2)
-
-
-def without_section(text: str, title: str) -> str:
-    """Return a Markdown text without its sections of that title; what is before, between and after stays byte for byte."""
-    lines = text.splitlines(keepends=True)
-    headings = [*_headings(lines), (1, "", len(lines))]
-    kept = lines[: headings[0][2]]
-    for (level, found, start), (_, _, end) in pairwise(headings):
-        if level != 2 or found != title.strip():
-            kept += lines[start:end]
-    return "".join(kept)
-
-
-def _headings(lines: Sequence[str]) -> Iterator[tuple[int, str, int]]:
-    fence = ""
-    for number, line in enumerate(lines):
-        if opened := _FENCE.match(line):
-            run = opened.group(1)
-            if not fence:
-                fence = run
-            elif run.startswith(fence) and not line[opened.end() :].strip():
-                fence = ""
-        elif not fence and (found := _HEADING.match(line.rstrip())):
-            title = line[found.end() :].strip()
-            closed = title.rstrip("#")
-            yield len(found.group(1)), closed.strip() if closed[-1:] in {"", " ", "\t"} else title, number
 
 
 def _as_text(log: TaskLog) -> str:

@@ -6,16 +6,34 @@ refused with StoreError, and the caller rolls back.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import apsw
 
 from undrift.errors import InputError, StoreCorrupt, StoreError
 from undrift.stores import rows
-from undrift.values.facts import FactChange, FactVersion
+from undrift.stores.table import Table, Writing
+from undrift.values.facts import FactChange, FactVersion, SessionFact
 
-__all__ = ["Prepared", "add", "create", "find", "last_seq", "next_sequence", "prepared", "rewind"]
+__all__ = [
+    "FACT_COLUMNS",
+    "FACT_SESSION",
+    "Prepared",
+    "TABLE",
+    "create",
+    "fact_from",
+    "fact_row",
+    "find",
+    "last_seq",
+    "next_sequence",
+    "rewind",
+]
+
+FACT_COLUMNS = """number, record_sha256, CAST(session_id AS BLOB), sequence, CAST(fact_id AS BLOB), is_valid,
+    CAST(record AS BLOB)"""
+FACT_SESSION = 2
+"""Where the session stands in the columns."""
 
 _CREATE = """
 CREATE TABLE facts(
@@ -34,7 +52,7 @@ CREATE INDEX facts_from ON facts(session_id, from_seq);
 CREATE INDEX facts_to ON facts(session_id, to_seq) WHERE to_seq IS NOT NULL;
 CREATE INDEX facts_sequence ON facts(session_id, sequence);
 """
-_FIND = f"SELECT {rows.FACT_COLUMNS} FROM facts WHERE session_id = ? AND "  # noqa: S608 - constants of ours
+_FIND = f"SELECT {FACT_COLUMNS} FROM facts WHERE session_id = ? AND "  # noqa: S608 - constants of ours
 _NOW = "to_seq IS NULL ORDER BY sequence"
 _THEN = "from_seq <= ? AND (to_seq IS NULL OR to_seq > ?) ORDER BY sequence"
 _ONE = "to_seq IS NULL AND sequence = ?"
@@ -64,7 +82,7 @@ def create(connection: apsw.Connection) -> None:
     connection.execute(_CREATE)
 
 
-def prepared(session_id: str, changes: Sequence[FactChange]) -> Prepared:
+def _prepared(session_id: str, changes: Sequence[FactChange]) -> Prepared:
     """Check what is to be written.
 
     Raises:
@@ -77,7 +95,7 @@ def prepared(session_id: str, changes: Sequence[FactChange]) -> Prepared:
         if len(sequences) != 1 or sequences & seen:
             raise InputError("facts: a commit takes one change for each version, of one and the same sequence")
         seen |= sequences
-        row = None if change.after is None else rows.fact_row(session_id, change.after)
+        row = None if change.after is None else fact_row(session_id, change.after)
         ready.append((change.before, row, sequences.pop()))
     return Prepared(session_id, ready)
 
@@ -93,9 +111,9 @@ def find(connection: apsw.Connection, session_id: str, as_of: int | None = None)
         found: list[rows.Row] = connection.execute(_FIND + _NOW, (key,)).fetchall()
     else:
         found = connection.execute(_FIND + _THEN, (key, as_of, as_of)).fetchall()
-    if any(row[rows.FACT_SESSION] != rows.raw(session_id) for row in found):
+    if any(row[FACT_SESSION] != rows.raw(session_id) for row in found):
         raise StoreCorrupt(f"facts of session {session_id[:64]!r}: an index of the file is damaged; {rows.REMEDY}")
-    return tuple(map(rows.fact_from, found))
+    return tuple(map(fact_from, found))
 
 
 def last_seq(connection: apsw.Connection, session_id: str) -> int:
@@ -111,19 +129,19 @@ def next_sequence(connection: apsw.Connection, session_id: str) -> int:
     return int(found[0][0]) + 1
 
 
-def add(connection: apsw.Connection, new: Prepared, seq: int) -> None:
+def _write(writing: Writing, new: Prepared) -> None:
     """Write the changes that are not written yet.
 
     Raises:
         StoreError: A version is neither what it was before the change nor what it is after it.
     """
-    session = rows.key(new.session_id)
+    connection, seq, session = writing.connection, writing.seq, rows.key(new.session_id)
     for before, row, sequence in new.changes:
         found: list[Any] = connection.execute(_FIND + _ONE, (session, sequence)).fetchall()
         now = found[0] if found else None
         if now is not None and row is not None and now[1] == row[4]:
             continue
-        if (None if now is None else rows.fact_from(now)) != before:
+        if (None if now is None else fact_from(now)) != before:
             raise StoreError(f"fact {sequence}: it was changed meanwhile, by another process; {_AGAIN}")
         if now is not None:
             connection.execute(_CLOSE, (seq, now[0]))
@@ -146,3 +164,40 @@ def rewind(connection: apsw.Connection, session_id: str, to: int, seq: int) -> N
     connection.execute(_HIDE, named)
     closed_now = connection.execute(_REOPEN, named)
     closed_now.fetchall()
+
+
+def fact_row(session_id: str, version: FactVersion) -> rows.Row:
+    """Return the values of a version of a fact: session_id, sequence, fact_id, is_valid, record_sha256, record."""
+    fact = version.fact
+    fields = asdict(fact)
+    for name in ("id", "run_id"):  # these have columns of their own
+        del fields[name]
+    record = rows.dump(fields, "fact %r", fact.id, encode=rows.ENCODE_SORTED)
+    rows.check_integers("fact %r: ", fact.id, sequence=version.sequence)
+    is_valid = int(fact.valid_to is None)
+    digest = rows.digest(rows.raw(session_id), version.sequence, rows.raw(fact.id), is_valid, record)
+    return rows.key(session_id), version.sequence, rows.key(fact.id), is_valid, digest, record
+
+
+def fact_from(row: rows.Row) -> FactVersion:
+    """Return a version of a fact, or raise StoreCorrupt."""
+    number, digest, session_id, sequence, fact_id, _, record = row
+    if digest != rows.digest(*row[2:]):
+        raise StoreCorrupt(f"fact {number} does not match its SHA-256; {rows.REMEDY}")
+    try:
+        return FactVersion(
+            sequence, SessionFact(rows.text_from(fact_id), run_id=rows.text_from(session_id), **rows.load(record))
+        )
+    except rows.FORGED as error:
+        raise StoreCorrupt(f"fact {number} was not written by undrift: {error}; {rows.REMEDY}") from error
+
+
+TABLE = Table(
+    "facts",
+    FACT_COLUMNS,
+    fact_from,
+    changes=(FactChange,),
+    prepare=_prepared,
+    write=_write,
+    key="t.sequence",  # a rewinding has a way of its own for them, `rewind`
+)

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 import apsw
 
 from undrift.errors import StoreCorrupt
-from undrift.stores import rows, search
+from undrift.stores import search
+from undrift.stores.tables import TABLES
 
 __all__ = ["OF_THE_INDEX", "problems"]
 
@@ -18,22 +19,6 @@ OF_THE_INDEX = "the search index"
 _MOST_FINDINGS = 100
 
 
-def _document(row: rows.Row) -> object:
-    return rows.document_from(row), rows.document_content(row)
-
-
-_TABLES: tuple[tuple[str, str, Callable[[rows.Row], object]], ...] = (
-    ("originals", rows.ORIGINAL_COLUMNS, rows.original_from),
-    ("decisions", rows.DECISION_COLUMNS, rows.decision_from),
-    ("operations", rows.OPERATION_COLUMNS, rows.operation_from),
-    ("marks", rows.MARK_COLUMNS, rows.mark_from),
-    ("tasks", rows.TASK_COLUMNS, rows.task_from),
-    ("tags", rows.TAG_COLUMNS, rows.tag_from),
-    ("facts", rows.FACT_COLUMNS, rows.fact_from),
-    ("run_records", rows.RUN_COLUMNS, rows.run_from),
-    ("memories", rows.MEMORY_COLUMNS, rows.memory_from),
-    ("documents", f"{rows.DOCUMENT_COLUMNS}, content", _document),
-)
 _ORPHANS = """SELECT CAST(d.session_id AS BLOB), CAST(d.entry_id AS BLOB), CAST(d.ref AS BLOB) FROM decisions d
     WHERE d.ref IS NOT NULL AND NOT EXISTS (
         SELECT 1 FROM originals o WHERE o.ref = d.ref AND o.session_id = d.session_id)"""
@@ -65,10 +50,12 @@ def _structure(connection: apsw.Connection) -> Iterator[str]:
 
 
 def _records(connection: apsw.Connection) -> Iterator[str]:
-    for table, columns, decode in _TABLES:
-        for row in connection.execute(f"SELECT {columns} FROM {table}"):  # noqa: S608 - constants of ours
+    for table in TABLES:
+        if table.read is None:
+            continue
+        for row in connection.execute(f"SELECT {table.columns} FROM {table.name}"):  # noqa: S608 - constants of ours
             try:
-                decode(row)
+                table.read(row)
             except StoreCorrupt as error:
                 yield str(error)
 

@@ -13,6 +13,8 @@ import apsw
 
 from undrift.errors import StoreCorrupt
 from undrift.stores import rows
+from undrift.stores.decisions import DECISION_COLUMNS, DECISION_SESSION, decision_from
+from undrift.stores.originals import ORIGINAL_COLUMNS, ORIGINAL_SESSION, original_from
 
 __all__ = ["DECISIONS", "PINS", "Reading", "read"]
 
@@ -38,15 +40,15 @@ class Reading(Generic[T]):
 
 DECISIONS = Reading(
     "SELECT {columns} FROM decisions WHERE session_id = ? AND to_seq IS NULL{more} ORDER BY number",
-    rows.DECISION_COLUMNS,
-    rows.DECISION_SESSION,
-    rows.decision_from,
+    DECISION_COLUMNS,
+    DECISION_SESSION,
+    decision_from,
 )
 PINS = Reading(
     "SELECT {columns} FROM originals WHERE session_id = ? AND source = 'pin' AND to_seq IS NULL{more} ORDER BY number",
-    rows.ORIGINAL_COLUMNS,
-    rows.ORIGINAL_SESSION,
-    lambda row: rows.original_from(row).original,
+    ORIGINAL_COLUMNS,
+    ORIGINAL_SESSION,
+    lambda row: original_from(row).original,
 )
 
 

@@ -17,9 +17,10 @@ import apsw
 
 from undrift.errors import StoreError
 from undrift.stores import files
+from undrift.stores.exact_index import Copy
 from undrift.stores.memory_filter import ALL, Filter, in_lance, plain
 from undrift.stores.migrations import transaction
-from undrift.stores.vectors import Batch, Copy, Scored, State, VectorTable, best, remove
+from undrift.stores.vectors import Batch, Scored, State, VectorTable, best, remove
 from undrift.values.extras import command_for
 
 __all__ = ["LanceIndex"]

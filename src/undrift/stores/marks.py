@@ -6,14 +6,18 @@ if it were unknown, as an older one says the same; `integrity` names it.
 
 import json
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import apsw
 
 from undrift.errors import StoreCorrupt
 from undrift.stores import rows
 from undrift.stores.base import KnownMark, Mark
+from undrift.stores.table import Table
 
-__all__ = ["MOST_MARKS", "add", "create", "find"]
+__all__ = ["MARK_COLUMNS", "MOST_MARKS", "TABLE", "add", "create", "find", "mark_from", "mark_row"]
+
+MARK_COLUMNS = "number, record_sha256, CAST(session_id AS BLOB), CAST(mark AS BLOB), CAST(kind AS BLOB)"
 
 MOST_MARKS = 1_024
 """Kept of one session, the newest, and its birth: a turn makes two or three. An older fork is a new session."""
@@ -29,7 +33,7 @@ CREATE TABLE marks(
 CREATE UNIQUE INDEX marks_by_text ON marks(mark, session_id);
 CREATE INDEX marks_of_session ON marks(session_id);  -- and number, which is the rowid
 """
-_FIND = f"""SELECT {rows.MARK_COLUMNS}, sessions,
+_FIND = f"""SELECT {MARK_COLUMNS}, sessions,
     EXISTS(SELECT 1 FROM marks t WHERE t.session_id = m.session_id AND t.kind = 'turn')
     FROM (SELECT max(number) AS newest, count(*) AS sessions FROM marks
         WHERE mark IN (SELECT value FROM json_each(?)) GROUP BY mark, kind)
@@ -51,7 +55,7 @@ def find(connection: apsw.Connection, texts: Iterable[str]) -> list[KnownMark]:
     found = []
     for *row, sessions, has_turns in connection.execute(_FIND, (json.dumps(list(texts)),)):
         try:
-            mark, session_id = rows.mark_from(tuple(row))
+            mark, session_id = mark_from(tuple(row))
         except StoreCorrupt:
             continue
         found.append(KnownMark(mark, session_id, sessions, bool(has_turns)))
@@ -63,6 +67,27 @@ def add(connection: apsw.Connection, session_id: str, marks: Sequence[Mark], *, 
     key = rows.key(session_id)
     if is_claim and connection.execute(_HAS_TURNS, (key,)).fetchall():
         return False
-    connection.executemany(_ADD, [rows.mark_row(session_id, mark) for mark in marks])
+    connection.executemany(_ADD, [mark_row(session_id, mark) for mark in marks])
     connection.execute(_THIN, (key, key, MOST_MARKS))
     return True
+
+
+def mark_row(session_id: str, mark: Mark) -> rows.Row:
+    """Return the values of a new mark, in the order mark, kind, session_id, record_sha256."""
+    digest = rows.digest(rows.raw(session_id), rows.raw(mark.text), rows.raw(mark.kind))
+    return rows.key(mark.text), mark.kind, rows.key(session_id), digest
+
+
+def mark_from(row: rows.Row) -> tuple[Mark, str]:
+    """Return a mark and its session, or raise StoreCorrupt."""
+    number, digest, session_id, text, kind = row
+    if digest != rows.digest(*row[2:]):
+        raise StoreCorrupt(f"mark {number} does not match its SHA-256; {rows.REMEDY}")
+    try:
+        kind_: Any = rows.text_from(kind)
+        return Mark(rows.text_from(text), kind_), rows.text_from(session_id)
+    except rows.FORGED as error:
+        raise StoreCorrupt(f"mark {number} was not written by undrift: {error}; {rows.REMEDY}") from error
+
+
+TABLE = Table("marks", MARK_COLUMNS, mark_from)

@@ -7,35 +7,47 @@ closes it and adds another. What was changed by somebody else meanwhile is refus
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, NamedTuple
 
 import apsw
 
-from undrift.errors import InputError, StoreConflict
-from undrift.stores import rows, timeline
-from undrift.values.memory import MemoryEntry
+from undrift.errors import InputError, StoreConflict, StoreCorrupt
+from undrift.stores import memory_search, rows, timeline
+from undrift.stores.table import Table, Writing
+from undrift.values.memory import MemoryEntry, Slot
 
 __all__ = [
+    "GUARDS",
+    "MEMORY_COLUMNS",
     "MemoryChange",
     "MemoryUpdate",
+    "Prepared",
+    "TABLE",
     "Unchanged",
     "Viewer",
-    "add",
     "by_digest",
     "by_id",
     "by_relation",
     "by_slot",
-    "check",
     "content_digest",
     "create",
     "ever",
     "every",
     "history",
+    "memory_from",
+    "memory_row",
     "not_settled",
-    "prepared",
     "seen",
     "visible",
 ]
+
+MEMORY_COLUMNS = """number, record_sha256, CAST(session_id AS BLOB), CAST(memory_id AS BLOB), CAST(scope AS BLOB),
+    CAST(owner AS BLOB), CAST(record AS BLOB)"""
+_IN_COLUMNS = frozenset({"id", "scope"})
+_OFTEN_EMPTY = frozenset(
+    {"contradiction_rule", "pinned", "source", "speaker", "agent", "session_id", "slots", "metadata"}
+)
 
 _CREATE = """
 CREATE TABLE memories(
@@ -59,7 +71,7 @@ CREATE TABLE memory_slots(
     PRIMARY KEY (relation, entity, memory_id)
 ) WITHOUT ROWID;
 """
-_SELECT = f"SELECT {rows.MEMORY_COLUMNS} FROM memories t "  # noqa: S608 - constants of ours
+_SELECT = f"SELECT {MEMORY_COLUMNS} FROM memories t "  # noqa: S608 - constants of ours
 _NOW = "t.to_seq IS NULL"
 _SEEN = (
     "(t.scope = 'project' OR (t.scope = 'agent' AND t.owner = :agent) OR (t.scope = 'session' AND t.owner = :session))"
@@ -144,7 +156,7 @@ def create(connection: apsw.Connection) -> None:
     connection.execute(_CREATE)
 
 
-def prepared(session_id: str, updates: Sequence[MemoryUpdate]) -> Prepared:
+def _prepared(session_id: str, updates: Sequence[MemoryUpdate]) -> Prepared:
     """Check what is to be written.
 
     Raises:
@@ -157,23 +169,25 @@ def prepared(session_id: str, updates: Sequence[MemoryUpdate]) -> Prepared:
             name = "" if one is None else f" {one.id[:64]!r}"
             raise InputError(f"memory{name}: a commit takes one update for each memory, of one and the same id")
         ids.add(one.id)
-    new = [None if update.after is None else rows.memory_row(session_id, update.after) for update in updates]
+    new = [None if update.after is None else memory_row(session_id, update.after) for update in updates]
     return Prepared(rows.key(session_id), updates, new)
 
 
-def add(connection: apsw.Connection, new: Prepared, seq: int) -> None:
+def _write(writing: Writing, new: Prepared) -> None:
     """Write the updates; one that is written already is a no-op.
 
     Raises:
         StoreConflict: A memory is neither what it was before the change nor what it is after it.
     """
+    connection, seq = writing.connection, writing.seq
+    gone: dict[str, str] = {}
     for update, row in zip(new.updates, new.new, strict=True):
         one = update.after or update.before
         assert one is not None  # `prepared` has refused it
         found: list[Any] = connection.execute(
             _SELECT + f"WHERE t.memory_id = ? AND {_NOW}", (rows.key(one.id),)
         ).fetchall()
-        now = rows.memory_from(found[0]) if found else None
+        now = memory_from(found[0]) if found else None
         if now == update.after:
             continue
         if now != update.before:
@@ -183,9 +197,14 @@ def add(connection: apsw.Connection, new: Prepared, seq: int) -> None:
         if row is not None and update.after is not None:
             connection.execute(_ADD, (*row, content_digest(update.after.content), seq))
             _add_slots(connection, update.after)
+        elif update.before is not None:
+            gone[update.before.id] = update.before.content
+    if gone:
+        numbers = memory_search.numbers_of(connection, gone)
+        memory_search.take_back(connection, {number: gone[one] for one, number in numbers.items()})
 
 
-def check(connection: apsw.Connection, unchanged: Unchanged) -> None:
+def _check(connection: apsw.Connection, unchanged: Unchanged) -> None:
     """Refuse what rests on memories that have changed; behind the writing of the new ones.
 
     Raises:
@@ -296,12 +315,12 @@ def not_settled(connection: apsw.Connection) -> tuple[dict[str, int], dict[str, 
 def history(connection: apsw.Connection, memory_id: str) -> list[MemoryEntry]:
     """Return every version of a memory, oldest first."""
     found = connection.execute(_SELECT + "WHERE t.memory_id = ? ORDER BY t.number", (rows.key(memory_id),)).fetchall()
-    return [rows.memory_from(row) for row in found]
+    return [memory_from(row) for row in found]
 
 
 def _read(connection: apsw.Connection, where: str, values: dict[str, Any]) -> list[MemoryEntry]:
     found: list[Any] = connection.execute(f"{_SELECT} WHERE {where}", values).fetchall()
-    return [rows.memory_from(row) for row in found]
+    return [memory_from(row) for row in found]
 
 
 def _moment(viewer: Viewer | None, values: dict[str, Any]) -> str:
@@ -319,3 +338,54 @@ def _listed(one: str) -> str:
 def _add_slots(connection: apsw.Connection, entry: MemoryEntry) -> None:
     keys = {(rows.key(slot.relation), rows.key(slot.entity), rows.key(entry.id)) for slot in entry.slots}
     connection.executemany(_ADD_SLOT, sorted(keys, key=str))
+
+
+def memory_row(session_id: str, entry: MemoryEntry) -> rows.Row:
+    """Return the values of a version of a memory: session_id, memory_id, scope, owner, record_sha256, record."""
+    fields: dict[str, Any] = {}
+    for name in entry.__slots__:
+        value = getattr(entry, name)
+        if name not in _IN_COLUMNS and value is not None and (value or name not in _OFTEN_EMPTY):
+            fields[name] = [asdict(slot) for slot in value] if name == "slots" else value
+    record = rows.dump(fields, "memory %r", entry.id, encode=rows.ENCODE_SORTED)
+    owner = {"agent": entry.agent, "session": entry.session_id}.get(entry.scope, "")
+    texts = (session_id, entry.id, entry.scope, owner)
+    return *map(rows.key, texts), rows.digest(*map(rows.raw, texts), record), record
+
+
+def memory_from(row: rows.Row) -> MemoryEntry:
+    """Return a version of a memory, or raise StoreCorrupt."""
+    number, digest, _, memory_id, scope, _, record = row
+    if digest != rows.digest(*row[2:]):
+        raise StoreCorrupt(f"memory {number} does not match its SHA-256; {rows.REMEDY}")
+    try:
+        fields = rows.load(record)
+        fields["slots"] = tuple(Slot(**slot) for slot in fields.get("slots", ()))
+        scope_: Any = rows.text_from(scope)
+        return MemoryEntry(rows.text_from(memory_id), scope=scope_, **fields)
+    except (*rows.FORGED, KeyError) as error:
+        raise StoreCorrupt(f"memory {number} was not written by undrift: {error}; {rows.REMEDY}") from error
+
+
+def _check_all(writing: Writing, guards: Sequence[Unchanged]) -> None:
+    for one in guards:
+        _check(writing.connection, one)
+
+
+def _as_they_are(_: str, changes: Sequence[Any]) -> Sequence[Any]:
+    return changes
+
+
+TABLE = Table(
+    "memories",
+    MEMORY_COLUMNS,
+    memory_from,
+    changes=(MemoryUpdate,),
+    prepare=_prepared,
+    write=_write,
+    key="t.memory_id",
+    rewinds=True,
+    shared="memory_id",
+    of_session=False,
+)
+GUARDS = Table("", changes=(Unchanged,), prepare=_as_they_are, write=_check_all)

@@ -13,13 +13,25 @@ from undrift.stores import memories, memory_search, timeline, vectors
 from undrift.stores.cleaning import wash
 from undrift.stores.database import Database
 from undrift.stores.embed import Embedder
+from undrift.stores.exact_index import ExactIndex
 from undrift.stores.memories import Viewer
 from undrift.stores.memory_filter import ALL, Filter
 from undrift.stores.memory_search import MemoryLine, Place
 from undrift.stores.migrations import transaction
+from undrift.stores.table import Table, Writing
 from undrift.values.memory import MemoryEntry
 
-__all__ = ["Making", "MemoryIndex", "MemoryLines", "MemoryTable", "StoredIndex", "embedded", "forget", "write_lines"]
+__all__ = [
+    "Making",
+    "MemoryIndex",
+    "MemoryLines",
+    "MemoryTable",
+    "StoredIndex",
+    "TABLE",
+    "embedded",
+    "forget",
+    "write_lines",
+]
 
 _EMBEDDED_AT_ONCE = 256
 
@@ -94,7 +106,7 @@ class MemoryIndex:
         self._index: vectors.VectorIndex | None = None
         if embedder is not None:
             self._table = vectors.VectorTable(connection, embedder.id, embedder.dimension)
-            self._index = (making or vectors.ExactIndex)(self._table)
+            self._index = (making or ExactIndex)(self._table)
 
     @classmethod
     def in_memory(cls, embedder: Embedder | None) -> Self:
@@ -306,3 +318,15 @@ class MemoryTable:
         """Return every version of a memory, oldest first."""
         with self._database.using() as connection:
             return memories.history(connection, memory_id)
+
+
+def _as_they_are(_: str, changes: Sequence[Any]) -> Sequence[Any]:
+    return changes
+
+
+def _write(writing: Writing, changes: Sequence[MemoryLines]) -> None:
+    for one in changes:
+        write_lines(writing.connection, one)
+
+
+TABLE = Table("memory_lines", changes=(MemoryLines,), prepare=_as_they_are, write=_write)

@@ -11,7 +11,11 @@ from typing import Any, Literal, NamedTuple
 
 import apsw
 
-from undrift.stores import documents, memory_index, rows, search, timeline, traces
+from undrift.stores import documents, memory_index, rewinding, rows, search, traces
+from undrift.stores.decisions import DECISION_COLUMNS, DECISION_SESSION, decision_from, decision_row
+from undrift.stores.memories import MEMORY_COLUMNS, memory_from, memory_row
+from undrift.stores.operations import OPERATION_COLUMNS, operation_from, operation_row
+from undrift.stores.tables import TABLES
 from undrift.values.window import Decision
 
 __all__ = ["Aim", "Doomed", "Kind", "destroy", "doomed", "in_parts", "is_nothing", "remove_words"]
@@ -34,7 +38,7 @@ _MEMORIES_OF_SESSION = """SELECT DISTINCT CAST(memory_id AS BLOB) FROM memories
     WHERE json_extract(record, '$.session_id') = :session"""
 _NOTES = """SELECT CAST(ref AS BLOB), detail FROM decisions WHERE kind = 'noted' AND ref IS NOT NULL
     AND json_extract(detail, '$.name') = ? AND (? IS NULL OR session_id = ?)"""
-_DECISIONS = f"SELECT {rows.DECISION_COLUMNS} FROM decisions WHERE ref IN {_REFS}"  # noqa: S608 - constants of ours
+_DECISIONS = f"SELECT {DECISION_COLUMNS} FROM decisions WHERE ref IN {_REFS}"  # noqa: S608 - constants of ours
 _REPLACE = "UPDATE decisions SET reason = ?, tokens_saved = ?, ref = ?, record_sha256 = ?, detail = ? WHERE number = ?"
 _NUMBERS = f"SELECT number FROM originals WHERE ref IN {_REFS}"  # noqa: S608
 _SIZES = f"SELECT CAST(ref AS BLOB), length(content) FROM originals WHERE ref IN {_REFS} ORDER BY number"  # noqa: S608
@@ -42,9 +46,9 @@ _PART_BYTES = 100_000
 """Of text, of which 500 KB took 1.1 s to leave the index, on a machine with other work."""
 _NOT_INDEXED = """SELECT number FROM originals WHERE session_id = ? AND entry_id = ? AND source = 'buffer'
     AND number NOT IN (SELECT id FROM search_docsize)"""
-_HINDERED = f"""SELECT {rows.MEMORY_COLUMNS} FROM memories
+_HINDERED = f"""SELECT {MEMORY_COLUMNS} FROM memories
     WHERE json_type(record, '$.metadata.conflicts') = 'array'"""  # noqa: S608
-_OPERATIONS = f"SELECT {rows.OPERATION_COLUMNS} FROM operations WHERE payload IS NOT NULL"  # noqa: S608
+_OPERATIONS = f"SELECT {OPERATION_COLUMNS} FROM operations WHERE payload IS NOT NULL"  # noqa: S608
 _DOCUMENTS = "session_id = :session AND (:whole OR name = :document OR (name > :after AND name < :before))"
 _TEXTS = {
     "originals": f"SELECT content FROM originals WHERE ref IN {_REFS}",  # noqa: S608
@@ -131,13 +135,14 @@ def destroy(connection: apsw.Connection, found: Doomed, blank: Callable[[Decisio
     aim, session = found.aim, rows.key(found.aim.session_id)
     is_in_step = remove_words(connection, found.refs)
     if aim.kind == "session":
-        for table in timeline.present(connection):
-            if table not in ("originals", "memories"):
-                _delete(connection, table, "session_id = ?", session)
+        for table in rewinding.present(connection):
+            if table.of_session:
+                _delete(connection, table.name, "session_id = ?", session)
         connection.execute("DELETE FROM marks WHERE session_id = ?", (session,))
     elif aim.kind == "task":
-        for table in ("tags", "tasks"):
-            _delete(connection, table, "session_id = ? AND task_id = ?", session, rows.key(aim.name))
+        for table in TABLES:
+            if table.of_task:
+                _delete(connection, table.name, "session_id = ? AND task_id = ?", session, rows.key(aim.name))
     elif aim.kind == "document":
         gone: list[Any] = connection.execute(
             f"SELECT number FROM documents WHERE {_DOCUMENTS}",  # noqa: S608
@@ -231,9 +236,13 @@ def _counts(connection: apsw.Connection, aim: Aim) -> dict[str, int]:
     """How many records besides originals and memories go."""
     session, name = rows.key(aim.session_id), rows.key(aim.name)
     if aim.kind == "task":
-        where, values, tables = "session_id = ? AND task_id = ?", [session, name], ["tasks", "tags"]
+        where, values, tables = (
+            "session_id = ? AND task_id = ?",
+            [session, name],
+            [one.name for one in TABLES if one.of_task],
+        )
     elif aim.kind == "session":
-        tables = [one for one in timeline.present(connection) if one not in ("originals", "memories")]
+        tables = [one.name for one in rewinding.present(connection) if one.of_session]
         where, values = "session_id = ?", [session]
     elif aim.kind == "document":
         sql = f"SELECT count(*) FROM documents WHERE {_DOCUMENTS}"  # noqa: S608
@@ -267,11 +276,11 @@ def _blank_decisions(
     changed: list[tuple[Any, Any]] = []
     about: list[Any] = connection.execute(_DECISIONS, {"refs": _listed(found.refs)}).fetchall()
     for row in about:
-        decision, session_id = rows.decision_from(row), _text(row[rows.DECISION_SESSION])
+        decision, session_id = decision_from(row), _text(row[DECISION_SESSION])
         if decision.kind == "pinned":  # the pin itself is gone, so it stands nowhere
             _delete(connection, "decisions", "number = ?", row[0])
             continue
-        new = rows.decision_row(session_id, blank(decision))
+        new = decision_row(session_id, blank(decision))
         connection.execute(_REPLACE, (*new[3:], row[0]))
         if decision.kind == "pruned":
             changed.append((new[0], new[1]))
@@ -284,11 +293,11 @@ def _forget_evidence(connection: apsw.Connection, ids: Collection[str]) -> None:
         return
     found: list[Any] = connection.execute(_HINDERED).fetchall()
     for row in found:
-        entry = rows.memory_from(row)
+        entry = memory_from(row)
         kept = [one for one in entry.metadata["conflicts"] if one.get("with") not in ids]
         if len(kept) < len(entry.metadata["conflicts"]):
             new = replace(entry, metadata={**entry.metadata, "conflicts": kept})
-            *_, digest, record = rows.memory_row(_text(row[2]), new)
+            *_, digest, record = memory_row(_text(row[2]), new)
             connection.execute(
                 "UPDATE memories SET record_sha256 = ?, record = ? WHERE number = ?", (digest, record, row[0])
             )
@@ -299,14 +308,14 @@ def _thin_log(connection: apsw.Connection, found: Doomed) -> None:
     gone, own = found.refs | found.memories, rows.raw(found.aim.session_id)
     operations: list[Any] = connection.execute(_OPERATIONS).fetchall()
     for row in operations:
-        before = rows.operation_from(row)
+        before = operation_from(row)
         payload: Any = dict(before.payload or {})
         if found.aim.kind == "session" and bytes(row[2]) == own:
             payload = {name: payload[name] for name in _MOVES if name in payload} or None
         else:
             payload = _without(payload, gone)
         if payload != before.payload:
-            *_, digest, text = rows.operation_row(_text(row[2]), before.kind, before.at_ms, payload)
+            *_, digest, text = operation_row(_text(row[2]), before.kind, before.at_ms, payload)
             connection.execute(
                 "UPDATE operations SET record_sha256 = ?, payload = ? WHERE seq = ?", (digest, text, before.seq)
             )

@@ -13,6 +13,7 @@ from undrift.stores import rows, traces
 from undrift.stores.cleaning import PAUSE_S, securely
 from undrift.stores.database import Database
 from undrift.stores.migrations import transaction
+from undrift.stores.operations import operation_row
 from undrift.stores.purge import Aim, Doomed, destroy, doomed, in_parts, is_nothing, remove_words
 from undrift.stores.traces import Piece
 from undrift.stores.write import write
@@ -68,7 +69,8 @@ def purge(
             return None
         removed = destroy(connection, found, blank)
         payload: dict[str, Any] = {"what": found.aim.kind, "removed": removed}
-        write(connection, rows.operation_row(found.aim.session_id, "purge", at_ms, payload), (), ())
+        session_id = found.aim.session_id
+        write(connection, session_id, operation_row(session_id, "purge", at_ms, payload))
         return Destroyed(found, removed)
 
 

@@ -5,16 +5,16 @@ from typing import Any
 
 import apsw
 
-from undrift.stores import rows
+from undrift.stores.operations import OPERATION_COLUMNS, operation_from
 
 __all__ = ["ratings"]
 
-_RATINGS = f"""SELECT {rows.OPERATION_COLUMNS} FROM operations WHERE kind = 'rate_search'
+_RATINGS = f"""SELECT {OPERATION_COLUMNS} FROM operations WHERE kind = 'rate_search'
     AND json_extract(payload, '$.returned') > 0 ORDER BY seq DESC LIMIT ?"""  # noqa: S608 - constants of ours
 
 
 def ratings(connection: apsw.Connection, most: int) -> list[tuple[int, int]]:
     """Return how many results the newest rated searches had, and how many of these were of use; the newest first."""
     found: Iterable[Any] = connection.execute(_RATINGS, (most,))
-    payloads = [rows.operation_from(row).payload or {} for row in found]
+    payloads = [operation_from(row).payload or {} for row in found]
     return [(one["returned"], one["useful"]) for one in payloads]

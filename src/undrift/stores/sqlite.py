@@ -13,60 +13,57 @@ from typing import Any, Self, TypeVar
 
 import apsw
 
-from undrift.errors import InputError, RecallError, StoreCorrupt, StoreError
+from undrift.errors import InputError, RecallError, StoreCorrupt
 from undrift.stores import dispatch as dispatch_table
 from undrift.stores import documents as documents_table
 from undrift.stores import facts as facts_table
 from undrift.stores import marks as marks_table
-from undrift.stores import memories as memories_table
-from undrift.stores import newest, purging, rows, search, timeline
+from undrift.stores import newest, purging, rewinding, rows, search, timeline
 from undrift.stores import tasks as tasks_table
-from undrift.stores.base import Found, Known, KnownMark, Mark, Operation, RunChange, SessionRow
+from undrift.stores.base import Context, Found, Known, KnownMark, Mark, Operation, SessionRow
 from undrift.stores.cleaning import clean
 from undrift.stores.database import Database
+from undrift.stores.decisions import DECISION_COLUMNS, decision_from
 from undrift.stores.documents import DocumentChange, DocumentReading
 from undrift.stores.integrity import problems
 from undrift.stores.known import DECISIONS, PINS, read
-from undrift.stores.memories import MemoryUpdate, Unchanged
-from undrift.stores.memory_index import MemoryLines, MemoryTable
+from undrift.stores.memory_index import MemoryTable
 from undrift.stores.migrations import transaction
+from undrift.stores.operations import (
+    OPERATION_COLUMNS,
+    OPERATION_SESSION,
+    SESSIONS,
+    operation_from,
+    operation_row,
+    session_from,
+)
+from undrift.stores.originals import BUFFER, ORIGINAL_COLUMNS, ORIGINAL_SESSION, original_from
 from undrift.stores.purge import Aim
 from undrift.stores.purging import Destroyed, Traces
 from undrift.stores.ratings import ratings
 from undrift.stores.traces import Piece
-from undrift.stores.write import write, write_derived
+from undrift.stores.write import check_since, prepared, write
 from undrift.values.closing import Closing
-from undrift.values.facts import FactChange, FactVersion
-from undrift.values.window import ContextEntry, Decision, Original, Tag, Tasks, TaskUpdate
+from undrift.values.facts import FactVersion
+from undrift.values.window import ContextEntry, Decision, Original, Tasks
 
 __all__ = ["SqliteStore"]
 
 T = TypeVar("T")
 
-_ORIGINALS = f"SELECT {rows.ORIGINAL_COLUMNS} FROM originals "  # noqa: S608
+_ORIGINALS = f"SELECT {ORIGINAL_COLUMNS} FROM originals "  # noqa: S608
 _BY_REF = _ORIGINALS + "WHERE ref = ?"
 _BY_NUMBER = _ORIGINALS + "WHERE number = ?"
 _BY_ENTRY = _ORIGINALS + "WHERE session_id = ? AND entry_id = ? AND to_seq IS NULL ORDER BY number DESC LIMIT 1"
-_BUFFER = f"""{_ORIGINALS} WHERE number IN (
-        SELECT o.number FROM originals o
-        WHERE o.session_id = ? AND o.source = 'buffer' AND o.to_seq IS NULL AND NOT {search.REMOVED})
-    ORDER BY number"""  # noqa: S608
 _LAST = "SELECT max(seq) FROM operations WHERE session_id = ?"
-_DECISION = f"""SELECT {rows.DECISION_COLUMNS} FROM decisions
+_DECISION = f"""SELECT {DECISION_COLUMNS} FROM decisions
     WHERE ref = ? AND to_seq IS NULL ORDER BY number DESC LIMIT 1"""  # noqa: S608
-_OPERATIONS = f"SELECT {rows.OPERATION_COLUMNS} FROM operations WHERE session_id = ? {{}} ORDER BY seq"  # noqa: S608
-_SESSIONS = """SELECT CAST(session_id AS BLOB), count(*),
-    (SELECT count(*) FROM originals o WHERE o.session_id = p.session_id AND o.to_seq IS NULL),
-    (SELECT count(*) FROM decisions d WHERE d.session_id = p.session_id AND d.to_seq IS NULL),
-    min(at_ms), max(at_ms),
-    (SELECT CAST(n.payload AS BLOB) FROM operations n WHERE n.session_id = p.session_id AND n.kind = 'named' ORDER BY n.seq LIMIT 1)
-    FROM operations p GROUP BY session_id ORDER BY max(seq) DESC"""
+_OPERATIONS = f"SELECT {OPERATION_COLUMNS} FROM operations WHERE session_id = ? {{}} ORDER BY seq"  # noqa: S608
 _NEWEST = "SELECT CAST(session_id AS BLOB) FROM operations ORDER BY seq DESC LIMIT 1"
 _NAMES = """SELECT CAST(ref AS BLOB), CAST(session_id AS BLOB), CAST(entry_id AS BLOB), CAST(type AS BLOB)
     FROM originals WHERE number = ?"""
 _DECIDED = "SELECT 1 FROM decisions WHERE session_id = ? AND entry_id = ? AND to_seq IS NULL AND ref IS NOT NULL"
 _WRONG_WAY = f"an index of the file is damaged; {rows.REMEDY}"
-_REWOUND = "SELECT 1 FROM operations WHERE session_id = ? AND seq > ? AND kind IN ('rewind', 'undo', 'purge') LIMIT 1"
 _DAMAGED = "(damaged on disk: what is there does not match its SHA-256)"
 
 
@@ -100,44 +97,19 @@ class SqliteStore(Closing):
         return self._database.path
 
     def commit(
-        self,
-        session_id: str,
-        kind: str,
-        *,
-        at_ms: int,
-        originals: Sequence[Original] = (),
-        decisions: Sequence[Decision] = (),
-        tasks: Sequence[TaskUpdate] = (),
-        tags: Sequence[Tag] = (),
-        facts: Sequence[FactChange] = (),
-        run: Sequence[RunChange] = (),
-        memories: Sequence[MemoryUpdate | MemoryLines | Unchanged] = (),
-        payload: Mapping[str, Any] | None = None,
-        based_on: int | None = None,
+        self, context: Context, kind: str, changes: Sequence[Any] = (), *, payload: Mapping[str, Any] | None = None
     ) -> int:
-        """Write one operation and all that belongs to it in one transaction; see `Store.commit`."""
+        """Write one operation and its changes in one transaction; see `Store.commit`."""
+        session_id, based_on = context.scope.session, context.based_on
         if not session_id:
             raise InputError("a session id must not be empty")
-        for original in originals:
-            if original.session_id != session_id:
-                raise InputError(f"original {original.ref}: is of session {original.session_id!r}, not {session_id!r}")
-        operation = rows.operation_row(session_id, kind, at_ms, payload)
-        new_originals = [rows.original_row(original) for original in originals]
-        new_decisions = [rows.decision_row(session_id, decision) for decision in decisions]
-        changed = tasks_table.prepared(session_id, tasks, tags) if tasks or tags else None
-        learned = facts_table.prepared(session_id, facts) if facts else None
-        went_on = dispatch_table.prepared(session_id, run) if run else None
-        stated = [one for one in memories if isinstance(one, MemoryUpdate)]
-        updates = memories_table.prepared(session_id, stated) if stated else None
+        operation = operation_row(session_id, kind, context.at_ms, payload)
+        ready = prepared(session_id, changes)
 
         def written(connection: apsw.Connection) -> int:
-            if based_on is not None and connection.execute(_REWOUND, (rows.key(session_id), based_on)).fetchall():
-                raise StoreError(
-                    f"session {session_id[:64]!r} was taken back in time, or purged, meanwhile; nothing was written"
-                )
-            seq = write(connection, operation, new_originals, new_decisions, changed, updates, learned, went_on)
-            write_derived(connection, memories)
-            return seq
+            if based_on is not None:
+                check_since(connection, session_id, based_on)
+            return write(connection, session_id, operation, ready)
 
         return self._written(written)
 
@@ -157,23 +129,15 @@ class SqliteStore(Closing):
             return seq
 
     def rewind(
-        self,
-        session_id: str,
-        then: int,
-        *,
-        kind: str,
-        at_ms: int,
-        originals: Sequence[Original] = (),
-        payload: Mapping[str, Any],
-    ) -> tuple[int, timeline.Change]:
-        """Put in force what was in force in a session right after an operation; nothing is deleted.
+        self, context: Context, then: int, kind: str, changes: Sequence[Any] = (), *, payload: Mapping[str, Any]
+    ) -> tuple[int, rewinding.Change]:
+        """Activate what was active in a session right after an operation; nothing is deleted.
 
         Args:
-            session_id: The session; what others have changed stays.
+            context: Whose operation it is; what other sessions have changed stays.
             then: The operation; 0 for before the first.
             kind: Of this operation, for the log: ``rewind`` or ``undo``.
-            at_ms: When, in Unix milliseconds.
-            originals: Written with it.
+            changes: Written with it.
             payload: JSON values for the log.
 
         Returns:
@@ -182,11 +146,12 @@ class SqliteStore(Closing):
         Raises:
             StoreError: Nothing has changed.
         """
-        operation = rows.operation_row(session_id, kind, at_ms, payload)
-        new_originals = [rows.original_row(original) for original in originals]
+        session_id = context.scope.session
+        operation = operation_row(session_id, kind, context.at_ms, payload)
+        ready = prepared(session_id, changes)
         with self._database.using() as connection, transaction(connection):
-            seq = write(connection, operation, new_originals, ())
-            change = timeline.change(connection, rows.key(session_id), then, seq)
+            seq = write(connection, session_id, operation, ready)
+            change = rewinding.change(connection, rows.key(session_id), then, seq)
             facts_table.rewind(connection, session_id, then, seq)
             if change.touches_buffer(connection):
                 search.rebuild(connection)
@@ -195,7 +160,7 @@ class SqliteStore(Closing):
     def state(self, session_id: str, seq: int | None) -> dict[str, dict[str, bytes]]:
         """Return what is in force in a session: kind of record to key to digest, now or right after an operation."""
         with self._database.using() as connection:
-            return timeline.state(connection, rows.key(session_id), seq)
+            return rewinding.state(connection, rows.key(session_id), seq)
 
     def last_operation(self) -> int:
         """Return the sequence number of the newest operation of the home; 0 when there is none."""
@@ -205,7 +170,7 @@ class SqliteStore(Closing):
         """Return the reference of a session's notes as they were last stored before a moment; empty where there were none."""
         with self._database.using() as connection:
             found = timeline.note(connection, rows.key(session_id), seq)
-        return str((rows.operation_from(found).payload or {})["scratchpad"]) if found is not None else ""
+        return str((operation_from(found).payload or {})["scratchpad"]) if found is not None else ""
 
     def purge(self, aims: Sequence[Aim], blank: Callable[[Decision], Decision], *, at_ms: int) -> Destroyed | None:
         """Destroy what the first of some aims names that names anything; see `purging.purge`."""
@@ -257,11 +222,11 @@ class SqliteStore(Closing):
         """
         if not session_id:
             raise InputError("a session id must not be empty")
-        operation = rows.operation_row(session_id, "documents", at_ms, payload)
+        operation = operation_row(session_id, "documents", at_ms, payload)
         done: list[T] = []
 
         def written(connection: apsw.Connection) -> int:
-            seq = write(connection, operation, (), ())
+            seq = write(connection, session_id, operation)
             done[:] = [act(DocumentChange(connection, session_id, seq))]
             return seq
 
@@ -279,14 +244,14 @@ class SqliteStore(Closing):
 
     def decision(self, ref: str) -> Decision | None:
         """Return the newest decision that carries this reference, or None."""
-        found = next(map(rows.decision_from, self._read(_DECISION, rows.key(ref))), None)
+        found = next(map(decision_from, self._read(_DECISION, rows.key(ref))), None)
         if found is not None and found.ref != ref:
             raise StoreCorrupt(f"decision about {ref!r}: {_WRONG_WAY}")
         return found
 
     def buffer(self, session_id: str) -> tuple[ContextEntry, ...]:
         """Return the buffer entries that no ``pruned`` decision removed, oldest first; `seq` is the store's own number."""
-        found = map(rows.original_from, self._of(session_id, _BUFFER, rows.ORIGINAL_SESSION))
+        found = map(original_from, self._of(session_id, BUFFER, ORIGINAL_SESSION))
         return tuple(replace(stored.original.entry, seq=stored.number) for stored in found)
 
     def pins(self, session_id: str, known: Known | None = None) -> tuple[Original, ...]:
@@ -297,7 +262,7 @@ class SqliteStore(Closing):
     def original(self, ref: str) -> Original:
         """Return an original; see `Store.original`."""
         for row in self._read(_BY_REF, rows.key(ref), ref=ref):
-            found = rows.original_from(row).original
+            found = original_from(row).original
             if found.ref == ref:
                 return found
             raise StoreCorrupt(f"original {ref!r}: {_WRONG_WAY}")
@@ -308,7 +273,7 @@ class SqliteStore(Closing):
     def by_entry(self, session_id: str, entry_id: str) -> Original:
         """Return the newest original of an entry; see `Store.original`."""
         for row in self._read(_BY_ENTRY, rows.key(session_id), rows.key(entry_id)):
-            found = rows.original_from(row).original
+            found = original_from(row).original
             if (found.session_id, found.entry.id) == (session_id, entry_id):
                 return found
             raise StoreCorrupt(f"original of entry {entry_id!r}: {_WRONG_WAY}")
@@ -330,7 +295,7 @@ class SqliteStore(Closing):
 
     def sessions(self) -> tuple[SessionRow, ...]:
         """Return every session of the home, the one written last first."""
-        return tuple(map(rows.session_from, self._read(_SESSIONS)))
+        return tuple(map(session_from, self._read(SESSIONS)))
 
     def newest_session(self) -> str | None:
         """Return the session that was written last, without a look at the others; None where there is none."""
@@ -339,8 +304,8 @@ class SqliteStore(Closing):
     def operations(self, session_id: str, kinds: Collection[str] | None = None) -> tuple[Operation, ...]:
         """Return the log of a session, or its operations of some kinds, oldest first."""
         which = "" if kinds is None else f"AND kind IN ({', '.join('?' * len(kinds))})"
-        found = self._of(session_id, _OPERATIONS.format(which), rows.OPERATION_SESSION, *(kinds or ()))
-        return tuple(map(rows.operation_from, found))
+        found = self._of(session_id, _OPERATIONS.format(which), OPERATION_SESSION, *(kinds or ()))
+        return tuple(map(operation_from, found))
 
     def last_seq(self, session_id: str, *, until: int | None = None) -> int:
         """Return the sequence number of the session's newest operation, or of its newest up to a number; 0: none."""
@@ -366,9 +331,9 @@ class SqliteStore(Closing):
 
     def rewind_facts(self, session_id: str, to: int, *, at_ms: int) -> int:
         """Make the facts of a session what they were; see `Store.rewind_facts`."""
-        operation = rows.operation_row(session_id, "rewind-facts", at_ms, {"to": to})
+        operation = operation_row(session_id, "rewind-facts", at_ms, {"to": to})
         with self._database.using() as connection, transaction(connection):
-            seq = write(connection, operation, (), ())
+            seq = write(connection, session_id, operation)
             facts_table.rewind(connection, session_id, to, seq)
             return seq
 
@@ -425,7 +390,7 @@ class SqliteStore(Closing):
     def _found(self, connection: apsw.Connection, match: search.Match) -> Found:
         (row,) = connection.execute(_BY_NUMBER, (match.number,)).fetchall()
         try:
-            original = rows.original_from(row).original
+            original = original_from(row).original
         except StoreCorrupt:
             # The rest is served, and this one is not passed over: a missing answer must not look like none.
             (names,) = connection.execute(_NAMES, (match.number,)).fetchall()

@@ -5,18 +5,41 @@ closes it and adds another. What was changed by somebody else meanwhile is refus
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import apsw
 
-from undrift.errors import InputError, StoreError
+from undrift.errors import InputError, StoreCorrupt, StoreError
 from undrift.stores import rows
 from undrift.stores.base import Known
 from undrift.stores.known import Reading, read
-from undrift.values.window import Tag, Task, Tasks, TaskUpdate
+from undrift.stores.table import Table, Writing
+from undrift.values.window import Moment, Segment, Tag, Task, Tasks, TaskUpdate
 
-__all__ = ["Prepared", "add", "create", "find", "prepared"]
+__all__ = [
+    "Prepared",
+    "TABLE",
+    "TAGS",
+    "TAG_COLUMNS",
+    "TAG_SESSION",
+    "TASK_COLUMNS",
+    "TASK_SESSION",
+    "create",
+    "find",
+    "tag_from",
+    "tag_row",
+    "task_from",
+    "task_row",
+]
+
+TASK_COLUMNS = """number, record_sha256, CAST(session_id AS BLOB), CAST(task_id AS BLOB), CAST(agent AS BLOB), ordinal,
+    is_worked_on, CAST(record AS BLOB)"""
+TAG_COLUMNS = """number, record_sha256, CAST(session_id AS BLOB), CAST(call_id AS BLOB), CAST(task_id AS BLOB),
+    segment"""
+TASK_SESSION = 2
+TAG_SESSION = 2
+"""Where the session stands in the columns."""
 
 _CREATE = """
 CREATE TABLE tasks(
@@ -47,20 +70,7 @@ CREATE TABLE tags(
 );
 CREATE UNIQUE INDEX tags_by_call ON tags(session_id, call_id);
 """
-_TASK = f"SELECT {rows.TASK_COLUMNS} FROM tasks WHERE session_id = ? AND to_seq IS NULL AND task_id = ?"  # noqa: S608
-_TASKS = Reading(
-    """SELECT {columns} FROM tasks t WHERE session_id = ? AND to_seq IS NULL{more} ORDER BY (
-        SELECT min(number) FROM tasks f WHERE f.session_id = t.session_id AND f.task_id = t.task_id)""",
-    rows.TASK_COLUMNS,
-    rows.TASK_SESSION,
-    rows.task_from,
-)
-_TAGS = Reading(
-    "SELECT {columns} FROM tags WHERE session_id = ? AND to_seq IS NULL{more} ORDER BY number",
-    rows.TAG_COLUMNS,
-    rows.TAG_SESSION,
-    rows.tag_from,
-)
+_TASK = f"SELECT {TASK_COLUMNS} FROM tasks WHERE session_id = ? AND to_seq IS NULL AND task_id = ?"  # noqa: S608
 _CLOSE = "UPDATE tasks SET to_seq = ? WHERE number = ?"
 _LAST_ORDINAL = "SELECT coalesce(max(ordinal), 0) FROM tasks WHERE session_id = ?"  # of all versions: some are closed
 _ADD_TASK = """INSERT INTO tasks(session_id, task_id, agent, ordinal, is_worked_on, record_sha256, record, from_seq)
@@ -86,20 +96,21 @@ def create(connection: apsw.Connection) -> None:
     connection.execute(_CREATE)
 
 
-def prepared(session_id: str, updates: Sequence[TaskUpdate], tags: Sequence[Tag]) -> Prepared:
+def _prepared(session_id: str, changes: Sequence[TaskUpdate | Tag]) -> Prepared:
     """Check what is to be written.
 
     Raises:
         InputError: Two updates of one task, or values that JSON cannot hold.
     """
+    updates = [one for one in changes if isinstance(one, TaskUpdate)]
     ids = set()
     for update in updates:
-        rows.task_row(session_id, update.after)
+        task_row(session_id, update.after)
         task_id = update.after.id
         if task_id in ids or (update.before is not None and update.before.id != task_id):
             raise InputError(f"task {task_id!r}: a commit takes one update for each task, of one and the same id")
         ids.add(task_id)
-    return Prepared(session_id, updates, [rows.tag_row(session_id, tag) for tag in tags])
+    return Prepared(session_id, updates, [tag_row(session_id, one) for one in changes if isinstance(one, Tag)])
 
 
 def find(connection: apsw.Connection, session_id: str, known: Known | None = None) -> Tasks:
@@ -114,14 +125,14 @@ def find(connection: apsw.Connection, session_id: str, known: Known | None = Non
     return Tasks({task.id: task for task in tasks}, {tag.call_id: tag for tag in tags})
 
 
-def add(connection: apsw.Connection, new: Prepared, seq: int) -> None:
+def _write(writing: Writing, new: Prepared) -> None:
     """Write the updates that are not written yet, then the tags.
 
     Raises:
         StoreError: A task is neither what it was before the change nor what it is after it, an agent would work on two
             tasks at once, or a call has another tag or that of an unknown task.
     """
-    session = rows.key(new.session_id)
+    connection, seq, session = writing.connection, writing.seq, rows.key(new.session_id)
     versions = [_next(connection, session, update) for update in new.updates]
     fresh = [(number, task) for number, task in versions if task is not None]
     # All former versions first: of one agent, the one task is let go and the other taken up.
@@ -133,7 +144,7 @@ def add(connection: apsw.Connection, new: Prepared, seq: int) -> None:
             ordinal += 1
             task = replace(task, ordinal=ordinal)
         try:
-            connection.execute(_ADD_TASK, (*rows.task_row(new.session_id, task), seq))
+            connection.execute(_ADD_TASK, (*task_row(new.session_id, task), seq))
         except apsw.ConstraintError as error:
             raise StoreError(
                 f"task {task.id[:64]!r}: agent {task.agent[:64]!r} works on another task, which was taken up meanwhile; "
@@ -148,7 +159,7 @@ def _next(connection: apsw.Connection, session: str | bytes, update: TaskUpdate)
     before, after = update.before, update.after
     found: list[Any] = connection.execute(_TASK, (session, rows.key(after.id))).fetchall()
     number = found[0][0] if found else None
-    now = rows.task_from(found[0]) if found else None
+    now = task_from(found[0]) if found else None
     ordinal = now.ordinal if now is not None else 0  # the store assigns it
     was, becomes = (None if task is None else replace(task, ordinal=ordinal) for task in (before, after))
     if now == becomes:
@@ -170,3 +181,80 @@ def _add_tags(connection: apsw.Connection, tags: Sequence[rows.Row], seq: int) -
         for row in tags:
             if not connection.execute(_SAME_TAG, (row[0], row[1], row[4])).fetchall():
                 raise StoreError(f"call {row[1][:64]!r}: it has another tag, and keeps it; {_AGAIN}")
+
+
+def task_row(session_id: str, task: Task) -> rows.Row:
+    """Return the values of a version of a task: session_id, task_id, agent, ordinal, is_worked_on, record_sha256, record."""
+    fields = asdict(task)
+    for name in ("id", "agent", "ordinal"):  # these have columns of their own
+        del fields[name]
+    record = rows.dump(fields, "task %r", task.id, encode=rows.ENCODE_SORTED)
+    rows.check_integers("task %r: ", task.id, ordinal=task.ordinal)
+    texts, numbers = (session_id, task.id, task.agent), (task.ordinal, int(task.is_worked_on))
+    return *map(rows.key, texts), *numbers, rows.digest(*map(rows.raw, texts), *numbers, record), record
+
+
+def task_from(row: rows.Row) -> Task:
+    """Return a task, or raise StoreCorrupt."""
+    number, digest, _, task_id, agent, ordinal, _, record = row
+    if digest != rows.digest(*row[2:]):
+        raise StoreCorrupt(f"task {number} does not match its SHA-256; {rows.REMEDY}")
+    try:
+        fields = rows.load(record)
+        fields["acceptance_criteria"] = tuple(fields["acceptance_criteria"])
+        fields["segments"] = tuple(map(_segment, fields["segments"]))
+        return Task(rows.text_from(task_id), agent=rows.text_from(agent), ordinal=ordinal, **fields)
+    except (*rows.FORGED, KeyError) as error:
+        raise StoreCorrupt(f"task {number} was not written by undrift: {error}; {rows.REMEDY}") from error
+
+
+def _segment(fields: dict[str, Any]) -> Segment:
+    end = fields["end"]
+    moments = {"start": Moment(**fields["start"]), "end": None if end is None else Moment(**end)}
+    return Segment(**{**fields, **moments})
+
+
+def tag_row(session_id: str, tag: Tag) -> rows.Row:
+    """Return the values of a new tag: session_id, call_id, task_id, segment, record_sha256."""
+    rows.check_integers("tag of call %r: ", tag.call_id, segment=tag.segment)
+    texts = (session_id, tag.call_id, tag.task_id)
+    return *map(rows.key, texts), tag.segment, rows.digest(*map(rows.raw, texts), tag.segment)
+
+
+def tag_from(row: rows.Row) -> Tag:
+    """Return a tag, or raise StoreCorrupt."""
+    number, digest, _, call_id, task_id, segment = row
+    if digest != rows.digest(*row[2:]):
+        raise StoreCorrupt(f"tag {number} does not match its SHA-256; {rows.REMEDY}")
+    try:
+        return Tag(rows.text_from(call_id), rows.text_from(task_id), segment)
+    except rows.FORGED as error:
+        raise StoreCorrupt(f"tag {number} was not written by undrift: {error}; {rows.REMEDY}") from error
+
+
+_TASKS = Reading(
+    """SELECT {columns} FROM tasks t WHERE session_id = ? AND to_seq IS NULL{more} ORDER BY (
+        SELECT min(number) FROM tasks f WHERE f.session_id = t.session_id AND f.task_id = t.task_id)""",
+    TASK_COLUMNS,
+    TASK_SESSION,
+    task_from,
+)
+_TAGS = Reading(
+    "SELECT {columns} FROM tags WHERE session_id = ? AND to_seq IS NULL{more} ORDER BY number",
+    TAG_COLUMNS,
+    TAG_SESSION,
+    tag_from,
+)
+
+TABLE = Table(
+    "tasks",
+    TASK_COLUMNS,
+    task_from,
+    changes=(TaskUpdate, Tag),
+    prepare=_prepared,
+    write=_write,
+    key="t.task_id",
+    rewinds=True,
+    of_task=True,
+)
+TAGS = Table("tags", TAG_COLUMNS, tag_from, key="t.call_id", rewinds=True, of_task=True)

@@ -14,11 +14,12 @@ from undrift.core.window.incremental import IncrementalWindow, Pruned
 from undrift.core.window.prune import target_tokens
 from undrift.errors import RecallError, StoreCorrupt, StoreError, WindowError
 from undrift.settings import Settings
-from undrift.stores.base import Store
+from undrift.stores.base import Context, Store
 from undrift.stores.sqlite import SqliteStore
 from undrift.tiered.pruner import named
 from undrift.values.clock import now_ms
 from undrift.values.closing import Closing
+from undrift.values.scope import Scope
 from undrift.values.window import ContextEntry, Decision
 from undrift.window.ledger import masked_original
 
@@ -62,7 +63,10 @@ class MemoryRefresher:
             StoreError: It could not be written.
         """
         original = masked_original(entry, self._session_id, "buffer", self._settings.mask_secrets)
-        self.store.commit(self._session_id, "add", at_ms=now_ms(), originals=[original])
+        self.store.commit(self._context(), "add", [original])
+
+    def _context(self) -> Context:
+        return Context(Scope(self._session_id), now_ms())
 
     def flush(self, entries: Sequence[ContextEntry], reason: str = "flushed from the short-term buffer") -> int:
         """Write, in one transaction, that these entries left the buffer; return the operation's number.
@@ -76,7 +80,7 @@ class MemoryRefresher:
         fresh = [e for e in entries if not is_stored(self.store, self._session_id, e.id)]
         originals = [masked_original(e, self._session_id, "buffer", mask_secrets) for e in fresh]
         decisions = [Decision(e.id, "pruned", reason, e.token_count, ref_of(self._session_id, e.id)) for e in entries]
-        return self.store.commit(self._session_id, "prune", at_ms=now_ms(), originals=originals, decisions=decisions)
+        return self.store.commit(self._context(), "prune", [*originals, *decisions])
 
 
 class TieredMemoryManager(Closing):

@@ -10,8 +10,9 @@ from typing import Any, Literal
 from undrift.core.text.calibration import REPORTS, Calibration, UsageReport, calibration_of, is_news
 from undrift.core.text.refs import ref_of
 from undrift.core.text.secrets import mask
-from undrift.stores.base import Known, Store
+from undrift.stores.base import Context, Known, Store
 from undrift.stores.memories import MemoryChange
+from undrift.values.scope import Scope
 from undrift.values.window import ContextEntry, Decision, Original, Tag, Task, Tasks, TaskUpdate
 from undrift.window.decisions import Decisions
 
@@ -69,7 +70,7 @@ class Ledger:
         if tasks:
             payload = {**payload, "tasks": [update.after.id for update in tasks]}
             tasks = [replace(one, after=self._masked_task(one.after)) for one in tasks]
-        self._commit(kind, at_ms=at_ms, originals=masked, decisions=fresh, tasks=tasks, payload=payload)
+        self._commit(kind, [*masked, *fresh, *tasks], at_ms=at_ms, payload=payload)
         self.decisions.add(fresh)
         if tasks:
             self.tasks = self._stored_tasks()
@@ -83,7 +84,7 @@ class Ledger:
         ref = ref_of(self._session_id, entry.id)
         if ref not in self.decisions.pins:
             pin = masked_original(entry, self._session_id, "pin", self._mask_secrets)
-            self._commit("pin", at_ms=at_ms, originals=[pin])
+            self._commit("pin", [pin], at_ms=at_ms)
             self.decisions.pins[ref] = pin.entry
         return ref
 
@@ -104,11 +105,11 @@ class Ledger:
         """
         kept = self.saved(snapshot)
         payload = {"tasks": [update.after.id for update in updates], **_named(kept)}
-        more: dict[str, Any] = {}
+        more: Sequence[Any] = ()
         if remembered is not None:
             payload |= remembered.payload
-            more = {"memories": remembered.changes}
-        self._commit("task", at_ms=at_ms, originals=kept, tasks=updates, payload=payload, **more)
+            more = remembered.changes
+        self._commit("task", [*kept, *updates, *more], at_ms=at_ms, payload=payload)
         self.tasks = self._stored_tasks()  # the store assigns ordinals
 
     def write_tags(self, tasks: Tasks, tags: Sequence[Tag], *, at_ms: int) -> None:
@@ -117,7 +118,7 @@ class Ledger:
         Raises:
             StoreError: Nothing was written.
         """
-        self._commit("tag", at_ms=at_ms, tags=tags)
+        self._commit("tag", tags, at_ms=at_ms)
         self.tasks = tasks
 
     def calibration(self, model: str) -> Calibration:
@@ -194,7 +195,7 @@ class Ledger:
             StoreError: Nothing was written.
         """
         kept = self.saved(snapshot)
-        self._commit(kind, at_ms=at_ms, originals=kept, payload={**payload, **_named(kept)})
+        self._commit(kind, kept, at_ms=at_ms, payload={**payload, **_named(kept)})
         return self._store.last_seq(self._session_id)
 
     def saved(self, snapshot: ContextEntry | None) -> list[Original]:
@@ -216,13 +217,16 @@ class Ledger:
         self.tasks = self._stored_tasks()
         self._seq = self._reset_at = seq
 
-    def _commit(self, kind: str, **what: Any) -> None:
+    def _commit(
+        self, kind: str, changes: Sequence[Any] = (), *, at_ms: int, payload: Mapping[str, Any] | None = None
+    ) -> None:
         """Write, and note how far this object knows the session, so that its own writes are not read back.
 
         What another process writes in the moment between is found at its next operation, or by the conflict.
         """
         known = self._store.last_seq(self._session_id) == self._seq
-        seq = self._store.commit(self._session_id, kind, based_on=self._seq, **what)
+        context = Context(Scope(self._session_id), at_ms, self._seq)
+        seq = self._store.commit(context, kind, changes, payload=payload)
         if known:
             self._seq = seq
 

@@ -1,0 +1,99 @@
+"""Decisions about entries: each is made once and applied again on every later turn.
+
+Law: runs inside a transaction that the caller opened; a decision names an original of its own session.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from undrift.errors import StoreCorrupt, StoreError
+from undrift.stores import rows
+from undrift.stores.table import Table, Writing
+from undrift.values.window import Decision
+
+__all__ = ["DECISION_COLUMNS", "DECISION_SESSION", "TABLE", "decision_from", "decision_row"]
+
+DECISION_COLUMNS = """number, record_sha256, CAST(session_id AS BLOB), CAST(entry_id AS BLOB), CAST(kind AS BLOB),
+    CAST(reason AS BLOB), tokens_saved, CAST(ref AS BLOB), CAST(detail AS BLOB)"""
+DECISION_SESSION = 2
+"""Where the session stands in the columns."""
+_ADD_DECISION = """INSERT INTO decisions(session_id, entry_id, kind, reason, tokens_saved, ref, record_sha256, detail,
+    from_seq) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT(session_id, entry_id, coalesce(json_extract(detail, '$.at'), '')) WHERE to_seq IS NULL
+    DO NOTHING RETURNING number"""
+_SAME_DECISION = """SELECT 1 FROM decisions
+    WHERE session_id = ? AND entry_id = ? AND to_seq IS NULL AND record_sha256 = ?"""
+_OWN_ORIGINAL = "SELECT 1 FROM originals WHERE ref = ? AND session_id = ?"
+_REMOVED = """SELECT o.number FROM decisions d CROSS JOIN originals o
+    WHERE d.number BETWEEN ? AND ? AND d.from_seq = ? AND d.kind = 'pruned'
+    AND o.session_id = d.session_id AND o.entry_id = d.entry_id AND o.source = 'buffer' AND o.to_seq IS NULL"""
+"""CROSS JOIN: the new decisions first, each looked up in the index of what is in a buffer."""
+
+
+def decision_row(session_id: str, decision: Decision) -> rows.Row:
+    """Return the values of a new decision: session_id, entry_id, kind, reason, tokens_saved, ref, record_sha256, detail."""
+    ref = decision.ref or None
+    detail = rows.dump(decision.detail, "decision about %r: detail", decision.entry_id, encode=rows.ENCODE_SORTED)
+    saved = decision.tokens_saved
+    rows.check_integers("decision about %r: ", decision.entry_id, tokens_saved=saved)
+    texts = (session_id, decision.entry_id, decision.kind, decision.reason)
+    digest = rows.digest(*map(rows.raw, texts), saved, rows.raw(ref) if ref else None, detail)
+    return *map(rows.key, texts), saved, rows.key(ref) if ref else None, digest, detail
+
+
+def decision_from(row: rows.Row) -> Decision:
+    """Return a decision, or raise StoreCorrupt."""
+    number, digest, _, entry_id, kind, reason, tokens_saved, ref, detail = row
+    if digest != rows.digest(*row[2:]):
+        raise StoreCorrupt(f"decision {number} does not match its SHA-256; {rows.REMEDY}")
+    try:
+        kind_: Any = rows.text_from(kind)
+        return Decision(
+            rows.text_from(entry_id),
+            kind_,
+            rows.text_from(reason),
+            tokens_saved,
+            rows.text_from(ref or b""),
+            rows.load(detail),
+        )
+    except rows.FORGED as error:
+        raise StoreCorrupt(f"decision {number} was not written by undrift: {error}; {rows.REMEDY}") from error
+
+
+def _prepared(session_id: str, decisions: Sequence[Decision]) -> list[rows.Row]:
+    return [decision_row(session_id, one) for one in decisions]
+
+
+def _write(writing: Writing, decisions: Sequence[rows.Row]) -> None:
+    """Insert decisions; what they remove from a buffer is indexed with the operation."""
+    connection, own, seq = writing.connection, writing.refs, writing.seq
+    for row in decisions:
+        session_id, entry_id, ref = row[0], row[1], row[5]
+        if ref is not None and ref not in own and not connection.execute(_OWN_ORIGINAL, (ref, session_id)).fetchall():
+            raise StoreError(
+                f"decision about {entry_id!r}: the session has no original {ref!r}; nothing was written. "
+                "Commit the original with the decision, or before it"
+            )
+    added: list[Any] = connection.executemany(_ADD_DECISION, [(*row, seq) for row in decisions]).fetchall()
+    if len(added) < len(decisions):
+        for row in decisions:
+            if not connection.execute(_SAME_DECISION, (row[0], row[1], row[6])).fetchall():
+                raise StoreError(
+                    f"entry {row[1]!r}: another decision about it is stored; nothing was written. "
+                    "A decision is made once and applied again on every later turn"
+                )
+    if added:
+        (first,), (last,) = min(added), max(added)
+        writing.indexed |= {number for (number,) in connection.execute(_REMOVED, (first, last, seq))}
+
+
+TABLE = Table(
+    "decisions",
+    DECISION_COLUMNS,
+    decision_from,
+    changes=(Decision,),
+    prepare=_prepared,
+    write=_write,
+    key="t.entry_id || ' ' || coalesce(json_extract(t.detail, '$.at'), '')",
+    rewinds=True,
+)

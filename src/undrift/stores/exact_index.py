@@ -1,0 +1,170 @@
+"""The exact search over the vectors of memories: every one compared, from a copy in memory; the embedded default.
+
+Law: numpy is loaded on first use; the copy follows the table, and is read again where a transaction may have rolled back.
+"""
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from undrift.stores.memory_filter import ALL, Filter
+from undrift.stores.rows import raw
+from undrift.stores.vectors import Batch, Scored, State, VectorTable, best, cosines, remove
+
+__all__ = ["Copy", "ExactIndex"]
+
+_LARGE = 20_000
+"""Vectors; from here on their signs choose what is compared: 3.2 MB are read for 100,000 of them, not 102."""
+_CHOSEN = 2_000
+"""By their signs, at least; then 10 times as many as are wanted. docs/memory-retrieval.md has the recall."""
+
+
+class ExactIndex:
+    """Every vector compared, from a copy in memory that follows the table; 100,000 of length 256 take 107 MB.
+
+    Args:
+        table: The vectors.
+    """
+
+    def __init__(self, table: VectorTable) -> None:
+        self._table = table
+        self._copy: Copy | None = None
+        self._may_roll_back = False
+
+    @property
+    def seq(self) -> int:
+        """The newest operation of which a memory is found."""
+        return self._table.seq
+
+    def add(self, vectors: Iterable[tuple[int, Any]]) -> None:
+        """Keep vectors."""
+        self._table.add(vectors)
+
+    def remove(self, numbers: Collection[int]) -> None:
+        """Forget memories."""
+        remove(self._table.connection, numbers)
+
+    def rebuild(self) -> None:
+        """Read everything anew at the next search."""
+        self._copy = None
+
+    def scour(self) -> None:
+        """Let the copy go, with what it holds of removed memories."""
+        self._copy = None
+
+    def search(self, query: Any, k: int, only: Filter = ALL) -> Scored:
+        """Return the k nearest memories."""
+        state, unit = self._table.state, self._table.unit(query)
+        return self._followed(state).best(unit, k, only) if k > 0 else []
+
+    def _followed(self, state: State) -> "Copy":
+        """Bring the copy up to date. What was read inside a transaction is read again: it may not have happened."""
+        copy = self._copy
+        if copy is None or self._may_roll_back or (copy.removals != state.removals and not self._forget(copy, state)):
+            copy = self._copy = Copy(self._table.dimension)
+        self._may_roll_back = self._table.connection.in_transaction
+        copy.removals = state.removals
+        if self._table.count_newer(copy.until, state, 1):
+            copy.append(self._table.newer(copy.until, state))
+        return copy
+
+    def _forget(self, copy: "Copy", state: State) -> bool:
+        """Pass over the rows that are gone; False when they are so many that reading all anew is better."""
+        copy.keep(self._table.numbers(state))
+        return 2 * copy.living > copy.size
+
+
+class Copy:
+    """All vectors in memory: columns that double when they are full."""
+
+    def __init__(self, dimension: int) -> None:
+        import numpy as np
+
+        self._np: Any = np
+        self.size = self.living = self.until = self.removals = 0
+        self._columns: dict[str, Any] = {
+            "vectors": np.zeros((0, dimension), np.float32),
+            "signs": np.zeros((0, -(-dimension // 64)), np.uint64),
+            "numbers": np.zeros(0, np.int64),
+            "seqs": np.zeros(0, np.int64),
+            "alive": np.zeros(0, np.bool_),
+        } | {name: np.zeros(0, np.int32) for name in ("scope", "source", "type")}
+        self._codes: dict[str, dict[bytes, int]] = {"scope": {}, "source": {}, "type": {}}
+
+    @property
+    def vectors(self) -> Any:
+        """(size, dimension) float32."""
+        return self._columns["vectors"][: self.size]
+
+    @property
+    def numbers(self) -> Any:
+        """(size,) int64."""
+        return self._columns["numbers"][: self.size]
+
+    def append(self, batch: Batch) -> None:
+        """Take in what came after `until`."""
+        np, start, end = self._np, self.size, self.size + len(batch.numbers)
+        for name, column in self._columns.items():
+            if len(column) < end:
+                self._columns[name] = np.concatenate(
+                    [column[:start], np.zeros((max(2 * start, end) - start, *column.shape[1:]), column.dtype)]
+                )
+        texts = {"scope": batch.scopes, "source": batch.sources, "type": batch.types}
+        coded = {name: [self._code(name, text) for text in values] for name, values in texts.items()}
+        values = coded | {
+            "vectors": batch.vectors, "signs": self._signs(batch.vectors), "numbers": batch.numbers, "seqs": batch.seqs,
+            "alive": True,
+        }  # fmt: skip
+        for name, value in values.items():
+            self._columns[name][start:end] = value
+        self.size, self.until = end, batch.entries[-1]
+        self.living += len(batch.numbers)
+
+    def keep(self, numbers: Collection[int]) -> None:
+        """Pass over all others from now on."""
+        alive = self._np.isin(self.numbers, self._np.fromiter(numbers, self._np.int64, len(numbers)))
+        self._columns["alive"][: self.size] = alive
+        self.living = int(alive.sum())
+
+    def best(self, query: Any, k: int, only: Filter) -> Scored:
+        """Return the k nearest to a vector of length 1."""
+        rows = self._near(query, k, only)
+        return best(self.numbers[rows].tolist(), cosines(self.vectors[rows], query).tolist(), k)
+
+    def _near(self, query: Any, k: int, only: Filter) -> Any:
+        """Return rows, among which are the k nearest: exactly, or beyond `_LARGE` as nearly always."""
+        np, spare = self._np, 16  # equals at the edge are sorted by others than by chance
+        everyone = only == ALL and self.living == self.size
+        rows = None if everyone else np.flatnonzero(self._mask(only))
+        count = self.size if rows is None else len(rows)
+        chosen = max(_CHOSEN, 10 * k)
+        if count > max(_LARGE, chosen):
+            signs = self._columns["signs"][: self.size] if rows is None else self._columns["signs"][rows]
+            differing = np.bitwise_count(signs ^ self._signs(query[None])) @ np.ones(signs.shape[1], np.uint16)
+            nearest = np.argpartition(differing, chosen)[:chosen]
+            rows, count = nearest if rows is None else rows[nearest], chosen
+        scores = (self.vectors if rows is None else self.vectors[rows]) @ query
+        if count <= k + spare:
+            return np.arange(count) if rows is None else rows
+        nearest = np.argpartition(-scores, k + spare)[: k + spare]
+        return nearest if rows is None else rows[nearest]
+
+    def _mask(self, only: Filter) -> Any:
+        mask = self._columns["alive"][: self.size]
+        for column, texts in only.parts:
+            codes = [self._codes[column][raw(text)] for text in texts if raw(text) in self._codes[column]]
+            mask = mask & self._np.isin(self._columns[column][: self.size], codes)
+        if only.until_seq is not None:
+            mask = mask & (self._columns["seqs"][: self.size] <= only.until_seq)
+        return mask
+
+    def _code(self, column: str, text: bytes) -> int:
+        codes = self._codes[column]
+        return codes.setdefault(text, len(codes))
+
+    def _signs(self, vectors: Any) -> Any:
+        """Pack the signs into whole words of 64 bits."""
+        np = self._np
+        packed = np.packbits(vectors > 0.0, axis=1)
+        padded = np.zeros((len(packed), 8 * (-(-packed.shape[1] // 8))), np.uint8)
+        padded[:, : packed.shape[1]] = packed
+        return padded.view(np.uint64)

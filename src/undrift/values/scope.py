@@ -1,0 +1,25 @@
+"""Whose a record is. Every record carries it, and nothing is read without it."""
+
+from dataclasses import dataclass
+
+__all__ = ["LOCAL", "Scope"]
+
+LOCAL = "local"
+"""What stands for an organisation, a person or a project that nobody has named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Whose records are meant.
+
+    Args:
+        session: The conversation; empty for all of the project.
+        project: What is worked on.
+        person: Who works.
+        organisation: For whom.
+    """
+
+    session: str = ""
+    project: str = LOCAL
+    person: str = LOCAL
+    organisation: str = LOCAL
