@@ -30,6 +30,8 @@ MCP_INSPECTOR ?= 2.12.0
 NODE ?= 22
 FUZZ_SECONDS ?= 600
 WIRE_REQUESTS ?= 100000
+TWIN_REQUESTS ?= 1000
+OTHER ?=
 TASK_STEPS ?= 10000
 # `make test` runs these, the entrances and the house itself, beside all others, as a machine has two cores.
 ONE_HALF := $(addprefix tests/,bench cli clients dispatch fuzz hooks house mcp proof proxy)
@@ -69,7 +71,7 @@ unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all demo setup fmt check test build fuzz properties wires exact lance bench clients soak purge proof powercut faults kills contention flips agents conformance frameworks lock clean help
+.PHONY: all demo setup fmt check test build fuzz properties wires twin exact lance bench clients soak purge proof powercut faults kills contention flips agents conformance frameworks lock clean help
 
 all: check test  ## check and test (what `make` alone does)
 
@@ -120,6 +122,9 @@ properties: $(SELF) $(DEV)  ## every property of the tests with inputs drawn at 
 wires: $(SELF) $(DEV)  ## conversations played at random against simulated providers, WIRE_REQUESTS (100,000) for each form, and TASK_STEPS (10,000) of tasks
 	$(PY) -m tests.wires.play $(WIRE_REQUESTS)
 	$(PY) -m tests.wires.task_machine $(TASK_STEPS)
+
+twin: $(SELF) $(DEV)  ## the same play on this version and on another, whose interpreter is OTHER; TWIN_REQUESTS (1,000) of each form, bytes and records compared
+	$(PY) -m tests.twin.machine $(TWIN_REQUESTS) $(addprefix --other=,$(OTHER))
 
 exact: $(EXACT)  ## the exact counter, and the estimate beside it, with tiktoken and a vocabulary from a package, not the network
 	@ls "$(VOCABULARY)"/fb374d419588a4632f3f557e76b4b70aebbca790 > /dev/null   # without this file the tests would be skipped

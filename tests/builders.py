@@ -28,6 +28,7 @@ __all__ = [
     "parts",
     "problems",
     "refusing",
+    "refusing_after",
     "result",
     "rounds",
     "sent",
@@ -152,6 +153,25 @@ def refusing(home: Path, table: str) -> Iterator[None]:
         yield
     finally:
         connection.execute("DROP TRIGGER refuse")
+        connection.close()
+
+
+@contextmanager
+def refusing_after(home: Path, commits: int) -> Iterator[None]:
+    """The database takes so many operations more, then none."""
+    connection = apsw.Connection(str(home / "undrift.db"))
+    connection.execute("CREATE TABLE refuse_after (commits INTEGER)")
+    connection.execute("INSERT INTO refuse_after VALUES (?)", (commits,))
+    connection.execute(
+        "CREATE TRIGGER refuse_later BEFORE INSERT ON operations BEGIN "
+        "SELECT RAISE(ABORT, 'refused') WHERE (SELECT commits FROM refuse_after) <= 0; "
+        "UPDATE refuse_after SET commits = commits - 1; END"
+    )
+    try:
+        yield
+    finally:
+        connection.execute("DROP TRIGGER refuse_later")
+        connection.execute("DROP TABLE refuse_after")
         connection.close()
 
 

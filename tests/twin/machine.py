@@ -4,26 +4,30 @@
 other version is installed; without it, this version is its own twin.
 """
 
+import copy
+import json
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
 from hypothesis import strategies as st
-from hypothesis.stateful import rule
+from hypothesis.stateful import initialize, precondition, rule
 
 from tests import machines
-from tests.builders import refusing
+from tests.builders import refusing, refusing_after
 from tests.twin.twin import Other, Twin
 from tests.wires.machine import MACHINES, Machine
 from tests.wires.task_machine import TaskMachine
+from undrift.errors import UndriftError
 from undrift.settings import Settings
 from undrift.settings.models import lookup
-from undrift.testing import Call, ModelTurn, Refused
+from undrift.testing import Call, ModelTurn, Refused, history_for
+from undrift.wire.forms import form_of
 
-__all__ = ["TWINS", "main", "play"]
+__all__ = ["TWINS", "main", "play", "play_tasks", "use"]
 
 _STEPS = 60
 
@@ -70,14 +74,77 @@ def _twin_of(machine: type[Machine]) -> type[Machine]:
         self.now_ms += 500
         try:
             answered = self.simulator.send(prepared.body, prepared.headers, turn=turn, model=self.model)
-        except Refused:  # the unmanaged provider answers instead, so that the play goes on
-            answered = type(self.simulator)(model=self.model).send(
-                prepared.body, prepared.headers, turn=turn, model=self.model
-            )
+        except Refused:  # an answer to something else stands in, so that the play goes on
+            question = history_for(self.wire, model=self.model, **self.fields())
+            question.say("?")
+            answered = self.simulator.send(question.body(), turn=turn, model=self.model)
         self.session.record(answered.body, wire=self.wire)
         return dict(answered.body)
 
-    return type(f"Twin{machine.__name__}", (_Paired, machine), {"drawn": drawn, "send": send, "requests": 0})
+    return type(f"Twin{machine.__name__}", (_Talks, machine), {"drawn": drawn, "send": send, "requests": 0})
+
+
+class _Talks(_Paired):
+    """What the conversations of twins meet besides: faults at any commit, other processes, retries, broken histories."""
+
+    earlier: list[bytes]
+
+    @initialize(data=st.data())
+    def begin(self, data: Any) -> None:
+        """Start, with nothing sent."""
+        self.earlier = []
+        super().begin(data)  # type: ignore[misc]
+
+    def prepared(self) -> Any:
+        """Send the history, and keep it: it may be sent again much later."""
+        machine = cast("Any", self)
+        self.earlier.append(json.dumps(machine.history.body()).encode())
+        return super().prepared()  # type: ignore[misc]
+
+    def compared(self, body: Any, *, with_another: bool = False) -> None:
+        """Prepare a body on both; what one refuses, both do."""
+        machine = cast("Any", self)
+        prepare = machine.session.prepare_with_another if with_another else machine.session.prepare
+        with suppress(UndriftError):
+            prepare(body, wire=machine.wire, model=machine.model)
+
+    @rule(data=st.data())
+    @precondition(lambda self: self.earlier)
+    def send_an_earlier_request(self, data: Any) -> None:
+        """The client sends again what it sent long ago."""
+        self.compared(data.draw(st.sampled_from(self.earlier), label="earlier"))
+
+    @rule(commits=st.integers(0, 4))
+    @precondition(lambda self: self.may_ask)
+    def fail_at_a_commit(self, commits: int) -> None:
+        """Both stores take so many commits more, then none."""
+        machine = cast("Any", self)
+        with ExitStack() as stack:
+            for home in machine.session.homes:
+                stack.enter_context(refusing_after(Path(home), commits))
+            self.compared(machine.history.body())
+
+    @rule()
+    @precondition(lambda self: self.may_ask and not self.other.is_another_version)
+    def another_decides_meanwhile(self) -> None:
+        """Another process decides about the same history while a turn is planned."""
+        self.compared(cast("Any", self).history.body(), with_another=True)
+
+    @rule(data=st.data(), act=st.sampled_from(["twice", "gone", "swapped"]))
+    @precondition(lambda self: len(self.history) > 1)
+    def send_a_broken_history(self, data: Any, act: str) -> None:
+        """An item stands twice, is missing, or stands before its time."""
+        machine = cast("Any", self)
+        body = copy.deepcopy(machine.history.body())
+        items = body[form_of(machine.wire).HISTORY]
+        at = data.draw(st.integers(0, len(items) - 1), label="at")
+        if act == "twice":
+            items.insert(at, items[at])
+        elif act == "gone":
+            del items[at]
+        else:
+            items[at - 1], items[at] = items[at], items[at - 1]
+        self.compared(body)
 
 
 class TwinTasks(_Paired, TaskMachine):
@@ -104,21 +171,26 @@ class TwinTasks(_Paired, TaskMachine):
 TWINS: dict[str, Any] = {wire: _twin_of(kind) for wire, kind in MACHINES.items()}
 
 
-def play_tasks(steps: int, first_seed: int) -> int:
+def use(other: Other) -> None:
+    """Let all machines play against a process."""
+    _Paired.other = other
+
+
+def play_tasks(steps: int, first_seed: int, *, examples: int = 10) -> int:
     """Play the twins of sessions with tasks until so many steps were taken; return how many were."""
     number, before = first_seed, TwinTasks.counts["step"]
     while TwinTasks.counts["step"] - before < steps:
         number += 1
-        machines.play(TwinTasks, number, examples=10, steps=40, shrinks=False, said="tasks: ")
+        machines.play(TwinTasks, number, examples=examples, steps=40, shrinks=False, said="tasks: ")
     return TwinTasks.counts["step"] - before
 
 
-def play(wire: str, requests: int, first_seed: int) -> int:
+def play(wire: str, requests: int, first_seed: int, *, examples: int = 5) -> int:
     """Play the twins of a form until so many requests were sent; return how many were."""
     machine, number = TWINS[wire], first_seed
     while machine.requests < requests:
         number += 1
-        machines.play(machine, number, examples=5, steps=_STEPS, shrinks=False, said=f"{wire}: ")
+        machines.play(machine, number, examples=examples, steps=_STEPS, shrinks=False, said=f"{wire}: ")
     return int(machine.requests)
 
 
@@ -127,7 +199,7 @@ def main(arguments: list[str]) -> int:
     others = [one.removeprefix("--other=") for one in arguments if one.startswith("--other=")]
     first_seed, (requests, *wires) = machines.asked_for(arguments)
     with Other(*others) as other:
-        _Paired.other = other
+        use(other)
         for wire in wires or [*TWINS, "tasks"]:
             if wire == "tasks":
                 print(f"tasks: {play_tasks(int(requests), first_seed)} steps, 0 differ", flush=True)

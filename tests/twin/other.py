@@ -8,13 +8,14 @@ import dataclasses
 import logging
 import pickle
 import sys
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 import apsw
 
-__all__ = ["TABLES", "Host", "plain", "read_frame", "records", "write_frame"]
+__all__ = ["TABLES", "Host", "another_deciding", "plain", "read_frame", "records", "write_frame"]
 
 TABLES = ("operations", "originals", "decisions", "tags", "tasks")
 
@@ -38,6 +39,25 @@ def records(home: str) -> dict[str, list[Any]]:
         return {table: list(connection.execute(f"SELECT * FROM {table} ORDER BY rowid")) for table in TABLES}
 
 
+@contextmanager
+def another_deciding(decide: Callable[[], Any]) -> Iterator[None]:
+    """Let somebody else decide within the next turn, between what it reads and what it writes."""
+    from undrift.core.window import plan
+
+    passes = plan.PASSES
+
+    def first(window: Any, turn: Any) -> Any:
+        plan.PASSES = passes
+        decide()
+        return window
+
+    plan.PASSES = (first, *passes)
+    try:
+        yield
+    finally:
+        plan.PASSES = passes
+
+
 def write_frame(pipe: IO[bytes], value: Any) -> None:
     """Write one frame: eight bytes of length, then the pickle."""
     data = pickle.dumps(value)
@@ -59,6 +79,7 @@ class Host:
     def __init__(self) -> None:
         self.now_ms = 0
         self._sessions: dict[int, Any] = {}
+        self._openers: dict[int, Callable[[], Any]] = {}
 
     def answer(self, name: str, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
         """Do what a frame asks for; an error is part of the answer, as the other half must raise the same."""
@@ -73,7 +94,9 @@ class Host:
         """Open a session under a number."""
         from undrift import Session, Settings
 
-        self._sessions[number] = Session.open(id_, home=home, settings=Settings(**settings), clock=lambda: self.now_ms)
+        chosen = Settings(**settings)
+        self._openers[number] = lambda: Session.open(id_, home=home, settings=chosen, clock=lambda: self.now_ms)
+        self._sessions[number] = self._openers[number]()
 
     def call(self, number: int, now_ms: int, path: str, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """Call a method of a session, named by a dotted path, at a moment."""
@@ -82,6 +105,13 @@ class Host:
         for name in path.split("."):
             found = getattr(found, name)
         return plain(found(*arguments, **named))
+
+    def prepare_with_another(self, number: int, now_ms: int, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """Prepare a request, in the middle of which another process prepares the same."""
+        self.now_ms = now_ms
+        session, another = self._sessions[number], self._openers[number]()
+        with closing(another), another_deciding(lambda: another.prepare(*arguments, **named)):
+            return plain(session.prepare(*arguments, **named))
 
     def records(self, home: str) -> dict[str, list[Any]]:
         """Return the rows of a home's tables."""

@@ -8,12 +8,14 @@ import dataclasses
 import itertools
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any, Self, cast
 
-from tests.twin.other import plain, read_frame, records, write_frame
+from tests.twin.other import another_deciding, plain, read_frame, records, write_frame
 from undrift import Session, Settings
 from undrift.errors import UndriftError
+from undrift.values.window import Prepared
 
 __all__ = ["Differ", "Other", "Twin"]
 
@@ -90,7 +92,8 @@ class Twin:
         self._other, self._number, self._clock = other, other.number(), clock
         self._now_ms = clock()
         self.homes = tuple(str(Path(home) / name) for name in ("home-1", "home-2"))
-        self._mine = Session.open(id_, home=self.homes[0], settings=settings, clock=lambda: self._now_ms)
+        self._open = lambda: Session.open(id_, home=self.homes[0], settings=settings, clock=lambda: self._now_ms)
+        self._mine = self._open()
         chosen = {field.name: getattr(settings, field.name) for field in dataclasses.fields(settings)}
         answer = other.ask("open", self._number, id_, self.homes[1], chosen)
         if answer[0] != "ok":
@@ -110,16 +113,34 @@ class Twin:
         found: Any = self._mine
         for name in path.split("."):
             found = getattr(found, name)
+        return self._compared(path, lambda: found(*arguments, **named), theirs)
+
+    def prepare_with_another(self, *arguments: Any, **named: Any) -> Prepared:
+        """Prepare a request, in the middle of which another process prepares the same; for one version alone.
+
+        Raises:
+            Differ: As in `both`.
+        """
+        self._now_ms = self._clock()
+        theirs = self._other.ask("prepare_with_another", self._number, self._now_ms, arguments, named)
+
+        def mine() -> Prepared:
+            with self._open() as another, another_deciding(lambda: another.prepare(*arguments, **named)):
+                return self._mine.prepare(*arguments, **named)
+
+        prepared: Prepared = self._compared("prepare with another", mine, theirs)
+        return prepared
+
+    def _compared(self, what: str, act: Callable[[], Any], theirs: tuple[Any, ...]) -> Any:
         error: UndriftError | None = None
         result: Any = None
         try:
-            result = found(*arguments, **named)
+            result = act()
             mine: tuple[Any, ...] = ("ok", plain(result))
         except UndriftError as raised:
             error, mine = raised, ("error", type(raised).__name__, str(raised))
-        homes = [(home, f"HOME{n}") for n, home in enumerate(self.homes)]
-        assert_same(f"{path}", _without(mine, homes[0][0]), _without(theirs, homes[1][0]))
-        self.assert_same_records(path)
+        assert_same(what, _without(mine, self.homes[0]), _without(theirs, self.homes[1]))
+        self.assert_same_records(what)
         if error is not None:
             raise error
         return result
