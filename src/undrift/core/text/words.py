@@ -26,7 +26,8 @@ _IRREGULAR = {
     "done": "do", "sent": "send", "using": "use", "used": "use",
     "uses": "use", "indices": "index", "took": "take", "taken": "take", "led": "lead", "configuration": "config",
     "docs": "doc", "documentation": "doc", "development": "dev", "production": "prod", "repository": "repo",
-    "authentication": "authenticate", "expiry": "expire",
+    "authentication": "authenticate", "expiry": "expire", "found": "find", "gave": "give", "given": "give",
+    "got": "get", "shown": "show", "met": "meet", "said": "say",
 }  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import accumulate, combinations
 
 from undrift.core.validate.criteria import names_of
-from undrift.core.validate.words import FAIL_STEMS, PASS, Sentence, stem
+from undrift.core.validate.words import FAIL_STEMS, PASS, Sentence, meaning_of
 
 __all__ = ["EvidenceLog", "unsupported_in"]
 
@@ -251,7 +251,7 @@ def _verdicts(sentences: Sequence[Sentence], log: EvidenceLog) -> Iterator[str]:
     """Yield the verdicts on tests, builds and checks that nothing in the log speaks for."""
     for sentence in sentences:
         for clause in sentence.clauses:
-            if not {stem(each) for each in clause.stems} & _CHECKED:
+            if not {meaning_of(each) for each in clause.stems} & _CHECKED:
                 continue
             if PASS in clause.stems and not clause.denied and not any(word in log.lower for word in _EVIDENCE_OF_PASS):
                 yield "passed"

@@ -4,7 +4,16 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from undrift.core.validate.words import FAIL_STEMS, PASS, Sentence, SummaryClause, is_denied, plain, stem, words_of
+from undrift.core.validate.words import (
+    FAIL_STEMS,
+    PASS,
+    Sentence,
+    SummaryClause,
+    is_denied,
+    meaning_of,
+    plain,
+    words_of,
+)
 
 __all__ = ["Criterion", "WORD_SHARE", "criterion_of", "is_met", "names_of"]
 
@@ -93,7 +102,7 @@ def criterion_of(text: str) -> Criterion:
     words = [word for token in tokens if not _is_name(token) for word in words_of(token)]
     if len(words) > 1 and words[0] in _REPORTING:
         words = words[1:]
-    stems = [stem(word) for word in words if word not in _STOP]
+    stems = [meaning_of(word) for word in words if word not in _STOP]
     if not exact and not stems:
         exact = [line]
     # "must not fail" asks for a pass: two denials.

@@ -3,6 +3,8 @@
 import re
 from dataclasses import dataclass
 
+from undrift.core.text.words import stem
+
 __all__ = [
     "FAIL_STEMS",
     "NO_FAILURE",
@@ -10,9 +12,9 @@ __all__ = [
     "Sentence",
     "SummaryClause",
     "is_denied",
+    "meaning_of",
     "plain",
     "sentences_of",
-    "stem",
     "stems_of",
     "words_of",
 ]
@@ -40,7 +42,6 @@ _CLAUSE_END = re.compile(
 )
 _AND = re.compile(r"\sand\s", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_](?:[\w'\u2019-]*\w)?")
-_DOUBLED = re.compile(r"([bdgmnprt])\1$")
 
 _NEGATORS = frozenset({
     "not", "never", "cannot", "no", "nor", "neither", "none", "nothing", "nobody", "without", "unable", "except",
@@ -62,17 +63,12 @@ _NOT_A_DENIAL = re.compile(
     re.IGNORECASE,
 )
 
-_IRREGULAR = {
-    "ran": "run", "built": "build", "found": "find", "wrote": "write", "written": "write", "made": "make", "kept": "keep",
-    "gave": "give", "given": "give", "took": "take", "taken": "take", "broke": "broken", "got": "get", "done": "do",
-    "shown": "show", "sent": "send", "chosen": "choose", "chose": "choose", "led": "lead", "met": "meet", "said": "say",
-    "denied": "denied", "tests": "test", "specs": "spec", "cause": "cause", "caused": "cause", "reason": "cause",
-}  # fmt: skip
 _ALIKE = {
     "green": PASS, "succeed": PASS, "success": PASS, "successful": PASS, "successfully": PASS, "ok": PASS, "okay": PASS,
     NO_FAILURE: PASS, "repair": "fix", "resolv": "fix", "solv": "fix", "correct": "fix", "creat": "add",
     "introduc": "add", "delet": "remov", "drop": "remov", "modify": "chang", "edit": "chang", "updat": "chang",
-    "describ": "document", "completion": "complet", "failur": "fail",
+    "describ": "document", "completion": "complet", "failur": "fail", "broke": "broken", "denied": "denied", "reason": "caus",
+    "correctly": "correctly",
 }  # fmt: skip
 
 
@@ -113,20 +109,19 @@ def words_of(text: str) -> list[str]:
     return [word.replace("\u2019", "'") for word in _WORD.findall(text.lower())]
 
 
-def stem(word: str) -> str:
-    """Return what forms of one English word have in common, and one stem for words that mean the same here."""
-    if word in _IRREGULAR:
-        return _IRREGULAR[word]
-    return _ALIKE.get(word) or _ALIKE.get(cut := _cut(word), cut)
+def meaning_of(word: str) -> str:
+    """Return the stem of a word, or of the one that stands for all words of its meaning."""
+    found = stem(word)
+    return _ALIKE.get(word) or _ALIKE.get(found, found)
 
 
 def stems_of(text: str) -> frozenset[str]:
     """Return the stems of a text's words; a hyphenated word also gives those of its parts."""
     found = set()
     for word in words_of(text):
-        found.add(stem(word))
+        found.add(meaning_of(word))
         if "-" in word:
-            found.update(stem(part) for part in word.split("-") if part)
+            found.update(meaning_of(part) for part in word.split("-") if part)
     return frozenset(found)
 
 
@@ -166,21 +161,3 @@ def _parts(piece: str) -> list[str]:
             parts.append(part)
             denied = is_denied(part)
     return parts
-
-
-def _cut(word: str) -> str:
-    if word.endswith("'s"):
-        word = word[:-2]
-    if word.endswith("ies") and len(word) > 4:
-        return word[:-3] + "y"
-    for ending in ("ing", "ed", "es", "s", "e"):
-        if (
-            word.endswith(ending)
-            and len(word) - len(ending) >= 3
-            and not (ending in ("s", "es") and word.endswith("ss"))
-        ):
-            word = word[: -len(ending)]
-            if ending in ("ing", "ed") and len(word) > 3:
-                word = _DOUBLED.sub(r"\1", word)
-            return word[:-1] if word.endswith("e") and len(word) > 3 else word
-    return word
