@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from undrift.core.text.words import words_of
 from undrift.core.validate.words import (
     FAIL_STEMS,
     PASS,
@@ -12,7 +13,6 @@ from undrift.core.validate.words import (
     is_denied,
     meaning_of,
     plain,
-    words_of,
 )
 
 __all__ = ["Criterion", "WORD_SHARE", "criterion_of", "is_met", "names_of"]

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from undrift.core.text.words import stem
+from undrift.core.text.words import opened, stem, terms_of, words_of
 
 __all__ = [
     "FAIL_STEMS",
@@ -16,7 +16,6 @@ __all__ = [
     "plain",
     "sentences_of",
     "stems_of",
-    "words_of",
 ]
 
 PASS = "pass"  # the stem that stands for every word of success
@@ -41,7 +40,6 @@ _CLAUSE_END = re.compile(
     re.IGNORECASE,
 )
 _AND = re.compile(r"\sand\s", re.IGNORECASE)
-_WORD = re.compile(r"[^\W_](?:[\w'\u2019-]*\w)?")
 
 _NEGATORS = frozenset({
     "not", "never", "cannot", "no", "nor", "neither", "none", "nothing", "nobody", "without", "unable", "except",
@@ -104,11 +102,6 @@ def plain(text: str) -> str:
     return _HERE.sub("", _NO_FAILURE.sub(NO_FAILURE, " ".join(text.split())))
 
 
-def words_of(text: str) -> list[str]:
-    """Return the words in lower case, in order; a hyphenated word is one."""
-    return [word.replace("\u2019", "'") for word in _WORD.findall(text.lower())]
-
-
 def meaning_of(word: str) -> str:
     """Return the stem of a word, or of the one that stands for all words of its meaning."""
     found = stem(word)
@@ -116,13 +109,8 @@ def meaning_of(word: str) -> str:
 
 
 def stems_of(text: str) -> frozenset[str]:
-    """Return the stems of a text's words; a hyphenated word also gives those of its parts."""
-    found = set()
-    for word in words_of(text):
-        found.add(meaning_of(word))
-        if "-" in word:
-            found.update(meaning_of(part) for part in word.split("-") if part)
-    return frozenset(found)
+    """Return what the words of a text mean, as `meaning_of` has it."""
+    return frozenset(map(meaning_of, words_of(text)))
 
 
 def is_denied(text: str) -> bool:
@@ -130,7 +118,10 @@ def is_denied(text: str) -> bool:
     text = _NOT_A_DENIAL.sub(" ", text)
     if _NEGATING_PHRASE.search(text):
         return True
-    return any(word in _NEGATORS or word in _HEDGES or word.endswith("n't") for word in words_of(text))
+    terms = terms_of(opened(text).lower())
+    # A name such as NO_DISCOUNT denies nothing: its words do not count one by one.
+    words = (word for term in terms for word in ([term] if "_" in term or "-" in term else words_of(term)))
+    return not (_NEGATORS | _HEDGES).isdisjoint(words)
 
 
 def sentences_of(text: str) -> tuple[Sentence, ...]:
