@@ -2,6 +2,7 @@
 
 import logging
 import random
+import re
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.facts.builders import Clock, fact, query, triples
-from undrift.core.facts import STOP_WORDS, retrieve, wanted, words_of
+from undrift.core.facts import STOP_WORDS, retrieve, telling_words, wanted
 from undrift.core.facts.index import FactIndex
 from undrift.facts import InMemorySessionFactStore, KeywordFactRetriever
 from undrift.values.facts import FactVersion, SessionFact
@@ -33,7 +34,7 @@ def test_the_stop_words_are_those_of_the_seed():
 
 
 def test_words_are_split_as_the_seed_says():
-    assert words_of("The src/login_form.py: (a) [B]{c}-d; is,E\tf") == [
+    assert telling_words("The src/login_form.py: (a) [B]{c}-d; is,E\tf") == [
         "src",
         "login",
         "form",
@@ -44,7 +45,13 @@ def test_words_are_split_as_the_seed_says():
         "e",
         "f",
     ]
-    assert words_of("…/") == ["…"]
+    assert telling_words("…/ \"quoted\" 'a' what?") == ["quoted", "what"]
+
+
+@given(st.text("aB1 \t/-_.,:;()[]{}'\"?!*=", max_size=40))
+def test_words_are_cut_wherever_the_seed_cuts(text: str):
+    by_the_seed = re.split(r"[\s/\-_.,:;()\[\]{}]+", text.lower())
+    assert all(any(word in whole for whole in by_the_seed) for word in telling_words(text))
 
 
 def test_more_words_in_common_come_first():

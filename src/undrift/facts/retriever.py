@@ -7,7 +7,7 @@ import logging
 from collections.abc import Iterable
 from typing import Protocol, runtime_checkable
 
-from undrift.core.facts import Wanted, parts_of, retrieve, wanted, words_of
+from undrift.core.facts import Wanted, parts_of, retrieve, telling_words, wanted
 from undrift.values.facts import FactQuery, SessionFact, SessionFactStore
 
 __all__ = ["IndexedFactStore", "KeywordFactRetriever"]
@@ -41,7 +41,7 @@ class KeywordFactRetriever:
     ) -> None:
         self._store = store
         self._stop_words = frozenset(stop_words)
-        self._split = parts_of if split_camel_case else words_of
+        self._split = parts_of if split_camel_case else telling_words
 
     def retrieve(self, query: FactQuery) -> list[SessionFact]:
         """Return the facts that match best, the best first; what the task's own results said is left out.
@@ -50,7 +50,7 @@ class KeywordFactRetriever:
         """
         try:
             want = wanted(query, self._stop_words, self._split)
-            if self._split is words_of and isinstance(self._store, IndexedFactStore):
+            if self._split is telling_words and isinstance(self._store, IndexedFactStore):
                 return self._store.best(want)
             return retrieve(self._store.get_valid(), want, self._split)
         except Exception:  # noqa: BLE001 - logged; the seed forbids a guard where this is called

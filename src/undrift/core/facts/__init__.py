@@ -10,7 +10,7 @@ from undrift.core.facts.extract import IMPLEMENTER_RULES, REVIEWER_RULES, Extrac
 from undrift.core.facts.format import format_session_facts
 from undrift.core.facts.retrieve import Wanted, retrieve, wanted
 from undrift.core.facts.supersede import CARDINALITY, EndedFacts, FactBatch, supersede
-from undrift.core.facts.words import STOP_WORDS, parts_of, words_of
+from undrift.core.facts.words import STOP_WORDS, parts_of, telling_words
 
 __all__ = [
     "CARDINALITY",
@@ -31,6 +31,6 @@ __all__ = [
     "parts_of",
     "retrieve",
     "supersede",
+    "telling_words",
     "wanted",
-    "words_of",
 ]

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from undrift.core.facts.words import words_of
+from undrift.core.facts.words import telling_words
 from undrift.values.facts import FactQuery, SessionFact
 
 __all__ = ["Wanted", "cost_tokens", "retrieve", "text_of", "wanted", "within_budget"]
@@ -34,7 +34,7 @@ class Wanted:
 
 
 def wanted(
-    query: FactQuery, stop_words: frozenset[str] = frozenset(), split: Callable[[str], Iterable[str]] = words_of
+    query: FactQuery, stop_words: frozenset[str] = frozenset(), split: Callable[[str], Iterable[str]] = telling_words
 ) -> Wanted:
     """Read a query.
 
@@ -48,7 +48,7 @@ def wanted(
 
 
 def retrieve(
-    facts: Sequence[SessionFact], want: Wanted, split: Callable[[str], Iterable[str]] = words_of
+    facts: Sequence[SessionFact], want: Wanted, split: Callable[[str], Iterable[str]] = telling_words
 ) -> list[SessionFact]:
     """Return the facts that match best within the query's limits, the best first; equal ones the newest first.
 

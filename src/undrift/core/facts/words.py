@@ -1,12 +1,14 @@
 """The words of a text, as facts and descriptions are compared. Pure.
 
-Law: the seed's splitter and its 43 stop words, literally (R4-21); what is added to them is added by the caller (A4-21).
+Law: the seed's 43 stop words, literally; what is added to them is added by the caller (A4-21). Words are cut as everywhere
+(core/text/words): wherever the seed's splitter cuts, and at quotes and other signs, which are no part of a word (R4-21).
 """
 
 import re
-from collections.abc import Iterable
 
-__all__ = ["STOP_WORDS", "parts_of", "words_of"]
+from undrift.core.text.words import words_of, words_written
+
+__all__ = ["STOP_WORDS", "parts_of", "telling_words"]
 
 STOP_WORDS: frozenset[str] = frozenset(
     {
@@ -16,16 +18,15 @@ STOP_WORDS: frozenset[str] = frozenset(
     }
 )  # fmt: skip
 
-_BETWEEN = re.compile(r"[\s/\-_.,:;()\[\]{}]+")
 _HUMPS = re.compile(r"[A-Z]{2,}(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^A-Za-z0-9]+")
 
 
-def words_of(text: str) -> list[str]:
+def telling_words(text: str) -> list[str]:
     """Return the words of a text in lower case, repeated ones repeated, without the stop words.
 
     Source: R4-21.
     """
-    return [word for word in _BETWEEN.split(text.lower()) if word and word not in STOP_WORDS]
+    return [word for word in words_of(text) if word not in STOP_WORDS]
 
 
 def parts_of(text: str) -> list[str]:
@@ -34,11 +35,7 @@ def parts_of(text: str) -> list[str]:
     Source: A4-22.
     """
     words: list[str] = []
-    for word in _BETWEEN.split(text):
-        words += [word, *_humps(word)]
-    return [lower for lower in (word.lower() for word in words) if lower and lower not in STOP_WORDS]
-
-
-def _humps(word: str) -> Iterable[str]:
-    found = _HUMPS.findall(word)
-    return found if len(found) > 1 else ()
+    for word in words_written(text):
+        humps = _HUMPS.findall(word)
+        words += [word, *humps] if len(humps) > 1 else [word]
+    return [lower for word in words if (lower := word.casefold()) not in STOP_WORDS]
