@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
-from undrift.core.cost import Prices
 from undrift.core.tasks.from_plans import planned_tasks
 from undrift.core.text.calibration import Calibration, UsageReport, is_plausible
 from undrift.core.window.calling_back import offers_recall
@@ -21,6 +20,7 @@ from undrift.core.window.low_water import Cache
 from undrift.core.window.turn import Room, Rules, Texts, Tools, Turn
 from undrift.errors import Declined, StoreError, WireError
 from undrift.memory.upkeep import MemoryUpkeep
+from undrift.session.cache import CacheTraffic, LastRequest
 from undrift.session.identity import TAIL, Recognised, note
 from undrift.settings.models import Model, lookup, read_models
 from undrift.tasks.logs import TaskLogs
@@ -57,16 +57,6 @@ class _Beside:
     cache_seconds: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Sent:
-    """The newest request: its model, its tokens as counted, for how long it asks to be kept, and when it was asked."""
-
-    model: Model
-    tokens: int
-    cache_seconds: int | None
-    at_ms: int
-
-
 class Preparer:
     """Prepares the requests of one session and takes in the answers.
 
@@ -98,13 +88,14 @@ class Preparer:
         self._names_recall = names_recall
         self._models = read_models(settings.models_file)
         self._logs = TaskLogs(context)
+        self._cache = CacheTraffic(context)
         self._rules = Rules(**{name: getattr(settings, name) for name in Rules.__dataclass_fields__})
         self._committer = Committer(context.id, context.ledger)
         self._renderers: WeakKeyDictionary[Conversation, Renderer] = WeakKeyDictionary()
         self._conversations: list[Conversation] = []
         self._fixed: tuple[Any, _Beside] = (None, _Beside(0, False, None))
         self._counters: dict[float, Callable[[str], int]] = {}
-        self._last: _Sent | None = None
+        self._last: LastRequest | None = None
         self._is_over = self._uses_tools = False
         self._offered: tuple[bytes | None, bool] = (None, True)
         self._recalled = ("", "")
@@ -134,7 +125,7 @@ class Preparer:
             calibration.counted(budget), fixed, int(self.settings.left_note_share * calibration.counted(budget))
         )
         asked = cache_life.seconds_of(conversation.marked, request.fields) or beside.cache_seconds
-        turn = self._turn(request, conversation, known, room, texts, self._cache_of(known, asked))
+        turn = self._turn(request, conversation, known, room, texts, self._cache.of(known, asked))
         carried = self._committer.carry_out(turn, conversation, self._renderer(conversation), request)
         warnings += filter(None, [carried.warning])
         window, items = carried.window, carried.items
@@ -143,8 +134,8 @@ class Preparer:
         if calibration.tokens(after) > budget and (reason := turn.binding.holds(window)):
             warnings.append(f"over budget: {reason}")
         warnings.extend(self._plan_warnings(window.plan, after, budget, calibration))
-        self._last = _Sent(known, after, asked, now_ms)
-        self._asked(self._last, is_large=2 * after > room.budget_tokens)
+        self._last = LastRequest(known, after, asked, now_ms)
+        self._cache.asked(self._last, is_large=2 * after > room.budget_tokens)
         changed = changed_fields(
             turn.binding,
             window,
@@ -230,7 +221,8 @@ class Preparer:
         """Take in the provider's answer; see `Session.record`."""
         form = form_of(wire)
         read = form.reply(_answer(reply))
-        self._answered(read)
+        if self._last is not None:
+            self._cache.answered(self._last, read.cache_seconds)
         if read.input_tokens is None or self._last is None or self.settings.token_counter == "characters/4":
             return read
         report = UsageReport(self._last.tokens, read.input_tokens)
@@ -309,45 +301,7 @@ class Preparer:
             self._offered = (key, offers_recall(tool_names(request.fields)))
         return self._offered[1]
 
-    def _cache_of(self, model: Model, asked: int | None) -> Cache:
-        """What the cache is like by what the request asks for and the traffic has shown, else by the table."""
-        said = max(asked or 0, self._ledger.cache_seconds or 0)
-        prices = Prices(model.read_ratio, model.write_ratio_for(said or None))
-        return Cache(prices, self._kept_seconds(model, asked), model.cache_least_tokens)
-
-    def _kept_seconds(self, model: Model, asked: int | None) -> int:
-        """For how long the cache keeps a request, as far as that is known before its answer.
-
-        A request says what it asks for, not what it gets: the provider may give more, or not look at markers at all. So
-        it shortens nothing; the usage of an answer may.
-        """
-        learned = self._ledger.cache_seconds
-        return max(asked or 0, model.cache_seconds if learned is None else learned)
-
-    def _asked(self, sent: _Sent, *, is_large: bool) -> None:
-        """Take note of the time, where pauses matter, and of the cache's life."""
-        if self.settings.prune_when == "over_budget" or self.settings.policy != "worth":
-            return
-        kept = self._kept_seconds(sent.model, sent.cache_seconds)
-        is_known = self._ledger.cache_seconds is not None or kept != sent.model.cache_seconds
-        try:
-            self._ledger.asked(at_ms=sent.at_ms, is_large=is_large, cache_seconds=kept if is_known else None)
-        except StoreError as error:
-            _log.error("session %.80r: the time could not be stored, a pause may be missed: %s", self.id, error)
-
-    def _answered(self, read: ProviderReply) -> None:
-        """Take note of the cache's life by what the answer to the newest request has written to it."""
-        if read.cache_seconds is None or self._last is None:
-            return
-        kept = max(read.cache_seconds, self._last.cache_seconds or 0)
-        if kept == self._kept_seconds(self._last.model, None):
-            return
-        try:
-            self._ledger.answered(at_ms=self._last.at_ms, cache_seconds=kept)
-        except StoreError as error:
-            _log.error("session %.80r: the cache's life could not be stored, what was known holds: %s", self.id, error)
-
-    def _calibrate(self, sent: _Sent, report: UsageReport) -> None:
+    def _calibrate(self, sent: LastRequest, report: UsageReport) -> None:
         try:
             self._ledger.calibrate(sent.model.name, report, at_ms=sent.at_ms)
         except StoreError as error:

@@ -1,0 +1,97 @@
+"""What the traffic of a session tells of the provider's prompt cache.
+
+Law: a request says what it asks for, not what it gets: it shortens nothing; the usage of an answer may.
+"""
+
+import logging
+from dataclasses import dataclass
+
+from undrift.core.cost import Prices
+from undrift.core.window.low_water import Cache
+from undrift.errors import StoreError
+from undrift.settings.models import Model
+from undrift.window.context import SessionContext
+
+__all__ = ["CacheTraffic", "LastRequest"]
+
+_log = logging.getLogger("undrift.session.session")
+
+
+@dataclass(frozen=True, slots=True)
+class LastRequest:
+    """The newest request.
+
+    Args:
+        model: Whom it asks.
+        tokens: As counted.
+        cache_seconds: For how long it asks to be kept; None: it does not say.
+        at_ms: When it was asked, in Unix milliseconds.
+    """
+
+    model: Model
+    tokens: int
+    cache_seconds: int | None
+    at_ms: int
+
+
+class CacheTraffic:
+    """Learns for how long the provider keeps the requests of one session.
+
+    Args:
+        context: The session.
+    """
+
+    def __init__(self, context: SessionContext) -> None:
+        self._id = context.id
+        self._ledger = context.ledger
+        settings = context.settings
+        self._matters = settings.prune_when != "over_budget" and settings.policy == "worth"
+
+    def of(self, model: Model, asked: int | None) -> Cache:
+        """Return what the cache is like: by the traffic and by what the request asks for, else by the model's table.
+
+        Args:
+            model: Whom the request asks.
+            asked: Seconds for which it asks to be kept; None: it does not say.
+        """
+        said = max(asked or 0, self._ledger.cache_seconds or 0)
+        prices = Prices(model.read_ratio, model.write_ratio_for(said or None))
+        return Cache(prices, self._kept_seconds(model, asked), model.cache_least_tokens)
+
+    def asked(self, sent: LastRequest, *, is_large: bool) -> None:
+        """Take note of the time, if pauses matter, and of the cache's life.
+
+        Args:
+            sent: The request.
+            is_large: Whether it takes more than half of the budget.
+        """
+        if not self._matters:
+            return
+        kept = self._kept_seconds(sent.model, sent.cache_seconds)
+        is_known = self._ledger.cache_seconds is not None or kept != sent.model.cache_seconds
+        try:
+            self._ledger.asked(at_ms=sent.at_ms, is_large=is_large, cache_seconds=kept if is_known else None)
+        except StoreError as error:
+            _log.error("session %.80r: the time could not be stored, a pause may be missed: %s", self._id, error)
+
+    def answered(self, sent: LastRequest, cache_seconds: int | None) -> None:
+        """Take note of the cache's life by what an answer has written to it.
+
+        Args:
+            sent: The request that it answers.
+            cache_seconds: For how long the answer's usage says that it is kept; None: it does not say.
+        """
+        if cache_seconds is None:
+            return
+        kept = max(cache_seconds, sent.cache_seconds or 0)
+        if kept == self._kept_seconds(sent.model, None):
+            return
+        try:
+            self._ledger.answered(at_ms=sent.at_ms, cache_seconds=kept)
+        except StoreError as error:
+            _log.error("session %.80r: the cache's life could not be stored, what was known holds: %s", self._id, error)
+
+    def _kept_seconds(self, model: Model, asked: int | None) -> int:
+        """For how long the cache keeps a request, as far as that is known before its answer."""
+        learned = self._ledger.cache_seconds
+        return max(asked or 0, model.cache_seconds if learned is None else learned)
