@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.builders import Record, long_session, on_a_terminal, replayed, undrift, written
-from tests.cli.test_replay_command import NEEDS_POSIX
+from tests.cli.test_replay import NEEDS_POSIX
 from tests.task_sessions import AT_MS, SUMMARY, TaskSession
 from undrift.stores.sqlite import SqliteStore
 from undrift.tasks.archive import Archive

@@ -24,7 +24,7 @@ from tests.cli.builders import (
     waits_for_input,
     written,
 )
-from tests.cli.test_replay_command import NEEDS_POSIX
+from tests.cli.test_replay import NEEDS_POSIX
 from undrift.cli.draw import Column, draw
 from undrift.transcripts import FORMATS
 

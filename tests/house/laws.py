@@ -29,7 +29,7 @@ __all__ = [
 
 LONGEST_FUNCTION_LINES = 70
 MOST_PARAMETERS = 6
-LONGEST_FILE_LINES = 500
+LONGEST_FILE_LINES = 400
 
 
 def _names(text: str) -> frozenset[str]:
@@ -166,7 +166,7 @@ def takes_few_parameters(source: Source) -> Iterator[str]:
 
 
 def is_short(source: Source) -> Iterator[str]:
-    """Find a file of more than 500 lines."""
+    """Find a file of more than 400 lines."""
     lines = len(source.text.splitlines())
     if lines > LONGEST_FILE_LINES:
         yield f"{source.path}:{lines}: {lines} lines, {LONGEST_FILE_LINES} is the limit: split it by subject"

@@ -56,8 +56,11 @@ def test_each_exception_to_it_is_one_that_is_still_needed():
     )
 
 
-def test_files_have_at_most_500_lines():
-    assert_law(laws.is_short, sources("src"))
+STILL_LONGER = tuple(f"{PACKAGE}stores/{name}.py" for name in ("exports", "rows", "sqlite", "vectors"))
+
+
+def test_files_have_at_most_400_lines():
+    assert_law(laws.is_short, [file for file in sources("src") if file.path not in STILL_LONGER])
 
 
 def test_every_module_opens_with_a_docstring():
@@ -107,7 +110,7 @@ BAD: list[tuple[Law, str, str]] = [
     (laws.has_short_functions, "class C:\n    async " + LONG_FUNCTION.replace("\n", "\n    "), ":2: f has 71 lines"),
     (laws.takes_few_parameters, "def f(a, b, /, c, *d, e, f, **g): ...", ":1: f takes 7 parameters"),
     (laws.takes_few_parameters, "class C:\n    def f(self, a, b, c, d, e, f, g): ...", ":2: C.f takes 7 parameters"),
-    (laws.is_short, "x = 1\n" * 501, ":501: 501 lines"),
+    (laws.is_short, "x = 1\n" * 401, ":401: 401 lines"),
     (laws.has_docstring, "x = 1", "no docstring"),
     (laws.has_docstring, "import os\n'''Too late.'''", "no docstring"),
     (laws.has_sorted_all, "x = 1", "no __all__"),

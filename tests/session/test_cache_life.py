@@ -10,7 +10,7 @@ import pytest
 from tests.builders import Json, body, rounds, user
 from tests.proxy.builders import PATHS, ask, gateway
 from tests.proxy.test_managed import Provider
-from tests.session.test_marks import MINUTE, Client
+from tests.session.test_prune_moments import MINUTE, Client
 from undrift import Session, Settings
 from undrift.testing import RawUpstream, Result, history_for
 from undrift.values.window import Prepared

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.core.mask_keys import VENDORS, key_of
+from tests.core.text.mask_keys import VENDORS, key_of
 from undrift.core.text.secrets import PATTERNS, mask
 from undrift.core.text.vendor_tokens import VENDOR_TOKENS
 

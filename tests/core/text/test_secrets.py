@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.core.mask_keys import VENDORS, key_of
+from tests.core.text.mask_keys import VENDORS, key_of
 from undrift.core.text.secrets import PATTERNS, mask
 
 HEX = "0123456789abcdef"

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from tests.builders import Json, assistant, body, opened, rounds, thinking, user
 from tests.cli.builders import environment, everything, process, undrift
-from tests.cli.test_replay_command import NEEDS_POSIX
+from tests.cli.test_replay import NEEDS_POSIX
 from undrift.cli import main
 from undrift.wire.forms import WIRES
 

@@ -10,7 +10,7 @@ import pytest
 from click.testing import Result
 
 from tests.cli.builders import PROGRAM, environment, undrift
-from tests.cli.test_replay_command import NEEDS_POSIX
+from tests.cli.test_replay import NEEDS_POSIX
 from undrift.transcripts import FORMATS
 
 DOCS = Path(__file__).parents[2] / "docs"

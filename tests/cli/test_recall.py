@@ -19,7 +19,7 @@ from tests.cli.builders import (
     undrift,
     written,
 )
-from tests.cli.test_replay_command import NEEDS_POSIX
+from tests.cli.test_replay import NEEDS_POSIX
 from tests.task_sessions import TaskSession, log_text
 from undrift import Session, Settings
 
