@@ -14,7 +14,8 @@ from undrift.core.contradict import CLASSES, judge, slots_of
 from undrift.core.memory.brief import is_brief
 from undrift.core.memory.decay import apply_decay_by_type, ranked
 from undrift.core.memory.quotas import within_quotas
-from undrift.core.memory.supersede import Supersession, holds, supersede
+from undrift.core.memory.supersede import Supersession, supersede
+from undrift.core.memory.validity import holds
 from undrift.core.text.secrets import mask
 from undrift.core.text.tombstone import is_tombstone
 from undrift.errors import InputError, StoreConflict

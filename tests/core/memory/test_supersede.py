@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from undrift.core.contradict import judge
 from undrift.core.memory.decay import apply_semantic_decay, ranked
-from undrift.core.memory.supersede import Placement, Supersession, holds, place, supersede
+from undrift.core.memory.supersede import Supersession, supersede
+from undrift.core.memory.validity import ends_at, holds
 from undrift.values.memory import MemoryEntry, ScoredMemoryEntry
 
 NOW = 1_000
@@ -108,29 +109,24 @@ def test_as_of_and_known_at_answer_what_held_then_and_what_was_known_then() -> N
     assert holds(stale, as_of_ms=30, known_at_ms=NOW) is False
 
 
-def test_a_place_in_time_closes_what_holds_and_ends_at_what_comes_later() -> None:
-    versions = [("a", 10, 20), ("b", 20, 30), ("c", 30, None)]
-    assert place(25, versions) == Placement({"b": 25}, 30)
-    assert place(40, versions) == Placement({"c": 40}, None)
-    assert place(5, versions) == Placement({}, 10)
-    assert place(20, versions) == Placement({"b": 20}, 30)
-    assert place(40, versions, valid_to=45) == Placement({"c": 40}, 45)
-    assert place(7, []) == Placement({}, None)
+def test_a_statement_ends_when_another_takes_its_place_unless_it_ended_before() -> None:
+    assert ends_at(10, None, 20) == 20
+    assert ends_at(10, 15, 20) == 15
+    assert ends_at(10, 30, 20) == 20
+    assert ends_at(10, None, 5) == 10
 
 
 @given(st.lists(st.integers(0, 50), max_size=12))
 def test_whatever_the_order_of_arrival_exactly_one_version_holds_at_each_moment(starts: list[int]) -> None:
-    versions: dict[str, tuple[int, int | None]] = {}
-    for number, start in enumerate(starts):
-        placed = place(start, [(key, *span) for key, span in versions.items()])
-        versions.update({key: (versions[key][0], end) for key, end in placed.closes.items()})
-        versions[str(number)] = (start, placed.valid_to)
+    versions: list[tuple[int, int | None]] = []
+    for start in starts:
+        end = min((other for other, _ in versions if other > start), default=None)
+        versions = [(since, ends_at(since, until, start) if since <= start else until) for since, until in versions]
+        versions.append((start, None if end is None else ends_at(start, None, end)))
     for moment in range(52):
-        holding = [key for key, (start, end) in versions.items() if start <= moment and (end is None or moment < end)]
+        holding = [start for start, end in versions if start <= moment and (end is None or moment < end)]
         expected = [start for start in starts if start <= moment]
-        assert len(holding) == (1 if expected else 0)
-        if expected:
-            assert versions[holding[0]][0] == max(expected)
+        assert holding == ([max(expected)] if expected else [])
 
 
 def test_the_input_is_not_changed() -> None:

@@ -6,9 +6,9 @@ is to change is decided by the functions beside it, which return changes and cha
 
 from collections.abc import Iterable, Sequence
 
+from undrift.core.facts.changes import CARDINALITY, EndedFacts, batch_of, fact_changes
 from undrift.core.facts.index import FactIndex
 from undrift.core.facts.retrieve import Wanted
-from undrift.core.facts.supersede import CARDINALITY, EndedFacts, batch_of, supersede
 from undrift.errors import InputError
 from undrift.values.facts import FactChange, FactVersion, SessionFact
 
@@ -67,7 +67,7 @@ class FactBook:
         return self._index.best(want)
 
     def added(self, new: Sequence[SessionFact], ended: Sequence[EndedFacts] = (), *, at_ms: int) -> list[FactChange]:
-        """Return what adding a batch changes; see `supersede`."""
+        """Return what adding a batch changes; see `fact_changes`."""
         concerned: _Sequences = {}
         for fact in new:
             concerned |= self._by_key.get((fact.subject, fact.relation), {})
@@ -78,7 +78,7 @@ class FactBook:
             else:
                 concerned |= self._by_batch.get((one.relation, one.source_role, one.source_task_id), {})
         valid = [self._valid[sequence] for sequence in sorted(concerned)]
-        return supersede(valid, new, ended, at_ms=at_ms, next_sequence=self._next)
+        return fact_changes(valid, new, ended, at_ms=at_ms, next_sequence=self._next)
 
     def invalidated(self, subject: str, relation: str, *, at_ms: int) -> list[FactChange]:
         """Return what ending all valid facts of a subject and relation changes (R4-10)."""

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
+from undrift.core.facts.changes import EndedFacts
 from undrift.core.facts.check import MOST_OBJECT, clip_text, clipped
-from undrift.core.facts.supersede import EndedFacts
 from undrift.values.facts import FactRole, SessionFact, SessionFactTag, create_fact_id
 
 __all__ = [

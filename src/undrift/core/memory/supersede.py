@@ -1,29 +1,17 @@
-"""Supersession, for memories and facts alike: whose validity ends when another statement takes its place. Pure.
+"""Which memories a new one changes: those whose place it takes, or the one that takes its place. Pure.
 
-Law: the one owner of supersession. Order is valid time, not arrival; a loser is closed and marked, never removed or
+Law: when a statement ends is decided in `validity` alone. Order is valid time, not arrival; a loser is closed and marked, never removed or
 hidden; a mark is set once; no change causes another.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from undrift.core.contradict.verdicts import Verdict
+from undrift.core.memory.validity import ends_at
 from undrift.values.memory import MemoryEntry
 
-__all__ = ["Placement", "Supersession", "holds", "place", "supersede"]
-
-
-@dataclass(frozen=True, slots=True)
-class Placement:
-    """Where a new version of a single-valued thing stands among those that are there.
-
-    Args:
-        closes: Key of an existing version -> the moment at which its validity ends now.
-        valid_to: The moment at which the new version's validity ends; None: it holds until further notice.
-    """
-
-    closes: Mapping[str, int] = field(default_factory=dict)
-    valid_to: int | None = None
+__all__ = ["Supersession", "supersede"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,30 +29,6 @@ class Supersession:
     changed: tuple[MemoryEntry, ...] = ()
     conflicts: tuple[Verdict, ...] = ()
     reinforced: tuple[str, ...] = ()
-
-
-def place(valid_from: int, existing: Iterable[tuple[str, int, int | None]], valid_to: int | None = None) -> Placement:
-    """Place a new version of a single-valued thing in time: at each moment exactly one version is to hold.
-
-    Args:
-        valid_from: Since when the new version holds.
-        existing: Key, start and end (None: open) of each version of the same thing that the new one may displace.
-        valid_to: Until when the new version holds, if that is known.
-
-    Returns:
-        Versions that hold at `valid_from` are closed there; the new one ends where the next later one starts. Of equal
-        starts the new version is the later one, so the other is closed with an empty span.
-
-    Source: A4-6, R4-09, issue "Memory": late arrivals are ordered by valid time.
-    """
-    closes: dict[str, int] = {}
-    ends = [] if valid_to is None else [valid_to]
-    for key, start, end in existing:
-        if start > valid_from:
-            ends.append(start)
-        elif end is None or end > valid_from:
-            closes[key] = valid_from
-    return Placement(closes, min(ends, default=None))
 
 
 def supersede(
@@ -94,13 +58,13 @@ def supersede(
     lost.sort(key=lambda one: (by_id[one.winner_id].valid_from_ms, by_id[one.winner_id].seq))
     if lost:
         winner = by_id[lost[0].winner_id]
-        new = _marked(new, winner, lost[0].rule, now_ms, _ended(new, winner.valid_from_ms))
-    spans = ((one.loser_id, by_id[one.loser_id].valid_from_ms, by_id[one.loser_id].valid_to_ms) for one in won)
-    closes = place(new.valid_from_ms, spans).closes
+        new = _marked(
+            new, winner, lost[0].rule, now_ms, ends_at(new.valid_from_ms, new.valid_to_ms, winner.valid_from_ms)
+        )
     changed: dict[str, MemoryEntry] = {}
     for one in won:
         loser = by_id[one.loser_id]
-        end = closes.get(loser.id, loser.valid_to_ms)
+        end = ends_at(loser.valid_from_ms, loser.valid_to_ms, new.valid_from_ms)
         if lost or loser.is_contradicted:
             after = loser if lost and not loser.is_contradicted else replace(loser, valid_to_ms=end)
         else:
@@ -115,25 +79,6 @@ def supersede(
     )
 
 
-def holds(entry: MemoryEntry, as_of_ms: int | None = None, known_at_ms: int | None = None) -> bool:
-    """Tell whether an entry holds.
-
-    Args:
-        entry: As it stands today.
-        as_of_ms: At which moment; None: until further notice.
-        known_at_ms: By what was known then; None: by what is known today. A mark that was set later does not count.
-    """
-    end = entry.valid_to_ms
-    if known_at_ms is not None:
-        if entry.recorded_at_ms > known_at_ms:
-            return False
-        if entry.contradicted_at_ms is not None and entry.contradicted_at_ms > known_at_ms:
-            end = None
-    if as_of_ms is None:
-        return end is None
-    return entry.valid_from_ms <= as_of_ms and (end is None or as_of_ms < end)
-
-
 def _marked(loser: MemoryEntry, winner: MemoryEntry, rule: str, now_ms: int, end: int | None) -> MemoryEntry:
     return replace(
         loser,
@@ -143,10 +88,6 @@ def _marked(loser: MemoryEntry, winner: MemoryEntry, rule: str, now_ms: int, end
         contradiction_rule=rule,
         valid_to_ms=end,
     )
-
-
-def _ended(entry: MemoryEntry, at_ms: int) -> int:
-    return at_ms if entry.valid_to_ms is None else min(entry.valid_to_ms, at_ms)
 
 
 def _other(verdict: Verdict, id: str) -> str:

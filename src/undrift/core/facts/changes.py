@@ -1,4 +1,4 @@
-"""What new facts do to those that are valid: which end, which are only seen again, which are new. Pure.
+"""What new facts change among those that hold: which end, which are only seen again, which are new. Pure.
 
 Law: a function from the valid facts, the new ones and the cardinality of relations to changes; nothing is ever changed in
 place. Of a relation with one object a new fact ends the old one (the seed's rule); of a relation with many the facts of
@@ -10,9 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from undrift.core.memory.validity import ends_at
 from undrift.values.facts import FactChange, FactVersion, SessionFact
 
-__all__ = ["CARDINALITY", "Cardinality", "EndedFacts", "FactBatch", "batch_of", "supersede"]
+__all__ = ["CARDINALITY", "Cardinality", "EndedFacts", "FactBatch", "batch_of", "fact_changes"]
 
 Cardinality = Literal["single", "many"]
 
@@ -78,7 +79,7 @@ def batch_of(fact: SessionFact) -> tuple[str, str, str]:
     return fact.relation, fact.source_role, fact.source_task_id
 
 
-def supersede(
+def fact_changes(
     valid: Iterable[FactVersion],
     new: Sequence[SessionFact],
     ended: Sequence[EndedFacts] = (),
@@ -155,7 +156,7 @@ class _FactWork:
         fact = version.fact
         del self.valid[version.sequence]
         del self._by_key[_key(fact)][version.sequence]
-        after = replace(fact, valid_to=max(self._at_ms, fact.valid_from))
+        after = replace(fact, valid_to=ends_at(fact.valid_from, fact.valid_to, self._at_ms))
         self._after[version.sequence] = FactVersion(version.sequence, after)
 
     def put(self, fact: SessionFact) -> None:

@@ -1,6 +1,6 @@
 """The function from valid facts, new ones and cardinality to changes; its callers are tried in tests/facts."""
 
-from undrift.core.facts import CARDINALITY, supersede
+from undrift.core.facts import CARDINALITY, fact_changes
 from undrift.values.facts import FactChange, FactVersion, SessionFact, create_fact_id
 
 
@@ -14,13 +14,13 @@ def new(relation: str, about: str) -> SessionFact:
 
 def test_the_cardinality_is_what_the_caller_says():
     valid = [version(1, "likes", "a"), version(2, "likes", "b")]
-    single = supersede(valid, [new("likes", "c")], at_ms=20, next_sequence=3, cardinality={})
+    single = fact_changes(valid, [new("likes", "c")], at_ms=20, next_sequence=3, cardinality={})
     assert [(c.before is not None, c.after.fact.valid_to) for c in single if c.after] == [
         (True, 20),
         (True, 20),
         (False, None),
     ]
-    many = supersede(
+    many = fact_changes(
         valid, [new("likes", "b"), new("likes", "c")], at_ms=20, next_sequence=3, cardinality={"likes": "many"}
     )
     assert [(c.after.sequence, c.after.fact.valid_to, c.after.fact.last_seen) for c in many if c.after] == [
@@ -31,13 +31,13 @@ def test_the_cardinality_is_what_the_caller_says():
 
 
 def test_nothing_new_changes_nothing():
-    assert supersede([version(1, "summary", "a")], [], at_ms=20, next_sequence=2) == []
-    assert supersede([version(1, "summary", "a")], [new("summary", "a")], at_ms=10, next_sequence=2) == []
+    assert fact_changes([version(1, "summary", "a")], [], at_ms=20, next_sequence=2) == []
+    assert fact_changes([version(1, "summary", "a")], [new("summary", "a")], at_ms=10, next_sequence=2) == []
 
 
 def test_a_change_names_what_was_and_what_is():
     before = version(1, "summary", "a")
-    first, second = supersede([before], [new("summary", "b")], at_ms=20, next_sequence=7)
+    first, second = fact_changes([before], [new("summary", "b")], at_ms=20, next_sequence=7)
     assert first.before == before
     assert first.after is not None
     assert first.after.fact.valid_to == 20
