@@ -15,6 +15,8 @@ from undrift.errors import StoreCorrupt
 from undrift.stores import rows
 from undrift.stores.decisions import DECISION_COLUMNS, DECISION_SESSION, decision_from
 from undrift.stores.originals import ORIGINAL_COLUMNS, ORIGINAL_SESSION, original_from
+from undrift.values.detail import Shared
+from undrift.values.window import Decision
 
 __all__ = ["DECISIONS", "PINS", "Reading", "read"]
 
@@ -30,12 +32,21 @@ class Reading(Generic[T]):
         columns: Those that `make` takes; the first are ``number, record_sha256``.
         session: Which of them is the session.
         make: Row to record; raises StoreCorrupt.
+        slim: A record, and what the others of a reading have in common, to the record that takes less memory.
     """
 
     sql: str
     columns: str
     session: int
     make: Callable[[rows.Row], T]
+    slim: Callable[[T, Shared], T] = lambda record, _: record
+
+
+def _slim(decision: Decision, shared: Shared) -> Decision:
+    """A session has tens of thousands of decisions, and those of one prune differ in two figures."""
+    kind, reason = shared.one(decision.kind), shared.one(decision.reason)
+    detail = shared.detail(decision.detail)
+    return Decision(decision.entry_id, kind, reason, decision.tokens_saved, decision.ref, detail)
 
 
 DECISIONS = Reading(
@@ -43,6 +54,7 @@ DECISIONS = Reading(
     DECISION_COLUMNS,
     DECISION_SESSION,
     decision_from,
+    _slim,
 )
 PINS = Reading(
     "SELECT {columns} FROM originals WHERE session_id = ? AND source = 'pin' AND to_seq IS NULL{more} ORDER BY number",
@@ -93,4 +105,5 @@ def _made(
     found: list[rows.Row] = connection.execute(sql, (rows.key(session_id), *listed)).fetchall()
     if any(row[reading.session] != rows.raw(session_id) for row in found):
         raise StoreCorrupt(f"session {session_id[:64]!r}: an index of the file is damaged; {rows.REMEDY}")
-    return {row[1]: reading.make(row) for row in found}
+    shared = Shared()
+    return {row[1]: reading.slim(reading.make(row), shared) for row in found}

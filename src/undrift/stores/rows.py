@@ -9,6 +9,8 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import msgspec
+
 from undrift.errors import InputError
 
 __all__ = [
@@ -115,7 +117,12 @@ ENCODE_SORTED = json.JSONEncoder(separators=(",", ":"), allow_nan=False, default
 
 
 def load(value: bytes | None) -> Any:
-    return None if value is None else _DECODE(value.decode())
+    if value is None:
+        return None
+    try:
+        return msgspec.json.decode(value)
+    except msgspec.DecodeError:  # it does not know every JSON that Python writes, such as half of a pair of surrogates
+        return _DECODE(value.decode())
 
 
 def text_from(value: bytes) -> str:

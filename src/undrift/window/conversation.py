@@ -27,14 +27,14 @@ class Message:
     """One item of the history, read.
 
     Args:
-        raw: Its bytes as they came in last.
+        raw: Its bytes as they came in last; None where the conversation's beginning has them.
         digest: What items share that mean the same.
         view: As the form reads it.
         run: Id of the run that it belongs to, and whether that has more than reasoning.
         item: As the window knows it.
     """
 
-    raw: bytes
+    raw: bytes | None
     digest: bytes
     view: View
     run: tuple[str, bool]
@@ -72,7 +72,7 @@ class Conversation:
 
     def starts_with(self, raw: bytes, digest: bytes) -> bool:
         """Tell whether the first item is this one."""
-        return bool(self.messages) and (self.messages[0].raw == raw or self.messages[0].digest == digest)
+        return bool(self.messages) and (self._raw(0) == raw or self.messages[0].digest == digest)
 
     def suits(self, form: Form, count: Callable[[str], int], *, defers_tools: bool) -> bool:
         """Tell whether it was opened with these."""
@@ -170,7 +170,7 @@ class Conversation:
         except BaseException:
             self._forget(known)
             raise
-        self.beginning = request.grown()
+        self._hold(request)
         if self._window is not None and self._version == self._decisions.version:
             self._window = self._window.grown(Items(self._items), self._decisions, self._loading)
 
@@ -188,7 +188,7 @@ class Conversation:
         end = min(request.count, len(self.messages))
         for number in range(request.known, end):
             raw, message = request.tail[number - request.known], self.messages[number]
-            if raw != message.raw:
+            if raw != self._raw(number):
                 given = request.load(number)
                 if not isinstance(given, dict) or self.form.digest(given) != message.digest:
                     return number
@@ -196,6 +196,22 @@ class Conversation:
                 message.view = self.form.read(given, f"{self.form.HISTORY}[{number}]")  # its cache marker has moved
                 self._note_marker(number)
         return end
+
+    def _raw(self, number: int) -> bytes:
+        raw = self.messages[number].raw
+        if raw is None:
+            assert self.beginning is not None, "an item without bytes stands in the beginning"
+            raw = self.beginning.item(number)
+        return raw
+
+    def _hold(self, request: Request) -> None:
+        """Keep the request's beginning, and of the items in it no bytes besides."""
+        former, self.beginning = self.beginning, request.grown()
+        held, now = (0 if one is None else one.count for one in (former, self.beginning))
+        for number in range(now, held):
+            self.messages[number].raw = request.bytes_of(number)
+        for number in range(0 if self.beginning is None or former is None else held, now):
+            self.messages[number].raw = None
 
     def _note_marker(self, number: int) -> None:
         self._marked.discard(number)
@@ -248,6 +264,8 @@ class Conversation:
         self._items = self._items[:known]  # windows of before keep theirs
         self._marked = {number for number in self._marked if number < known}
         if self.beginning is not None and self.beginning.count > known:
+            for message in self.messages:
+                message.raw = message.raw or self.beginning.item(message.item.number)
             self.beginning = None
         self._numbers = {message.item.id: number for number, message in enumerate(self.messages)}
         if self._mentioned is not None and self._mentioned[1] > known:

@@ -22,7 +22,9 @@ class Decisions:
 
     def __init__(self, session_id: str, decisions: Iterable[Decision], pins: Iterable[Original]) -> None:
         self._session_id = session_id
-        self._about: dict[str, dict[str, Decision]] = {}  # entry id -> where it was taken -> decision
+        self._about: dict[
+            str, Decision | dict[str, Decision]
+        ] = {}  # entry id -> the one, or where it was taken -> decision
         self.pins = {pin.ref: pin.entry for pin in pins}
         self._placed: dict[str, list[Decision]] = {}
         self._by_task: dict[str, list[str]] = {}  # task id -> references of what it let go, oldest first
@@ -36,11 +38,16 @@ class Decisions:
 
     def about(self, entry_id: str) -> tuple[Decision, ...]:
         """Return the decisions about an entry, oldest first; at most one holds in a history."""
-        return tuple(self._about.get(entry_id, {}).values())
+        return tuple(self._taken(entry_id).values())
+
+    def _taken(self, entry_id: str) -> dict[str, Decision]:
+        """Where decisions about an entry were taken -> decision; nearly always there is one."""
+        found = self._about.get(entry_id)
+        return {} if found is None else {taken_at(found): found} if isinstance(found, Decision) else found
 
     def has(self, decision: Decision) -> bool:
         """Tell whether a decision about the same entry was taken at the same place."""
-        return taken_at(decision) in self._about.get(decision.entry_id, {})
+        return taken_at(decision) in self._taken(decision.entry_id)
 
     def ruling(self, history: Mapping[str, int]) -> dict[str, Decision]:
         """Return entry id to the decision that counts in a history; see `core.window.window.Log`.
@@ -49,8 +56,9 @@ class Decisions:
         back, thus meets its messages as they were sent at that point, and decides on its own from there.
         """
         found = {}
-        for entry_id, about in self._about.items():
-            decision = next((d for at, d in reversed(about.items()) if not at or at in history), None)
+        for entry_id in self._about:
+            about = reversed(self._taken(entry_id).items())
+            decision = next((d for at, d in about if not at or at in history), None)
             if decision is not None:
                 found[entry_id] = decision
         return found
@@ -70,8 +78,8 @@ class Decisions:
             history: Chain id of each item to its number.
         """
         found: dict[int, int] = {}
-        for about in self._about.values():
-            for at, decision in about.items():
+        for entry_id in self._about:
+            for at, decision in self._taken(entry_id).items():
                 if at in history and "stays_tokens" in decision.detail:
                     found[history[at]] = decision.detail["stays_tokens"]
         return None if not found else len([*takewhile(lambda number: found[number], sorted(found, reverse=True))])
@@ -100,7 +108,9 @@ class Decisions:
     def add(self, decisions: Iterable[Decision]) -> None:
         """Take in decisions; every conversation applies them at its next turn."""
         for decision in decisions:
-            self._about.setdefault(decision.entry_id, {})[taken_at(decision)] = decision
+            others = self._taken(decision.entry_id)
+            others[taken_at(decision)] = decision
+            self._about[decision.entry_id] = decision if len(others) == 1 else others
             self._at.setdefault(taken_at(decision), set()).add(decision.entry_id)
             if decision.kind in _PLACED:
                 self._placed.setdefault(decision.detail["anchor"], []).append(decision)

@@ -20,7 +20,7 @@ __all__ = ["Renderer"]
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    raw: bytes
+    given: View
     sent: Sent
     items: tuple[Any, ...]
     views: tuple[View, ...]
@@ -104,11 +104,13 @@ class Renderer:
     def _items(self, number: int, sent: Sent, request: Request) -> Sequence[Any]:
         if _is_gone(sent):
             return ()
-        raw, known = self._conversation.messages[number].raw, self._written.get(number)
-        if known is None or known.sent is not sent or known.raw is not raw:
+        given, known = self._conversation.messages[number].view, self._written.get(number)
+        if known is None or known.sent is not sent or known.given is not given:
             form = self._conversation.form
             edited, path = self._edited(number, sent, request), f"{form.HISTORY}[{number}]"
-            known = _Written(raw, sent, tuple(map(request.dump, edited)), tuple(form.read(one, path) for one in edited))
+            known = _Written(
+                given, sent, tuple(map(request.dump, edited)), tuple(form.read(one, path) for one in edited)
+            )
             self._written[number] = known
         elif not request.is_bytes:  # the caller may do with values what it likes, so that they are made each time
             return [request.dump(one) for one in self._edited(number, sent, request)]

@@ -7,7 +7,7 @@ which it was taken, and in no other (docs/adr/0009-conversations-know-themselves
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Protocol
 
 from undrift.core.window.additions import note_entry, pin_text
@@ -19,6 +19,7 @@ from undrift.values.window import Action, ContextEntry, Decision, Edit, Item, Se
 __all__ = ["Log", "Window", "taken_at"]
 
 PLACED = ("pinned", "noted")
+_GONE = Edit()
 
 _OF_SENT = ("rewritten_at", "actions", "notes")  # what only `sent` decides, and what the items do as well
 _OF_ITEMS = ("entries", "thinking")
@@ -197,13 +198,15 @@ class Window:
             actions.append(_action(decision))
         if not edits and not appended:
             return None
+        if all(edit is _GONE for edit in edits.values()) and not live:  # most items of a long history
+            edits = _all_gone(len(edits))
         tokens = sum(e.token_count for e in live)
         return Sent(tuple(live), edits, tuple(appended), tuple(actions), tokens, rewritten_at)
 
     def _left(self, entry: ContextEntry, decision: Decision) -> tuple[Edit, list[ContextEntry]]:
         """What becomes of a block, and the entry that stands for it."""
         if decision.kind == "pruned":
-            return Edit(), []
+            return _GONE, []
         if decision.kind == "evicted":
             text = decision.detail["text"]
             live = [] if text is None else [self._tombstone(entry, text, decision.detail["task"])]
@@ -344,6 +347,12 @@ class Window:
     def _entries_of(self, item: Item) -> tuple[ContextEntry, ...]:
         sent = self.sent.get(item.number)
         return item.entries if sent is None else sent.entries
+
+
+@cache
+def _all_gone(blocks: int) -> dict[int, Edit]:
+    """The edits of an item of which nothing is left."""
+    return dict.fromkeys(range(blocks), _GONE)
 
 
 def taken_at(decision: Decision) -> str:
