@@ -109,7 +109,7 @@ def no_strip(window: Window, decisions: Iterable[Decision]) -> Window:
 
 def last_wins(window: Window, decisions: Iterable[Decision]) -> Window:
     """Of two decisions about one block, the last counts."""
-    return _with(window, reversed(list(decisions)))
+    return _with(window, {d.entry_id: d for d in decisions}.values())
 
 
 def stale_notes_stay(window: Window, decisions: Iterable[Decision]) -> Window:
