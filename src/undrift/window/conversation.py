@@ -21,6 +21,8 @@ from undrift.wire.form import Form, View, entry_of
 
 __all__ = ["Conversation", "Message"]
 
+_MOST_SPARED = 64
+
 
 @dataclass(slots=True)
 class Message:
@@ -57,6 +59,9 @@ class Conversation:
         self.form = form
         self.messages: list[Message] = []
         self.beginning: Beginning | None = None  # of the newest body: what begins so need not be read again
+        self._missed = self._spared = (
+            0  # bodies in a row that began otherwise, and those for which no beginning is made
+        )
         self._items: list[Item] = []  # of the messages
         self._marked: set[int] = set()  # numbers of the messages that have a cache marker
         self._decisions = decisions
@@ -206,12 +211,22 @@ class Conversation:
 
     def _hold(self, request: Request) -> None:
         """Keep the request's beginning, and of the items in it no bytes besides."""
-        former, self.beginning = self.beginning, request.grown()
+        former, self.beginning = self.beginning, request.grown() if self._is_worth_one(request) else None
         held, now = (0 if one is None else one.count for one in (former, self.beginning))
         for number in range(now, held):
             self.messages[number].raw = request.bytes_of(number)
         for number in range(0 if self.beginning is None or former is None else held, now):
             self.messages[number].raw = None
+
+    def _is_worth_one(self, request: Request) -> bool:
+        """Whether the next body may begin as this one: a client that changes its head with each costs little more so."""
+        if request.beginning is not None:
+            self._missed = self._spared = 0
+        elif self.beginning is not None:
+            self._missed += 1
+            self._spared = min(2**self._missed, _MOST_SPARED)
+        self._spared -= self._spared > 0
+        return not self._spared
 
     def _note_marker(self, number: int) -> None:
         self._marked.discard(number)
