@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.cli.builders import undrift
 from tests.clients.test_hook_entries import ENDS, LAYOUTS, VALUES, text_of
 from undrift.clients import SERVED
-from undrift.clients.base import Scope
+from undrift.clients.base import EntryScope
 from undrift.clients.serverfile import NAME, is_our_server
 from undrift.errors import InputError
 
@@ -159,19 +159,19 @@ def test_only_our_own_words_are_ours():
 
 def test_where_each_client_keeps_it(tmp_path: Path):
     home, project = tmp_path / ".x", tmp_path / "p"
-    assert SERVED["claude"].settings(Scope(home)) == tmp_path / ".claude.json"
-    assert SERVED["claude"].settings(Scope(home, is_own=True)) == home / ".claude.json"
-    assert SERVED["claude"].settings(Scope(home, project)) == project / ".mcp.json"
-    assert SERVED["codex"].settings(Scope(home)) == home / "config.toml"
-    assert SERVED["gemini"].settings(Scope(home, project)) == project / ".gemini" / "settings.json"
-    assert SERVED["opencode"].settings(Scope(home, project)) == project / "opencode.json"
+    assert SERVED["claude"].settings(EntryScope(home)) == tmp_path / ".claude.json"
+    assert SERVED["claude"].settings(EntryScope(home, is_own=True)) == home / ".claude.json"
+    assert SERVED["claude"].settings(EntryScope(home, project)) == project / ".mcp.json"
+    assert SERVED["codex"].settings(EntryScope(home)) == home / "config.toml"
+    assert SERVED["gemini"].settings(EntryScope(home, project)) == project / ".gemini" / "settings.json"
+    assert SERVED["opencode"].settings(EntryScope(home, project)) == project / "opencode.json"
 
 
 @pytest.mark.parametrize("client", sorted(SERVED))
 def test_the_command_shows_the_difference_installs_and_takes_out(tmp_path: Path, client: str):
     pytest.importorskip("mcp", reason="the extra mcp is not installed: pip install 'undrift[mcp]'")
     env: dict[str, str | None] = {"HOME": str(tmp_path), "USERPROFILE": str(tmp_path)}
-    path = SERVED[client].settings(Scope(tmp_path / SERVED[client].folder))
+    path = SERVED[client].settings(EntryScope(tmp_path / SERVED[client].folder))
     path.parent.mkdir(parents=True, exist_ok=True)
     before = b'model = "x"\r\n' if client == "codex" else b'{\r\n\t"model" : "x" }'
     path.write_bytes(before)

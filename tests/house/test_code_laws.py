@@ -1,5 +1,6 @@
 """Every law of the code holds in every file, and every law can fail."""
 
+import ast
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -46,6 +47,15 @@ def test_functions_have_at_most_70_lines():
 
 def test_functions_take_at_most_six_parameters():
     assert_law(laws.takes_few_parameters, sources("src"))
+
+
+def test_a_class_has_a_name_of_its_own():
+    places: dict[str, list[str]] = {}
+    for source in sources("src"):
+        for node in source.tree.body:
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, []).append(str(source.path))
+    assert not {name: found for name, found in places.items() if len(found) > 1}
 
 
 def test_each_exception_to_it_is_one_that_is_still_needed():

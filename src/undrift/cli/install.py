@@ -12,7 +12,7 @@ import click
 
 from undrift.cli.show import at_terminal, echo_json, safe
 from undrift.clients import CLIENTS, SERVED, HookedClient, ServedClient, place
-from undrift.clients.base import Scope, command
+from undrift.clients.base import EntryScope, command
 from undrift.clients.place import Memory
 from undrift.errors import InputError
 from undrift.values.extras import command_for
@@ -141,7 +141,7 @@ class _Change:
         except RuntimeError as error:
             raise InputError("your home folder is not known; set HOME") from error
         client_home = (own or home_folder / client.folder).absolute()
-        path = client.settings(Scope(client_home, Path.cwd() if project else None, is_own=own is not None))
+        path = client.settings(EntryScope(client_home, Path.cwd() if project else None, is_own=own is not None))
         where = (home or home_folder / ".undrift").absolute()
         return cls(client, path, place.read(path), where, client_home, yes, as_json)
 

@@ -9,13 +9,13 @@ from typing import Any
 
 from undrift.clients.hookfile import Edited, Groups, has_hooks, our_commands, with_hooks, without_hooks
 
-__all__ = ["HookedClient", "Scope", "command", "hook", "is_ours"]
+__all__ = ["EntryScope", "HookedClient", "command", "hook", "is_ours"]
 
 _OURS = re.compile(r"(?:^|[\s/\\])undrift(?:\.exe)?['\"]? hook [A-Z][A-Za-z]+ --client=")
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class EntryScope:
     """Where the entries go.
 
     Args:
@@ -49,7 +49,7 @@ class HookedClient:
     title: str
     folder: str
     variable: str
-    settings: Callable[[Scope], Path]
+    settings: Callable[[EntryScope], Path]
     groups: Callable[[Callable[[str, int], str]], Groups]
     notes: tuple[str, ...] = ()
     comments: bool = False

@@ -7,7 +7,7 @@ in two parts; a ``PreCompact`` hook must print nothing, as that would reach the 
 from collections.abc import Callable
 from pathlib import Path
 
-from undrift.clients.base import HookedClient, Scope, hook
+from undrift.clients.base import EntryScope, HookedClient, hook
 from undrift.clients.hookfile import Groups
 
 __all__ = ["CLIENT"]
@@ -15,7 +15,7 @@ __all__ = ["CLIENT"]
 _TIMEOUT_S = 20
 
 
-def _settings(scope: Scope) -> Path:
+def _settings(scope: EntryScope) -> Path:
     if scope.project is not None:
         return scope.project / ".claude" / "settings.local.json"
     return scope.client_home / "settings.json"

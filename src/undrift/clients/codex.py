@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from undrift.clients.base import HookedClient, Scope, hook
+from undrift.clients.base import EntryScope, HookedClient, hook
 from undrift.clients.hookfile import Groups
 
 __all__ = ["CLIENT"]
@@ -11,7 +11,7 @@ __all__ = ["CLIENT"]
 _TIMEOUT_S = 20
 
 
-def _settings(scope: Scope) -> Path:
+def _settings(scope: EntryScope) -> Path:
     return (scope.project / ".codex" if scope.project is not None else scope.client_home) / "hooks.json"
 
 

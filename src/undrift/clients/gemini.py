@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from undrift.clients.base import HookedClient, Scope
+from undrift.clients.base import EntryScope, HookedClient
 
 __all__ = ["CLIENT"]
 
 
-def _settings(scope: Scope) -> Path:
+def _settings(scope: EntryScope) -> Path:
     folder = scope.project / ".gemini" if scope.project is not None else scope.client_home
     return folder / "settings.json"
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from undrift.clients.base import Scope
+from undrift.clients.base import EntryScope
 from undrift.clients.hookfile import Edited
 from undrift.clients.serverfile import JsonServers, Nested, ServerFile, TomlServers
 
@@ -29,7 +29,7 @@ class ServedClient:
     name: str
     title: str
     folder: str
-    settings: Callable[[Scope], Path]
+    settings: Callable[[EntryScope], Path]
     file: ServerFile
     notes: tuple[str, ...] = ()
     lacking: str = ""
@@ -52,21 +52,21 @@ class ServedClient:
         return self.file.words(text) == list(words)
 
 
-def _claude(scope: Scope) -> Path:
+def _claude(scope: EntryScope) -> Path:
     if scope.project is not None:
         return scope.project / ".mcp.json"
     return (scope.client_home if scope.is_own else scope.client_home.parent) / ".claude.json"
 
 
-def _codex(scope: Scope) -> Path:
+def _codex(scope: EntryScope) -> Path:
     return (scope.project / ".codex" if scope.project is not None else scope.client_home) / "config.toml"
 
 
-def _gemini(scope: Scope) -> Path:
+def _gemini(scope: EntryScope) -> Path:
     return (scope.project / ".gemini" if scope.project is not None else scope.client_home) / "settings.json"
 
 
-def _opencode(scope: Scope) -> Path:
+def _opencode(scope: EntryScope) -> Path:
     return (scope.project if scope.project is not None else scope.client_home) / "opencode.json"
 
 

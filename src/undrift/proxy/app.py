@@ -19,7 +19,7 @@ from undrift.errors import UndriftError
 from undrift.proxy import guard, owner
 from undrift.proxy.answers import COME_BACK, Receive, Send, failure, respond
 from undrift.proxy.config import GatewayConfig
-from undrift.proxy.exchange import Asgi, Exchange, Shared
+from undrift.proxy.exchange import Asgi, Exchange, GatewayContext
 from undrift.proxy.peer import PEER, LocalPeer
 from undrift.proxy.routes import OWN, VIA, route_of
 from undrift.proxy.sessions import OpenSessions
@@ -58,7 +58,7 @@ class Gateway:
         self._config = config
         self._url, self._port = url, port
         self._is_full = is_full
-        self._shared: Shared | None = None
+        self._shared: GatewayContext | None = None
         self._token = token
         self._health: tuple[float, str] = (-_HEALTH_S, "")
 
@@ -88,7 +88,7 @@ class Gateway:
         home = Path(self._config.settings.home)
         workers = ThreadPoolExecutor(_WORKERS, thread_name_prefix="undrift")
         pool = Pool(self._config.upstreams)
-        self._shared = Shared(self._config, OpenSessions(self._config), pool, workers, _WORKERS)
+        self._shared = GatewayContext(self._config, OpenSessions(self._config), pool, workers, _WORKERS)
         try:
             await asyncio.to_thread(announce, home, self._presence())
         except OSError as error:  # whoever looks after gateways does not find this one
@@ -151,7 +151,7 @@ class Gateway:
         body = json.dumps({"error": {"message": message, "type": "undrift"}}).encode("ascii")
         await respond(send, status, body, more=more)
 
-    async def _own(self, shared: Shared, method: str, path: str, given: Mapping[str, str], send: Send) -> None:
+    async def _own(self, shared: GatewayContext, method: str, path: str, given: Mapping[str, str], send: Send) -> None:
         if path == f"{OWN}/health" and method in ("GET", "HEAD"):
             await self._say_health(shared, send)
         elif not guard.has_token(given, self._token):
@@ -170,7 +170,7 @@ class Gateway:
         else:
             await self._refuse(send, 404, "no such route")
 
-    async def _say_health(self, shared: Shared, send: Send) -> None:
+    async def _say_health(self, shared: GatewayContext, send: Send) -> None:
         """Write and read the store, and say since when each provider has answered."""
         now_s = time.monotonic()
         if now_s - self._health[0] >= _HEALTH_S:

@@ -31,7 +31,7 @@ from undrift.proxy.sessions import OpenSessions
 from undrift.proxy.upstream import Pool
 from undrift.wire.refusals import REFUSAL_STATUSES, too_long
 
-__all__ = ["Asgi", "Exchange", "Shared"]
+__all__ = ["Asgi", "Exchange", "GatewayContext"]
 
 _log = logging.getLogger("undrift.proxy")
 
@@ -56,7 +56,7 @@ class Asgi:
 
 
 @dataclass(slots=True)
-class Shared:
+class GatewayContext:
     """What all requests of a gateway share."""
 
     config: GatewayConfig
@@ -84,7 +84,7 @@ class Exchange:
         route: Where it goes.
     """
 
-    def __init__(self, shared: Shared, asgi: Asgi, route: Route) -> None:
+    def __init__(self, shared: GatewayContext, asgi: Asgi, route: Route) -> None:
         self._shared = shared
         self._asgi = asgi
         self._route = route
@@ -363,7 +363,7 @@ async def _held(response: Any) -> tuple[bytes, bool]:
     return held, False
 
 
-def _recorded(shared: Shared, managed: ManagedBody, wire: str, parts: list[bytes], coded: str) -> None:
+def _recorded(shared: GatewayContext, managed: ManagedBody, wire: str, parts: list[bytes], coded: str) -> None:
     """In a worker: take an answer in; what cannot be read is left."""
     try:
         body = coding.plain(b"".join(parts), coded, shared.config.most_answer_bytes)

@@ -39,7 +39,7 @@ class Database:
         self._closed = False
         self._connection = connection
         self._is_makeshift = False
-        self._frozen: read_only.State | None = None  # of a store that cannot be written, as it was when it was read
+        self._frozen: read_only.FileState | None = None  # of a store that cannot be written, as it was when it was read
         self._identity = files.identity(path)
 
     @classmethod

@@ -16,7 +16,7 @@ from undrift.stores import rows
 from undrift.stores.base import RunChange
 from undrift.stores.table import Table, Writing
 
-__all__ = ["Prepared", "RUN_COLUMNS", "RUN_SESSION", "TABLE", "create", "find", "run_from", "run_row"]
+__all__ = ["PreparedRuns", "RUN_COLUMNS", "RUN_SESSION", "TABLE", "create", "find", "run_from", "run_row"]
 
 RUN_COLUMNS = "number, record_sha256, CAST(session_id AS BLOB), CAST(name AS BLOB), CAST(record AS BLOB)"
 RUN_SESSION = DOCUMENT_SESSION = 2
@@ -42,7 +42,7 @@ _ADD = "INSERT INTO run_records(session_id, name, record_sha256, record, from_se
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedRuns:
     """What is to be written of one run: the rows before and after each change, hashed."""
 
     session_id: str
@@ -54,7 +54,7 @@ def create(connection: apsw.Connection) -> None:
     connection.execute(_CREATE)
 
 
-def _prepared(session_id: str, changes: Sequence[RunChange]) -> Prepared:
+def _prepared(session_id: str, changes: Sequence[RunChange]) -> PreparedRuns:
     """Check what is to be written.
 
     Raises:
@@ -67,7 +67,7 @@ def _prepared(session_id: str, changes: Sequence[RunChange]) -> Prepared:
     for change in changes:
         before = None if change.before is None else run_row(session_id, change.name, change.before)
         made.append((before, run_row(session_id, change.name, change.after)))
-    return Prepared(session_id, made)
+    return PreparedRuns(session_id, made)
 
 
 def find(
@@ -88,7 +88,7 @@ def find(
     return dict(map(run_from, found))
 
 
-def _write(writing: Writing, new: Prepared) -> None:
+def _write(writing: Writing, new: PreparedRuns) -> None:
     """Write the changes that are not written yet.
 
     Raises:

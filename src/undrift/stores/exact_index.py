@@ -8,7 +8,7 @@ from typing import Any
 
 from undrift.stores.memory_filter import ALL, Filter
 from undrift.stores.rows import raw
-from undrift.stores.vectors import Batch, Scored, State, VectorTable, best, cosines, remove
+from undrift.stores.vectors import Batch, Scored, VectorState, VectorTable, best, cosines, remove
 
 __all__ = ["Copy", "ExactIndex"]
 
@@ -56,7 +56,7 @@ class ExactIndex:
         state, unit = self._table.state, self._table.unit(query)
         return self._followed(state).best(unit, k, only) if k > 0 else []
 
-    def _followed(self, state: State) -> "Copy":
+    def _followed(self, state: VectorState) -> "Copy":
         """Bring the copy up to date. What was read inside a transaction is read again: it may not have happened."""
         copy = self._copy
         if copy is None or self._may_roll_back or (copy.removals != state.removals and not self._forget(copy, state)):
@@ -67,7 +67,7 @@ class ExactIndex:
             copy.append(self._table.newer(copy.until, state))
         return copy
 
-    def _forget(self, copy: "Copy", state: State) -> bool:
+    def _forget(self, copy: "Copy", state: VectorState) -> bool:
         """Pass over the rows that are gone; False when they are so many that reading all anew is better."""
         copy.keep(self._table.numbers(state))
         return 2 * copy.living > copy.size

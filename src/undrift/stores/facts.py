@@ -19,7 +19,7 @@ from undrift.values.facts import FactChange, FactVersion, SessionFact
 __all__ = [
     "FACT_COLUMNS",
     "FACT_SESSION",
-    "Prepared",
+    "PreparedFacts",
     "TABLE",
     "create",
     "fact_from",
@@ -70,7 +70,7 @@ _AGAIN = "nothing was written. Read the run's facts again and repeat the change"
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedFacts:
     """What is to be written of one session's facts, checked and hashed: what each was, and the row that it becomes."""
 
     session_id: str
@@ -82,7 +82,7 @@ def create(connection: apsw.Connection) -> None:
     connection.execute(_CREATE)
 
 
-def _prepared(session_id: str, changes: Sequence[FactChange]) -> Prepared:
+def _prepared(session_id: str, changes: Sequence[FactChange]) -> PreparedFacts:
     """Check what is to be written.
 
     Raises:
@@ -97,7 +97,7 @@ def _prepared(session_id: str, changes: Sequence[FactChange]) -> Prepared:
         seen |= sequences
         row = None if change.after is None else fact_row(session_id, change.after)
         ready.append((change.before, row, sequences.pop()))
-    return Prepared(session_id, ready)
+    return PreparedFacts(session_id, ready)
 
 
 def find(connection: apsw.Connection, session_id: str, as_of: int | None = None) -> tuple[FactVersion, ...]:
@@ -129,7 +129,7 @@ def next_sequence(connection: apsw.Connection, session_id: str) -> int:
     return int(found[0][0]) + 1
 
 
-def _write(writing: Writing, new: Prepared) -> None:
+def _write(writing: Writing, new: PreparedFacts) -> None:
     """Write the changes that are not written yet.
 
     Raises:

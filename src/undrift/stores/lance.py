@@ -20,7 +20,7 @@ from undrift.stores import files
 from undrift.stores.exact_index import Copy
 from undrift.stores.memory_filter import ALL, Filter, in_lance, plain
 from undrift.stores.migrations import transaction
-from undrift.stores.vectors import Batch, Scored, State, VectorTable, best, remove
+from undrift.stores.vectors import Batch, Scored, VectorState, VectorTable, best, remove
 from undrift.values.extras import command_for
 
 __all__ = ["LanceIndex"]
@@ -100,7 +100,7 @@ class LanceIndex:
 
     # ------------------------------------------------------------------------------------------------------ the tail
 
-    def _settled(self, state: State) -> State:
+    def _settled(self, state: VectorState) -> VectorState:
         """Hand over what has gathered, where it is enough and the lock can be had."""
         if not self._is_behind(state) or self._table.connection.in_transaction:
             return state
@@ -110,12 +110,12 @@ class LanceIndex:
                 state = self._hand_over(state)
         return state
 
-    def _is_behind(self, state: State) -> bool:
+    def _is_behind(self, state: VectorState) -> bool:
         if state.removals - state.indexed_removals >= _MOST_REMOVALS:
             return True
         return self._table.count_newer(state.indexed_until, state, _BATCH) >= _BATCH
 
-    def _hand_over(self, state: State) -> State:
+    def _hand_over(self, state: VectorState) -> VectorState:
         lance = self._lance(state)
         if lance is None:
             return self._written(state)
@@ -130,7 +130,7 @@ class LanceIndex:
             lance.optimize(cleanup_older_than=_KEPT_VERSIONS)
         return self._save(state, lance, batch)
 
-    def _save(self, state: State, lance: Any, batch: Batch) -> State:
+    def _save(self, state: VectorState, lance: Any, batch: Batch) -> VectorState:
         until = batch.entries[-1] if len(batch.entries) else state.indexed_until
         state = replace(state, indexed_until=until, indexed_removals=state.removals, indexed_rows=lance.count_rows())
         self._table.save(state)
@@ -138,7 +138,7 @@ class LanceIndex:
 
     # ----------------------------------------------------------------------------------------------------- searching
 
-    def _nearest(self, state: State, unit: Any, k: int, only: Filter) -> Scored:
+    def _nearest(self, state: VectorState, unit: Any, k: int, only: Filter) -> Scored:
         """Join LanceDB's best, scored anew, with the best of the rows that it does not have yet."""
         found: Scored = []
         lance = self._lance(state) if state.indexed_until else None
@@ -153,7 +153,7 @@ class LanceIndex:
             wanted *= 4  # too many of them are gone
         return best_of(found, self._by_hand(state, unit, k, only), k)
 
-    def _by_hand(self, state: State, unit: Any, k: int, only: Filter) -> Scored:
+    def _by_hand(self, state: VectorState, unit: Any, k: int, only: Filter) -> Scored:
         batch = self._table.newer(state.indexed_until, state)
         if not len(batch.numbers):
             return []
@@ -163,7 +163,7 @@ class LanceIndex:
 
     # --------------------------------------------------------------------------------------------- opening, repairing
 
-    def _lance(self, state: State) -> Any:
+    def _lance(self, state: VectorState) -> Any:
         """Open the index that belongs to the database's state; None when there is none, or not all of it."""
         name = _name(state)
         if self._opened is None or self._opened[0] != name:
@@ -179,13 +179,13 @@ class LanceIndex:
         files.make_folder(self._folder)
         return self._lancedb.connect(str(self._folder), read_consistency_interval=timedelta(0))
 
-    def _forget(self, state: State) -> State:
+    def _forget(self, state: VectorState) -> VectorState:
         """Open it again: a version that another process has cleaned up cannot be read on."""
         self._opened = None
         del state
         return self._table.state
 
-    def _make_anew(self, state: State) -> State:
+    def _make_anew(self, state: VectorState) -> VectorState:
         """Write the index anew, unless another process has done so since `state`."""
         self._opened = None
         if self._table.connection.in_transaction:
@@ -198,7 +198,7 @@ class LanceIndex:
                 shutil.rmtree(folder, ignore_errors=True)
         return state
 
-    def _written(self, state: State) -> State:
+    def _written(self, state: VectorState) -> VectorState:
         """Write all rows into an index under a new name; the old one stays for those who read it now."""
         state = replace(state, generation=state.generation + 1, indexed_until=0)
         name = _name(state)
@@ -211,7 +211,7 @@ class LanceIndex:
         return state
 
 
-def _tried(remedy: Callable[[State], State], state: State) -> State:
+def _tried(remedy: Callable[[VectorState], VectorState], state: VectorState) -> VectorState:
     """Try to repair; where even that fails, things stay as they are."""
     try:
         return remedy(state)
@@ -229,7 +229,7 @@ def best_of(first: Scored, second: Scored, k: int) -> Scored:
     return best(numbers, scores, k)
 
 
-def _name(state: State) -> str:
+def _name(state: VectorState) -> str:
     return f"of_{state.key}_{state.generation}"
 
 
@@ -257,7 +257,7 @@ def _append(lance: Any, batch: Batch) -> None:
         lance.add(pa.Table.from_arrays(columns, schema=lance.schema))
 
 
-def _search(lance: Any, unit: Any, wanted: int, state: State, only: Filter) -> list[int]:
+def _search(lance: Any, unit: Any, wanted: int, state: VectorState, only: Filter) -> list[int]:
     """Return the numbers of the nearest rows; of unit vectors the dot product is the cosine."""
     condition = " AND ".join(filter(None, (f"entry <= {state.indexed_until}", in_lance(only))))
     query = lance.search(unit).distance_type("dot").where(condition, prefilter=True)

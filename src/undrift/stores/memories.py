@@ -22,7 +22,7 @@ __all__ = [
     "MEMORY_COLUMNS",
     "MemoryChange",
     "MemoryUpdate",
-    "Prepared",
+    "PreparedMemories",
     "TABLE",
     "Unchanged",
     "Viewer",
@@ -143,7 +143,7 @@ class Unchanged(NamedTuple):
     viewer: Viewer
 
 
-class Prepared(NamedTuple):
+class PreparedMemories(NamedTuple):
     """What is to be written of memories: checked and hashed."""
 
     session: str | bytes
@@ -156,7 +156,7 @@ def create(connection: apsw.Connection) -> None:
     connection.execute(_CREATE)
 
 
-def _prepared(session_id: str, updates: Sequence[MemoryUpdate]) -> Prepared:
+def _prepared(session_id: str, updates: Sequence[MemoryUpdate]) -> PreparedMemories:
     """Check what is to be written.
 
     Raises:
@@ -170,10 +170,10 @@ def _prepared(session_id: str, updates: Sequence[MemoryUpdate]) -> Prepared:
             raise InputError(f"memory{name}: a commit takes one update for each memory, of one and the same id")
         ids.add(one.id)
     new = [None if update.after is None else memory_row(session_id, update.after) for update in updates]
-    return Prepared(rows.key(session_id), updates, new)
+    return PreparedMemories(rows.key(session_id), updates, new)
 
 
-def _write(writing: Writing, new: Prepared) -> None:
+def _write(writing: Writing, new: PreparedMemories) -> None:
     """Write the updates; one that is written already is a no-op.
 
     Raises:

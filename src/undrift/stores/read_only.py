@@ -15,7 +15,7 @@ import apsw
 from undrift.stores import search
 from undrift.stores.migrations import MIGRATIONS, identify, migrate, transaction
 
-__all__ = ["State", "connect_as_it_is", "is_unwritable", "state"]
+__all__ = ["FileState", "connect_as_it_is", "is_unwritable", "state"]
 
 _MOUNTS = Path("/proc/self/mountinfo")
 _BLOCK_BYTES = 8 << 20
@@ -23,7 +23,7 @@ _TRIES = 3
 _OPEN = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
 
 
-class State(NamedTuple):
+class FileState(NamedTuple):
     """By what is seen that a store has changed since it was read, or can be written again."""
 
     files: tuple[tuple[int, ...], ...]
@@ -35,9 +35,9 @@ def is_unwritable(path: Path) -> bool:
     return not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
 
 
-def state(path: Path) -> State:
+def state(path: Path) -> FileState:
     """Return the state of a database and the log beside it."""
-    return State(tuple(_status(one) for one in (path, _log(path))), is_unwritable(path))
+    return FileState(tuple(_status(one) for one in (path, _log(path))), is_unwritable(path))
 
 
 def connect_as_it_is(path: Path) -> apsw.Connection:

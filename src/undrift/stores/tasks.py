@@ -18,7 +18,7 @@ from undrift.stores.table import Table, Writing
 from undrift.values.window import Moment, Segment, Tag, Task, Tasks, TaskUpdate
 
 __all__ = [
-    "Prepared",
+    "PreparedTasks",
     "TABLE",
     "TAGS",
     "TAG_COLUMNS",
@@ -83,7 +83,7 @@ _AGAIN = "nothing was written. Read the session's tasks again and repeat the cha
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedTasks:
     """What is to be written of one session's tasks: checked, and hashed as far as no ordinal is needed for it."""
 
     session_id: str
@@ -96,7 +96,7 @@ def create(connection: apsw.Connection) -> None:
     connection.execute(_CREATE)
 
 
-def _prepared(session_id: str, changes: Sequence[TaskUpdate | Tag]) -> Prepared:
+def _prepared(session_id: str, changes: Sequence[TaskUpdate | Tag]) -> PreparedTasks:
     """Check what is to be written.
 
     Raises:
@@ -110,7 +110,7 @@ def _prepared(session_id: str, changes: Sequence[TaskUpdate | Tag]) -> Prepared:
         if task_id in ids or (update.before is not None and update.before.id != task_id):
             raise InputError(f"task {task_id!r}: a commit takes one update for each task, of one and the same id")
         ids.add(task_id)
-    return Prepared(session_id, updates, [tag_row(session_id, one) for one in changes if isinstance(one, Tag)])
+    return PreparedTasks(session_id, updates, [tag_row(session_id, one) for one in changes if isinstance(one, Tag)])
 
 
 def find(connection: apsw.Connection, session_id: str, known: Known | None = None) -> Tasks:
@@ -125,7 +125,7 @@ def find(connection: apsw.Connection, session_id: str, known: Known | None = Non
     return Tasks({task.id: task for task in tasks}, {tag.call_id: tag for tag in tags})
 
 
-def _write(writing: Writing, new: Prepared) -> None:
+def _write(writing: Writing, new: PreparedTasks) -> None:
     """Write the updates that are not written yet, then the tags.
 
     Raises:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Batch",
     "Scored",
-    "State",
     "VectorIndex",
+    "VectorState",
     "VectorTable",
     "best",
     "clear",
@@ -77,7 +77,7 @@ _MISSING = """SELECT l.number FROM memory_lines l
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class VectorState:
     """What is known of one embedder's vectors; see the table. All zeros before the first vector."""
 
     key: int = 0
@@ -179,14 +179,14 @@ class VectorTable:
         self.dimension = dimension
 
     @property
-    def state(self) -> State:
+    def state(self) -> VectorState:
         """What is known of them at this moment.
 
         Raises:
             DimensionError: An embedder of the same name made vectors of another length before.
         """
         found: list[Any] = self.connection.execute(_STATE, (key(self.embedder),)).fetchall()
-        state = State(*found[0]) if found else State(dimension=self.dimension)
+        state = VectorState(*found[0]) if found else VectorState(dimension=self.dimension)
         if state.dimension != self.dimension:
             raise DimensionError(
                 f"embedder {self.embedder!r:.80}: its vectors have length {self.dimension}, those that are kept "
@@ -199,7 +199,7 @@ class VectorTable:
         """The newest operation of which a memory has a vector."""
         return int(self._rows(_SEQ, self.state.key)[0][0])
 
-    def save(self, state: State) -> None:
+    def save(self, state: VectorState) -> None:
         """Write down how far the derived index is."""
         values = (state.indexed_until, state.indexed_removals, state.indexed_rows, state.generation, state.key)
         self.connection.execute(_SAVE, values)
@@ -210,7 +210,7 @@ class VectorTable:
         for number, vector in vectors:
             self.connection.execute(_ADD, (owner, number, self.unit(vector).astype("<f4").tobytes()))
 
-    def newer(self, entry: int, state: State) -> Batch:
+    def newer(self, entry: int, state: VectorState) -> Batch:
         """Read the vectors that were kept after an entry."""
         import numpy as np
 
@@ -219,11 +219,11 @@ class VectorTable:
         vectors = np.frombuffer(b"".join(blobs), "<f4").reshape(len(rows), self.dimension)
         return Batch(entries, numbers, seqs, scopes, sources, types, vectors)
 
-    def count_newer(self, entry: int, state: State, most: int) -> int:
+    def count_newer(self, entry: int, state: VectorState, most: int) -> int:
         """Count the vectors that were kept after an entry, up to a number of them."""
         return int(self._rows(_COUNT_NEWER, entry, state.key, most)[0][0])
 
-    def numbers(self, state: State) -> list[int]:
+    def numbers(self, state: VectorState) -> list[int]:
         """Return the numbers of all memories that have one."""
         return [number for (number,) in self._rows(_NUMBERS, state.key)]
 
@@ -231,7 +231,7 @@ class VectorTable:
         """Return numbers of memories that have none yet, ascending, those above one number."""
         return [number for (number,) in self._rows(_MISSING, after, self.state.key, limit)]
 
-    def scores(self, query: Any, numbers: Collection[int], k: int, state: State) -> Scored:
+    def scores(self, query: Any, numbers: Collection[int], k: int, state: VectorState) -> Scored:
         """Compute the cosines of some memories, and return the best; who has no vector is left out."""
         import numpy as np
 

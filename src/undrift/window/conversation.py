@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from undrift.core.text.refs import message_id
-from undrift.core.window.value import Known
+from undrift.core.window.value import KnownReferences
 from undrift.core.window.window import Window
 from undrift.values.items import Items
 from undrift.values.window import ContextEntry, Item
@@ -73,7 +73,7 @@ class Conversation:
         self._window: Window | None = None
         self._version = -1  # of the decisions that the window holds; -1 where it must be made again
         self._seq = 0
-        self._mentioned: tuple[Known, int] | None = None  # what the first so many items mention
+        self._mentioned: tuple[KnownReferences, int] | None = None  # what the first so many items mention
 
     def starts_with(self, raw: bytes, digest: bytes) -> bool:
         """Tell whether the first item is this one."""
@@ -146,9 +146,9 @@ class Conversation:
         """Number of the first item of the model's newest answer, which may stand in several."""
         return self.window.newest_answer
 
-    def known(self, window: Window) -> Known:
+    def known(self, window: Window) -> KnownReferences:
         """Return what the history that came in mentions, for the plan of this turn."""
-        known, learned = self._mentioned or (Known(), 0)
+        known, learned = self._mentioned or (KnownReferences(), 0)
         for message in self.messages[learned:]:
             for entry in message.item.entries:
                 known.learn(entry)

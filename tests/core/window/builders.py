@@ -9,7 +9,7 @@ from undrift.core.cost import Prices
 from undrift.core.text.refs import ref_of
 from undrift.core.window.low_water import Cache
 from undrift.core.window.turn import Room, Rules, Tools, Turn
-from undrift.core.window.value import Known
+from undrift.core.window.value import KnownReferences
 from undrift.core.window.window import Window
 from undrift.settings import Settings
 from undrift.values.window import ContextEntry, Decision, EntryType, Item, Original
@@ -139,8 +139,8 @@ def turn_of(budget_tokens: int = 1_000_000, *, rules: Mapping[str, Any] | None =
     )
 
 
-def _known(window: Window) -> Known:
-    known = Known()
+def _known(window: Window) -> KnownReferences:
+    known = KnownReferences()
     for entry in window.given:
         known.learn(entry)
     return known

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from undrift.core.text.tokens import characters_per_4
 from undrift.core.window.keep import Kept, Takeable, keep
-from undrift.core.window.value import Known
+from undrift.core.window.value import KnownReferences
 from undrift.values.window import ContextEntry
 
 
@@ -22,7 +22,7 @@ def result(number: int, text: str, **meta: object) -> ContextEntry:
 
 
 def chosen(entries: list[ContextEntry], room: int, *, stays: tuple[ContextEntry, ...] = (), recent: float = 0) -> Kept:
-    known = Known()
+    known = KnownReferences()
     for entry in [*entries, *stays]:
         known.learn(entry)
     units = [Takeable((entry,), entry.token_count) for entry in entries]

@@ -1,10 +1,10 @@
-"""Known: what a history mentions, and what of it the agent would miss."""
+"""KnownReferences: what a history mentions, and what of it the agent would miss."""
 
 import json
 from typing import Any
 
 from undrift.core.text.references import RARE_MENTIONS
-from undrift.core.window.value import Known, rows_left
+from undrift.core.window.value import KnownReferences, rows_left
 from undrift.values.window import ContextEntry
 
 LINE = "return parse_header(raw, strict=True)"
@@ -16,12 +16,12 @@ def entry(number: int, kind: str, text: str, *, tool: str = "", role: str = "", 
     return ContextEntry(f"e{number}", "tool_result" if kind == "result" else "reasoning", text, 1, 0, meta, seq=number)
 
 
-def missed(known: Known, given: ContextEntry) -> int:
+def missed(known: KnownReferences, given: ContextEntry) -> int:
     return sum(known.is_worth(reference) for row in known.rows(given) for reference in row)
 
 
-def learned(*entries: ContextEntry) -> Known:
-    known = Known()
+def learned(*entries: ContextEntry) -> KnownReferences:
+    known = KnownReferences()
     for one in entries:
         known.learn(one)
     return known

@@ -19,7 +19,7 @@ from undrift.core.window.prune import Unit, leaving
 from undrift.core.window.reasons import Freed, Reasons, Wording
 from undrift.core.window.shrink import Lean, lean
 from undrift.core.window.thinking import is_thinking, key_of, latest_answer, unsettled
-from undrift.core.window.value import Known
+from undrift.core.window.value import KnownReferences
 from undrift.values.window import PINNED_TYPES, ContextEntry, Decision
 
 __all__ = ["Policy", "Prompt", "TurnPlan", "is_user_text", "low_water_tokens", "plan_turn", "protected_keys"]
@@ -114,7 +114,7 @@ def plan_turn(
     policy: Policy,
     wording: Wording,
     *,
-    known: Callable[[], Known] | None = None,
+    known: Callable[[], KnownReferences] | None = None,
     thresholds: Thresholds | None = None,
     is_due: bool = False,
 ) -> TurnPlan | None:
@@ -373,7 +373,9 @@ def _within(chosen: Callable[[int], Freed], room_tokens: int, *, must_free: int)
     return left
 
 
-def _kept(offer: _Offer, room_tokens: int, known: Known, recent_share: float, count: Callable[[str], int]) -> Kept:
+def _kept(
+    offer: _Offer, room_tokens: int, known: KnownReferences, recent_share: float, count: Callable[[str], int]
+) -> Kept:
     """Choose by worth."""
     by_id = {e.id: e for e in offer.window}
     may_leave = {id_ for unit in offer.units for id_ in unit.ids}

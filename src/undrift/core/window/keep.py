@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from undrift.core.window.fold import Folded
 from undrift.core.window.trim import GAP, HEADER_CHARACTERS, ranges_of
-from undrift.core.window.value import Known, rows_left
+from undrift.core.window.value import KnownReferences, rows_left
 from undrift.values.window import ContextEntry
 
 __all__ = ["Kept", "Ranges", "Takeable", "keep"]
@@ -102,7 +102,7 @@ def keep(
     units: Sequence[Takeable],
     room_tokens: int,
     *,
-    known: Known,
+    known: KnownReferences,
     recent_share: float,
     count: Callable[[str], int],
 ) -> Kept:
@@ -135,7 +135,7 @@ def keep(
 class _Missed(dict[int, bool]):
     """Reference -> whether it is worth something beside what must stay. Filled as it is asked."""
 
-    def __init__(self, known: Known, shown: Iterable[int]) -> None:
+    def __init__(self, known: KnownReferences, shown: Iterable[int]) -> None:
         super().__init__(dict.fromkeys(shown, False))
         self._known = known
 
@@ -144,7 +144,7 @@ class _Missed(dict[int, bool]):
         return found
 
 
-def _references(entry: ContextEntry, known: Known) -> Iterable[int]:
+def _references(entry: ContextEntry, known: KnownReferences) -> Iterable[int]:
     """What a window mentions by an entry; nothing by a paste that has lost its middle."""
     metadata = entry.metadata or {}
     if metadata.get("kind") not in ("text", "call", "result") or metadata.get("cut") or entry.type == "summary":
@@ -153,7 +153,7 @@ def _references(entry: ContextEntry, known: Known) -> Iterable[int]:
     return (reference for number in rows_left(entry, len(rows)) for reference in rows[number])
 
 
-def _judged(unit: Takeable, missed: _Missed, known: Known) -> _Unit:
+def _judged(unit: Takeable, missed: _Missed, known: KnownReferences) -> _Unit:
     """Say what there is to keep of a unit."""
     found: _References = []
     parts: list[_Part] = []

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from undrift.core.tasks.from_plans import PLAN_AGENT, PlannedTask
 from undrift.core.window.low_water import Cache
-from undrift.core.window.value import Known
+from undrift.core.window.value import KnownReferences
 from undrift.core.window.window import Window
 from undrift.values.window import ContextEntry, Task, Tasks
 
@@ -122,7 +122,7 @@ class Tools:
 
     count: Callable[[str], int]
     ref_of: Callable[[str], str]
-    known: Callable[[Window], Known]
+    known: Callable[[Window], KnownReferences]
     planned: Callable[[Window], list[PlannedTask]]
     log_path: Callable[[str], str] = lambda _: ""
     names_recall: bool = True

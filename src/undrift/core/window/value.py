@@ -23,7 +23,7 @@ from undrift.core.text.references import (
 from undrift.core.window.fold import lines_without_noise
 from undrift.values.window import ContextEntry
 
-__all__ = ["Known", "Rows", "rows_left"]
+__all__ = ["KnownReferences", "Rows", "rows_left"]
 
 Rows = tuple[tuple[int, ...], ...]
 """For each line of a text the references that it mentions."""
@@ -31,7 +31,7 @@ Rows = tuple[tuple[int, ...], ...]
 _MOST_CHARACTERS = 1_000_000  # what is longer is data: its lines are worth nothing
 
 
-class Known:
+class KnownReferences:
     """What a history has mentioned so far: learned entry by entry, asked for what is worth what.
 
     Memory: a few dozen bytes per reference beside its text, and the references of each line of the entries last kept.
