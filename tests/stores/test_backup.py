@@ -238,6 +238,8 @@ def test_a_backup_of_an_older_version_is_restored_and_migrated(home: Path, tmp_p
     for name, _ in found:
         if name not in OF_THE_FIRST_VERSION:
             connection.execute(f'DROP INDEX "{name}"')
+    for table in ("operations", "originals", "decisions"):
+        connection.execute(f"ALTER TABLE {table} DROP COLUMN scope_number")
     connection.execute("PRAGMA user_version = 1")
     connection.close()
     assert back_up(home, tmp_path / "out.db").operations == 5

@@ -15,6 +15,7 @@ from undrift.stores.memories import MemoryUpdate
 from undrift.stores.migrations import APPLICATION_ID, MIGRATIONS, identify, migrate, transaction
 from undrift.stores.operations import operation_row
 from undrift.stores.sqlite import SqliteStore
+from undrift.stores.tables import TABLES
 from undrift.values.memory import MemoryEntry
 from undrift.values.window import Task, Tasks, TaskUpdate
 
@@ -28,6 +29,13 @@ def new_file(home: Path) -> apsw.Connection:
 
 def tables(connection: apsw.Connection) -> set[object]:
     return {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
+
+
+def without_scopes(connection: apsw.Connection) -> None:
+    """Take back step 13."""
+    for table in (one.name for one in TABLES if one.columns):
+        connection.execute(f"ALTER TABLE {table} DROP COLUMN scope_number")
+    connection.execute("DROP TABLE scopes")
 
 
 def test_a_new_store_has_the_newest_version_and_our_mark(home: Path):
@@ -96,6 +104,7 @@ def test_a_store_of_version_10_learns_how_long_its_memories_are(home: Path):
     connection = raw(home)
     lengths = connection.execute("SELECT number, length FROM memory_lines").fetchall()
     assert [length for _, length in lengths] == [7, 5_000, 5]
+    without_scopes(connection)
     connection.execute("ALTER TABLE memory_lines DROP COLUMN length; PRAGMA user_version = 10")
     connection.execute("ALTER TABLE memory_lines DROP COLUMN tier")
     connection.execute(
@@ -116,6 +125,7 @@ def test_a_store_of_version_11_learns_for_which_memories_nobody_vouches(home: Pa
     connection = raw(home)
     tiers = "SELECT CAST(id AS TEXT), tier FROM memory_lines ORDER BY number"
     assert connection.execute(tiers).fetchall() == [("t", 0), ("u", 3), ("a", 1)]
+    without_scopes(connection)
     connection.execute("ALTER TABLE memory_lines DROP COLUMN tier; PRAGMA user_version = 11")
     connection.close()
     SqliteStore.open(home).close()

@@ -36,7 +36,13 @@ def records(home: str) -> dict[str, list[Any]]:
     """Return the rows of a home's tables, in the order in which they were written."""
     # The library that the store uses: a second copy of SQLite in one process would let go of the first one's locks.
     with closing(apsw.Connection(str(Path(home) / "undrift.db"), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
-        return {table: list(connection.execute(f"SELECT * FROM {table} ORDER BY rowid")) for table in TABLES}
+        return {table: list(connection.execute(_select(connection, table))) for table in TABLES}
+
+
+def _select(connection: apsw.Connection, table: str) -> str:
+    """All columns but the one that says whose a row is: only the newer version has it, and it is the same everywhere."""
+    names = [row[1] for row in connection.execute(f"PRAGMA table_info({table})") if row[1] != "scope_number"]
+    return f"SELECT {', '.join(names)} FROM {table} ORDER BY rowid"
 
 
 @contextmanager

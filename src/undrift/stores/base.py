@@ -142,6 +142,13 @@ class Store(Protocol):
     Source: R2-22, A2-5, RELIABILITY section 4.
     """
 
+    @property
+    def scope(self) -> Scope:
+        """Whose records this store gives. It is opened for one organisation, person and project: no other record can be
+        read or written through it, whatever the session.
+        """
+        ...
+
     def commit(
         self, context: Context, kind: str, changes: Sequence[Any] = (), *, payload: Mapping[str, Any] | None = None
     ) -> int:

@@ -74,6 +74,21 @@ CREATE UNIQUE INDEX decisions_in_force ON decisions(session_id, entry_id) WHERE 
 CREATE INDEX decisions_of_ref ON decisions(ref);
 """
 
+_SCOPES = """
+CREATE TABLE scopes(
+    number INTEGER PRIMARY KEY,
+    organisation TEXT NOT NULL,
+    person TEXT NOT NULL,
+    project TEXT NOT NULL,
+    UNIQUE(organisation, person, project)
+);
+INSERT INTO scopes VALUES(1, 'local', 'local', 'local');
+"""
+_SCOPED = (
+    "operations", "originals", "decisions", "marks", "tasks", "tags", "facts", "run_records", "memories", "documents",
+)  # fmt: skip
+"""Tables of records; a number of a scope takes one byte a row, its three names would take 21."""
+
 
 def create_tables(connection: apsw.Connection) -> None:
     """Step 1: the truth."""
@@ -150,6 +165,13 @@ def add_memory_tiers(connection: apsw.Connection) -> None:
     )
 
 
+def add_scopes(connection: apsw.Connection) -> None:
+    """Step 13: every record carries whose it is: an organisation, a person, a project; its session it carries already."""
+    connection.execute(_SCOPES)
+    for table in _SCOPED:
+        connection.execute(f"ALTER TABLE {table} ADD COLUMN scope_number INTEGER NOT NULL DEFAULT 1")
+
+
 MIGRATIONS: Sequence[Migration] = (
     create_tables,
     create_search,
@@ -163,6 +185,7 @@ MIGRATIONS: Sequence[Migration] = (
     create_documents,
     add_memory_lengths,
     add_memory_tiers,
+    add_scopes,
 )
 """Step n takes a file from version n - 1 to n."""
 

@@ -42,9 +42,10 @@ from undrift.stores.purge import Aim
 from undrift.stores.purging import Destroyed, Traces
 from undrift.stores.ratings import ratings
 from undrift.stores.traces import Piece
-from undrift.stores.write import check_since, prepared, write
+from undrift.stores.write import check_scope, check_since, prepared, write
 from undrift.values.closing import Closing
 from undrift.values.facts import FactVersion
+from undrift.values.scope import Scope
 from undrift.values.window import ContextEntry, Decision, Original, Tasks
 
 __all__ = ["SqliteStore"]
@@ -69,6 +70,9 @@ _DAMAGED = "(damaged on disk: what is there does not match its SHA-256)"
 
 class SqliteStore(Closing):
     """`undrift.stores.base.Store` in the file ``undrift.db`` of a home folder; made by `open`."""
+
+    scope = Scope()
+    """A file is one person's: what it holds is theirs, whatever the session."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -101,8 +105,7 @@ class SqliteStore(Closing):
     ) -> int:
         """Write one operation and its changes in one transaction; see `Store.commit`."""
         session_id, based_on = context.scope.session, context.based_on
-        if not session_id:
-            raise InputError("a session id must not be empty")
+        check_scope(self.scope, context.scope)
         operation = operation_row(session_id, kind, context.at_ms, payload)
         ready = prepared(session_id, changes)
 
@@ -147,6 +150,7 @@ class SqliteStore(Closing):
             StoreError: Nothing has changed.
         """
         session_id = context.scope.session
+        check_scope(self.scope, context.scope)
         operation = operation_row(session_id, kind, context.at_ms, payload)
         ready = prepared(session_id, changes)
         with self._database.using() as connection, transaction(connection):
@@ -210,15 +214,8 @@ class SqliteStore(Closing):
     ) -> T:
         """Make one change of a session's documents, whole or not at all, and return what it returns.
 
-        Args:
-            session_id: Whose; not empty.
-            act: Reads and writes. What it raises is raised, and then nothing was written. It may be called again where
-                the search index was damaged and had to be rebuilt first.
-            at_ms: When, in Unix milliseconds.
-            payload: For the log.
-
-        Raises:
-            StoreError: Nothing was written.
+        `act` reads and writes; what it raises is raised, and then nothing was written. It may be called again where the
+        search index was damaged and had to be rebuilt first.
         """
         if not session_id:
             raise InputError("a session id must not be empty")

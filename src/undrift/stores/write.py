@@ -14,8 +14,9 @@ from undrift.stores import rows, search
 from undrift.stores.rows import Row
 from undrift.stores.table import Table, Writing
 from undrift.stores.tables import TABLES
+from undrift.values.scope import Scope
 
-__all__ = ["Prepared", "check_since", "prepared", "write"]
+__all__ = ["Prepared", "check_scope", "check_since", "prepared", "write"]
 
 Prepared = Sequence[tuple[Table, Any]]
 """Changes by kind, checked and hashed."""
@@ -60,6 +61,18 @@ def write(connection: apsw.Connection, session_id: str, operation: Row, changes:
     if writing.indexed:
         search.add(connection, writing.indexed)
     return int(seq)
+
+
+def check_scope(own: Scope, other: Scope) -> None:
+    """Refuse what another organisation, person or project writes, or nobody's session.
+
+    Raises:
+        InputError: A store is opened for one scope: no other one can be read or written through it.
+    """
+    if not other.session:
+        raise InputError("a session id must not be empty")
+    if not own.holds(other):
+        raise InputError(f"this store was opened for {own}, not for {other}; nothing was written")
 
 
 def check_since(connection: apsw.Connection, session_id: str, based_on: int) -> None:

@@ -23,3 +23,8 @@ class Scope:
     project: str = LOCAL
     person: str = LOCAL
     organisation: str = LOCAL
+
+    def holds(self, other: "Scope") -> bool:
+        """Tell whether another scope is of the same project, person and organisation."""
+        mine, theirs = (self.project, self.person, self.organisation), (other.project, other.person, other.organisation)
+        return mine == theirs
