@@ -18,7 +18,7 @@ from undrift.core.text.calibration import Calibration, UsageReport, calibration_
 from undrift.core.text.tokens import counter
 from undrift.errors import InputError, TranscriptError
 from undrift.recordings.files import open_recording
-from undrift.settings.models import lookup
+from undrift.settings.model_table import lookup
 from undrift.transcripts import Recording
 from undrift.transcripts.collect import Collector
 from undrift.transcripts.document import members

@@ -145,7 +145,7 @@ def test_a_prepared_text_is_given_without_the_store_or_the_command_line(tmp_path
         "undrift.cli",
         "undrift.session.session",
         "undrift.core",
-        "undrift.settings.models",
+        "undrift.settings.model_table",
     )
     program = f"{START}; print([name for name in {heavy!r} if name in sys.modules], file=sys.stderr)"
     words = ["hook", "SessionStart", f"--home={user.home}", f"--client-home={user.claude_home}"]

@@ -23,7 +23,7 @@ from tests.wires.machine import MACHINES, Machine
 from tests.wires.task_machine import TaskMachine
 from undrift.errors import UndriftError
 from undrift.settings import Settings
-from undrift.settings.models import lookup
+from undrift.settings.model_table import lookup
 from undrift.testing import Call, ModelTurn, Refused, history_for
 from undrift.wire.forms import form_of
 

@@ -14,7 +14,7 @@ from undrift.cli.show import at_terminal, count, echo_json, safe
 from undrift.errors import TranscriptError
 from undrift.recordings.autopsy import Postmortem, SubAgentSession, counted_once, examine, names_a_compaction, totals
 from undrift.settings import Settings
-from undrift.settings.models import Model, read_models
+from undrift.settings.model_table import Model, read_models
 
 __all__ = ["autopsy_command"]
 

@@ -13,7 +13,7 @@ from undrift.doctor.hooks import hooks
 from undrift.doctor.store import store
 from undrift.errors import UndriftError
 from undrift.settings import SETTINGS, Settings, sources
-from undrift.settings.models import read_models
+from undrift.settings.model_table import read_models
 from undrift.stores.look import sqlite_version
 
 __all__ = ["examine"]

@@ -24,7 +24,7 @@ from undrift.session.identity import Recognised, given_id, recognise
 from undrift.session.prepare import RecallHint
 from undrift.session.session import Session
 from undrift.settings import Settings
-from undrift.settings.models import lookup, read_models
+from undrift.settings.model_table import lookup, read_models
 from undrift.stores.base import Context, Mark
 from undrift.stores.sqlite import SqliteStore
 from undrift.values.scope import Scope

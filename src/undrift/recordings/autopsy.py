@@ -15,7 +15,7 @@ from undrift.core.restore import restore
 from undrift.core.text.tokens import characters_per_4, estimate
 from undrift.errors import TranscriptError
 from undrift.recordings.files import open_recording
-from undrift.settings.models import Model, lookup
+from undrift.settings.model_table import Model, lookup
 from undrift.transcripts import Recording
 from undrift.transcripts.figures import RecordedFigures, figures
 

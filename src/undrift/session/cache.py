@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from undrift.core.cost import Prices
 from undrift.core.window.low_water import Cache
 from undrift.errors import StoreError
-from undrift.settings.models import Model
+from undrift.settings.model_table import Model
 from undrift.window.context import SessionContext
 
 __all__ = ["CacheTraffic", "LastRequest"]

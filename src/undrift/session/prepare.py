@@ -22,7 +22,7 @@ from undrift.errors import Declined, StoreError, WireError
 from undrift.memory.upkeep import MemoryUpkeep
 from undrift.session.cache import CacheTraffic, LastRequest
 from undrift.session.identity import TAIL, Recognised, note
-from undrift.settings.models import Model, lookup, read_models
+from undrift.settings.model_table import Model, lookup, read_models
 from undrift.tasks.logs import TaskLogs
 from undrift.tasks.updates import TaskUpdates
 from undrift.values.window import Prepared

@@ -12,7 +12,7 @@ from typing import Any
 from undrift.core.window.turn import Binding
 from undrift.core.window.window import Window
 from undrift.settings import Settings
-from undrift.settings.models import Model
+from undrift.settings.model_table import Model
 from undrift.wire.anthropic import editing
 
 __all__ = ["binding_of", "changed_fields", "headers_for"]

@@ -18,7 +18,7 @@ from undrift.integrations.framework_window import FrameworkWindow
 from undrift.integrations.langchain.messages import back, history, without_signed_thinking
 from undrift.session.session import Session
 from undrift.settings import Settings
-from undrift.settings.models import lookup, read_models
+from undrift.settings.model_table import lookup, read_models
 from undrift.values.window import Prepared
 
 __all__ = ["UndriftMiddleware"]

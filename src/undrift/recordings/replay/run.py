@@ -27,7 +27,7 @@ from undrift.recordings.replay.report import Left, Origin, Prune, ReplayCost, Re
 from undrift.recordings.replay.texts import ReplayTexts, Text
 from undrift.session.session import Session
 from undrift.settings import Settings
-from undrift.settings.models import UNKNOWN, Model, lookup, read_models
+from undrift.settings.model_table import UNKNOWN, Model, lookup, read_models
 from undrift.stores import faults, files
 from undrift.transcripts import Recording
 from undrift.values.window import Action, ContextEntry, Prepared

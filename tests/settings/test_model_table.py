@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from undrift.errors import SettingsError
-from undrift.settings.models import MODELS, UNKNOWN, Model, load_models, lookup, read_models
+from undrift.settings.model_table import MODELS, UNKNOWN, Model, load_models, lookup, read_models
 
 ROOT = Path(__file__).parents[2]
 
