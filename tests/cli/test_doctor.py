@@ -176,6 +176,15 @@ def test_hooks_that_no_longer_work_are_told_and_their_log_is_shown(tmp_path: Pat
     assert "undrift install claude" in found["hooks"]["remedy"]
 
 
+def test_an_mcp_server_without_hooks_is_no_lost_hook(tmp_path: Path):
+    home = tmp_path / ".undrift"
+    installed = undrift("install", "claude", "--mcp", "--yes", "--home", home, "--claude-home", tmp_path / ".claude")
+    assert installed.exit_code == 0, installed.output
+    found = findings(home)
+    assert wrong(found) == set()
+    assert "starts undrift's MCP server" in found["mcp"]["text"]
+
+
 def test_a_log_without_its_file_and_a_copy_cut_short_are_told(tmp_path: Path):
     home = tmp_path / "home"
     filled(home)

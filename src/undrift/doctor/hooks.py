@@ -7,12 +7,14 @@ import json
 import shlex
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from undrift.clients import CLIENTS, HookedClient, place
 from undrift.clients.base import is_ours
 from undrift.clients.hookfile import our_commands
+from undrift.clients.served import SERVED
 from undrift.doctor.finding import Finding, note, ok, wrong
 from undrift.errors import InputError
 from undrift.hooks import home as of_hooks
@@ -51,6 +53,8 @@ def _entries(home: Path, path: Path) -> Finding:
         commands = our_commands(text, is_ours, comments=True) if text.strip() else ()
     except InputError as error:
         return wrong("hooks", f"{path}: {error}", "repair the file: the client cannot read it either", home=here)
+    if not commands and _serves(text, home):
+        return ok("mcp", f"{path} starts undrift's MCP server", home=here)
     if not commands:
         return wrong("hooks", f"{path} does not call undrift any more, so nothing is recorded", again, home=here)
     for command in commands:
@@ -63,6 +67,15 @@ def _entries(home: Path, path: Path) -> Finding:
         if f"--home={home}" not in words:
             return note("hooks", f"{path} records into another home", home=here, details=(command,))
     return ok("hooks", f"{path} calls undrift in {len(commands)} places", home=here)
+
+
+def _serves(text: str, home: Path) -> bool:
+    """Whether a client's settings list our MCP server for this home: `install CLIENT --mcp` writes no hooks."""
+    for client in SERVED.values():
+        with suppress(InputError):  # a text in another client's form
+            if client.home(text) == home:
+                return True
+    return False
 
 
 def _client_of(path: Path) -> HookedClient | None:
