@@ -1,0 +1,267 @@
+"""Help, errors, documents and docstrings are in the words of docs/GLOSSARY.md, in short sentences that say the subject first."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from tests.house.language import (
+    LONGEST_SENTENCE_WORDS,
+    Offence,
+    Passage,
+    help_offences,
+    markdown_offences,
+    offences,
+    source_offences,
+)
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "src/undrift"
+
+DOCUMENTS_NOT_YET: tuple[str, ...] = (
+    "README.md",
+    "docs/ARCHITECTURE.md",
+    "docs/MEASURES.md",
+    "docs/adr/0001-order-and-clock.md",
+    "docs/adr/0002-what-never-leaves.md",
+    "docs/adr/0003-stop-at-the-first-misfit.md",
+    "docs/adr/0004-pairs.md",
+    "docs/adr/0005-write-first-then-let-go.md",
+    "docs/adr/0006-low-water-mark.md",
+    "docs/adr/0007-whose-budget.md",
+    "docs/adr/0008-the-user-s-words.md",
+    "docs/adr/0009-conversations-know-themselves.md",
+    "docs/adr/0010-secrets.md",
+    "docs/adr/0011-names-and-places.md",
+    "docs/adr/0012-bound-thinking.md",
+    "docs/adr/0013-replays-are-derived.md",
+    "docs/adr/0014-which-session.md",
+    "docs/adr/0015-what-a-line-is-worth.md",
+    "docs/adr/0020-semantic-decay.md",
+    "docs/adr/0021-contradiction.md",
+    "docs/adr/0022-folding.md",
+    "docs/adr/0023-when-to-prune.md",
+    "docs/adr/0024-what-a-tombstone-says.md",
+    "docs/adr/0025-a-pass-returns-a-window.md",
+    "docs/adr/README.md",
+    "docs/architectural_decisions.md",
+    "docs/autopsy.md",
+    "docs/calibration.md",
+    "docs/cli.md",
+    "docs/clients/README.md",
+    "docs/clients/aider.md",
+    "docs/clients/claude-code.md",
+    "docs/clients/codex.md",
+    "docs/clients/sdks.md",
+    "docs/contradiction.md",
+    "docs/decay-model.md",
+    "docs/dispatch.md",
+    "docs/durability.md",
+    "docs/facts.md",
+    "docs/gateway.md",
+    "docs/hooks.md",
+    "docs/integrations.md",
+    "docs/mcp.md",
+    "docs/memory-retrieval.md",
+    "docs/memory.md",
+    "docs/recordings.md",
+    "docs/restore.md",
+    "docs/settings.md",
+    "docs/tasks-validation.md",
+    "docs/tasks.md",
+    "docs/tokens.md",
+    "docs/wires.md",
+    "examples/README.md",
+)
+"""Documents that wait for their rewriting. The tuple only gets shorter."""
+
+HELP_NOT_YET: tuple[str, ...] = (
+    "cli/__init__.py",
+    "cli/archive.py",
+    "cli/autopsy.py",
+    "cli/bench.py",
+    "cli/dispatch.py",
+    "cli/doctor.py",
+    "cli/hook.py",
+    "cli/install.py",
+    "cli/manage.py",
+    "cli/mcp.py",
+    "cli/memory.py",
+    "cli/of_session.py",
+    "cli/own.py",
+    "cli/proxy.py",
+    "cli/recall.py",
+    "cli/replay.py",
+    "cli/restore.py",
+    "cli/tasks.py",
+    "cli/time_travel.py",
+    "cli/why.py",
+    "cli/wrap.py",
+)
+"""Modules of commands whose help texts wait for their rewriting. The tuple only gets shorter."""
+
+ROOMS_NOT_YET: tuple[str, ...] = (
+    "__main__",
+    "bench",
+    "cli",
+    "clients",
+    "core",
+    "core/autopsy",
+    "core/contradict",
+    "core/dispatch",
+    "core/facts",
+    "core/memory",
+    "core/restore",
+    "core/tasks",
+    "core/text",
+    "core/validate",
+    "core/window",
+    "dispatch",
+    "doctor",
+    "errors",
+    "facts",
+    "hooks",
+    "integrations",
+    "mcp",
+    "memory",
+    "proxy",
+    "recordings",
+    "report",
+    "session",
+    "settings",
+    "stores",
+    "tasks",
+    "testing",
+    "tiered",
+    "transcripts",
+    "values",
+    "window",
+    "wire",
+)
+"""Rooms whose docstrings, errors and comments wait for their rewriting. The tuple only gets shorter, and is empty in the end."""
+
+
+def documents() -> list[str]:
+    paths = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.md")]
+    return sorted(str(path.relative_to(ROOT)) for path in paths)
+
+
+def room(path: Path) -> str:
+    """The room of a source file: `wire`, `core/text`, or the file's own name in the package root."""
+    parts = path.relative_to(PACKAGE).parts
+    if len(parts) == 1:
+        return parts[0].removesuffix(".py")
+    return "/".join(parts[:2]) if parts[0] == "core" and len(parts) > 2 else parts[0]
+
+
+ROOMS = sorted({room(path) for path in PACKAGE.rglob("*.py")})
+
+
+def report(found: Iterable[Offence]) -> str:
+    lines = [str(offence) for offence in found]
+    return "\n".join([*lines, "docs/GLOSSARY.md has our words; python -m tests.house.language PATH lists what is left"])
+
+
+@pytest.mark.parametrize("path", [path for path in documents() if path not in DOCUMENTS_NOT_YET])
+def test_a_document_is_in_our_words(path: str) -> None:
+    found = markdown_offences(path, (ROOT / path).read_text(encoding="utf-8"))
+    assert not found, report(found)
+
+
+def test_help_is_in_our_words() -> None:
+    paths = [path for path in sorted(PACKAGE.glob("cli/**/*.py")) if str(path.relative_to(PACKAGE)) not in HELP_NOT_YET]
+    found = [
+        offence
+        for path in paths
+        for offence in help_offences(str(path.relative_to(ROOT)), path.read_text(encoding="utf-8"))
+    ]
+    assert not found, report(found)
+
+
+@pytest.mark.parametrize("name", [name for name in ROOMS if name not in ROOMS_NOT_YET])
+def test_a_room_is_in_our_words(name: str) -> None:
+    paths = sorted(path for path in PACKAGE.rglob("*.py") if room(path) == name)
+    found = [
+        offence
+        for path in paths
+        for offence in source_offences(str(path.relative_to(ROOT)), path.read_text(encoding="utf-8"))
+    ]
+    assert not found, report(found)
+
+
+def test_what_waits_exists() -> None:
+    assert set(DOCUMENTS_NOT_YET) <= set(documents())
+    assert set(ROOMS_NOT_YET) <= set(ROOMS)
+    assert all((PACKAGE / path).is_file() for path in HELP_NOT_YET)
+
+
+# -------------------------------------------------------------------------------------------------------- the rules work
+
+
+def rules(text: str, **how: bool) -> list[str]:
+    return [offence.rule for offence in offences(Passage("x", 1, text, **how))]
+
+
+def test_a_long_sentence_is_found() -> None:
+    longest = " ".join(["word"] * LONGEST_SENTENCE_WORDS)
+    assert rules(f"{longest}. W{longest}.") == []
+    assert rules(f"{longest} more.") == ["length"]
+    assert rules(f"{longest} `some code here` and [a link](docs/x.md).") == ["length"]
+    assert rules(f"{longest}:\n{longest}") == []  # a list follows
+
+
+@pytest.mark.parametrize(
+    "word", ["anew", "in force", "Taken up", "vouched", "what is left of it", "whose request it is"]
+)
+def test_a_word_that_is_not_ours_is_found_with_its_remedy(word: str) -> None:
+    (offence,) = offences(Passage("x", 1, f"It is {word} here."))
+    assert offence.rule == "word"
+    assert word in str(offence)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["The word `anew` is code.", "It says “made anew”.", "A newcomer.", "See https://example.org/anew/x.", "--told"],
+)
+def test_code_quotes_and_other_words_are_let_through(text: str) -> None:
+    assert rules(text) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["Of the rest, lines stay.", "What must stay did.", "Where it fails, stop.", "- Of X, Y is Z."]
+)
+def test_an_inverted_opening_is_found(text: str) -> None:
+    assert rules(text) == ["opening"]
+    assert rules(f"A sentence before. {text.lstrip('- ')}") == ["opening"]
+
+
+def test_a_question_may_open_so() -> None:
+    assert rules("What is it for?") == []
+    assert rules("How much memory it takes.") == []
+    assert rules("How much memory it takes.", is_first=True) == ["opening"]
+
+
+@pytest.mark.parametrize("text", ["It is kept (R3-05).", "A2-5 says so.", "Source: WIRE A20.", "Source: issue item."])
+def test_an_internal_id_is_found(text: str) -> None:
+    assert rules(text) == ["id"]
+
+
+def test_a_document_is_read_without_its_code() -> None:
+    page = "# What it does\n\n```\nanew\n```\n\nAll well.\nMade anew.\n\n| what | is told |\n| --- | --- |\n"
+    assert [(one.line, one.rule) for one in markdown_offences("docs/x.md", page)] == [(8, "word"), (10, "word")]
+
+
+SOURCE = '''"""Where it is kept."""
+@click.command()
+@click.option("--x", help="Whose it is.")
+def show(told: str) -> None:
+    """Make it anew."""
+    raise ValueError(f"{told} is no more in force")  # nobody reads it
+    x = r"anew (?:in force) here told"
+'''
+
+
+def test_a_source_file_is_read_with_its_help_errors_comments_and_names() -> None:
+    found = [(one.line, one.rule) for one in source_offences("x.py", SOURCE)]
+    assert found == [(1, "opening"), (3, "opening"), (3, "word"), (4, "name"), (5, "word"), (6, "word"), (6, "word")]
+    assert {one.line for one in help_offences("x.py", SOURCE)} == {3, 5}
