@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from bench.figures import Figure, Report, cpu_ms, interleaved, ratio_claim
-from bench.prepare import conversation
+from bench.overhead import conversation
 from undrift.testing import Call, ModelTurn, Result, history_for, simulator_for
 from undrift.values.window import Decision
 from undrift.window.conversation import Conversation

@@ -5,7 +5,21 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from bench import body, counting, facts, hook, lance, mcp_start, memory_scale, prepare, proxy, rewind, start, window
+from bench import (
+    body,
+    counting,
+    facts,
+    hook,
+    lance,
+    mcp_start,
+    memory_scale,
+    overhead,
+    proxy,
+    rewind,
+    start,
+    store,
+    window,
+)
 from bench.figures import Report
 
 __all__ = ["main"]
@@ -15,7 +29,8 @@ PARTS: dict[str, Callable[[], Report]] = {
     "hook": hook.measure,
     "start": start.measure,
     "mcp_start": mcp_start.measure,
-    "prepare": prepare.measure,
+    "overhead": overhead.measure,
+    "store": store.measure,
     "window": window.measure,
     "counting": counting.measure,
     "body": body.measure,

@@ -1,33 +1,33 @@
-"""`undrift bench`: one table, one JSON, ratios of one run. What they are is not asserted: a busy machine is not wrong."""
-
-import json
-from pathlib import Path
+"""`undrift session drift` is tried in tests/bench; here: where the measures of undrift itself are now, and that they run."""
 
 import pytest
 
+from bench import overhead, store
+from bench.figures import Claim, Figure, Report, ratio_claim
 from tests.cli.builders import undrift
-from undrift.bench import overhead
-from undrift.bench.figures import Claim, Figure, Report, ratio_claim
 
 
-def test_the_store_is_measured_beside_plain_sqlite(tmp_path: Path):
-    result = undrift("bench", "store", "--rounds", "1", "--rows", "1000", "--json", "--out", tmp_path)
-    assert result.exit_code == 0, result.output
-    told = json.loads(result.stdout)
-    assert json.loads((tmp_path / "bench.json").read_text())["claims"] == told["claims"]
-    assert "| claim |" in (tmp_path / "bench.md").read_text()
-    names = {figure["name"] for figure in told["figures"]}
-    assert len(names) == len(told["figures"]) == 18
-    assert all(claim["value"] > 0 and claim["unit"] == "x" for claim in told["claims"])
-    assert {claim["limit"] for claim in told["claims"]} == {None, 2.0, 25.0}
+@pytest.mark.parametrize("name", ["overhead", "store"])
+def test_the_older_spelling_says_where_the_measure_is_now(name: str):
+    result = undrift("bench", name, "--rounds", "1", "--json")
+    assert result.exit_code == 1
+    assert f"python -m bench.run {name}" in result.stderr
+    assert name not in undrift("bench", "--help").stdout
+
+
+def test_the_store_is_measured_beside_plain_sqlite():
+    report = store.measure(1, 1_000)
+    names = {figure.name for figure in report.figures}
+    assert len(names) == len(report.figures) == 18
+    assert all(claim.value > 0 and claim.unit == "x" for claim in report.claims)
+    assert {claim.limit for claim in report.claims} == {None, 2.0, 25.0}
+    assert "| claim |" in report.as_markdown()
 
 
 def test_a_turn_is_measured(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(overhead, "MESSAGES", 60)
     monkeypatch.setattr(overhead, "CHARACTERS", 60_000)
-    result = undrift("bench", "overhead", "--rounds", "1")
-    assert result.exit_code == 0, result.output
-    assert "| prepare, dict, below the budget, only the last turn new |" in result.stdout
+    assert "| prepare, dict, below the budget, only the last turn new |" in overhead.measure(1).as_markdown()
 
 
 def test_a_claim_is_kept_or_missed_and_says_so():

@@ -1,3 +1,3 @@
-"""Benchmarks that ship with the program: `undrift bench`. Law: ratios of two figures of one run, over data made up here."""
+"""The measure that ships with the program: `undrift session drift`. Law: it compares tools on recorded sessions; it changes nothing."""
 
 __all__: list[str] = []

@@ -1,61 +1,113 @@
-"""The command line: parses arguments, calls the engine, shows what came of it.
+"""The command line: parses arguments, calls the engine, shows the result.
 
 Law: the only place that talks to a terminal; rich is imported where something is drawn, not before. Exit codes: 0 ok,
-1 failed (one line on stderr that names what and the remedy), 2 wrong usage.
+1 failed (one line on stderr that names the fault and the remedy), 2 wrong usage.
 """
 
 import click
 
 from undrift import __version__
-from undrift.cli.group import CommandGroup
+from undrift.cli.group import CommandGroup, Program
 
 __all__ = ["main"]
 
-_ROOMS = {
-    "autopsy": ("undrift.cli.autopsy", "Show what the compactions of recorded sessions threw away."),
-    "restore": ("undrift.cli.restore", "Print what to give an agent back after its context was compacted."),
-    "install": ("undrift.cli.install", "Put undrift's hooks into a client's settings; shows the difference first."),
-    "uninstall": ("undrift.cli.install", "Take undrift's hooks out of a client's settings."),
-    "replay": ("undrift.cli.replay", "Run recorded agent sessions through the engine; say what left and why."),
-    "recall": ("undrift.cli.recall", "Print the original of what left a window, as it was stored."),
-    "why": ("undrift.cli.why", "Explain why an entry left the window, by its reference or id."),
-    "facts": ("undrift.cli.facts", "Show what sub-agents have learned, now or as of an earlier operation."),
-    "sessions": ("undrift.cli.sessions", "List the sessions of a home under their readable names."),
-    "tasks": ("undrift.cli.tasks", "Show the tasks of a session, how they ended, and what they let go."),
-    "archive": ("undrift.cli.archive", "Write what tasks let go into files that grep reads."),
-    "mcp": ("undrift.cli.mcp", "Serve tasks, recall, search and memory to an agent over MCP."),
-    "manage": ("undrift.cli.manage", "Make one request fit: JSON on stdin, the request to send on stdout."),
-    "remember": ("undrift.cli.memory", "Store a statement, and settle what it means for what is there."),
-    "search": ("undrift.cli.memory", "Find what is remembered: what holds now before what it superseded."),
-    "conflicts": ("undrift.cli.memory", "Show what contradicts each other where nothing says which one holds."),
-    "checkpoint": ("undrift.cli.time_travel", "Name this moment of a session, to go back to."),
-    "rewind": ("undrift.cli.time_travel", "Take a session back in time; deletes nothing."),
-    "undo": ("undrift.cli.time_travel", "Take back the newest rewinding."),
-    "history": ("undrift.cli.time_travel", "Show the operations of a session."),
-    "diff": ("undrift.cli.time_travel", "Show what differs between two moments of a session."),
-    "rebuild": ("undrift.cli.memory", "Make all that is searched anew from what is stored."),
-    "purge": ("undrift.cli.time_travel", "Destroy something for good, and look for what is left of it."),
-    "proxy": ("undrift.cli.proxy", "Run the gateway: agents that talk to it have their windows managed."),
-    "wrap": ("undrift.cli.wrap", "Start a client behind a gateway of its own: claude, codex, gemini, ..."),
-    "dispatch": (
-        "undrift.cli.dispatch",
-        "Run a plan by an implementer and a reviewer; what one learns reaches the next.",
-    ),
-    "doctor": ("undrift.cli.doctor", "Say what is wrong with the store, the hooks or the settings, and what to do."),
-    "backup": ("undrift.cli.backup", "Copy the store into one file, while it is in use."),
-    "restore-backup": ("undrift.cli.backup", "Put a backup in the place of the store; keeps what was there."),
-    "bench": ("undrift.cli.bench", "Measure what undrift costs, and what it keeps of recorded sessions."),
-    "hook": ("undrift.cli.hook", "Answer a client's hook: JSON on stdin, JSON on stdout."),
-}
+_MEMORY = CommandGroup(
+    "memory",
+    help="Remember facts across sessions, and search them.",
+    rooms={
+        "remember": ("undrift.cli.memory:remember_command", "Remember a fact and update what it contradicts."),
+        "search": ("undrift.cli.memory:search_command", "Search memories; active ones come first."),
+        "conflicts": ("undrift.cli.memory:conflicts_command", "Show contradictions that are not resolved."),
+    },
+)
+_SESSION = CommandGroup(
+    "session",
+    help="Look at sessions, and take one back in time.",
+    rooms={
+        "list": ("undrift.cli.sessions:sessions_command", "List the sessions of a home."),
+        "tasks": ("undrift.cli.tasks:tasks_command", "Show the tasks of a session."),
+        "archive": ("undrift.cli.archive:archive_command", "Write the logs of finished tasks into files."),
+        "history": ("undrift.cli.time_travel:history_command", "Show the operations of a session."),
+        "diff": ("undrift.cli.time_travel:diff_command", "Show what differs between two moments."),
+        "checkpoint": ("undrift.cli.time_travel:checkpoint_command", "Name this moment, to rewind to."),
+        "rewind": ("undrift.cli.time_travel:rewind_command", "Take a session back in time; deletes nothing."),
+        "undo": ("undrift.cli.time_travel:undo_command", "Undo the newest rewind."),
+        "restore": ("undrift.cli.restore:restore_command", "Print what to give an agent after a compaction."),
+        "drift": ("undrift.cli.bench:drift_command", "Measure what windows still hold later, next to other tools."),
+    },
+)
+_AGENT = CommandGroup(
+    "agent",
+    help="Commands that programs call: an agent, a client, a script.",
+    rooms={
+        "mcp": ("undrift.cli.mcp:mcp_command", "Serve recall, search and memory over MCP."),
+        "manage": ("undrift.cli.manage:manage_command", "Make one request fit: JSON in, JSON out."),
+        "dispatch": ("undrift.cli.dispatch:dispatch_command", "Run a plan, task by task, by agents."),
+        "facts": ("undrift.cli.facts:facts_command", "Show what the agents of a plan learned."),
+        "hook": ("undrift.cli.hook:hook_command", "Answer a client's hook."),
+    },
+)
+_STORE = CommandGroup(
+    "store",
+    help="Back up, restore, repair or purge what undrift keeps.",
+    rooms={
+        "backup": ("undrift.cli.backup:backup_command", "Copy the store into one file, while it is in use."),
+        "restore": ("undrift.cli.backup:restore_backup_command", "Replace the store with a backup."),
+        "rebuild": ("undrift.cli.memory:rebuild_command", "Rebuild the search indexes."),
+        "purge": ("undrift.cli.time_travel:purge_command", "Delete something for good."),
+    },
+)
 
 
 @click.group(
-    cls=CommandGroup,
-    rooms=_ROOMS,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    cls=Program,
+    help="Keep a long agent session on course: restore what compactions remove, decide what leaves the window, "
+    "explain every cut.",
+    rooms={
+        "autopsy": ("undrift.cli.autopsy:autopsy_command", "Show what compactions removed and agents needed."),
+        "replay": ("undrift.cli.replay:replay_command", "Show what undrift would prune, and the cost."),
+        "install": ("undrift.cli.install:install_command", "Add hooks that restore what a compaction removes."),
+        "wrap": ("undrift.cli.wrap:wrap_command", "Start a client behind a gateway of its own."),
+        "recall": ("undrift.cli.recall:recall_command", "Print an original that left, or say why it left."),
+        "memory": (_MEMORY, "Remember facts and search them."),
+        "session": (_SESSION, "List sessions, their tasks and history; rewind."),
+        "proxy": ("undrift.cli.proxy:proxy_command", "Run the gateway for any client or SDK."),
+        "agent": (_AGENT, "Serve MCP, manage one request, run a plan."),
+        "doctor": ("undrift.cli.doctor:doctor_command", "Say what is wrong, and what to do."),
+        "store": (_STORE, "Back up, restore, rebuild or purge the store."),
+        "help": ("undrift.cli.help:help_command", "Explain a command."),
+        "completion": ("undrift.cli.help:completion_command", "Print what completes commands in a shell."),
+    },
+    sections={
+        "See what happened": ("autopsy", "replay"),
+        "Keep going": ("install", "wrap"),
+        "Look things up": ("recall", "memory", "session"),
+        "Run it": ("proxy", "agent"),
+        "Care for it": ("doctor", "store"),
+    },
+    first={
+        "undrift autopsy": "see what your compactions removed",
+        "undrift install claude": "restore it from now on (or: codex)",
+        "undrift doctor": "check that all is well",
+    },
+    older={
+        **{name: f"memory {name}" for name in ("remember", "search", "conflicts")},
+        **{name: f"session {name}" for name in ("tasks", "archive", "history", "diff", "checkpoint", "rewind", "undo")},
+        **{name: f"agent {name}" for name in ("mcp", "manage", "dispatch", "facts", "hook")},
+        **{name: f"store {name}" for name in ("backup", "rebuild", "purge")},
+        "sessions": "session list",
+        "restore": "session restore",
+        "restore-backup": "store restore",
+        "why": "recall --why",
+        "uninstall": "install --undo",
+        "bench": "session drift",
+    },
+    kept={
+        "why": "undrift.cli.why:why_command",
+        "uninstall": "undrift.cli.install:uninstall_command",
+        "bench": "undrift.cli.bench:bench_command",
+    },
 )
-@click.version_option(__version__, prog_name="undrift", message="%(prog)s %(version)s")
+@click.version_option(__version__, "-v", "--version", prog_name="undrift", message="%(prog)s %(version)s")
 def main() -> None:
-    """Keeps a long agent session on course: shows what compactions threw away and gives it back; decides what leaves a
-    context window, keeps every original, explains every cut. Start with: undrift autopsy
-    """
+    """Run a command."""

@@ -1,65 +1,39 @@
-"""``undrift bench``: what undrift costs on this machine, and what it keeps of recorded sessions."""
+"""``undrift session drift``: what windows still hold of recorded sessions, next to other tools."""
 
 import sys
 from pathlib import Path
-from typing import Protocol
 
 import click
 
-from undrift.cli.show import safe
+from undrift.cli.show import note, safe
+from undrift.errors import InputError
 
-__all__ = ["bench_command"]
-
-
-class _Report(Protocol):
-    """What every part gives."""
-
-    def as_json(self) -> str: ...
-    def as_markdown(self) -> str: ...
-    def write(self, folder: Path) -> None: ...
+__all__ = ["bench_command", "drift_command"]
 
 
-@click.group("bench")
+@click.group("bench", context_settings={"help_option_names": ["-h", "--help"]})
 def bench_command() -> None:
-    """Measure what undrift costs on this machine, and what it keeps of recorded sessions, beside what else is installed.
-
-    All of it happens in temporary folders; no store of yours is touched.
-    """
+    """Measure what windows still hold of recorded sessions, next to other tools."""
 
 
-@bench_command.command("overhead")
-@click.option(
-    "--rounds", type=click.IntRange(1, 1_000), default=5, show_default=True, help="Times that each is measured."
-)
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="A folder for bench.json and bench.md.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
-def overhead_command(rounds: int, out: Path | None, as_json: bool) -> None:
-    """One turn of a session with 1,000 messages of made-up history.
-
-    Beside langchain_core's trim_messages where that is installed. What is said are ratios of figures of one run.
-    """
-    from undrift.bench.overhead import measure
-
-    click.echo(f"measuring overhead, {rounds} rounds ...", err=True)
-    _show(measure(rounds), out, as_json)
+@bench_command.command("overhead", hidden=True, context_settings={"ignore_unknown_options": True})
+@click.argument("words", nargs=-1)
+@click.pass_context
+def _overhead_command(context: click.Context, words: tuple[str, ...]) -> None:  # noqa: ARG001 - accepted, as before
+    _say_where(context)
 
 
-@bench_command.command("store")
-@click.option(
-    "--rounds", type=click.IntRange(1, 1_000), default=5, show_default=True, help="Times that each is measured."
-)
-@click.option("--rows", type=click.IntRange(1_000, 10_000_000), default=100_000, show_default=True, help="Originals.")
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="A folder for bench.json and bench.md.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
-def store_command(rounds: int, rows: int, out: Path | None, as_json: bool) -> None:
-    """Writing, reading and searching originals.
+@bench_command.command("store", hidden=True, context_settings={"ignore_unknown_options": True})
+@click.argument("words", nargs=-1)
+@click.pass_context
+def _store_command(context: click.Context, words: tuple[str, ...]) -> None:  # noqa: ARG001 - accepted, as before
+    _say_where(context)
 
-    Beside the same rows in plain SQLite. What is said are ratios of figures of one run.
-    """
-    from undrift.bench.store import measure
 
-    click.echo(f"measuring store, {rounds} rounds ...", err=True)
-    _show(measure(rounds, rows), out, as_json)
+def _say_where(context: click.Context) -> None:
+    raise InputError(
+        f"this measure is in bench/ of undrift's repository now; there: python -m bench.run {context.info_name}"
+    )
 
 
 def _fractions(_: click.Context, __: click.Parameter, value: str | None) -> tuple[float, ...] | None:
@@ -108,13 +82,8 @@ def drift_command(
         budgets=tuple(dict.fromkeys(budgets)),
         min_calls=min_calls,
         every=every,
-        progress=lambda line: click.echo(f"measuring {safe(line)} ...", err=True),
+        progress=lambda line: note(f"measuring {safe(line)} ..."),
     )
-    _show(report, out, as_json)
-
-
-def _show(report: _Report, out: Path | None, as_json: bool) -> None:
-    """Print a report, and write it where that was asked for."""
     if out is not None:
         report.write(out)
     click.echo(report.as_json() if as_json else report.as_markdown(), nl=False)

@@ -2,7 +2,7 @@
 
 import difflib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -48,13 +48,36 @@ def settings_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @click.command("install")
+@click.option("--undo", is_flag=True, help="Remove what was installed.")
 @settings_options
-def install_command(client: str, **given: Any) -> None:
-    """Put undrift's hooks into a client's settings, or with --mcp its MCP server.
+def install_command(client: str, undo: bool, **given: Any) -> None:
+    """Add undrift's hooks to a client's settings, or with --mcp its MCP server.
 
-    Shows the difference first and asks. Only entries of ours are written; everything else stays byte for byte, and
-    undrift uninstall takes them out again.
+    The hooks restore what the client's compaction removes. The command shows the difference first and asks. Everything
+    else in the file stays the same, byte for byte; --undo removes the entries again.
+
+    \b
+    undrift install claude
+    undrift install codex --yes
+    undrift install claude --undo
     """
+    if undo:
+        _uninstall(client, given)
+    else:
+        _install(client, given)
+
+
+@click.command("uninstall")
+@settings_options
+def uninstall_command(client: str, **given: Any) -> None:
+    """Remove undrift's hooks from a client's settings, or with --mcp its MCP server.
+
+    The settings are then byte for byte what they were before. The recorded sessions stay in the home.
+    """
+    _uninstall(client, given)
+
+
+def _install(client: str, given: Mapping[str, Any]) -> None:
     change = _Change.of(client, **given)
     text = change.before or ""
     if change.client.lacking:
@@ -78,13 +101,7 @@ def install_command(client: str, **given: Any) -> None:
         change.done(edited.text, "installed", change.client.notes)
 
 
-@click.command("uninstall")
-@settings_options
-def uninstall_command(client: str, **given: Any) -> None:
-    """Take undrift's hooks out of a client's settings, or with --mcp its MCP server.
-
-    The settings are byte for byte what they were before the installation. What was recorded stays in the home.
-    """
+def _uninstall(client: str, given: Mapping[str, Any]) -> None:
     change = _Change.of(client, **given)
     text = change.before or ""
     home = change.read(change.client.home, text) or change.home  # what was put in is remembered in the entries' home

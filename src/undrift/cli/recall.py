@@ -11,6 +11,7 @@ import click
 
 from undrift.cli import lookup
 from undrift.cli.show import at_terminal, count, echo_json, first_line, safe
+from undrift.cli.why import show_why
 from undrift.errors import TaskError
 from undrift.stores.sqlite import SqliteStore
 from undrift.tasks.archive import Archive
@@ -38,23 +39,30 @@ class _OfTask:
 @click.option(
     "--find", "words", metavar="WORDS", help="Search what left; with REF, show only its lines with all WORDS."
 )
-@click.option("--session", metavar="ID", help="Only of this session (default: the newest that has it).")
+@click.option("--why", is_flag=True, help="Say why it left instead.")
+@click.option("--session", metavar="ID", help="Only in this session (default: the newest that has it).")
 @click.option("--home", metavar="DIR", help="The folder of the store (default: the setting home).")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
-def recall_command(ref: str | None, words: str | None, session: str | None, home: str | None, as_json: bool) -> None:
+def recall_command(
+    ref: str | None, words: str | None, why: bool, session: str | None, home: str | None, as_json: bool
+) -> None:
     """Print the original of what left a window.
 
-    REF is the reference that `undrift replay` and the marks in a window show, or an entry's id. The bytes are exactly
-    those that left; on a terminal, control characters are shown as escapes. Secrets were masked before they were
-    stored; stderr says how many.
+    REF is a reference that `undrift replay` or a tombstone shows, an entry's id, or a task: task:ID. A task prints all
+    that it removed. The bytes are those that left; a terminal shows control characters as escapes. Secrets were masked
+    before they were stored.
 
-    REF may also be a task, as task:ID or as its plain ID: then all that it let go is printed, each original behind a
-    line that names its reference.
+    --find searches whole words: "panic" does not find "panicked".
     """
+    if why and (ref is None or words):
+        raise click.UsageError("--why goes with a REF, and without --find")
     if ref is None and not words:
         raise click.UsageError("give a REF, or --find WORDS to look for one")
     if ref is None and session is not None:
         raise click.UsageError("--session goes with a REF")
+    if ref is not None and why:
+        show_why(ref, session, home, as_json)
+        return
     places = lookup.homes_of(home)
     if ref is None:
         _search(places, words or "", as_json)

@@ -6,16 +6,42 @@ line. Nothing of it reaches a terminal as such.
 
 import json
 import shlex
+import shutil
+import sys
+import textwrap
 from typing import IO, Any
 
 import click
 
-__all__ = ["at_terminal", "count", "echo_json", "first_line", "recall_words", "safe"]
+__all__ = ["at_terminal", "columns", "count", "echo_json", "first_line", "note", "recall_words", "safe", "wrapped"]
 
 
 def at_terminal(stream: IO[str] | None) -> bool:
     """Say whether a stream is a terminal; one that was closed before the program began is None."""
     return stream is not None and stream.isatty()
+
+
+def columns() -> int:
+    """Return how wide a report is drawn: as the terminal, and 80 columns elsewhere; COLUMNS goes before both."""
+    return shutil.get_terminal_size((80, 24)).columns
+
+
+def wrapped(text: str, stream: IO[str] | None) -> str:
+    """Return the text with its lines broken between words on a terminal, unchanged elsewhere; no word is ever broken."""
+    if not at_terminal(stream):
+        return text
+    lines = text.split("\n")
+    return "\n".join(
+        textwrap.fill(line, columns(), break_long_words=False, break_on_hyphens=False)
+        if len(line) > columns()
+        else line
+        for line in lines
+    )
+
+
+def note(text: str) -> None:
+    """Print a sentence on stderr."""
+    click.echo(wrapped(text, sys.stderr), err=True)
 
 
 def safe(text: str, keep: str = "") -> str:

@@ -17,7 +17,7 @@ from undrift.stores.sqlite import SqliteStore
 from undrift.tasks.archive import Archive
 from undrift.values.window import Decision, Original
 
-__all__ = ["why_command"]
+__all__ = ["show_why", "why_command"]
 
 
 @click.command("why")
@@ -28,14 +28,19 @@ __all__ = ["why_command"]
 def why_command(entry_or_ref: str, session: str | None, home: str | None, as_json: bool) -> None:
     """Say why something left a window.
 
-    ENTRY_OR_REF is a reference, as `undrift replay` and the marks in a window show them, or an entry's id; or a task,
-    as task:ID or as its plain ID: then its summary with the verdict is shown, and what it stands in for.
+    ENTRY_OR_REF is a reference that `undrift replay` or a tombstone shows, an entry's id, or a task: task:ID. For a
+    task it shows the summary and its verdict.
     """
+    show_why(entry_or_ref, session, home, as_json)
+
+
+def show_why(wanted: str, session: str | None, home: str | None, as_json: bool) -> None:
+    """Print why an original left, or the result of a task."""
 
     def of_task(store: SqliteStore, folder: Path, session_id: str, task_id: str) -> _ToldTask:
         return _ToldTask(TaskView.of(Archive(store, session_id), task_id), session, folder)
 
-    told = lookup.original_or_task(lookup.homes_of(home), entry_or_ref, session, _told, of_task)
+    told = lookup.original_or_task(lookup.homes_of(home), wanted, session, _told, of_task)
     if as_json:
         echo_json(told.as_json())
         return

@@ -17,7 +17,7 @@ from random import Random
 from typing import Any, Literal
 from uuid import uuid4
 
-from undrift.bench.figures import Claim, Report, cpu_ms, interleaved, ratio_claim
+from bench.figures import Claim, Report, cpu_ms, interleaved, ratio_claim
 from undrift.session.session import Session
 from undrift.settings import Settings
 from undrift.values.window import Prepared

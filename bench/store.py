@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import apsw
 
-from undrift.bench.figures import Figure, Report, cpu_ms, interleaved, ratio_claim, wall_ms
+from bench.figures import Figure, Report, cpu_ms, interleaved, ratio_claim, wall_ms
 from undrift.core.text.refs import ref_of
 from undrift.stores.base import Context
 from undrift.stores.decisions import decision_row
