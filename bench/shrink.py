@@ -1,4 +1,4 @@
-"""What folding saves on recorded sessions: ``python -m bench.shrink DIR`` prints it for the first send and for each kind of noise.
+"""What folding saves on recorded sessions: ``python -m bench.shrink DIR`` prints it for each kind of noise.
 
 Law: only reads. A kind's row counts the results in which it occurs, and what folding saves in these, be it alone or beside others.
 """
@@ -12,24 +12,21 @@ from pathlib import Path
 from undrift.bench.sessions import COUNTER, Case, sessions_in
 from undrift.core.text.tokens import counter
 from undrift.core.window.fold import fold_lines
-from undrift.core.window.shrink import first_send, lean
+from undrift.core.window.shrink import lean
 from undrift.recordings.files import open_recording
 from undrift.values.window import ContextEntry
 
 __all__ = ["main", "table"]
 
-FIRST_SEND, EVICTION = "before the first send", "when a window shrinks"
+EVICTION = "when a window shrinks"
 
 
 def table(cases: Sequence[Case]) -> Iterator[str]:
-    """Yield a heading and a row for each moment and each kind of noise: results, tokens saved, share of all tokens."""
+    """Yield a heading and a row for pruning and each kind of noise: results, tokens saved, share of all tokens."""
     count = counter(COUNTER)
     results: Counter[str] = Counter()
     saved: Counter[str] = Counter()
     for entry in (entry for case in cases for entry in _results(case)):
-        for decision in first_send([entry], count=count, ref_of=_ref):
-            results[FIRST_SEND] += 1
-            saved[FIRST_SEND] += decision.tokens_saved
         for one in lean([entry], (), count=count, ref_of=_ref)[0].values():
             for kind in (EVICTION, *fold_lines(entry.content, "all").what):
                 results[kind] += 1
@@ -37,7 +34,7 @@ def table(cases: Sequence[Case]) -> Iterator[str]:
     total = sum(case.tokens for case in cases)
     yield f"{len(cases)} sessions, {total:,} tokens ({COUNTER})"
     yield f"{'':24} {'results':>8} {'saved':>10} {'share':>7}"
-    for kind in dict.fromkeys((FIRST_SEND, EVICTION, *saved)):
+    for kind in dict.fromkeys((EVICTION, *saved)):
         yield f"{kind:24} {results[kind]:8,} {saved[kind]:10,} {saved[kind] / max(1, total):7.2%}"
 
 

@@ -1,4 +1,4 @@
-"""The table of what folding saves: the first send counts large noise only, a shrinking window listings as well."""
+"""The table of what folding saves when a window is pruned, with a row for each kind of noise."""
 
 from bench.shrink import main, table
 from tests.cli.builders import answered, called, claude, said, written
@@ -17,7 +17,6 @@ def test_each_kind_of_noise_has_its_row(tmp_path, capsys):
     rows = list(table([Case("s", open_recording(path))]))
     assert rows[0].startswith("1 sessions, ")
     assert {row[:24].strip(): int(row[24:33]) for row in rows[2:]} == {
-        "before the first send": 1,
         "when a window shrinks": 2,
         "line numbers": 1,
         "repeated lines": 1,

@@ -27,24 +27,6 @@ def test_a_result_that_left_is_explained(tmp_path: Path):
     assert back == f"get it back: undrift recall {left['example_ref']} --home {home}"
 
 
-def test_a_result_that_was_folded_before_its_first_send_is_explained(tmp_path: Path):
-    noise = "same line\n" * 5_000
-    with Session.open("s", home=tmp_path, settings=Settings(first_send_shrink=True)) as session:
-        call = {"type": "tool_use", "id": "c", "name": "Bash", "input": {}}
-        answer = {"type": "tool_result", "tool_use_id": "c", "content": noise}
-        messages = [
-            {"role": "user", "content": "hello"},
-            {"role": "assistant", "content": [call]},
-            {"role": "user", "content": [answer]},
-        ]
-        (action,) = session.prepare({"model": "claude-sonnet-4-5", "max_tokens": 1, "messages": messages}).actions
-    told = undrift("why", action.ref, "--home", tmp_path).stdout.splitlines()
-    assert told[2] == f"it was folded: {action.reason}"
-    assert told[2].startswith("it was folded: before its first send (repeated lines): ")
-    assert "(fold) of " in told[3]
-    assert undrift("recall", action.ref, "--home", tmp_path).stdout == noise
-
-
 def test_the_json_agrees_with_the_store(tmp_path: Path):
     home = tmp_path / "home"
     session = replayed(written(tmp_path / "session.jsonl", long_session(30)), home)

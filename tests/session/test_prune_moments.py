@@ -74,7 +74,6 @@ def test_after_a_pause_a_window_below_its_budget_is_pruned_also_by_a_session_tha
         (5_000, 60 * MINUTE, {}),  # nearly nothing would be freed
         (7_600, 60 * MINUTE, {"prune_when": "over_budget"}),
         (7_600, 60 * MINUTE, {"policy": "recency"}),
-        (7_600, 60 * MINUTE, {"append_only": True}),
     ],
 )
 def test_a_pause_changes_nothing_where_rewriting_costs_or_is_not_wanted(

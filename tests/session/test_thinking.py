@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.builders import Json, body, opened, parts, result, rounds, user
+from tests.builders import Json, body, opened, parts, result, user
 from undrift.session.session import Session
 from undrift.testing.simulators import AnthropicSimulator, Call, ModelTurn, Refused
 from undrift.values.window import Prepared
@@ -163,23 +163,13 @@ def test_the_server_is_asked_to_clear_and_the_history_stays_as_it_is(tmp_path):
     assert any("clears old tool results" in warning for warning in last.warnings)
 
 
-@pytest.mark.parametrize(
-    ("settings", "reason"), [({"bound_thinking": "keep"}, "binds"), ({"append_only": True}, "append")]
-)
-def test_what_may_not_be_rewritten_passes_with_a_warning(tmp_path, settings, reason):
-    agent = Agent(opened(tmp_path, budget_tokens=1_500, **settings))
+def test_what_may_not_be_rewritten_passes_with_a_warning(tmp_path):
+    agent = Agent(opened(tmp_path, budget_tokens=1_500, bound_thinking="keep"))
     agent.says("go")
     agent.works(20)
     last = agent.prepared[-1]
     assert last.body["messages"] == agent.messages[: len(last.body["messages"])]
-    assert any(reason in warning for warning in last.warnings)
-
-
-def test_append_only_holds_for_models_without_thinking_as_well(tmp_path):
-    given = body(user("hello"), *rounds(30))
-    prepared = opened(tmp_path, budget_tokens=500, append_only=True).prepare(given)
-    assert prepared.body is given
-    assert "append_only" in prepared.warnings[0]
+    assert any("binds" in warning for warning in last.warnings)
 
 
 def test_a_pin_is_appended_and_disturbs_no_signature(tmp_path):

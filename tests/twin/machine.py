@@ -55,7 +55,6 @@ def _drawn(given: dict[str, Any], data: Any, wire: str) -> dict[str, Any]:
         **given,
         "prune_when": data.draw(st.sampled_from(["pauses", "cheapest", "over_budget"]), label="prune_when"),
         "policy": data.draw(st.sampled_from(["worth", "worth", "recency"]), label="policy"),
-        "append_only": data.draw(st.sampled_from([False, False, False, True]), label="append_only"),
     }
     if wire == "anthropic":
         modes = ["drop_block", "drop_block", "strip", "keep", "server"]

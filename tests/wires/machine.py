@@ -55,7 +55,6 @@ class Machine(RuleBasedStateMachine):
             keep_user_text_tokens=40,
             left_note_share=data.draw(st.sampled_from([0.01, 0.3]), label="note"),
             token_counter="characters/4",
-            first_send_shrink=data.draw(st.booleans(), label="shrink"),
             **self.drawn(data),
         )
         self.model = data.draw(st.sampled_from(self.models), label="model")

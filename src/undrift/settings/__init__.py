@@ -100,12 +100,6 @@ class Settings:
         PASTE,
         "A user's text up to this many tokens stays whole; a longer paste may lose its middle.",
     )
-    first_send_shrink: bool = setting(
-        False,
-        SWITCH,
-        "Fold large noise of a tool's result (escape codes, overwritten or repeated lines, long data) before its "
-        "first send.",
-    )
     bound_thinking: str = setting(
         "drop_block",
         choice("drop_block", "strip", "server", "keep"),
@@ -113,11 +107,6 @@ class Settings:
         "drop_block: it leaves, and the provider is told to drop what no longer fits (a beta header). strip: it "
         "leaves, but never while calls are being answered. server: nothing is rewritten, the provider clears old "
         "tool results. keep: nothing is rewritten.",
-    )
-    append_only: bool = setting(
-        False,
-        SWITCH,
-        "Never rewrite what was sent, whatever the budget says.",
     )
     eviction_respects_anchor: str = setting(
         "on_failed_validation",

@@ -55,7 +55,6 @@ def binding_of(body: Mapping[str, Any], wire: str, model: Model, settings: Setti
     return Binding(
         mode=settings.bound_thinking if is_bound else "",
         thinks=is_bound and editing.thinks(body),
-        append_only=settings.append_only,
     )
 
 

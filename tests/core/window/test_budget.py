@@ -15,7 +15,7 @@ from tests.core.window.builders import (
     user,
     window_of,
 )
-from undrift.core.window.budget import budget, folded_first
+from undrift.core.window.budget import budget
 from undrift.core.window.turn import Binding
 
 HISTORY = [user("do it"), *rounds(10, thinks=True), agent("done"), user("and now?")]
@@ -66,9 +66,7 @@ def test_a_window_in_which_nothing_may_leave_tells_its_plan_and_decides_nothing(
     assert after.plan.protected_tokens == 300
 
 
-@pytest.mark.parametrize(
-    "binding", [Binding("keep"), Binding("server"), Binding(append_only=True), Binding("strip", thinks=True)]
-)
+@pytest.mark.parametrize("binding", [Binding("keep"), Binding("server"), Binding("strip", thinks=True)])
 def test_nothing_leaves_where_thinking_is_bound_and_may_not_leave(binding):
     open_round = window_of(*HISTORY, agent(thought("t"), call("x")), user(result("x", "y")))
     assert budget(open_round, turn_of(300, binding=binding)) is open_round
@@ -107,19 +105,3 @@ def test_a_tombstone_of_this_very_turn_may_leave_with_its_call():
     window = FULL.with_([evicted("m2.0", "e" * 99)])
     after = budget(window, turn_of(600, rules={"policy": "recency"}))
     assert [d.kind for d in after.new if d.entry_id == "m2.0"] == ["pruned"]
-
-
-# --------------------------------------------------------------------------------------------- before the first send
-NOISE = "".join("\x1b[1msame\x1b[0m line\n" for _ in range(400))
-
-
-def test_noise_is_folded_before_it_is_sent_where_that_is_asked_for_and_never_afterwards():
-    asked = turn_of(rules={"first_send_shrink": True})
-    unseen = window_of(user("do it"), agent(call("x")), user(result("x", NOISE)))
-    assert folded_first(unseen, turn_of()) is unseen
-    after = folded_first(unseen, asked)
-    assert [(d.entry_id, d.kind, d.detail["first_send"]) for d in after.new] == [("m2.0", "folded", True)]
-    assert after.tokens_after < unseen.tokens_after - 2_000
-    assert after.rewritten_at == -1
-    seen = window_of(user("do it"), agent(call("x")), user(result("x", NOISE)), agent("so"), user("go on"))
-    assert folded_first(seen, asked) is seen

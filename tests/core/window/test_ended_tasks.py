@@ -147,8 +147,9 @@ def test_what_the_model_has_not_seen_stays():
 
 def test_nothing_leaves_where_nothing_may_be_rewritten_or_a_second_time():
     window = plain.window_of(*ROUNDS)
-    held = turn_with("c0", binding=Binding(append_only=True))
-    assert ended_tasks(window, held) is window
+    thinks = plain.window_of(*ROUNDS, plain.agent(plain.thought("t")), plain.user("go on"))
+    assert ended_tasks(thinks, turn_with("c0")) is not thinks
+    assert ended_tasks(thinks, turn_with("c0", binding=Binding("keep"))) is thinks
     after = ended_tasks(window, turn_with("c0"))
     assert ended_tasks(after, turn_with("c0")) is after
     other = replace(turn_with("c0"), tasks=Tasks())

@@ -88,7 +88,6 @@ def turns(draw):
         "prune_when": draw(st.sampled_from(["pauses", "cheapest", "over_budget"])),
         "keep_tool_results": draw(st.integers(1, 3)),
         "keep_user_text_tokens": 60,
-        "first_send_shrink": draw(st.booleans()),
     }
     return turn_of(
         draw(st.sampled_from([300, 600, 1_200, 5_000])),

@@ -1,16 +1,15 @@
-"""Which results are folded: plain ones that may leave when a window shrinks; before the first send only large noise."""
+"""Which results are folded when a window is pruned: plain ones that may leave."""
 
 from typing import Any
 
 import pytest
 
 from undrift.core.text.tokens import characters_per_4
-from undrift.core.window.shrink import first_send, lean
+from undrift.core.window.shrink import lean
 from undrift.core.window.thinking import key_of
 from undrift.values.window import ContextEntry
 
 LISTING = "\n".join(f"{n:6}→row {n} of a listing" for n in range(1, 100))
-NOISE = "same line\n" * 10_000
 
 
 def entry(text: str, *, type_: Any = "tool_result", **meta: Any) -> ContextEntry:
@@ -22,10 +21,6 @@ def leaner(one: ContextEntry) -> dict[str, Any]:
     found, window = lean([one], (), count=characters_per_4, ref_of=str)
     assert [e.token_count for e in window] == [found[e.id].tokens if e.id in found else e.token_count for e in [one]]
     return {id_: each.fold for id_, each in found.items()}
-
-
-def sent(one: ContextEntry) -> list[str]:
-    return [found.kind for found in first_send([one], count=characters_per_4, ref_of=str)]
 
 
 OTHERS = [
@@ -40,7 +35,6 @@ OTHERS = [
 @pytest.mark.parametrize("other", OTHERS)
 def test_only_plain_results_are_folded(other):
     assert (leaner(entry(LISTING)), leaner(entry(LISTING, **other))) == ({"e": "all"}, {})
-    assert (sent(entry(NOISE)), sent(entry(NOISE, **other))) == (["folded"], [])
 
 
 def test_what_must_stay_as_it_is_is_not_folded():
@@ -50,12 +44,9 @@ def test_what_must_stay_as_it_is_is_not_folded():
 
 def test_where_little_is_saved_nothing_is_folded():
     assert leaner(entry("1→a\n2→b\n3→c\n4→d\n" + "a line that is no listing\n" + LISTING.replace("→", " "))) == {}
-    assert sent(entry("same line\n" * 100)) == []
-    assert sent(entry(LISTING * 20)) == []
 
 
 def test_what_is_folded_already_stays_so():
     one = lean([entry(LISTING, fold="all")], (), count=characters_per_4, ref_of=str)[0]["e"]
     assert (one.fold, one.tokens) == ("all", characters_per_4(LISTING))
     assert leaner(entry("same line\n" * 100, fold="noise")) == {"e": "all"}
-    assert sent(entry(NOISE, fold="noise")) == []

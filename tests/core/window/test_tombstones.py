@@ -143,4 +143,6 @@ def test_tombstones_stay_where_nothing_may_be_rewritten_or_no_task_has_let_anyth
     known = replace(turn, past=replace(turn.past, has_evicted=True))
     assert rolled_tombstones(window, turn) is window
     assert rolled_tombstones(window, known) is not window
-    assert rolled_tombstones(window, replace(known, binding=Binding(append_only=True))) is window
+    thinks = plain.window_of(*ROUNDS, plain.agent(plain.thought("t")), plain.user("go on"), decisions=OLDER)
+    assert rolled_tombstones(thinks, known) is not thinks
+    assert rolled_tombstones(thinks, replace(known, binding=Binding("keep"))) is thinks

@@ -133,11 +133,19 @@ def test_words_that_a_tombstone_beside_them_stands_for_are_absorbed_and_a_pruned
     assert [after.is_gone(entries[id_]) for id_ in ("m1.0", "m1.1", "m3.0")] == [False, False, True]
 
 
-def test_taking_out_thinking_or_folding_first_is_no_rewriting_and_pruning_is():
+def test_taking_out_thinking_is_no_rewriting_and_pruning_is():
     window = window_of(*HISTORY)
     assert window.with_([pruned("m1.0", thinking=True)]).rewritten_at == -1
     assert window.with_([pruned("m1.1")]).rewritten_at == 8
     assert window_of(*HISTORY, decisions=[pruned("m1.1", at="m6")]).rewritten_at == 6
+
+
+def test_a_result_that_an_earlier_version_folded_before_its_first_send_stays_so_and_makes_no_thinking_stale():
+    detail = {"fold": "noise", "first_send": True, "at": "m2"}
+    noisy = [user("do it"), agent(call("x")), user(result("x", "same line\n" * 300)), agent(thought("hm"), "so")]
+    window = window_of(*noisy, decisions=[Decision("m2.0", "folded", "", 700, "f" * 16, detail)])
+    assert "[299 more lines like it]" in str(window.sent[2].edits[0].text)
+    assert window.rewritten_at == -1
 
 
 @pytest.mark.parametrize(

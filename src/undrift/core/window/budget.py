@@ -14,19 +14,10 @@ from undrift.core.window.fit import Policy, Prompt, TurnPlan, plan_turn
 from undrift.core.window.low_water import Pace, Thresholds, thresholds_of
 from undrift.core.window.reasons import Wording
 from undrift.core.window.rewriting import without_thinking
-from undrift.core.window.shrink import first_send
 from undrift.core.window.turn import Turn
 from undrift.core.window.window import Window
 
-__all__ = ["budget", "folded_first"]
-
-
-def folded_first(window: Window, turn: Turn) -> Window:
-    """Fold the large noise of what was never sent, if asked to; nothing is rewritten by that."""
-    if not turn.rules.first_send_shrink:
-        return window
-    unseen, tools = window.entries[window.seen :], turn.tools
-    return window.with_(first_send(unseen, count=tools.count, ref_of=tools.ref_of, names_recall=tools.names_recall))
+__all__ = ["budget"]
 
 
 def budget(window: Window, turn: Turn) -> Window:

@@ -8,7 +8,7 @@ is a window that could be sent, and a refused one falls back to the step before 
 from collections.abc import Callable
 from typing import TypeAlias
 
-from undrift.core.window.budget import budget, folded_first
+from undrift.core.window.budget import budget
 from undrift.core.window.ended_tasks import ended_tasks
 from undrift.core.window.notes import notes, pins
 from undrift.core.window.rewriting import loose_halves, stale_thinking
@@ -26,7 +26,6 @@ PASSES: tuple[Pass, ...] = (
     stale_thinking,  # thinking leaves with what it is bound to
     ended_tasks,  # a finished task gives way to its summary
     rolled_tombstones,  # summaries that add up leave
-    folded_first,  # noise is folded before it is sent for the first time
     budget,  # what is worth least leaves until the window fits
     notes,  # what is new is said, if there is room
 )

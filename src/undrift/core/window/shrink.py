@@ -1,7 +1,7 @@
-"""Which tool results are folded, and when: their large noise before the first send, all of it when a window shrinks. Pure.
+"""Which tool results are folded when a window is pruned. Pure.
 
-Law: what is folded before its first send stays as it is until the window has to shrink; never pins, never what a user said,
-never what the model has seen, unless the window is being rewritten anyway. Why: docs/adr/0022-folding.md.
+Law: a result is folded only in a turn that rewrites the window anyway; never a pin, never the user's words. Why:
+docs/adr/0022-folding.md.
 """
 
 from collections.abc import Callable, Collection, Hashable, Sequence
@@ -14,10 +14,7 @@ from undrift.core.window.thinking import key_of
 from undrift.core.window.trim import trim_text
 from undrift.values.window import ContextEntry, Decision
 
-__all__ = ["Lean", "first_send", "lean", "shortened"]
-
-_LARGE_CHARACTERS = 2_000
-"""Less noise is sent as it is."""
+__all__ = ["Lean", "lean", "shortened"]
 
 _LEAST_SHARE = 0.04
 """A result of which folding saves less stays as it is."""
@@ -61,39 +58,6 @@ def lean(
         if fold is not None:
             found[entry.id] = Lean(fold, fold_lines(entry.content, fold), entry.token_count)
     return found, [replace(e, token_count=found[e.id].tokens) if e.id in found else e for e in entries]
-
-
-def first_send(
-    unseen: Sequence[ContextEntry],
-    *,
-    count: Callable[[str], int],
-    ref_of: Callable[[str], str],
-    names_recall: bool = True,
-) -> list[Decision]:
-    """Return a decision for each result with large noise among what the model has not seen yet.
-
-    Args:
-        unseen: The end of the window, in order.
-        count: The counter in force.
-        ref_of: Entry id to recall reference.
-        names_recall: Whether the command is named that brings the original back.
-    """
-    found = []
-    for entry in unseen:
-        if not _is_plain(entry) or entry.meta("fold") or len(entry.content) < _LARGE_CHARACTERS:
-            continue
-        folded = fold_lines(entry.content, "noise")
-        if not folded.what:
-            continue
-        ref = ref_of(entry.id)
-        text = trim_text(entry.content, None, ref if names_recall else None, "noise")
-        saved = entry.token_count - count(text)
-        if len(entry.content) - len(text) >= _LARGE_CHARACTERS and saved > 0:
-            words = ", ".join(folded.what)
-            reason = f"before its first send ({words}): {saved:,} of {entry.token_count:,} tokens less"
-            detail = {"fold": "noise", "first_send": True, **({} if names_recall else {"untold": True})}
-            found.append(Decision(entry.id, "folded", reason, saved, ref, detail))
-    return found
 
 
 def shortened(entry: ContextEntry, decision: Decision) -> tuple[str, dict[str, Any]]:

@@ -33,7 +33,6 @@ class Rules:
     prune_target_ratio: float
     keep_tool_results: int
     keep_user_text_tokens: int
-    first_send_shrink: bool
     tombstone_share: float
     rolling_tool_results: int
     plan_tasks: str
@@ -48,14 +47,12 @@ class Binding:
     Args:
         mode: The setting `bound_thinking`; empty where the model binds nothing.
         thinks: Whether the request asks for thinking.
-        append_only: The setting of that name.
 
     Source: WIRE A10 to A12; docs/adr/0012-bound-thinking.md.
     """
 
     mode: str = ""
     thinks: bool = False
-    append_only: bool = False
 
     @property
     def strips(self) -> bool:
@@ -69,8 +66,6 @@ class Binding:
 
     def holds(self, window: Window) -> str:
         """Say why nothing may be rewritten at this turn; empty when it may."""
-        if self.append_only:
-            return "append_only is set: nothing that was sent is rewritten"
         if not self.mode or not window.has_thinking:
             return ""
         if self.mode == "server":
