@@ -57,8 +57,6 @@ def measure(
 
     Raises:
         InputError: The folder cannot be read or holds no such session, or a budget is out of range.
-
-    Source: issue item "bench drift"; CONTRACT (replay), measures.
     """
     if not all(0 < fraction <= 1 for fraction in fractions) or not all(budget >= 1 for budget in budgets):
         raise InputError("a fraction must be above 0 and at most 1, a budget at least 1 token")

@@ -59,8 +59,6 @@ def write(path: Path, text: str) -> None:
     Raises:
         InputError: Something else stands in its place.
         OSError: The system refuses; the file is as it was.
-
-    Source: RELIABILITY S4.
     """
     target = _target(path)
     mode = 0o600 if target is None else stat.S_IMODE(target.stat().st_mode)

@@ -8,7 +8,7 @@ from typing import Any
 __all__ = ["AGENT_RULES", "MIN_SUMMARY_CHARACTERS", "TASK_TOOLS", "TASK_TOOL_NAME", "TASK_TOOL_SCHEMA", "TOLD_BY_REPLY"]
 
 MIN_SUMMARY_CHARACTERS = 15
-"""Least length of a result summary, trimmed and without the annotation. Source: R3-16, A3-11."""
+"""Least length of a result summary, trimmed and without the annotation."""
 
 TASK_TOOL_NAME = "task_update"
 
@@ -16,7 +16,7 @@ TOLD_BY_REPLY = frozenset({TASK_TOOL_NAME, "SigmaTaskUpdate"})
 """Calls of these, in an answer that `Session.record` is given, change tasks; nobody else carries them out."""
 
 TASK_TOOLS = frozenset({*TOLD_BY_REPLY, "mcp__undrift__task_update"})
-"""The tools by which tasks are changed: their own results are never tagged (A3-18)."""
+"""The tools by which tasks are changed: their own results are never tagged."""
 
 AGENT_RULES = f"""\
 1. Task first. Before you use any tool, set the task you work on to in_progress with {TASK_TOOL_NAME}. One task at a time.
@@ -27,7 +27,7 @@ AGENT_RULES = f"""\
 4. Ask yourself before you complete a task: "Could I go on from this summary and the notes alone, without the raw logs?"
    If not, add what is missing. An original that is needed after all comes back with: undrift recall REF
 """
-"""The rules for agents. Source: R3-16, R3-19, A3-23; seed 003, rules 1 to 4."""
+"""The rules for agents."""
 
 TASK_TOOL_SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -45,4 +45,4 @@ TASK_TOOL_SCHEMA: dict[str, Any] = {
     },
     "required": ["id"],
 }
-"""Arguments of the task tool, as JSON schema: one task, of which only what changes is given (A3-22)."""
+"""Arguments of the task tool, as JSON schema: one task, of which only what changes is given."""

@@ -25,8 +25,6 @@ class Prices:
 
     Raises:
         InputError: A price is negative or not finite.
-
-    Source: WIRE section 5.
     """
 
     read: float
@@ -47,8 +45,6 @@ class PromptCost:
 
     Args:
         prices: Ratios to the plain input price.
-
-    Source: PEERS section 2, WIRE section 5.
     """
 
     __slots__ = ("_at_ms", "_previous", "cached_tokens", "input_tokens", "prices")

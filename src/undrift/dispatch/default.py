@@ -25,8 +25,6 @@ def dispatch_runtime_manager() -> DispatchRuntimeManager:
 
     Raises:
         SettingsError: A variable is wrong; the message names it.
-
-    Source: R4-29.
     """
     return _manager(InMemorySessionFactStore(), Settings.from_environment())
 

@@ -39,7 +39,7 @@ __all__ = ["DispatchRuntimeManager", "Ingested"]
 _log = logging.getLogger("undrift.dispatch")
 
 _LEAST_SCORE = 1e-9
-"""Above 0: a fact that shares no word with the task is left out, and with it an empty section (A4-4)."""
+"""Above 0: a fact that shares no word with the task is left out, and with it an empty section."""
 
 _T = TypeVar("_T")
 
@@ -77,12 +77,10 @@ class DispatchRuntimeManager:
         fact_extractor: Turns results into facts; does not raise.
         fact_retriever: Finds facts in `fact_store`; does not raise.
         runs: Where runs are kept, and where a result's facts go with them; None: in memory, and into `fact_store`.
-        max_facts: How many valid facts are kept, at least 0; compacted after each result (A4-14).
+        max_facts: How many valid facts are kept, at least 0; compacted after each result.
         prompt_facts: How many facts a prompt is given at most, at least 0.
         prompt_fact_tokens: How many tokens they take at most, header and task names included; at least 0.
         mask_secrets: Whether secrets in a result are masked before anything of it is kept.
-
-    Source: R4-25 to R4-29, section 5 ("One dispatch").
     """
 
     def __init__(
@@ -124,8 +122,6 @@ class DispatchRuntimeManager:
         Raises:
             DispatchError: No task, two of one id, or an empty name.
             StoreError: The disk refuses.
-
-        Source: section 5 ("One dispatch").
         """
         if not isinstance(run_id, str) or not run_id:
             raise DispatchError("a run needs a name that is not empty: give it one with --run")
@@ -191,8 +187,6 @@ class DispatchRuntimeManager:
 
         Raises:
             DispatchError: There is no such task, or nobody is next: it is done or halted.
-
-        Source: R4-27, R4-28, A4-4, A4-11.
         """
         run, ledger, _ = self._state(run_id, task_id)
         task = run.task(task_id)
@@ -228,7 +222,7 @@ class DispatchRuntimeManager:
 
         Args:
             run_id: The run.
-            task_id: The task that the agent was dispatched for; it counts, whatever the result says (A4-20).
+            task_id: The task that the agent was dispatched for; it counts, whatever the result says.
             role: Of the agent.
             output: All that it has printed.
             attempt: Which dispatch it answers, as `CompiledPrompt.attempt` says: one that was answered is not answered
@@ -238,8 +232,6 @@ class DispatchRuntimeManager:
             ContractError: It holds no result; nothing was changed. `note_fault` tells the next attempt.
             DispatchError: There is no such task, it is done or halted, or no agent was dispatched so far ahead.
             StoreError: The disk refuses, or another process has gone on with the run; nothing was changed.
-
-        Source: R4-26, A4-14, A4-19, A4-20.
         """
         run, ledger, record = self._state(run_id, task_id)
         digest = _digest(output)

@@ -15,10 +15,7 @@ __all__ = ["RoutingTable"]
 
 @dataclass(frozen=True, slots=True)
 class RoutingTable:
-    """The provider for each level: the name of one of the commands of a plan.
-
-    Source: R4-29, section 4 (routing table).
-    """
+    """The provider for each level: the name of one of the commands of a plan."""
 
     simple: str = "simple"
     complex: str = "complex"

@@ -94,8 +94,6 @@ def dispatch(
     Raises:
         DispatchError: There is no such run, or an agent cannot be started.
         StoreError: The disk refuses, or another process goes on with the same run.
-
-    Source: section 5 ("One dispatch").
     """
     for task_id in take_up:
         manager.reopen(run_id, task_id)

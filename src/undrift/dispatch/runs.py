@@ -17,10 +17,7 @@ __all__ = ["InMemoryRunStore", "RunStore", "SqliteRunStore"]
 
 
 class RunStore(Protocol):
-    """The records of runs by name, and the way of their results' facts to where facts are kept.
-
-    Source: A4-19, section 5 ("One dispatch").
-    """
+    """The records of runs by name, and the way of their results' facts to where facts are kept."""
 
     def load(self, run_id: str, names: Sequence[str] | None = None) -> Mapping[str, Mapping[str, Any]]:
         """Return the records of a run as they are now, by name; empty where there is no such run.

@@ -36,8 +36,6 @@ def examine(
         homes: Folders of stores; one that is absent is no fault.
         overrides: Settings that the command line gives.
         environ: Variables of the settings; None takes those of this process.
-
-    Source: issue item "doctor".
     """
     yield from _guarded("versions", "", _versions)
     yield from _guarded("settings", "", lambda: _settings(overrides, environ))

@@ -84,7 +84,7 @@ def _contents(seen: Look, here: str) -> Iterator[Finding]:
 
 
 def _searches(seen: Look, here: str, window: int) -> Iterator[Finding]:
-    """Say how useful the searches of memories were, where somebody has rated them. Source: REQUIREMENTS section 3, 14/06."""
+    """Say how useful the searches of memories were, where somebody has rated them."""
     found = precision(seen.rated, window)
     if found.value is None:
         return

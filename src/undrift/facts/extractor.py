@@ -1,7 +1,7 @@
 """Facts from results, by rules; the shell that owns the clock and logs what a rule could not read.
 
 Law: it never raises for what an agent wrote. A rule that fails is logged with its traceback and passed over, the others
-run; programming errors at construction and KeyboardInterrupt are not its business (A4-5).
+run; programming errors at construction and KeyboardInterrupt are not its business.
 """
 
 import logging
@@ -30,8 +30,6 @@ class RuleBasedFactExtractor:
         rules: For each role its rules, as `RULES`; a role that is missing has those of `RULES`. To add one:
             ``{"reviewer": (*RULES["reviewer"], mine)}``.
         clock: Gives Unix milliseconds.
-
-    Source: R4-14 to R4-19, A4-1, A4-2, A4-5, A4-15, A4-16, A4-20.
     """
 
     def __init__(self, *, rules: Mapping[FactRole, Iterable[FactRule]] | None = None, clock: Clock = now_ms) -> None:

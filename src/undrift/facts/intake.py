@@ -22,10 +22,7 @@ def batch_ended(facts: Iterable[SessionFact]) -> tuple[EndedFacts, ...]:
 
 
 def taken_in(facts: Iterable[SessionFact], run_id: str, *, mask_secrets: bool = False) -> list[SessionFact]:
-    """Return the facts that are to be kept, as they are kept; what is malformed is logged and passed over.
-
-    Source: R4-O6, A4-5, A4-14.
-    """
+    """Return the facts that are to be kept, as they are kept; what is malformed is logged and passed over."""
     kept = []
     for fact in facts:
         if fault := fault_of(fact):

@@ -20,8 +20,6 @@ class InMemorySessionFactStore:
     Args:
         run_id: Put on every fact; may be empty.
         clock: Gives Unix milliseconds.
-
-    Source: R4-08 to R4-13, A4-18.
     """
 
     def __init__(self, *, run_id: str = "", clock: Clock = now_ms) -> None:

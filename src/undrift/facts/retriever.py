@@ -1,6 +1,6 @@
 """The facts that a task should know, from a store; the shell that never raises.
 
-Law: what goes wrong within is logged with its traceback, and no fact is given: a prompt without facts is a prompt (A4-5).
+Law: what goes wrong within is logged with its traceback, and no fact is given: a prompt without facts is a prompt.
 """
 
 import logging
@@ -30,10 +30,8 @@ class KeywordFactRetriever:
     Args:
         store: Where the facts are; one with an index is asked through it, any other fact by fact.
         stop_words: More words that do not count, in lower case: with ``task`` and ``file`` among them, a description
-            that says "task" does not match every fact (A4-21).
-        split_camel_case: Count the parts of words in camelCase as well (A4-22); goes through all facts.
-
-    Source: R4-20 to R4-22, A4-3, A4-4, A4-12.
+            that says "task" does not match every fact.
+        split_camel_case: Count the parts of words in camelCase as well; goes through all facts.
     """
 
     def __init__(

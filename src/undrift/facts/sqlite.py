@@ -33,7 +33,7 @@ class SqliteSessionFactStore(Closing):
 
     Args:
         home: Folder of the store; default is the setting `home`.
-        run_id: The run, which is a session of the store; not empty. Facts of another run are never seen (AX-5).
+        run_id: The run, which is a session of the store; not empty. Facts of another run are never seen.
         settings: Default: from the environment.
         store: An open store to use in place of `home`; it is not closed by this object.
         clock: Gives Unix milliseconds.
@@ -41,8 +41,6 @@ class SqliteSessionFactStore(Closing):
     Raises:
         SettingsError: A setting is wrong.
         StoreError: The store cannot be opened; every method raises it when the disk refuses.
-
-    Source: R4-08 to R4-13, A4-18, A4-19, AX-5.
     """
 
     def __init__(
@@ -84,8 +82,6 @@ class SqliteSessionFactStore(Closing):
             act: Calls `add`, `invalidate` and `compact`; what is read in it has the changes in it.
             write: Is given the changes, for `Store.commit`; returns the operation's number. When it raises, nothing has
                 changed.
-
-        Source: A4-19.
         """
         with self._lock:
             self._followed()
@@ -104,10 +100,7 @@ class SqliteSessionFactStore(Closing):
         self._change(lambda book: self._stage(book.compacted(max_facts)), "facts-compacted")
 
     def rewind(self, to: int) -> int:
-        """Make the facts what they were right after an operation; return the operation in which that is done.
-
-        Source: A1-10.
-        """
+        """Make the facts what they were right after an operation; return the operation in which that is done."""
         with self._lock:
             return self.store.rewind_facts(self.run_id, to, at_ms=self._clock())
 

@@ -62,10 +62,7 @@ class LeftOpen:
 
 
 def left_open(call: HookCall, *, now_ms: int) -> tuple[str, Path | None]:
-    """Return the offer, and the session's file so that it can be recorded; or nothing and None.
-
-    Source: issue "Restore" item 2.
-    """
+    """Return the offer, and the session's file so that it can be recorded; or nothing and None."""
     own_ms = 0
     if call.source == "resume":  # its own history is in the window; only what came after it is news
         try:

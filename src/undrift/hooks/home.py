@@ -69,8 +69,6 @@ def folder_of(home: Path, name: str) -> Path:
 
     Raises:
         OSError: A link or a file stands in its place, or the system refuses.
-
-    Source: RELIABILITY S3, S4, S11.
     """
     real = Path(os.path.realpath(home))  # the user's own links count, one planted below does not
     if not real.is_dir():

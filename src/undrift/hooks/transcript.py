@@ -91,8 +91,6 @@ class Transcript:
         Raises:
             InputError: The path leads elsewhere, or is none.
             OSError: There is no such file, a link is in the way, or the system refuses.
-
-        Source: RELIABILITY S3, S4.
         """
         if not path.startswith("/") and not os.path.isabs(path):  # noqa: PTH117 - of a hostile text, no Path yet
             raise InputError("the transcript's path is not absolute")

@@ -58,8 +58,6 @@ def parts_of(entries: Sequence[ContextEntry], recall: str, room: TextRoom = _ALL
         entries: The session up to now.
         recall: The command that finds any original, for the last line.
         room: What the window has place for, that line included.
-
-    Source: issue "Restore" item 2; WIRE section 12.
     """
     from undrift.core.restore import restore, restore_rules
 
@@ -113,8 +111,6 @@ def record(call: HookCall, transcript: Transcript) -> int:
 
     Raises:
         StoreError: The store refused; what was not written is tried again the next time.
-
-    Source: issue "Restore" item 2; RELIABILITY S11.
     """
     folder = call.folder()
     position = _recorded(folder)

@@ -44,8 +44,6 @@ class UndriftSession(Closing):
 
     Raises:
         StoreError: The store cannot be opened.
-
-    Source: issue 11 part 3.
     """
 
     def __init__(
@@ -121,8 +119,6 @@ def undrift_filter(
     Args:
         session: Open; not closed here.
         on_prepared: Called with what was made of each window, such as to show it.
-
-    Source: issue 11 part 3; CONTRACT `Session.prepare`.
     """
     window = FrameworkWindow(session, "openai-responses")
 

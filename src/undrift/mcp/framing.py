@@ -21,8 +21,6 @@ def as_data(text: str, what: str) -> str:
     Args:
         text: Anything.
         what: Where it comes from, in a few words; what could pass for a mark in it is replaced.
-
-    Source: RELIABILITY S1, S2.
     """
     text, name = printable(text), one_line(what, _LONGEST_NAME)
     mark = hashlib.sha256(f"{name}\n{text}".encode()).hexdigest()[:_MARK_CHARACTERS]

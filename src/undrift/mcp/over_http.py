@@ -50,8 +50,6 @@ class Guard:
         app: The application.
         hosts: Host headers that are ours.
         token: What a request has to know.
-
-    Source: RELIABILITY S8.
     """
 
     def __init__(self, app: App, hosts: tuple[str, ...], token: str) -> None:

@@ -55,10 +55,7 @@ class ServedHome:
         self._client = self._client or client
 
     def is_bound(self, named: str = "") -> bool:
-        """Whether a session was named, by the client or at the start: then nothing of another one is given out.
-
-        Source: RELIABILITY S10.
-        """
+        """Whether a session was named, by the client or at the start: then nothing of another one is given out."""
         return bool(named or self.settings.session)
 
     def session_id(self, named: str = "", *, to_write: bool = False) -> str:

@@ -72,8 +72,6 @@ def find(place: ServedHome, ref: str, call: ToolArguments) -> RecalledText:
     Raises:
         RecallError: Nothing does.
         StoreCorrupt: It is damaged on disk.
-
-    Source: RELIABILITY S10.
     """
     named = call.session
     session_id = place.session_id(named)

@@ -134,10 +134,7 @@ def _remember(place: ServedHome, call: ToolArguments) -> Answer:
 
 
 def default_tools(place: ServedHome) -> tuple[Tool, ...]:
-    """Return the four tools.
-
-    Source: issue "Agents" part 1; R3-19, A3-23.
-    """
+    """Return the four tools."""
     texts: Json = {"type": "array", "items": _TEXT}
     return (
         made(

@@ -124,8 +124,6 @@ class MemorySearch:
 
         Raises:
             StoreError: The embedder cannot be loaded, the store refuses, or the index is damaged: `rebuild` helps.
-
-        Source: issue 7 part 2.
         """
         if k < 1:
             return []

@@ -1,8 +1,6 @@
 """The gateway as an ASGI application: provider routes to `Exchange`, its own ones answered here.
 
 Law: deny by default. A request that no rule lets through is refused before anything is read of it.
-
-Source: issue "Gateway", items 1 and 8; CONTRACT "HTTP".
 """
 
 import asyncio

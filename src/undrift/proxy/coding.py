@@ -1,7 +1,4 @@
-"""Content codings that can be undone here. Pure; what grows beyond a limit is given up.
-
-Source: RELIABILITY R16 (a small answer that unpacks to gigabytes).
-"""
+"""Content codings that can be undone here. Pure; what grows beyond a limit is given up."""
 
 import zlib
 

@@ -1,7 +1,4 @@
-"""What a gateway is started with. Law: fixed at start; no request, header or project file can change any of it.
-
-Source: issue "Gateway", item 1; RELIABILITY S7, S15.
-"""
+"""What a gateway is started with. Law: fixed at start; no request, header or project file can change any of it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

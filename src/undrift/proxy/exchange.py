@@ -3,8 +3,6 @@
 Law: the client gets what the provider sent, status and bytes; a failure is never a 200. What of ours fails on the way is
 named in a header and in the log, and the original goes upstream. Nothing is sent twice once a byte has come back, and
 nobody waits for an answer whose client has left.
-
-Source: issue "Gateway", items 1 to 3 and 7; RELIABILITY R15 to R17, R20.
 """
 
 import asyncio

@@ -1,7 +1,4 @@
-"""When a fault of ours is one too many: how long a session is left alone. Time is passed in.
-
-Source: issue "Gateway", item 3; RELIABILITY R20.
-"""
+"""When a fault of ours is one too many: how long a session is left alone. Time is passed in."""
 
 import threading
 

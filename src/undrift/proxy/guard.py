@@ -2,8 +2,6 @@
 
 Law: deny by default. What two readers could read in two ways is refused. Every request passes `foreign`; every path of the gateway's own but health passes `has_token`, the
 ones that do not exist as well.
-
-Source: issue "Gateway", item 8; CONTRACT "HTTP"; RELIABILITY S8.
 """
 
 import hmac

@@ -2,8 +2,6 @@
 
 Law: a request's header goes upstream only if that provider's list has it; so no provider is ever shown another one's key. A
 response's headers reach the client, those apart that speak of the connection.
-
-Source: issue "Gateway", item 1; RELIABILITY S7, S12.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,8 +1,6 @@
 """The body of a request as it comes in: so much of all bodies is kept at once, and nobody is waited for without end.
 
 Law: what is not there in time, or has no room, is refused before anything is asked of a provider. Used on the event loop alone.
-
-Source: issue "Mend what bites", item 6.
 """
 
 import asyncio

@@ -1,7 +1,4 @@
-"""The open sessions of a gateway, the one used last at the end. A lane is one of them; its lock says who may use it.
-
-Source: issue "Gateway".
-"""
+"""The open sessions of a gateway, the one used last at the end. A lane is one of them; its lock says who may use it."""
 
 import threading
 import time

@@ -2,8 +2,6 @@
 
 Law: a name is for reading, nothing is decided by it. What a client or a tool wrote is shown short, on one line, in printable
 characters, its secrets masked.
-
-Source: issue "Gateway", item 4; RELIABILITY S12.
 """
 
 import re

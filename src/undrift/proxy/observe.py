@@ -2,8 +2,6 @@
 
 Law: no content, no key, no header of a client; a name that a client chose is shortened and escaped. Used on the event loop
 alone.
-
-Source: issue "Gateway", item 8; RELIABILITY S12.
 """
 
 import json

@@ -2,8 +2,6 @@
 
 Law: deny by default. A request is the owner's if it shows the token of the home in its path, or if the system says that the
 socket at the other end belongs to the owner's user. A provider's key proves nothing: everybody has one.
-
-Source: issue "Mend what bites", item 6.
 """
 
 import hmac

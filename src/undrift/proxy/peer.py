@@ -1,8 +1,6 @@
 """The other end of a connection: whether it is a process of the gateway's own user, as the system sees it.
 
 Law: what the system does not say for certain is no. Only Linux says it; elsewhere the token alone proves the owner.
-
-Source: issue "Mend what bites", item 6.
 """
 
 import asyncio

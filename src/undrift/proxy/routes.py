@@ -2,8 +2,6 @@
 
 Law: the provider follows from the path, else from headers that only one provider's clients send. Where nothing tells, the
 request goes nowhere: a key must not reach another vendor by a guess.
-
-Source: issue "Gateway", item 1; RELIABILITY S7; WIRE G12.
 """
 
 import re

@@ -1,7 +1,4 @@
-"""The gateway as a running server: it listens before it says so, and lets streams end before it goes.
-
-Source: issue "Gateway", items 1 and 8; PERFORMANCE section 6; RELIABILITY R18.
-"""
+"""The gateway as a running server: it listens before it says so, and lets streams end before it goes."""
 
 import asyncio
 import contextlib

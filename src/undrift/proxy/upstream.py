@@ -1,8 +1,6 @@
 """The gateway's way to the providers: one pool of connections, no cookies, no redirects, no proxy of the environment.
 
 Law: the host comes from the configuration alone; what a client sends can choose the path behind it and nothing else.
-
-Source: issue "Gateway", item 1; RELIABILITY S7; PERFORMANCE section 6 (the client decides what a stream costs).
 """
 
 import asyncio

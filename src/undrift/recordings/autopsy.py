@@ -126,8 +126,6 @@ def examine(
     Raises:
         SubAgentSession: It is a sub-agent's own session.
         TranscriptError: It cannot be read; the message names the file and the remedy.
-
-    Source: issue "Restore", item 4.
     """
     recording = open_recording(path, format=format)
     recorded = _figures(Path(path), recording.format)

@@ -74,8 +74,6 @@ def open_recording(path: str | os.PathLike[str], *, format: str | None = None) -
     Raises:
         TranscriptError: It cannot be read, has no known format, holds no message, or has a line of more than
             `LONGEST_LINE_BYTES`; the message names the file and the remedy.
-
-    Source: issue item "replay"; A2-12.
     """
     name = os.fspath(path)
     try:

@@ -30,8 +30,6 @@ def restore(
     Raises:
         TranscriptError: The file cannot be read; the message names it and the remedy.
         InputError: The budget is less than 1.
-
-    Source: CONTRACT (``undrift.restore``).
     """
     entries = (
         open_recording(path_or_entries).entries if isinstance(path_or_entries, str | os.PathLike) else path_or_entries

@@ -33,8 +33,6 @@ def page(found: Sequence[Postmortem], sums: Totals) -> str:
     Args:
         found: The sessions, in the order in which they shall stand.
         sums: Of all of them.
-
-    Source: issue "Restore", item 4.
     """
     head = tag(
         "head",

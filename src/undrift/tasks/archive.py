@@ -30,8 +30,6 @@ class Archive:
     Args:
         store: Open; not closed here.
         session_id: Whose tasks; a session that is not known has none.
-
-    Source: R3-17, R3-18, A3-5.
     """
 
     def __init__(self, store: Store, session_id: str) -> None:
@@ -102,8 +100,6 @@ class Archive:
         Raises:
             TaskError: The session has no such task, or the task has let nothing go.
             StoreError: The store cannot be read or the file not written; a former log is as it was.
-
-        Source: R3-17, A3-5, AX-4.
         """
         logs = self.logs(task_id)
         if not logs:

@@ -60,8 +60,6 @@ class TaskUpdates:
         Raises:
             TaskError: It is not possible; the message says what to do.
             SummaryRejected: A completion without a summary.
-
-        Source: R3-03, R3-14 to R3-16, R3-20, A3-8 to A3-11.
         """
         given = [self._masked(update) for update in updates]
         changed, notes = self._with_verdicts(change_many(self._ledger.tasks, agent, given, self._now(), stack=stack))

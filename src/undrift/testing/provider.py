@@ -44,8 +44,6 @@ class ScriptedProvider:
         summary: What a compaction's request is answered.
         port: Of 127.0.0.1; 0 takes a free one.
         without_tools: Whether a request that offers no tools takes a turn as well, as those of aider do.
-
-    Source: issue "Restore", "What it must show"; issue "Gateway", "What it must show".
     """
 
     def __init__(

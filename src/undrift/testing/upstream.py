@@ -1,8 +1,6 @@
 """An upstream that does to a connection what it is told: any bytes, at any time, and any end.
 
 Law: loopback alone; what it was sent is kept, byte for byte, for the test that asks; it adds nothing to what it is told to send.
-
-Source: issue "Gateway", "What it must show" (fault matrix).
 """
 
 import socket

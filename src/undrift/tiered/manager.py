@@ -32,8 +32,6 @@ class MemoryRefresher:
     """Moves entries that leave the buffer to medium-term memory.
 
     Args: as for `TieredMemoryManager`.
-
-    Source: R2-23, AX-8, A2-5.
     """
 
     def __init__(
@@ -99,8 +97,6 @@ class TieredMemoryManager(Closing):
     Raises:
         SettingsError: A setting is wrong.
         StoreError: The store cannot be opened.
-
-    Source: R2-20 to R2-25, R0-11, R0-12, A2-3, A2-5 to A2-7, A2-9, A2-11.
     """
 
     def __init__(
@@ -158,7 +154,7 @@ class TieredMemoryManager(Closing):
         if is_stored(self._store, self._session_id, entry.id):
             raise WindowError(f"entry id {entry.id!r} is stored already; pinning and recall go by id")
         self._seq += 1
-        entry = replace(entry, seq=self._seq)  # insertion decides ties, whatever the caller counts (A0-2)
+        entry = replace(entry, seq=self._seq)  # insertion decides ties, whatever the caller counts
         self.refresher.keep(entry)
         late = self._supersede(self._window.remove(self._superseded))
         return (*late, *self._supersede(self._take_in(entry)), *self._prune())
@@ -197,7 +193,7 @@ class TieredMemoryManager(Closing):
         return self._window.add(entry, at_ms=self._clock_ms)
 
     def _supersede(self, pruned: Pruned) -> tuple[ContextEntry, ...]:
-        """Let go of older versions of a pinned document, now or at the next entry (A2-9, A2-5)."""
+        """Let go of older versions of a pinned document, now or at the next entry."""
         gone = self._leave(pruned, "a newer version of the same document is pinned")
         left = {entry.id for entry in gone}
         wanted = (*self._superseded, *(entry.id for entry in pruned.removed))

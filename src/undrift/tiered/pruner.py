@@ -32,8 +32,6 @@ class ContextPruner:
 
     Raises:
         SettingsError: A setting in the environment is wrong.
-
-    Source: R2-04 to R2-16, R0-01 to R0-10, R2-27.
     """
 
     def __init__(self, settings: Settings | None = None) -> None:

@@ -59,8 +59,6 @@ def detect(lines: Sequence[str]) -> str:
 
     Raises:
         TranscriptError: No reader recognises the lines.
-
-    Source: A2-12.
     """
     for name, reader in FORMATS.items():
         if reader.recognises(lines):
@@ -86,8 +84,6 @@ def read(
 
     Raises:
         TranscriptError: The format is unknown, or nothing in the lines is part of a conversation.
-
-    Source: A2-12.
     """
     stream = iter(lines)
     name = format

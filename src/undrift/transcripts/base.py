@@ -26,8 +26,6 @@ class Recording:
         compactions: Ascending indices into `entries`: before that entry the client compacted. May be 0 (the file opens
             with a compaction) and ``len(entries)`` (the compaction is the last thing recorded).
         unfinished: The last line was cut: the session is being written, or its writer was killed.
-
-    Source: A2-12.
     """
 
     format: str
@@ -49,8 +47,6 @@ class Reader(Protocol):
         Args:
             lines: The lines of the file.
             count: Tokens of a text.
-
-        Source: A2-12.
         """
 
     def recognises(self, lines: Sequence[str]) -> bool:

@@ -131,8 +131,6 @@ def figures(lines: Iterable[str], *, format: str) -> RecordedFigures:  # noqa: A
     Args:
         lines: The lines of the file.
         format: A key of `undrift.transcripts.FORMATS`; of a format without such figures there are none.
-
-    Source: issue "Restore", item 4.
     """
     reader = _FiguresReader()
     take = reader.codex if format == codex.FORMAT else reader.claude

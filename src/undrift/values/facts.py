@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 SessionFactTag = Literal["file_change", "convention", "decision", "error", "dependency", "test"]
-"""A string union, so that it survives a JSON round trip as a plain string (R4-02)."""
+"""A string union, so that it survives a JSON round trip as a plain string."""
 
 FACT_TAGS: tuple[str, ...] = get_args(SessionFactTag)
 
@@ -44,8 +44,6 @@ def create_fact_id(subject: str, relation: str, object: str) -> str:  # noqa: A0
     """Return the id of a fact: 16 hexadecimal characters of SHA-256 over the JSON array of the three strings.
 
     64 bits can collide by design of an enemy: a store compares the three strings as well.
-
-    Source: R4-03, A4-7.
     """
     text = json.dumps([subject, relation, object], separators=(",", ":"))  # in ASCII: lone surrogates pass
     return hashlib.sha256(text.encode("ascii")).hexdigest()[:16]
@@ -69,8 +67,6 @@ class SessionFact:
         run_id: The run in which it was said; a store that outlives a run fills it in.
         last_seen: When the same was last said again, in Unix milliseconds; None: never again.
         metadata: JSON values that no line of a prompt shows: ``severity`` and ``fix`` of an issue.
-
-    Source: R4-01, A4-6, A4-17, AX-5, AX-6.
     """
 
     id: str
@@ -116,8 +112,6 @@ class FactQuery:
         chars_per_token: Above 0.
         min_score: From 0 to 1: the share of the description's words that a fact must hold. Above 0 nothing is given
             where nothing matches; at 0 the newest facts are.
-
-    Source: R4-06, A4-4.
     """
 
     task_description: str
@@ -158,8 +152,6 @@ class ImplementerResult:
         files_modified: The same as `files_changed`, by its name in the seed; both count.
         conventions: Conventions that it established.
         blockers: What kept it from going on.
-
-    Source: section 4, A4-2, R4-O2.
     """
 
     task_id: str
@@ -196,8 +188,6 @@ class ReviewerResult:
         strengths: What is good about it.
         issues: Of `ReviewIssue`, or mappings with its fields.
         required_fixes: What must be done before it is approved.
-
-    Source: section 4.
     """
 
     task_id: str
@@ -212,7 +202,7 @@ class ReviewerResult:
 
 @dataclass(frozen=True, slots=True)
 class FactVersion:
-    """A fact as a store holds it: `sequence` grows with each version of any fact of a run, and never changes (A4-6)."""
+    """A fact as a store holds it: `sequence` grows with each version of any fact of a run, and never changes."""
 
     sequence: int
     fact: SessionFact
@@ -227,10 +217,7 @@ class FactChange:
 
 
 class SessionFactStore(Protocol):
-    """The facts of one run. Synchronous; no fact is ever changed, a changed one takes its place.
-
-    Source: R4-04, R4-08 to R4-13, A4-1, A4-6, A4-13, A4-14.
-    """
+    """The facts of one run. Synchronous; no fact is ever changed, a changed one takes its place."""
 
     def add(self, facts: Iterable[SessionFact]) -> None:
         """Add what one result said; what it replaces is valid no more. A malformed fact is passed over and logged.
@@ -265,7 +252,7 @@ class SessionFactStore(Protocol):
 
 
 class FactExtractor(Protocol):
-    """Turns results into facts; never raises for what an agent wrote. Source: R4-05, R4-14, A4-5."""
+    """Turns results into facts; never raises for what an agent wrote."""
 
     def extract_from_implementer(
         self, result: ImplementerResult | Mapping[str, Any], task_id: str
@@ -279,7 +266,7 @@ class FactExtractor(Protocol):
 
 
 class FactRetriever(Protocol):
-    """Finds what a task should know; never raises. Source: R4-05, A4-5."""
+    """Finds what a task should know; never raises."""
 
     def retrieve(self, query: FactQuery) -> list[SessionFact]:
         """Return the facts that match best, the best first."""

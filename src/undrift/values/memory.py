@@ -31,16 +31,16 @@ __all__ = [
 ]
 
 PHASE_WEIGHT = 50
-"""How many tasks of age one phase counts (R1-05); should exceed the tasks in a phase. Default of the setting."""
+"""How many tasks of age one phase counts; should exceed the tasks in a phase. Default of the setting."""
 
 MIN_DECAY_FLOOR = 0.05
-"""What a valid entry keeps, however old (R1-08). Default of the setting."""
+"""What a valid entry keeps, however old. Default of the setting."""
 
 CONTRADICTION_PENALTY = 0.6
-"""What is left of a contradicted entry's score (R1-07). Default of the setting."""
+"""What is left of a contradicted entry's score. Default of the setting."""
 
 DECAY_RATE = 0.05
-"""Decay for each task of age (R1-04): half is left after 13.9 tasks. Default of the setting."""
+"""Decay for each task of age: half is left after 13.9 tasks. Default of the setting."""
 
 STALE_THRESHOLD = 0.05
 """Below this stored weight a memory is stale; a contradicted one at twice of it, age included. Default of the setting."""
@@ -75,7 +75,7 @@ TRUST_TIERS: Mapping[str, int] = {"tool": 0, "assistant": 1, "task": 2, "user": 
 """A lower tier never supersedes a higher one; a user's word and a specification stand on one tier."""
 
 UNKNOWN_TASK = "unknown"
-"""The task id of what was remembered outside a task (A1-8)."""
+"""The task id of what was remembered outside a task."""
 
 _CHOICES: Mapping[str, Any] = {
     "type": MEMORY_TYPES,
@@ -96,8 +96,6 @@ class Slot:
         relation: A name out of the registry of relations, as ``database``.
         scope: Where it holds, as ``tests``; empty for everywhere.
         value: As ``postgresql``.
-
-    Source: PEERS part 2 section 4, stage 1.
     """
 
     entity: str
@@ -118,12 +116,12 @@ class MemoryEntry:
         phase_index: Of that task, at least 0.
         task_index: The ordinal of that task, at least 0.
         created_at_ms: Unix milliseconds.
-        decay_weight: What is left of its worth apart from age, 0 to 1; age is applied when asked (A1-4).
+        decay_weight: What is left of its worth apart from age, 0 to 1; age is applied when asked.
         contradicted_by_task_id: Task of the entry that superseded this one, or None.
         contradicted_by_entry_id: That entry, or None.
         contradicted_at_ms: When, or None.
         contradiction_rule: By which rule; empty where none did.
-        pinned: Exempt from decay and never superseded (A1-7, A1-9).
+        pinned: Exempt from decay and never superseded.
         status: Of the review: pending, approved or verified.
         source: Document, tool or conversation it comes from; may be empty.
         speaker: Who said it; may be empty.
@@ -140,8 +138,6 @@ class MemoryEntry:
 
     Raises:
         InputError: A field has the wrong type or range; the message names the entry and the field.
-
-    Source: R1-01, R1-02, REQUIREMENTS section 4, A1-3 to A1-9; [8_RISKS-REQ-105].
     """
 
     id: str
@@ -184,7 +180,7 @@ class MemoryEntry:
 
     @property
     def is_contradicted(self) -> bool:
-        """Whether a later statement superseded it: either mark says so (A1-8)."""
+        """Whether a later statement superseded it: either mark says so."""
         return self.contradicted_by_task_id is not None or self.contradicted_by_entry_id is not None
 
     @property
@@ -195,11 +191,11 @@ class MemoryEntry:
 
 @dataclass(frozen=True, slots=True)
 class ScoredMemoryEntry:
-    """A hit: an entry, and how well it answers a question asked at one moment. Never stored (R1-03).
+    """A hit: an entry, and how well it answers a question asked at one moment. Never stored.
 
     Args:
         entry: The entry.
-        raw_score: 0 to 1, before decay; what is beyond is cut off, NaN counts as 0 (A1-11).
+        raw_score: 0 to 1, before decay; what is beyond is cut off, NaN counts as 0.
         decayed_score: After decay; 0 until it is computed.
         why: The parts of the score by name; JSON values.
     """
@@ -228,8 +224,6 @@ class RunContext:
         agent: Who asks.
         run_id: The run within the session; may be empty.
         rewind_point: The last operation that is to be seen; None: all of them.
-
-    Source: R1-15, REQUIREMENTS section 4.
     """
 
     session_id: str

@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 EntryType = Literal["tas", "requirements", "reasoning", "tool_result", "spec", "summary"]
-"""A string union, not an enum, so that it survives a JSON round trip as a plain string (R2-03)."""
+"""A string union, not an enum, so that it survives a JSON round trip as a plain string."""
 
 ENTRY_TYPES: frozenset[str] = frozenset(get_args(EntryType))
 
@@ -42,7 +42,7 @@ PINNED_TYPES: frozenset[str] = frozenset({"tas", "requirements", "spec"})
 """Types that no budget ever removes; a new pinned type is one edit here (R2-06, [3_MCP-RISK-303])."""
 
 TaskStatus = Literal["pending", "in_progress", "completed", "delegated", "cancelled"]
-"""A string union, like `EntryType` (A3-22)."""
+"""A string union, like `EntryType`."""
 
 TASK_STATUSES: tuple[str, ...] = get_args(TaskStatus)
 
@@ -67,8 +67,6 @@ class ContextEntry:
 
     Raises:
         WindowError: A field has the wrong type or range; the message names the entry and the field.
-
-    Source: R2-01 to R2-03, A0-2, A2-6.
     """
 
     id: str
@@ -143,7 +141,7 @@ class Edit:
     Args:
         text: Of the same side of the conversation; a result keeps its place and its call.
         is_tombstone: Whether it stands for all that the block was: thinking becomes a text, and where the provider wants
-            a signature on it, it has that of its item (R3-08, R3-09).
+            a signature on it, it has that of its item.
     """
 
     text: str | None = None
@@ -260,7 +258,7 @@ class Original:
 class Moment:
     """A place in a history: the chain id of its newest item at that time, and how many items there were, for display.
 
-    The id is empty before the first item. Source: ADR 0009.
+    The id is empty before the first item..
     """
 
     id: str
@@ -277,8 +275,6 @@ class Segment:
             ends are left out, so that the calls which took it up and let it go stay what they are.
         ended: What ended it.
         summary: What stands in for it since a completion ended it; empty otherwise.
-
-    Source: A3-2.
     """
 
     start: Moment
@@ -311,8 +307,6 @@ class Task:
 
     Raises:
         TaskError: A field has the wrong type or range.
-
-    Source: AX-5, A3-22.
     """
 
     id: str

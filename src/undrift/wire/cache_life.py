@@ -2,8 +2,6 @@
 
 Law: what the markers of the history say counts, as a prune rewrites the history; those before it only where it has none.
 Of several the longest counts: a cache that is still warm is never taken for a cold one.
-
-Source: WIRE A16.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -40,7 +40,7 @@ the model's items that begins here, with the results of its calls. An item that 
 belongs to the run directly before it."""
 
 MAX_ITEMS = 100_000
-"""The longest history that any provider documents (WIRE A4)."""
+"""The longest history that any provider documents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +124,6 @@ class ProviderReply:
         task_results: What `Session.record` made of its calls of the task tool; empty from a form.
         cache_seconds: For how long the provider keeps what was written; the longest of several, None where it does not
             say.
-
-    Source: WIRE A20, C5, R8, G11.
     """
 
     input_tokens: int | None = None
@@ -232,7 +230,7 @@ def entry_of(
     count: Callable[[str], int],
     at: tuple[int, int],
 ) -> ContextEntry:
-    """Make the entry of one block: system text is `spec`, a tool result `tool_result`, all else `reasoning` (A2-12).
+    """Make the entry of one block: system text is `spec`, a tool result `tool_result`, all else `reasoning`.
 
     Args:
         block: From `Form.read`.

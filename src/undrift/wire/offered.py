@@ -1,8 +1,6 @@
 """The names of the tools that a request offers, whichever form it has, and whether it defers any. Pure.
 
 Law: what has another shape is passed over; the provider says what is wrong with it.
-
-Source: WIRE sections 1 to 4.
 """
 
 from collections.abc import Iterator, Mapping
@@ -30,8 +28,6 @@ def defers_tools(fields: Mapping[str, Any]) -> bool:
 
     Args:
         fields: Of the body, each a JSON value.
-
-    Source: WIRE section 1; of a server's tools the flag stands in its defaults, or beside one tool's name.
     """
     tools = fields.get("tools")
     return isinstance(tools, list) and any(_defers(tool) for tool in tools)

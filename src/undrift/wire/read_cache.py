@@ -5,8 +5,6 @@ later request and after a restart. Only the note's own result is edited.
 
 A client that keeps what it read answers a second reading of an unchanged file by a sentence that points to the first one.
 It does not know that the first one has left the window, so the agent's natural way back would be closed.
-
-Source: WIRE section 12; issue "Gateway", item 6.
 """
 
 import re

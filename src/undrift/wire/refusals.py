@@ -1,7 +1,4 @@
-"""What a provider says when a prompt is too long for its model: how long it was, and how long it may be. Pure.
-
-Source: issue "Gateway", item 7; WIRE A23, R7.
-"""
+"""What a provider says when a prompt is too long for its model: how long it was, and how long it may be. Pure."""
 
 import re
 from collections.abc import Mapping

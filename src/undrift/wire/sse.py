@@ -2,8 +2,6 @@
 
 Law: an answer comes out only of a stream that reached its terminal event. A stream that was cut, at whatever byte, and one
 that ended in an error give None; nothing raises, and the time is linear in the bytes.
-
-Source: issue "Gateway", item 2; WIRE A21, C5, R4, G12; RELIABILITY R15.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

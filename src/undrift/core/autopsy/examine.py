@@ -83,8 +83,6 @@ def autopsy(
         prompts: The recorded prompts; empty to estimate them from the texts.
         prices: Of the model.
         restore: Called with the entries before each compaction; None to leave that comparison out.
-
-    Source: issue "Restore", item 4.
     """
     steps = steps_of(entries)
     session = _Examined(steps, records or {}, placed(prompts, steps), restore)

@@ -97,8 +97,6 @@ class Needs:
 
     Raises:
         WindowError: Metadata is missing or wrong; the message names the entry.
-
-    Source: CONTRACT (replay), measures: needed-reference survival.
     """
 
     __slots__ = ("_by_message", "_entries", "_holders", "_messages")
@@ -173,8 +171,6 @@ class Survival:
 
     Args:
         needs: The needs of the session that is replayed.
-
-    Source: CONTRACT (replay), measures: needed-reference survival.
     """
 
     __slots__ = ("_counts", "_foreign", "_lines", "_needs", "_next", "_texts")

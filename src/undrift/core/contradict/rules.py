@@ -61,8 +61,6 @@ def compare(older: str, newer: str) -> Comparison:
 
     Returns:
         The contradiction with the highest confidence; else that all of the newer one was said before; else none.
-
-    Source: PEERS part 2 section 4; A1-5.
     """
     clauses = read_statement(older)
     found = [[_compare_clauses(one, other) for one in clauses] for other in read_statement(newer)]

@@ -41,8 +41,6 @@ class Verdict:
         confidence: 0 to 1.
         reason: Why a contradiction did not supersede: ``confidence``, ``trust``, ``pinned``, ``scope``, ``speaker`` or
             ``time``; else empty.
-
-    Source: issue "Memory", PEERS part 2 section 4; A1-5, A1-7; issue 17 part 13.
     """
 
     kind: Literal["supersede", "open_conflict", "reinforce"]

@@ -66,7 +66,7 @@ class Classification:
 
 
 class ComplexityClassifier(Protocol):
-    """Says how hard a task looks. Source: section 4."""
+    """Says how hard a task looks."""
 
     def classify(self, task: PlanTask) -> Classification:
         """Return the level of a task; never raises for what stands in it."""
@@ -74,10 +74,7 @@ class ComplexityClassifier(Protocol):
 
 
 class HeuristicComplexityClassifier:
-    """Classifies by words, length, files and criteria: the score is the sum of value times weight, from -1 to 1.
-
-    Source: R4-29, section 4 (complexity classification).
-    """
+    """Classifies by words, length, files and criteria: the score is the sum of value times weight, from -1 to 1."""
 
     ID = "heuristic-1"
 

@@ -56,8 +56,6 @@ def read_implementer_result(output: str) -> ImplementerResult:
 
     Raises:
         ContractError: Its `code` is ``marker_missing``, ``json_parse_failed`` or ``schema_invalid``.
-
-    Source: section 4 (ImplementerResult), A4-2.
     """
     fields = _ResultFields(read_block(output))
     fields.needs("task_id", _text)
@@ -83,8 +81,6 @@ def read_reviewer_result(output: str) -> ReviewerResult:
 
     Raises:
         ContractError: Its `code` is ``marker_missing``, ``json_parse_failed`` or ``schema_invalid``.
-
-    Source: section 4 (ReviewerResult), A4-17.
     """
     fields = _ResultFields(read_block(output))
     fields.needs("task_id", _text)
@@ -108,8 +104,6 @@ def read_block(output: str) -> dict[str, Any]:
     Raises:
         ContractError: ``marker_missing`` where there is not exactly one of each mark in this order, ``json_parse_failed``
             where no JSON stands between them, ``schema_invalid`` where it is no object.
-
-    Source: section 4, A4-10.
     """
     begins, ends = output.count(BEGIN), output.count(END)
     start, end = output.find(BEGIN) + len(BEGIN), output.find(END)

@@ -21,8 +21,6 @@ def one_line(text: object, most_characters: int) -> str:
     Args:
         text: As an agent wrote it; anything but a text gives none.
         most_characters: At least 4; a longer line ends in ``...``, which is counted.
-
-    Source: A4-8, A4-10.
     """
     if not isinstance(text, str):
         return ""

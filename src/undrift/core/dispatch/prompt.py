@@ -134,8 +134,6 @@ def build_dispatch_dynamic_tail(
         guide_cache_key: On one line.
         guide_instruction: On one line.
         session_context: As `format_session_facts` gives it; empty for none.
-
-    Source: R4-28, section 4 (dynamic tail order).
     """
     lines = [
         f"Task ID: {_one_line(task_id)}",
@@ -150,10 +148,7 @@ def build_dispatch_dynamic_tail(
 
 
 def delta_packet(task: PlanTask, ledger: TaskLedger, role: Role) -> dict[str, Any]:
-    """Return what an agent must know of the attempts before its own; what there is nothing to say of is left out.
-
-    Source: A4-3, section 5 ("One dispatch").
-    """
+    """Return what an agent must know of the attempts before its own; what there is nothing to say of is left out."""
     packet: dict[str, Any] = {
         "action": ledger.next_action,
         "attempt": ledger.answered(role) + 1,
@@ -199,10 +194,7 @@ def compile_prompt(
     max_prompt_tokens: int = MAX_PROMPT_TOKENS,
     count: Callable[[str], int] = estimate,
 ) -> CompiledPrompt:
-    """Put a prompt together; where it is too long, it gives up one thing of `STAGES` after the other until it fits.
-
-    Source: R4-27, R4-28, section 3 (prompt compaction stages, stable-prefix hash).
-    """
+    """Put a prompt together; where it is too long, it gives up one thing of `STAGES` after the other until it fits."""
     prefix = stable_prefix(role, context)
     prefix_hash = stable_prefix_hash(prefix)
     whole = delta_packet(task, ledger, role)

@@ -1,6 +1,6 @@
 """What is known of a task between its attempts, and what is to be done with it next. Pure.
 
-Law: the ledger is all that a retry is told of the attempt before: facts leave a task's own results out (A4-3). Every
+Law: the ledger is all that a retry is told of the attempt before: facts leave a task's own results out. Every
 text in it is an agent's, and went through `one_line`.
 """
 
@@ -119,8 +119,6 @@ class TaskLedger:
         halt_reason: Why it is halted; empty while it is not.
         fingerprint: Of the newest implementer's result, to see whether anything changed.
         outputs: For each role the SHA-256 of the newest output, in hexadecimal.
-
-    Source: section 4 (TaskLedger), A4-3.
     """
 
     run_id: str
@@ -180,8 +178,6 @@ def after_implementer(ledger: TaskLedger, result: ImplementerResult, *, output: 
         result: As it was read.
         output: The SHA-256 of what was printed.
         max_attempts: At least 1.
-
-    Source: section 4 (next action), section 3 (stalled detector).
     """
     tests = [one for one in result.tests or () if isinstance(one, RanTest)]
     files = (*(result.files_changed or ()), *(result.files_modified or ()))
@@ -210,10 +206,7 @@ def after_implementer(ledger: TaskLedger, result: ImplementerResult, *, output: 
 
 
 def after_reviewer(ledger: TaskLedger, result: ReviewerResult, *, output: str, max_attempts: int) -> TaskLedger:
-    """Return the ledger after a reviewer's result; arguments as of `after_implementer`.
-
-    Source: section 4 (next action; the same changes asked for twice), section 3 (review-loop detector).
-    """
+    """Return the ledger after a reviewer's result; arguments as of `after_implementer`."""
     issues = [one for one in result.issues or () if isinstance(one, ReviewIssue)]
     action = _AFTER_REVIEWER[result.assessment]
     changed = replace(

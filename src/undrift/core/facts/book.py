@@ -15,7 +15,7 @@ from undrift.values.facts import FactChange, FactVersion, SessionFact
 __all__ = ["FactBook", "MOST_TOTAL_TIMES"]
 
 MOST_TOTAL_TIMES = 4
-"""Compaction keeps at most so many times the most valid facts in all, ended ones among them (A4-13)."""
+"""Compaction keeps at most so many times the most valid facts in all, ended ones among them."""
 
 _Sequences = dict[int, None]
 
@@ -26,8 +26,6 @@ class FactBook:
     Args:
         versions: What is there already.
         next_sequence: Of the next new version; at least one above all of `versions`.
-
-    Source: R4-08, A4-6.
     """
 
     def __init__(self, versions: Iterable[FactVersion] = (), next_sequence: int = 1) -> None:
@@ -81,7 +79,7 @@ class FactBook:
         return fact_changes(valid, new, ended, at_ms=at_ms, next_sequence=self._next)
 
     def invalidated(self, subject: str, relation: str, *, at_ms: int) -> list[FactChange]:
-        """Return what ending all valid facts of a subject and relation changes (R4-10)."""
+        """Return what ending all valid facts of a subject and relation changes."""
         return self.added((), (EndedFacts(relation, subject),), at_ms=at_ms)
 
     def compacted(self, max_facts: int) -> list[FactChange]:
@@ -92,8 +90,6 @@ class FactBook:
 
         Raises:
             InputError: `max_facts` is no integer of at least 0.
-
-        Source: R4-12, A4-13.
         """
         if type(max_facts) is not int or max_facts < 0:
             raise InputError(f"max_facts must be an integer of at least 0, not {max_facts!r}")

@@ -3,7 +3,7 @@
 Law: a function from the valid facts, the new ones and the cardinality of relations to changes; nothing is ever changed in
 place. Of a relation with one object a new fact ends the old one (the seed's rule); of a relation with many the facts of
 one call are a batch, which as a whole takes the place of the batch before it. Without that, four follow-ups, three fixes
-and two issues would leave three valid facts of nine (A4-1).
+and two issues would leave three valid facts of nine.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,7 +30,7 @@ CARDINALITY: Mapping[str, Cardinality] = {
     "blocked_by": "many",
     "test_failed": "many",
 }
-"""Of each relation that a rule of ours makes; one that is not named here has one object (R4-09)."""
+"""Of each relation that a rule of ours makes; one that is not named here has one object."""
 
 _PER_SUBJECT = frozenset({"issue"})
 """Of these a batch also replaces what the same role said of the same subject before, for whichever task."""
@@ -101,8 +101,6 @@ def fact_changes(
 
     Returns:
         For each version that changes or is new one change, those of old versions first.
-
-    Source: R4-09, A4-1, A4-6.
     """
     work = _FactWork(valid, at_ms, next_sequence)
     said = {fact.triple for fact in new}

@@ -11,7 +11,7 @@ from undrift.values.facts import FACT_ROLES, FACT_TAGS, SessionFact, create_fact
 __all__ = ["MOST_OBJECT", "MOST_RELATION", "MOST_SUBJECT", "clip_text", "clipped", "fault_of"]
 
 MOST_SUBJECT, MOST_RELATION, MOST_OBJECT = 200, 50, 200
-"""Characters; the rest is cut (R4-O7)."""
+"""Characters; the rest is cut."""
 
 _ELLIPSIS = "..."
 _DIGEST_CHARACTERS = 16
@@ -19,10 +19,7 @@ _MOST_SQLITE = 2**63
 
 
 def clip_text(text: str, max_characters: int) -> str:
-    """Return a text of at most so many characters; a longer one ends in ``...``, which counts among them.
-
-    Source: R4-18, A4-8.
-    """
+    """Return a text of at most so many characters; a longer one ends in ``...``, which counts among them."""
     if len(text) <= max_characters:
         return text
     return text[: max(0, max_characters - len(_ELLIPSIS))] + _ELLIPSIS[:max_characters]
@@ -45,10 +42,7 @@ def clipped(fact: SessionFact) -> SessionFact:
 
 
 def fault_of(fact: object) -> str:
-    """Return what is wrong with something that is to be kept as a fact; empty where nothing is.
-
-    Source: R4-O6, R4-O7.
-    """
+    """Return what is wrong with something that is to be kept as a fact; empty where nothing is."""
     if not isinstance(fact, SessionFact):
         return f"it is a {type(fact).__name__}, not a SessionFact"
     for name in ("id", "subject", "relation", "object"):

@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 CLIP_CHARACTERS = 120
-"""Of a sentence that an agent wrote (R4-15, R4-16)."""
+"""Of a sentence that an agent wrote."""
 
 MOST_ELEMENTS = 500
 """Of one list that are read: as many as a run keeps facts by default."""
@@ -54,7 +54,7 @@ class FactSource:
 
     Args:
         result: A record of `undrift.values.facts`, a mapping with the same names, or anything else that an agent wrote.
-        task_id: The task that the run is bound to (A4-20).
+        task_id: The task that the run is bound to.
         role: Who handed it in.
         at_ms: Now.
     """
@@ -181,7 +181,7 @@ def _files(source: FactSource, *, name: str) -> Extraction:
 
 
 def _tests(source: FactSource) -> Extraction:
-    """Failed commands one by one, or that all have passed; a command that passes now has not failed any more (A4-15)."""
+    """Failed commands one by one, or that all have passed; a command that passes now has not failed any more."""
 
     def read(element: Any) -> tuple[str, bool] | str:
         command, passed = _text_of(element, "command"), _of(element, "passed")
@@ -206,7 +206,7 @@ def _tests(source: FactSource) -> Extraction:
 
 
 def _issues(source: FactSource) -> Extraction:
-    """What a reviewer found, of a file or of the task; one about a convention is a convention as well (R4-O3)."""
+    """What a reviewer found, of a file or of the task; one about a convention is a convention as well."""
 
     def read(element: Any) -> SessionFact | str:
         message = _text_of(element, "message")

@@ -18,7 +18,7 @@ __all__ = ["HEADER", "MOST_CHARACTERS", "format_session_facts"]
 
 HEADER = "[Session Context]"
 MOST_CHARACTERS = 120
-"""Of a line, in code points (A4-9)."""
+"""Of a line, in code points."""
 
 _MOST_ID = 80
 _LEAST_SUBJECT = 16
@@ -47,13 +47,11 @@ def format_session_facts(
     Args:
         facts: In the order in which they are to stand.
         max_tokens: Of the whole block, as characters over `chars_per_token`, rounded up; the first line that does not
-            fit ends it (A4-11). None: all of them.
+            fit ends it. None: all of them.
         chars_per_token: Above 0.
 
     Returns:
         Empty where there is no fact, or none that fits.
-
-    Source: R4-23, A4-9 to A4-12.
     """
     lines = [HEADER]
     characters = len(HEADER)

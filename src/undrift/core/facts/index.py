@@ -51,8 +51,6 @@ class FactIndex:
 
     Args:
         versions: The facts to begin with, in any order.
-
-    Source: R4-20 to R4-22, R4-O4.
     """
 
     def __init__(self, versions: Iterable[FactVersion] = ()) -> None:

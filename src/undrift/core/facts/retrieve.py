@@ -61,8 +61,6 @@ def retrieve(
 
     Returns:
         At most `max_facts`. Without any match and with a `min_score` of 0: the newest.
-
-    Source: R4-20, R4-22, A4-4, A4-12.
     """
     query = want.query
     tags = None if query.tags is None else frozenset(query.tags)
@@ -83,12 +81,12 @@ def text_of(fact: SessionFact) -> str:
 
 
 def cost_tokens(fact: SessionFact, chars_per_token: int) -> int:
-    """Return what a fact counts for the budget: its characters over `chars_per_token`, rounded up (R4-20)."""
+    """Return what a fact counts for the budget: its characters over `chars_per_token`, rounded up."""
     return -(-sum(map(len, fact.triple)) // chars_per_token)
 
 
 def within_budget(facts: Sequence[SessionFact], query: FactQuery) -> list[SessionFact]:
-    """Return the first facts that fit the query's tokens; the first one that does not ends it (A4-12)."""
+    """Return the first facts that fit the query's tokens; the first one that does not ends it."""
     kept: list[SessionFact] = []
     left = query.max_tokens
     for fact in facts:

@@ -1,7 +1,7 @@
 """The words of a text, as facts and descriptions are compared. Pure.
 
-Law: the seed's 43 stop words, literally; what is added to them is added by the caller (A4-21). Words are cut as everywhere
-(core/text/words): wherever the seed's splitter cuts, and at quotes and other signs, which are no part of a word (R4-21).
+Law: the seed's 43 stop words, literally; what is added to them is added by the caller. Words are cut as everywhere
+(core/text/words): wherever the seed's splitter cuts, and at quotes and other signs, which are no part of a word.
 """
 
 import re
@@ -22,18 +22,12 @@ _HUMPS = re.compile(r"[A-Z]{2,}(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^A-Za-z0-9]+")
 
 
 def telling_words(text: str) -> list[str]:
-    """Return the words of a text in lower case, repeated ones repeated, without the stop words.
-
-    Source: R4-21.
-    """
+    """Return the words of a text in lower case, repeated ones repeated, without the stop words."""
     return [word for word in words_of(text) if word not in STOP_WORDS]
 
 
 def parts_of(text: str) -> list[str]:
-    """Return the words of a text, and beside each one in camelCase its parts: an extra splitter, off by default.
-
-    Source: A4-22.
-    """
+    """Return the words of a text, and beside each one in camelCase its parts: an extra splitter, off by default."""
     words: list[str] = []
     for word in words_written(text):
         humps = _HUMPS.findall(word)

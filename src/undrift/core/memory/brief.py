@@ -74,8 +74,6 @@ def brief(
 
     Raises:
         InputError: The budget is below 0.
-
-    Source: issue "Memory" part 9; RELIABILITY S2.
     """
     if type(budget_tokens) is not int or budget_tokens < 0:
         raise InputError(f"budget_tokens={budget_tokens!r}: must be an integer of at least 0")

@@ -34,7 +34,7 @@ DECAY_RATES: Mapping[str, float] = {
 """Multiples of the decay rate by type; any other type decays at the full rate.
 
 What the user asked for and what is specified does not age; at the full rate one phase boundary alone leaves 8% of a
-decision's score (A1-9).
+decision's score.
 """
 
 
@@ -65,8 +65,6 @@ def apply_semantic_decay(
 
     Raises:
         InputError: A number is out of its range.
-
-    Source: seed 001; R1-03 to R1-14, A1-1 to A1-3, A1-9; [8_RISKS-REQ-105], [8_RISKS-REQ-122].
     """
     _check(current_task_index, current_phase_index, decay_rate, phase_weight, floor, penalty)
     now = (current_phase_index, current_task_index)
@@ -83,7 +81,7 @@ def apply_decay_by_type(
     floor: float = MIN_DECAY_FLOOR,
     penalty: float = CONTRADICTION_PENALTY,
 ) -> list[ScoredMemoryEntry]:
-    """Apply `apply_semantic_decay` with the rate of each entry's type, by `DECAY_RATES`: what a search does (A1-9)."""
+    """Apply `apply_semantic_decay` with the rate of each entry's type, by `DECAY_RATES`: what a search does."""
     _check(current_task_index, current_phase_index, decay_rate, phase_weight, floor, penalty)
     now = (current_phase_index, current_task_index)
     return [
@@ -95,7 +93,7 @@ def apply_decay_by_type(
 def age_tasks(entry: MemoryEntry, current_task_index: int, current_phase_index: int, phase_weight: int) -> int:
     """Return an entry's age in tasks: 0 in the current task and in what lies ahead, at least 1 in what lies behind.
 
-    A phase with more tasks than `phase_weight` would else give the past a negative age, which grows a score (A1-2).
+    A phase with more tasks than `phase_weight` would else give the past a negative age, which grows a score.
     """
     if entry.task_position >= (current_phase_index, current_task_index):
         return 0
@@ -104,7 +102,7 @@ def age_tasks(entry: MemoryEntry, current_task_index: int, current_phase_index: 
 
 
 def ranked(entries: Iterable[ScoredMemoryEntry]) -> list[ScoredMemoryEntry]:
-    """Return the entries best first: by decayed score, raw score, time, order of recording, id (A1-11).
+    """Return the entries best first: by decayed score, raw score, time, order of recording, id.
 
     The raw score decides second because old entries of raw scores up to 0.6 all land on the floor.
     """

@@ -17,10 +17,7 @@ ADMITTED: frozenset[tuple[str, str]] = frozenset(
 
 
 def is_admitted(type_: str, status: str) -> bool:
-    """Tell whether a memory of this type and status may enter by itself.
-
-    Source: REQUIREMENTS section 3, 16; issue "Memory" part 6.
-    """
+    """Tell whether a memory of this type and status may enter by itself."""
     return (type_, status) in ADMITTED
 
 

@@ -28,8 +28,6 @@ def within_quotas(hits: Sequence[_Hit], untrusted: Callable[[_Hit], str | None],
 
     Returns:
         In the order given, except where a hit would exceed its share: then the best that does not comes first.
-
-    Source: issue 17 part 7; RELIABILITY S2.
     """
     sources = [untrusted(hit) for hit in hits]
     vouched = deque(place for place, source in enumerate(sources) if source is None)

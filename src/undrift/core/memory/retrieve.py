@@ -196,8 +196,6 @@ def rank(
         speakers: Keys of those whom the query names.
         k: Most results.
         weights: What each ingredient counts.
-
-    Source: issue 7 part 2; PEERS part 2 section 3; issue 17 part 13.
     """
     by_words, by_vectors = _over_best(lexical, lines), _over_best(dense or {}, lines)
     share = weights.dense if dense is not None else 0.0

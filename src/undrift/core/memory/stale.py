@@ -70,8 +70,6 @@ def stale(
 
     Raises:
         InputError: The threshold is out of its range.
-
-    Source: REQUIREMENTS section 3, 14/05; A1-4.
     """
     if type(threshold) not in (int, float) or not 0 <= threshold <= MOST_STALE_THRESHOLD:
         raise InputError(f"threshold={threshold!r}: must be a number from 0 to {MOST_STALE_THRESHOLD}")
@@ -95,8 +93,6 @@ def precision(rated: Sequence[tuple[int, int]], window: int) -> Precision:
     Args:
         rated: Results and useful ones of each, newest first; a search without results has no share and does not count.
         window: How many count, at least 1.
-
-    Source: REQUIREMENTS section 3, 14/06.
     """
     shares = [useful / returned for returned, useful in rated if returned][:window]
     value = sum(shares) / len(shares) if shares else None

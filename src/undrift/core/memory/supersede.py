@@ -36,7 +36,7 @@ def supersede(
 ) -> Supersession:
     """Apply verdicts on a new entry.
 
-    A new entry that loses (it arrives late, and something that holds later is there) marks nothing itself (R1-18). An
+    A new entry that loses (it arrives late, and something that holds later is there) marks nothing itself. An
     entry that is contradicted already keeps its first mark; its validity may end earlier than it did.
 
     Args:
@@ -47,8 +47,6 @@ def supersede(
 
     Returns:
         What to store; `existing` itself is not changed.
-
-    Source: R1-16, R1-18, A1-7, A1-8; [8_RISKS-REQ-105].
     """
     by_id = {entry.id: entry for entry in existing}
     decided = list(verdicts)

@@ -12,8 +12,6 @@ def ends_at(start_ms: int, end_ms: int | None, taken_ms: int) -> int:
         start_ms: Since when it holds; it never ends before.
         end_ms: When it ended so far; None: it holds until further notice.
         taken_ms: Since when the other holds instead: for a memory its valid time, for a fact the moment of its arrival.
-
-    Source: R4-09, A4-6, issue "Memory": late arrivals are ordered by valid time.
     """
     return max(start_ms, taken_ms if end_ms is None else min(end_ms, taken_ms))
 

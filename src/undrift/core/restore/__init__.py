@@ -42,8 +42,6 @@ def restore(
 
     Raises:
         InputError: The budget is no positive integer.
-
-    Source: issue "restore"; RELIABILITY section 2 (delimiters, instructions in data).
     """
     if type(budget_tokens) is not int or budget_tokens < 1:
         raise InputError(f"budget_tokens must be an integer of at least 1, not {budget_tokens!r}")

@@ -101,8 +101,6 @@ def distil(calls: Sequence[TaskCall], last_words: str = "") -> str:
 
     Returns:
         Lines of plain text, from 15 to `LONGEST_DISTILLED` characters, the first of them `DISTILLED`.
-
-    Source: issue 6, part 8; R3-14, R3-16, A3-11.
     """
     calls = [call for call in calls if not is_plan_tool(call.tool)]
     log = EvidenceLog(log_of(calls))

@@ -1,7 +1,7 @@
 """The tasks of an agent that knows nothing of us: the steps of its client's own plan, as one history tells them. Pure.
 
 Law: they are a function of the history, made anew at each turn; what is written of them is a record for people. A step
-says nothing of its result, so its summary is distilled by rule, and its newest results stay raw (AX-1).
+says nothing of its result, so its summary is distilled by rule, and its newest results stay raw.
 """
 
 import functools
@@ -69,8 +69,6 @@ def planned_tasks(entries: Iterable[ContextEntry], numbers: Mapping[str, int]) -
     Args:
         entries: The history as it came in, in order.
         numbers: Chain id of each item to its number.
-
-    Source: issue "Tasks", agents that know nothing of us; A3-2, A3-22.
     """
     entries = [e for e in entries if e.metadata is not None]
     if not any(_is_plan_call(e) for e in entries):

@@ -57,7 +57,7 @@ class Completion:
     """One completion of a task: the segments and calls that it lets go, and the summary that stands in for them.
 
     Segments of an earlier completion, and those that ended because the task was cancelled or delegated, are not among
-    them (A3-2, A3-21).
+    them.
     """
 
     task_id: str
@@ -76,22 +76,20 @@ def change(
 def change_many(
     tasks: Tasks, agent: str, updates: Sequence[Mapping[str, Any]], at: Moment, *, stack: bool = False
 ) -> TaskChange:
-    """Make and change the tasks of one call: those that end first, then those that are taken up (A3-1).
+    """Make and change the tasks of one call: those that end first, then those that are taken up.
 
     Args:
         tasks: Of the session.
         agent: Who calls.
         updates: For each task its ``id`` and the fields to change: content, active_form, status, acceptance_criteria,
             grounding, grounding_evidence, result_summary, delegated_to, phase_index. What is missing or None keeps its
-            stored value (A3-9, A3-22).
+            stored value.
         at: The newest item of the caller's history.
         stack: Whether a task may be taken up on top of another one of the same agent, which goes on when it ends.
 
     Raises:
         SummaryRejected: A task is completed without a summary of at least `MIN_SUMMARY_CHARACTERS`.
         TaskError: Anything else that is not possible.
-
-    Source: R3-03, R3-16, A3-1, A3-2, A3-9, A3-11, A3-21, A3-22.
     """
     work = _TaskWork(tasks, agent, stack)
     given = [checked_update(update) for update in updates]
@@ -110,13 +108,11 @@ def annotate(tasks: Tasks, task_id: str, summary: str, validation: Mapping[str, 
     Args:
         tasks: Of the session.
         task_id: Of a completed task.
-        summary: The result summary with the verdict behind it (R3-15).
+        summary: The result summary with the verdict behind it.
         validation: The verdict; JSON values.
 
     Raises:
         TaskError: It is not completed.
-
-    Source: R3-15, A3-8.
     """
     before = tasks.by_id.get(task_id)
     if before is None or before.status != "completed":
@@ -152,8 +148,6 @@ def tag(
 
     Returns:
         The tasks, and the tags that are new, for the store.
-
-    Source: R3-04, A3-3, A3-4, A3-18.
     """
     task = current(tasks, agent)
     owner = task.id if task is not None and task.is_worked_on else None
@@ -167,7 +161,7 @@ def tag(
 
 
 def untagged(tasks: Tasks, call_ids: Iterable[str]) -> tuple[str, ...]:
-    """Return those of the calls that belong to no task: no completion ever reaches them (A3-3)."""
+    """Return those of the calls that belong to no task: no completion ever reaches them."""
     return tuple(call_id for call_id in call_ids if call_id not in tasks.tags)
 
 
@@ -178,7 +172,7 @@ def current(tasks: Tasks, agent: str = MAIN_AGENT) -> Task | None:
 
 
 def open_segments(tasks: Tasks, *, besides: str = "") -> tuple[Segment, ...]:
-    """Return the segments that go on, of all tasks but one: range eviction passes over what they cover (A3-1)."""
+    """Return the segments that go on, of all tasks but one: range eviction passes over what they cover."""
     return tuple(task.segments[-1] for task in tasks.by_id.values() if task.is_worked_on and task.id != besides)
 
 

@@ -126,10 +126,7 @@ class PlanStep:
 
 
 def is_plan_tool(name: str) -> bool:
-    """Say whether calls of a tool read or write a client's plan: they are themselves no work on a task.
-
-    Source: issue 6, part 8; A3-18.
-    """
+    """Say whether calls of a tool read or write a client's plan: they are themselves no work on a task."""
     tool = bare_name(name)
     return tool in _LISTS or tool in _CREATES or tool in _UPDATES or tool in _SHOWN or tool in _SILENT
 
@@ -154,8 +151,6 @@ def read_plan(
 
     Returns:
         The whole plan; None where the call says nothing of it: another tool, a question, an error, or nothing readable.
-
-    Source: issue 6, part 8.
     """
     tool = bare_name(tool_name)
     if not isinstance(arguments, Mapping) or _REFUSED.match(result_text[:200]):
@@ -189,8 +184,6 @@ def transitions(known: Mapping[str, str], plan: Sequence[PlanItem]) -> list[Tran
 
     Returns:
         Those that end first, the one that is taken up last.
-
-    Source: issue 6, part 8; R3-03, A3-1, A3-2.
     """
     held = any(status == "in_progress" and not one.startswith(PLAN_PREFIX) for one, status in known.items())
     wanted = [] if held else [item.id for item in plan if item.status == "in_progress"]
@@ -220,8 +213,6 @@ def replay_plan(
 
     Returns:
         What was taken up and ended at which call; and what the plan says in the end.
-
-    Source: issue 6, part 8.
     """
     steps: list[PlanStep] = []
     plan: tuple[PlanItem, ...] = ()

@@ -39,8 +39,6 @@ class UsageReport:
 
     Raises:
         InputError: One of them is below 0.
-
-    Source: WIRE A20.
     """
 
     counted_tokens: int
@@ -109,8 +107,6 @@ def calibration_of(reports: Sequence[UsageReport]) -> Calibration:
 
     Args:
         reports: Plausible ones of one model, oldest first; those before the last `REPORTS` have no say.
-
-    Source: WIRE A20, A3-14 (a factor, never a high-water mark).
     """
     kept = reports[-REPORTS:]
     if not kept:

@@ -106,8 +106,6 @@ def safe_id(task_id: str) -> str:
     Itself where it is 1 to 64 letters, digits and ``_`` of ASCII, in which single dots and dashes may stand between
     others, and does not look like a hash. Another id gives another answer, but for 64 bits of SHA-256. Apply it once,
     to the id as it came: the answer for a hash is another hash.
-
-    Source: A3-4.
     """
     if _ID.fullmatch(task_id) and not _HASHED.fullmatch(task_id):
         return task_id
@@ -118,10 +116,8 @@ def mark(text: str, task_id: str) -> str:
     """Return the text, its look-alikes neutralised, with the mark of a task as its last line.
 
     Args:
-        text: What a tool returned; of several parts, the last text part (A3-16).
+        text: What a tool returned; of several parts, the last text part.
         task_id: As it came; `safe_id` is applied here.
-
-    Source: R3-04, A3-4.
     """
     marker = f"{_PREFIX}{safe_id(task_id)}{_SUFFIX}"
     return f"{neutralise(text)}\n{marker}" if text else marker
@@ -131,8 +127,6 @@ def marker_of(text: str) -> str | None:
     """Return the safe id in the mark on the last line; None without one. White space after it does not count.
 
     Ask only about text that `mark` has written: of any other text it tells what somebody wrote there.
-
-    Source: A3-4.
     """
     text = text.rstrip(" \t\r\n")
     end = len(text)
@@ -150,8 +144,6 @@ def neutralise(text: str) -> str:
     A look-alike is the word ``sigma-task`` before a colon, however it is spelled: in any case, with white space, line
     ends or unseen characters between its letters, in letters and dashes of other alphabets, as HTML entities, escapes
     of JSON or of an address, coloured for a terminal, in a comment or in several. Its dash gets a backslash in front.
-
-    Source: A3-4.
     """
     ascii_only = text.isascii()
     encoded = any(hint in text for hint in "&\\%\x1b") and _encodings().search(text) is not None
@@ -168,8 +160,6 @@ def strip_markers(text: str) -> str:
     r"""Return the text without marks, as a user may see it: a mark alone on its line goes with the line.
 
     One pass: what only becomes a mark when another is taken out of it was never a mark of ours, and stays.
-
-    Source: R3-05.
     """
     return _MARKERS.sub("", text) if _PREFIX in text else text
 
@@ -178,8 +168,6 @@ class StreamStripper:
     """Strips marks from a text that arrives in pieces: the pieces it gives make up `strip_markers` of the whole.
 
     It holds back a line end and the beginning of a mark, at most 86 characters, until more is known.
-
-    Source: R3-05.
     """
 
     def __init__(self) -> None:

@@ -88,8 +88,6 @@ def mask(text: str) -> Masked:
 
     Returns:
         The masked text and what was masked.
-
-    Source: RELIABILITY S11, REQUIREMENTS section 3 (masking before anything is logged or stored).
     """
     masked, spans = text, list[MaskedSpan]()
     for _ in range(_ROUNDS):

@@ -47,8 +47,6 @@ def estimate(text: str) -> int:
 
     Returns:
         At least 1, but 0 for the empty string; at least a token for every 128 bytes, whatever the text repeats.
-
-    Source: R2-17, R2-18, PERFORMANCE section 2.
     """
     if not text:
         return 0
@@ -92,8 +90,6 @@ def characters_per_4(text: str) -> int:
 
     Returns:
         At least 1, but 0 for the empty string.
-
-    Source: CONTRACT (``token_counter="characters/4"``).
     """
     return (len(text) + 3) // 4
 
@@ -106,8 +102,6 @@ def token_count(text: str) -> int:
 
     Returns:
         As `estimate`.
-
-    Source: R2-17, R2-18.
     """
     return estimate(text)
 
@@ -124,8 +118,6 @@ def counter(name: str) -> Callable[[str], int]:
 
     Raises:
         InputError: The name is unknown, the extra is not installed, or the encoding is not to be had.
-
-    Source: CONTRACT (``token_counter``).
     """
     if name == "estimate":
         return estimate

@@ -2,7 +2,7 @@
 
 Law: everything in a tombstone but its own words is hostile: a task's id, its title, its summary. What could be read as
 a mark, as another tombstone or as the end of this one is made unreadable before it goes in. A summary comes annotated
-and stored (A3-8), and is otherwise given as it is.
+and stored, and is otherwise given as it is.
 """
 
 import functools
@@ -85,15 +85,13 @@ def tool_tombstone(task_id: str, summary: str | None = None, *, ref: str = "", l
 
     Args:
         task_id: As it came; shown as `safe_id` has it.
-        summary: Only in the last tombstone of its kind (A3-7); None gives the short form.
+        summary: Only in the last tombstone of its kind; None gives the short form.
         ref: What `recall` takes: 16 characters of ``[0-9a-f]``; empty where there is none.
         log_path: Of the exported log, made of safe or hashed names; one that a command line would have to quote is
             left out. Empty where the log is not exported.
 
     Raises:
         InputError: `ref` is not a reference.
-
-    Source: R3-11, R3-18, A3-6, A3-7.
     """
     return _tombstone(_TOOL, task_id, summary, ref, log_path)
 
@@ -102,25 +100,17 @@ def assistant_tombstone(task_id: str, summary: str | None = None, *, ref: str = 
     """Return what stands in place of an assistant's thinking and text within a finished task.
 
     Arguments and errors are those of `tool_tombstone`.
-
-    Source: R3-12, A3-6, A3-7.
     """
     return _tombstone(_ASSISTANT, task_id, summary, ref, log_path)
 
 
 def rolling_tombstone(task_id: str, *, ref: str = "", log_path: str = "") -> str:
-    """Return what stands in place of an old tool result of a task that is still open.
-
-    Source: A3-19.
-    """
+    """Return what stands in place of an old tool result of a task that is still open."""
     return _tombstone(_ROLLING, task_id, None, ref, log_path)
 
 
 def purged_tombstone(task_id: str) -> str:
-    """Return what stands in place of a block of a task whose original was destroyed for good.
-
-    Source: issue "Memory" part 8.
-    """
+    """Return what stands in place of a block of a task whose original was destroyed for good."""
     return _tombstone(_PURGED, task_id, None, "", "")
 
 
@@ -133,8 +123,6 @@ def roll_up(tasks: Sequence[RolledTask], *, summary_characters: int = 160) -> st
 
     Raises:
         InputError: No task, a bad length, or a reference that is none.
-
-    Source: AX-2.
     """
     if not tasks or summary_characters < 1:
         raise InputError(f"a roll-up takes at least one task and one character, not {len(tasks)}, {summary_characters}")
@@ -148,10 +136,7 @@ def roll_up(tasks: Sequence[RolledTask], *, summary_characters: int = 160) -> st
 
 
 def clean_summary(summary: str) -> str:
-    """Return a summary that can end, open or imitate no tombstone and no mark; the same object where it cannot anyway.
-
-    Source: A3-4, A3-7.
-    """
+    """Return a summary that can end, open or imitate no tombstone and no mark; the same object where it cannot anyway."""
     if len(summary) > MOST_SUMMARY_CHARACTERS:
         half = MOST_SUMMARY_CHARACTERS // 2
         left = len(summary) - 2 * half
@@ -167,8 +152,6 @@ def is_tombstone(text: str) -> bool:
 
     The form proves nothing: a tool can print it. Ask only about a block of which the store already says that it was
     evicted, to see that nobody has changed it.
-
-    Source: A3-4.
     """
     return _form().fullmatch(text) is not None
 

@@ -91,7 +91,7 @@ class Criterion:
 
 
 def criterion_of(text: str) -> Criterion:
-    """Read one criterion. Source: A3-10."""
+    """Read one criterion."""
     line = " ".join(text.split())
     rest = plain(line)
     quoted = tuple(a or b for a, b in _QUOTED.findall(rest))
@@ -120,10 +120,7 @@ def criterion_of(text: str) -> Criterion:
 
 
 def is_met(criterion: Criterion, sentences: Sequence[Sentence]) -> bool:
-    """Tell whether what a summary says, and does not deny, meets a criterion; the last word on it counts.
-
-    Source: A3-10.
-    """
+    """Tell whether what a summary says, and does not deny, meets a criterion; the last word on it counts."""
     clauses = [clause for sentence in sentences for clause in sentence.clauses]
     holding = [clause for clause in clauses if _supports(criterion, clause)]
     if not _covers(criterion, holding):

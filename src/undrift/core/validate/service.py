@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 SCORE_THRESHOLD = 0.7
-"""Least score, in [0, 1], of a verdict that counts as partly met. Source: A3-10."""
+"""Least score, in [0, 1], of a verdict that counts as partly met."""
 
 READ_CHARACTERS = 20_000
 """How much of a summary is read: one that is longer is no summary, and what stands behind meets no criterion."""
@@ -46,7 +46,7 @@ class ValidatedTask(Protocol):
 
     @property
     def acceptance_criteria(self) -> Sequence[str]:
-        """What the result has to meet, merged from all updates (A3-9)."""
+        """What the result has to meet, merged from all updates."""
 
     @property
     def grounding(self) -> object:
@@ -62,7 +62,7 @@ class ValidationResult:
     """The verdict on a summary.
 
     Args:
-        is_valid: At least one criterion or grounding requirement was checked, and none is missing (AX-1).
+        is_valid: At least one criterion or grounding requirement was checked, and none is missing.
         score: Share of the checks that are met, in [0, 1]; 0 where there was nothing to check.
         missing_criteria: The criteria that are not met, as given, on one line each; `GROUNDING` for the evidence.
         reason: One sentence for the agent.
@@ -93,10 +93,7 @@ class ValidationResult:
 
 
 class ValidationService:
-    """Check a result summary against its task and against the raw log that it is to replace.
-
-    Source: R3-14 to R3-16, A3-8 to A3-12, AX-1.
-    """
+    """Check a result summary against its task and against the raw log that it is to replace."""
 
     __slots__ = ()
 
@@ -154,7 +151,7 @@ def without_annotation(summary: str) -> str:
 
 
 def _annotation(checks: int, missing: Sequence[str], score: float) -> str:
-    """Give the seed's words. Source: R3-15, A3-10, A3-12."""
+    """Give the seed's words."""
     if not checks:
         return ""
     if not missing:

@@ -2,8 +2,6 @@
 
 Law: a command is named only where it can be carried out. What was called back stays for a while, as it would otherwise leave
 again before the agent has used it.
-
-Source: issue "Gateway", item 6.
 """
 
 import re

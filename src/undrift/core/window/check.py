@@ -20,8 +20,6 @@ def problems(before: Sequence[ContextEntry], after: Sequence[ContextEntry]) -> t
     Args:
         before: The window as it came in, in order.
         after: The window as it is to be sent, in order.
-
-    Source: R2-06, R0-04, A2-4 (pairs), seed 002 (order).
     """
     return tuple(text for law in _LAWS for text in law(before, after))
 

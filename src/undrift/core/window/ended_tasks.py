@@ -45,7 +45,7 @@ class Ended:
         ranges: Half-open ranges of item numbers in which it was worked on, both ends of the seed's range left out.
         pair_ids: Of the calls that are tagged with it. Not the provider's ids: those can repeat, or be absent.
         is_valid: Whether its summary was measured against something and nothing was missing: then even the newest results
-            leave at once; else the last N stay raw until newer ones displace them (AX-1).
+            leave at once; else the last N stay raw until newer ones displace them.
         tool_text: Reference, and whether it is the last, to the tombstone of a tool's output.
         assistant_text: Reference, and whether it is the last, to the tombstone of the agent's words.
     """
@@ -80,17 +80,15 @@ def prune_task_logs(
         number_of: Item id to its number in the history.
         keep_tool_results: N of the last N.
         spared: Items whose words must stay for now, as the newest answer while its calls are being answered.
-        spares_tool: Whether the results of a tool stay: those of the tools by which tasks are told (A3-18). A pair id
+        spares_tool: Whether the results of a tool stay: those of the tools by which tasks are told. A pair id
             is not enough to tell them apart where reasoning binds all calls of an answer together.
-        covered: What other open tasks cover; words there stay (A3-1).
+        covered: What other open tasks cover; words there stay.
         count: The counter in force.
         ref_of: Entry id to recall reference.
 
     Returns:
         One decision for each block, kind ``evicted``: ``detail["text"]`` is what stands in for it, None for words whose
         message has a tombstone already.
-
-    Source: seed 003 sections 2 to 4; R3-06, R3-07, R3-10 to R3-13, A3-1, A3-2, A3-7, A3-17, AX-1.
     """
     seen = entries[:first_unseen]
     anchored = {e.id for e in TerminalObservationWindow.get_last(entries, keep_tool_results)}
@@ -201,7 +199,7 @@ def _plan_steps(window: Window, turn: Turn) -> list[Ended]:
 
 
 def _rolled(window: Window, turn: Turn) -> list[Decision]:
-    """Of a task that is still open, let old outputs leave once there are half as many again as stay (A3-19)."""
+    """Of a task that is still open, let old outputs leave once there are half as many again as stay."""
     stay, task = turn.rules.rolling_tool_results, current(turn.tasks, MAIN_AGENT)
     if not stay or task is None:
         return []

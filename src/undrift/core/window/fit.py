@@ -101,7 +101,7 @@ def low_water_tokens(
     (`core.prune.target_tokens`) stands higher: on recorded sessions it kept no more of what was needed later and cost 4
     to 13% more, as each prune rewrites the provider's cache.
 
-    Source: A2-3; docs/adr/0006-low-water-mark.md.
+    See docs/adr/0006-low-water-mark.md.
     """
     if must_tokens >= budget_tokens:
         return budget_tokens
@@ -127,8 +127,6 @@ def plan_turn(
         known: Gives the history, learned up to now; then what is worth most stays, else what is newest.
         thresholds: Why now, how far down and from where on; None: the budget alone decides that.
         is_due: Plan even if it fits: it is rewritten anyway, and a second rewriting would cost the cache again.
-
-    Source: R2-04 to R2-14, R0-04, A0-6, A2-1 to A2-4, A2-12, AX-1.
     """
     entries = prompt.entries
     total = prompt.fixed_tokens + sum(e.token_count for e in entries)
@@ -220,7 +218,7 @@ def protected_keys(entries: Sequence[ContextEntry], first_unseen: int, keep_tool
     ):  # the first message must be the user's, were it one picture
         keys.add(key_of(opening[0]))
     latest = latest_answer(entries[:first_unseen])
-    if any(e.meta("kind") in ("thinking", "other") for e in latest):  # its thinking must not change (WIRE A8)
+    if any(e.meta("kind") in ("thinking", "other") for e in latest):  # its thinking must not change
         keys.update(key_of(e) for e in latest)
     return keys
 

@@ -46,8 +46,6 @@ class IncrementalWindow:
 
     Raises:
         WindowError: An entry whose id is already in the window.
-
-    Source: R2-22, A2-4, PERFORMANCE section 1 (targets a, b, e).
     """
 
     def __init__(self, *, keep_tool_results: int, entries: Iterable[ContextEntry] = ()) -> None:
@@ -81,7 +79,7 @@ class IncrementalWindow:
         return len(self._entries)
 
     def add(self, entry: ContextEntry, *, at_ms: int | None = None) -> Pruned:
-        """Take in an entry; return the older version of its slot, which leaves at once (A2-9), or nothing.
+        """Take in an entry; return the older version of its slot, which leaves at once, or nothing.
 
         Args:
             entry: Its id must be new to the window.

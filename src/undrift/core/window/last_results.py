@@ -20,7 +20,7 @@ class TerminalObservationWindow:
         """Return the `n` newest tool results, newest first.
 
         Newest means the highest ``(timestamp, seq)``; of entries that tie in both, the one later in `entries`.
-        Parallel calls share a millisecond, so the timestamp alone would keep the oldest of them (A0-2).
+        Parallel calls share a millisecond, so the timestamp alone would keep the oldest of them.
 
         Args:
             entries: Any entries, in any order; not changed.
@@ -31,8 +31,6 @@ class TerminalObservationWindow:
 
         Raises:
             WindowError: `n` is not an integer of at least 0.
-
-        Source: R0-02, R0-03, A0-1, A0-2.
         """
         if type(n) is not int or n < 0:
             raise WindowError(f"the number of observations to keep must be an integer of at least 0, not {n!r}")

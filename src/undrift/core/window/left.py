@@ -73,7 +73,7 @@ def left_note(
         count: The counter in force.
         names_recall: Whether it names the command and the references; else it only says what left.
 
-    Source: issue "Keep what will be needed" part 6; docs/adr/0024-what-a-tombstone-says.md.
+    See docs/adr/0024-what-a-tombstone-says.md.
     """
     gone = gone[-_MOST_COUNTED:]
     abouts = [_about(call) for call in gone]

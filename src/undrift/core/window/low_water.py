@@ -97,7 +97,7 @@ def thresholds_of(total_tokens: int, budget_tokens: int, ratio: float, cache: Ca
         cache: The provider's.
         pace: How the session goes on.
 
-    Source: issue "Keep what will be needed" part 5; docs/adr/0023-when-to-prune.md.
+    See docs/adr/0023-when-to-prune.md.
     """
     is_cold = pace.idle_ms is not None and pace.idle_ms > cache.seconds * 1_000
     free_from = 0 if is_cold else pace.rewritten_from

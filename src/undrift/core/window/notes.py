@@ -95,7 +95,7 @@ def _left_text(window: Window, turn: Turn) -> str:
 def _finished_text(window: Window, turn: Turn) -> str:
     """The list of the last finished tasks whose summaries stand nowhere in the window any more.
 
-    It is made at each turn from the tasks, and is no part of the history. Source: AX-2.
+    It is made at each turn from the tasks, and is no part of the history..
     """
     most = turn.rules.finished_tasks_shown
     told = turn.told_tasks if most else ()

@@ -16,7 +16,7 @@ from undrift.values.window import PINNED_TYPES, ContextEntry
 __all__ = ["Order", "PruneResult", "Unit", "leaving", "prune", "target_tokens", "unit_key"]
 
 Order: TypeAlias = tuple[int, int, int]
-"""(timestamp, seq, place in the list): ties of time are broken by insertion (A0-2)."""
+"""(timestamp, seq, place in the list): ties of time are broken by insertion."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +72,6 @@ def target_tokens(token_budget: int, pinned_tokens: int, ratio: float) -> int:
 
     Pruning to the budget itself would prune again at almost every later entry, and each prune costs the provider's
     prompt cache. With more pinned than the budget holds it is the budget.
-
-    Source: A2-3.
     """
     if pinned_tokens >= token_budget:
         return token_budget
@@ -89,8 +87,6 @@ def leaving(units: Iterable[Unit], room_tokens: int) -> tuple[list[Unit], list[U
 
     Returns:
         Units that leave, newest first, and those among them that could not have fitted alone.
-
-    Source: R2-09, A2-1 (stop at the first misfit, newest first), A2-2.
     """
     gone: list[Unit] = []
     oversize: list[Unit] = []
@@ -121,8 +117,6 @@ def prune(entries: Sequence[ContextEntry], token_budget: int, *, keep_tool_resul
 
     Raises:
         WindowError: A duplicate id, something that is no entry, or a negative budget.
-
-    Source: R2-04 to R2-16, R0-04 to R0-10, A0-3, A2-1 to A2-10.
     """
     if type(token_budget) is not int or token_budget < 0:
         raise WindowError(f"the token budget must be an integer of at least 0, not {token_budget!r}")
@@ -165,7 +159,7 @@ def _places(entries: Sequence[ContextEntry]) -> dict[str, Order]:
 
 
 def _pinned(entries: Sequence[ContextEntry], place: dict[str, Order]) -> list[ContextEntry]:
-    """Entries of a pinned type, older versions of a slot left out (A2-9)."""
+    """Entries of a pinned type, older versions of a slot left out."""
     newest: dict[Hashable, ContextEntry] = {}
     for entry in entries:
         if entry.type in PINNED_TYPES:

@@ -1,7 +1,7 @@
 """The passes that mend what a rewriting leaves behind: halves of pairs, and thinking bound to words that are sent otherwise. Pure.
 
 Law: a call and its result stay or leave together. Thinking leaves from the start of the window up to the newest answer at
-the time of the rewriting, and never comes back (WIRE A10).
+the time of the rewriting, and never comes back.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,7 +1,6 @@
 """What may stay of an assistant's thinking. Pure.
 
-The provider merges neighbouring messages of one role, and demands of an answer that has thinking that it begins with it
-(WIRE A9); an answer that ends with thinking leads nowhere. So all thinking of a message is one unit, and what pruning leaves
+The provider merges neighbouring messages of one role, and demands of an answer that has thinking that it begins with it; an answer that ends with thinking leads nowhere. So all thinking of a message is one unit, and what pruning leaves
 is settled here.
 """
 

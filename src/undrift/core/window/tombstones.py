@@ -17,10 +17,7 @@ __all__ = ["roll_old_outputs", "roll_old_tombstones", "rolled_tombstones"]
 
 
 def rolled_tombstones(window: Window, turn: Turn) -> Window:
-    """Let the oldest tombstones leave because there are too many, those of this turn counted.
-
-    Source: AX-2.
-    """
+    """Let the oldest tombstones leave because there are too many, those of this turn counted."""
     if turn.binding.holds(window) or not _has_evicted(window, turn):
         return window
     return rewritten(window, turn, _leaving)
@@ -63,8 +60,6 @@ def roll_old_outputs(
         text: Reference to the tombstone.
         count: The counter of tokens.
         ref_of: Entry id to recall reference.
-
-    Source: A3-19.
     """
     if len(outputs) <= keep + keep // 2:
         return []
@@ -96,8 +91,6 @@ def roll_old_tombstones(
         decided_here: Ids of entries about which something was decided at the newest item: they wait for a later turn.
         keep_tool_results: N of the last N.
         ref_of: Entry id to recall reference.
-
-    Source: AX-2.
     """
     tombstones = [e for e in entries[:first_unseen] if _is_tombstone(e)]
     tokens = sum(e.token_count for e in tombstones)

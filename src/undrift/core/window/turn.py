@@ -48,7 +48,7 @@ class Binding:
         mode: The setting `bound_thinking`; empty where the model binds nothing.
         thinks: Whether the request asks for thinking.
 
-    Source: WIRE A10 to A12; docs/adr/0012-bound-thinking.md.
+    See docs/adr/0012-bound-thinking.md.
     """
 
     mode: str = ""

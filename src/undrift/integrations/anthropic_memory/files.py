@@ -34,8 +34,6 @@ class MemoryFiles:
     Args:
         documents: Where they are kept; not closed here.
         session_id: Whose memory; several agents may share one.
-
-    Source: issue 11 part 2; WIRE "Memory tool memory_20250818".
     """
 
     def __init__(self, documents: Documents, session_id: str) -> None:

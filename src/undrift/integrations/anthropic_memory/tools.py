@@ -25,8 +25,6 @@ class UndriftMemoryTool(Closing, BetaAbstractMemoryTool):
 
     Raises:
         StoreError: The store cannot be opened.
-
-    Source: issue 11 part 2.
     """
 
     def __init__(

@@ -30,8 +30,6 @@ class UndriftByteStore(Closing, ByteStore):
 
     Raises:
         StoreError: The store cannot be opened.
-
-    Source: issue 11 part 3.
     """
 
     def __init__(

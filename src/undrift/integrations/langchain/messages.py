@@ -57,8 +57,6 @@ def without_signed_thinking(messages: Sequence[Any], sent: Sequence[Any]) -> lis
     Args:
         messages: As they came in.
         sent: As `back` returned them.
-
-    Source: WIRE A10.
     """
     same = next((n for n, (one, other) in enumerate(zip(messages, sent, strict=False)) if one is not other), len(sent))
     return [*sent[:same], *map(_without_thinking, sent[same:])]

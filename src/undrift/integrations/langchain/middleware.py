@@ -37,8 +37,6 @@ class UndriftMiddleware(AgentMiddleware):
         home: Folder of the store for those sessions; default is the setting `home`.
         settings: For those sessions; default: from the environment.
         on_prepared: Called with what was made of each window, such as to show it.
-
-    Source: issue 11 part 3; CONTRACT `Session.prepare`.
     """
 
     def __init__(

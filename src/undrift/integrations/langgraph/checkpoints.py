@@ -51,8 +51,6 @@ class UndriftSaver(AsyncClosing, BaseCheckpointSaver[str]):
 
     Raises:
         StoreError: The store cannot be opened.
-
-    Source: issue 11 part 3; RELIABILITY "Deserialisation".
     """
 
     def __init__(

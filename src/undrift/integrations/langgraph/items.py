@@ -58,8 +58,6 @@ class UndriftStore(AsyncClosing, BaseStore):
 
     Raises:
         StoreError: The store cannot be opened.
-
-    Source: issue 11 part 3.
     """
 
     supports_ttl = True

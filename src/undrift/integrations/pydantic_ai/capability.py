@@ -25,8 +25,6 @@ class UndriftHistory(AbstractCapability[Any]):
     Args:
         session: Open; not closed here.
         on_prepared: Called with what was made of each window, such as to show it.
-
-    Source: issue 11 part 3; CONTRACT `Session.prepare`.
     """
 
     session: Session

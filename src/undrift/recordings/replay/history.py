@@ -61,10 +61,7 @@ def metadata_of(entry: ContextEntry, name: str) -> Any:
 
 
 def history_of(recording: Recording) -> ReplayedHistory:
-    """Build the history of a recording; it may come out empty, or without any message of the agent.
-
-    Source: WIRE A1, A2, A6 (user first, calls answered in the next message, no empty text).
-    """
+    """Build the history of a recording; it may come out empty, or without any message of the agent."""
     builder = _Builder(recording)
     for index, entry in enumerate(recording.entries):
         builder.take(index, entry)

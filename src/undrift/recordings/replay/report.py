@@ -28,8 +28,6 @@ class ReplayCost:
         before: Everything sent on every turn.
         after: The managed windows, with what each prune does to the cached prefix.
         refetch: What comes on top of `after` if the agent fetches again, in one more turn each, what it had lost.
-
-    Source: core.cost; CONTRACT "Command line".
     """
 
     model: str | None
@@ -129,8 +127,6 @@ class ReplayReport:
         unfinished: The file's last line was cut.
         warnings: Sentences for a human.
         prepare_ms: Median and 99th percentile of one `Session.prepare`, in milliseconds; information only.
-
-    Source: CONTRACT "Command line" (replay).
     """
 
     path: str

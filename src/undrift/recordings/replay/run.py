@@ -71,8 +71,6 @@ def replay(
     Raises:
         StoreError: The folder refuses, or the disk is full; nothing of the replay is left there.
         SettingsError: The table of models is wrong.
-
-    Source: issue item "replay"; CONTRACT "Command line".
     """
     run = _Replay(recording, history_of(recording), settings)
     # By the file's name alone: references, and the tokens that they take in the window, are the same wherever it lies.

@@ -45,8 +45,6 @@ class AnthropicSimulator:
         minimum_tokens: The shortest prefix that is cached. Default: by the model's name, WIRE A17.
         count: Tokens of one block, given its JSON text; must give equal texts equal counts.
         window_tokens: A longer input is refused with ``prompt is too long``; None for no limit.
-
-    Source: WIRE A1 to A24.
     """
 
     name = "anthropic"
@@ -146,7 +144,7 @@ class AnthropicSimulator:
 
 
 def _usage(taken: Taken, output_tokens: int) -> dict[str, Any]:
-    """Return usage in the provider's meaning: `input_tokens` are the fresh ones alone. Source: WIRE A20."""
+    """Return usage in the provider's meaning: `input_tokens` are the fresh ones alone."""
     return {
         "input_tokens": taken.fresh_tokens,
         "cache_creation_input_tokens": taken.short_tokens + taken.long_tokens,

@@ -73,8 +73,6 @@ class Signatures:
 
     To compare the lists takes no list: the block before has been judged by the same rule, so that its signature and the
     length of the list are enough.
-
-    Source: WIRE A8, A10, A11, A15.
     """
 
     def __init__(self, count: Count) -> None:
@@ -226,7 +224,7 @@ def _kept_ms(marker: Mapping[str, Any]) -> int:
 
 
 def _mark_last(pieces: list[PromptPiece], request: CheckedRequest) -> None:
-    """Let the marker of the whole request stand on the last block that can carry one. Source: WIRE A16."""
+    """Let the marker of the whole request stand on the last block that can carry one."""
     marker = request.body.get("cache_control")
     if marker is None:
         return
@@ -239,7 +237,7 @@ def _mark_last(pieces: list[PromptPiece], request: CheckedRequest) -> None:
 
 
 def _settings(request: CheckedRequest) -> bytes:
-    """Return the settings whose change spoils the cache of the messages, and of nothing else. Source: WIRE A18."""
+    """Return the settings whose change spoils the cache of the messages, and of nothing else."""
     thinking = {key: value for key, value in request.thinking.items() if key not in ("display", "block_binding")}
     output = request.body.get("output_config")
     effort = output.get("effort") if isinstance(output, Mapping) else None

@@ -56,18 +56,18 @@ class Generation:
 
 
 def binds_thinking(model: str) -> bool:
-    """Tell whether the model ties thinking to all that came before it. Source: WIRE 0.1."""
+    """Tell whether the model ties thinking to all that came before it."""
     return Generation.of(model).key in _BINDING
 
 
 def accepts_prefill(model: str) -> bool:
-    """Tell whether the last message may be the assistant's: up to the generation before 4.6. Source: WIRE A5."""
+    """Tell whether the last message may be the assistant's: up to the generation before 4.6."""
     generation = Generation.of(model)
     return generation.major > 0 and (generation.major, generation.minor) < (4, 6)
 
 
 def accepts_system_role(model: str) -> bool:
-    """Tell whether `messages` may hold the role system: Opus from 4.8, Fable and Mythos from 5. Source: WIRE A7."""
+    """Tell whether `messages` may hold the role system: Opus from 4.8, Fable and Mythos from 5."""
     generation = Generation.of(model)
     if generation.family in ("fable", "mythos"):
         return generation.major >= 5
@@ -75,11 +75,11 @@ def accepts_system_role(model: str) -> bool:
 
 
 def minimum_tokens_of(model: str) -> int:
-    """Return the shortest prefix that is cached, in tokens; a shorter one silently is not. Source: WIRE A17."""
+    """Return the shortest prefix that is cached, in tokens; a shorter one silently is not."""
     generation = Generation.of(model)
     return _MINIMUM_TOKENS.get(generation.key, _MINIMUM_TOKENS_OTHERWISE.get(generation.family, 1024))
 
 
 def reads(reader: str, writer: str) -> bool:
-    """Tell whether `reader` takes the thinking of `writer`: its own, and that of Haiku 5.5. Source: WIRE A15."""
+    """Tell whether `reader` takes the thinking of `writer`: its own, and that of Haiku 5.5."""
     return reader == writer or Generation.of(writer).key == ("haiku", 5, 5)

@@ -221,7 +221,7 @@ RULES = (
 
 
 def drops_blocks(request: CheckedRequest) -> bool:
-    """Tell whether the request asks to drop thinking that fails the prefix check. Source: WIRE A11."""
+    """Tell whether the request asks to drop thinking that fails the prefix check."""
     binding = request.thinking.get("block_binding")
     return isinstance(binding, Mapping) and binding.get("prefix_mismatch_behavior") == DROP_BLOCK
 

@@ -76,7 +76,7 @@ class CheckedMessage:
 
 @dataclass(frozen=True, slots=True)
 class CheckedGroup:
-    """Neighbours of one role, which the provider takes as one message. Source: WIRE A4."""
+    """Neighbours of one role, which the provider takes as one message."""
 
     role: str
     messages: Sequence[CheckedMessage]
@@ -146,7 +146,7 @@ def read_request(body: Any, model: str | None, betas: frozenset[str]) -> Checked
 
 
 def merged(messages: Sequence[CheckedMessage]) -> list[CheckedGroup]:
-    """Put neighbours of one role together. Source: WIRE A4."""
+    """Put neighbours of one role together."""
     groups: list[tuple[str, list[CheckedMessage]]] = []
     for message in messages:
         if groups and groups[-1][0] == message.role:

@@ -64,8 +64,6 @@ class MarkedCache:
     its own the first, for an entry that an earlier request wrote; the longest one found is read, and kept for its time
     again. What lies between it and the last marker is written: for an hour up to the last marker that asks for an
     hour, else for five minutes. A marker whose prefix is shorter than the minimum does nothing.
-
-    Source: WIRE A16 to A19.
     """
 
     def __init__(self) -> None:

@@ -11,7 +11,7 @@ from undrift.wire.form import Edit
 __all__ = ["BINDING_BETA", "CLEARING_BETA", "clear_tool_uses", "drop_block", "edit", "merged_betas", "said", "thinks"]
 
 BINDING_BETA = "thinking-binding-controls-2026-08-01"
-"""Beta of `drop_block` (WIRE A11)."""
+"""Beta of `drop_block`."""
 
 CLEARING_BETA = "context-management-2025-06-27"
 """Beta of `clear_tool_uses`."""
@@ -57,10 +57,7 @@ def thinks(body: Mapping[str, Any]) -> bool:
 
 
 def drop_block(thinking: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the field ``thinking`` with the wish that thinking bound to other words is dropped, not refused.
-
-    Source: WIRE A11; once sent, it is sent for as long as those turns remain.
-    """
+    """Return the field ``thinking`` with the wish that thinking bound to other words is dropped, not refused."""
     binding = thinking.get("block_binding")
     given = binding if isinstance(binding, Mapping) else {}
     return {**thinking, "block_binding": {**given, "prefix_mismatch_behavior": "drop_block"}}
@@ -79,8 +76,6 @@ def clear_tool_uses(management: Any, *, trigger_tokens: int, keep_tool_uses: int
 
     Returns:
         The field, or None when it is to stay as it came.
-
-    Source: WIRE A12 (a), "context_management".
     """
     given = {} if management is None else management
     edits = given.get("edits") if isinstance(given, Mapping) else management

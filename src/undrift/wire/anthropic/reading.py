@@ -95,7 +95,7 @@ def _block(part: Any, path: str) -> Block:
     if type_ in ("image", "document"):
         counted, extra = _media(part, path)
         return Block("image", _json(part, path), extra_tokens=extra, counted=counted, marker=marker)
-    if type_ == "compaction":  # signed, and sent back as it came (WIRE A12)
+    if type_ == "compaction":  # signed, and sent back as it came
         return Block("other", _json(part, path), is_pinned=True, marker=marker)
     answered = part.get("tool_use_id")  # server tools: call and result may both stand in one message
     other_id = part.get("id") if answered is None else answered

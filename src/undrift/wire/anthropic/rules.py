@@ -1,6 +1,6 @@
 """What Anthropic refuses in a history: one rule, one function, the provider's words in its docstring. Pure.
 
-The provider merges neighbouring messages of one role before it looks (WIRE A4), and so do the rules. Rules that depend
+The provider merges neighbouring messages of one role before it looks, and so do the rules. Rules that depend
 on what the provider has sent itself, as signatures do, are kept by never touching what they speak of (`core.thinking`).
 """
 
@@ -40,10 +40,7 @@ class _MessagesRequest:
 
 
 def problems(views: Sequence[View], beside: Mapping[str, Any]) -> tuple[str, ...]:
-    """Say what the provider would refuse; see `Form.problems`.
-
-    Source: WIRE A1 to A3, A6, A7, A16.
-    """
+    """Say what the provider would refuse; see `Form.problems`."""
     request = _MessagesRequest(tuple(_merged(views)), views, beside)
     return tuple(text for rule in _RULES for text in rule(request))
 

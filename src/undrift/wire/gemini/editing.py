@@ -1,6 +1,6 @@
 """Gemini: an edited content. Pure.
 
-Law: what no edit names is the very object that was given; parts are never merged (WIRE G7).
+Law: what no edit names is the very object that was given; parts are never merged.
 """
 
 from collections.abc import Mapping, Sequence

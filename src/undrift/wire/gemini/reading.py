@@ -37,7 +37,7 @@ def items(history: Any) -> list[Any]:
 
 
 def delta(body: Mapping[str, Any]) -> str | None:
-    """Return the field by which the provider holds the history; see `Form.delta`. Source: WIRE G12."""
+    """Return the field by which the provider holds the history; see `Form.delta`."""
     names = ("previous_interaction_id", "previousInteractionId")
     return next((name for name in names if body.get(name) is not None), None)
 

@@ -14,7 +14,7 @@ __all__ = ["reply"]
 def reply(answer: Mapping[str, Any]) -> ProviderReply:
     """Read a response; see `Form.reply`.
 
-    The input includes what was read from the cache; the thoughts are not in the candidates' tokens (WIRE G11).
+    The input includes what was read from the cache; the thoughts are not in the candidates' tokens.
     """
     given = camelled(answer).get("usageMetadata")
     usage = camelled(given) if isinstance(given, Mapping) else None

@@ -12,10 +12,7 @@ __all__ = ["problems"]
 
 
 def problems(views: Sequence[View], beside: Mapping[str, Any]) -> tuple[str, ...]:  # noqa: ARG001 - the interface of all forms
-    """Say what the provider would refuse; see `Form.problems`.
-
-    Source: WIRE G1, G3 to G5.
-    """
+    """Say what the provider would refuse; see `Form.problems`."""
     return tuple(text for rule in _RULES for text in rule(views))
 
 

@@ -45,7 +45,7 @@ def edit(item: Any, edits: Mapping[int, Edit], appended: Sequence[str] = ()) -> 
         )
     is_called = any(name in _CALLS for name, _ in left)
     if out.get("content") is None and not is_called and any(name in ("content", *_CALLS) for name, _ in named):
-        out["content"] = ""  # null is legal only beside calls (WIRE C3)
+        out["content"] = ""  # null is legal only beside calls
     return out
 
 

@@ -85,7 +85,7 @@ def beside_texts(beside: Mapping[str, Any]) -> Iterator[str]:
 def slots(item: Mapping[str, Any]) -> list[Slot]:
     """Return where the blocks of a message stand, in their order.
 
-    An empty text beside calls is none: some clients write it where others write null (WIRE C3).
+    An empty text beside calls is none: some clients write it where others write null.
     """
     if item.get("role") in RESULT_ROLES:
         return [("content", 0)]
@@ -126,7 +126,7 @@ def read(item: Any, path: str) -> View:
 
 
 def _bundle(item: Mapping[str, Any], blocks: tuple[Block, ...]) -> Bundle:
-    """What a signature stands for goes with it (WIRE C4), and what reasoning has led to with the reasoning.
+    """What a signature stands for goes with it, and what reasoning has led to with the reasoning.
 
     DeepSeek refuses an answer in a tool loop without its ``reasoning_content``, and OpenRouter's ``reasoning_details``
     name the calls that they belong to.

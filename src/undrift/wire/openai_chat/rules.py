@@ -25,10 +25,7 @@ class _Round:
 
 
 def problems(views: Sequence[View], beside: Mapping[str, Any]) -> tuple[str, ...]:  # noqa: ARG001 - of all forms
-    """Say what the provider would refuse; see `Form.problems`.
-
-    Source: WIRE C1 to C3.
-    """
+    """Say what the provider would refuse; see `Form.problems`."""
     return tuple(text for rule in _RULES for text in rule(views))
 
 

@@ -3,7 +3,7 @@
 What an item is goes by its type's name, so that types of tomorrow pair as those of today do: ``*_call`` with a
 ``call_id`` is a call, ``*_output`` its result, and what the provider runs itself (a web search, say) has no such id.
 
-A reasoning item begins a run (WIRE R3), and costs the text of its summary and what `parts.reasoning_tokens` makes of
+A reasoning item begins a run, and costs the text of its summary and what `parts.reasoning_tokens` makes of
 its encrypted content. What sets something up that holds for later items, or stands for what is not here, never leaves.
 """
 
@@ -39,7 +39,7 @@ def items(history: Any) -> list[Any]:
 
 
 def delta(body: Mapping[str, Any]) -> str | None:
-    """Return the field by which the provider holds the history; see `Form.delta`. Source: WIRE R5."""
+    """Return the field by which the provider holds the history; see `Form.delta`."""
     for name in ("previous_response_id", "conversation"):
         if body.get(name) is not None:
             return name
@@ -47,7 +47,7 @@ def delta(body: Mapping[str, Any]) -> str | None:
 
 
 def session_id(body: Mapping[str, Any]) -> str | None:
-    """Return ``prompt_cache_key``, where Codex writes its thread; see `Form.session_id`. Source: WIRE R10."""
+    """Return ``prompt_cache_key``, where Codex writes its thread; see `Form.session_id`."""
     return unique_id(body.get("prompt_cache_key"))
 
 

@@ -26,10 +26,7 @@ class _ResponsesRequest:
 
 
 def problems(views: Sequence[View], beside: Mapping[str, Any]) -> tuple[str, ...]:
-    """Say what the provider would refuse; see `Form.problems`.
-
-    Source: WIRE R1 to R3.
-    """
+    """Say what the provider would refuse; see `Form.problems`."""
     held = any(beside.get(name) is not None for name in ("previous_response_id", "conversation"))
     request = _ResponsesRequest(views, not held and all(view.role != REFERENCE for view in views))
     return tuple(text for rule in _RULES for text in rule(request))
