@@ -36,6 +36,31 @@ def test_an_interpreter_that_does_not_know_itself_still_names_the_extra(monkeypa
     assert extras.command_for("mcp") == "pip install 'undrift[mcp]'"
 
 
+def test_pipx_adds_the_packages_to_its_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "pipx_metadata.json").write_text("{}")
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    command = extras.command_for("proxy")
+    assert shlex.split(command) == ["pipx", "inject", "undrift", "aiohttp>=3.11", "httptools>=0.6", "uvicorn>=0.34"]
+    assert "'aiohttp>=3.11'" in command
+    assert extras.upgrade_command("apsw") == "pipx runpip undrift install --upgrade apsw"
+
+
+def test_a_tool_of_uv_is_installed_with_the_packages_and_those_it_had(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    rows = '{ name = "undrift" }, { name = "rich", specifier = ">=13" }'
+    (tmp_path / "uv-receipt.toml").write_text(f"[tool]\nrequirements = [{rows}]\n")
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    words = ["uv", "tool", "install", "--with", "rich>=13", "--with", "mcp>=2.3", "undrift"]
+    assert shlex.split(extras.command_for("mcp")) == words
+    (tmp_path / "uv-receipt.toml").write_text("[tool")
+    assert shlex.split(extras.command_for("mcp")) == [*words[:3], *words[5:]]
+
+
+def test_an_unknown_extra_is_left_to_pip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "pipx_metadata.json").write_text("{}")
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    assert shlex.split(extras.command_for("no-such")) == [sys.executable, "-m", "pip", "install", "undrift[no-such]"]
+
+
 def test_no_hint_names_an_extra_without_quotes():
     """zsh takes brackets for a pattern: "no matches found"."""
     texts = {path: path.read_text("utf-8") for place in PLACES for path in ROOT.glob(place) if path.is_file()}

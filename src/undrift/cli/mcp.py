@@ -34,8 +34,7 @@ def mcp_command(
 ) -> None:
     """Serve tasks, recall, search and memory to an agent, by the Model Context Protocol.
 
-    A client starts this itself once undrift install CLIENT --mcp has put it into its configuration. Needs the package
-    mcp: pip install 'undrift[mcp]'.
+    A client starts this by itself after `undrift install CLIENT --mcp`.
     """
     if port is not None and not over_http:
         raise click.UsageError("--port goes with --http")

@@ -15,6 +15,7 @@ from undrift.errors import UndriftError
 from undrift.settings import SETTINGS, Settings, sources
 from undrift.settings.model_table import read_models
 from undrift.stores.look import sqlite_version
+from undrift.values.extras import upgrade_command
 
 __all__ = ["examine"]
 
@@ -67,7 +68,7 @@ def _versions() -> Iterator[Finding]:
         yield ok("sqlite", f"SQLite {version}, Python {platform.python_version()}")
     else:
         text = f"SQLite {version} may damage a store that two processes use at once"
-        yield wrong("sqlite", text, "pip install --upgrade apsw")
+        yield wrong("sqlite", text, upgrade_command("apsw"))
 
 
 def _settings(overrides: Mapping[str, object], environ: Mapping[str, str] | None) -> Iterator[Finding]:

@@ -27,6 +27,7 @@ from undrift.settings import Settings
 from undrift.settings.model_table import lookup, read_models
 from undrift.stores.base import Context, Mark
 from undrift.stores.sqlite import SqliteStore
+from undrift.values.extras import command_for
 from undrift.values.scope import Scope
 from undrift.window.context import SessionContext
 from undrift.window.request import Request
@@ -58,7 +59,7 @@ class OpenSessions:
         self._breakers = Breakers(config.faults_to_bypass, config.recovery_s, 16 * config.most_sessions)
         self._store: SqliteStore | None = None
         self._limits: dict[str, int] = {}
-        self._count = counter(config.settings.token_counter)
+        self._count = counter(config.settings.token_counter, command_for)
 
     @property
     def open_count(self) -> int:

@@ -1,22 +1,63 @@
-"""How a package that undrift can do without is added to the very installation that runs. Pure but for a look at that."""
+"""The command that adds an optional package to the installation that runs. Pure but for a look at that installation."""
 
 import shlex
 import sys
+import tomllib
+from importlib.metadata import PackageNotFoundError, requires
 from importlib.util import find_spec
+from pathlib import Path
 
-__all__ = ["command_for"]
+__all__ = ["command_for", "upgrade_command"]
+
+_PIPX, _UV_TOOL = "pipx_metadata.json", "uv-receipt.toml"
+"""The file that each installer keeps in an environment of its own."""
 
 
 def command_for(extra: str) -> str:
-    """Return the command that installs an extra where this interpreter finds it; quoted, as shells read brackets.
+    """Return the command that installs an extra where this interpreter finds it; quoted, because shells read brackets.
 
     Args:
-        extra: As in pyproject.toml: ``proxy``, ``mcp``, ``vectors``, ``lancedb``.
+        extra: As in pyproject.toml: ``proxy``, ``mcp``, ``vectors``, ``lancedb``, ``exact``.
     """
-    wanted = f"'undrift[{extra}]'"
+    wanted, place = f"undrift[{extra}]", Path(sys.prefix)
+    packages = _packages(extra)
+    if packages and (place / _PIPX).is_file():
+        return shlex.join(["pipx", "inject", "undrift", *packages])
+    if packages and (place / _UV_TOOL).is_file():
+        added = dict.fromkeys([*_added_before(place / _UV_TOOL), *packages])
+        return shlex.join(["uv", "tool", "install", *(word for one in added for word in ("--with", one)), "undrift"])
+    return _install(wanted)
+
+
+def upgrade_command(package: str) -> str:
+    """Return the command that upgrades a package where this interpreter finds it."""
+    if (Path(sys.prefix) / _PIPX).is_file():
+        return shlex.join(["pipx", "runpip", "undrift", "install", "--upgrade", package])
+    return _install("--upgrade", package)
+
+
+def _install(*words: str) -> str:
     if not sys.executable:
-        return f"pip install {wanted}"
-    python = shlex.quote(sys.executable)
+        return shlex.join(["pip", "install", *words])
     if find_spec("pip") is None:  # an environment that uv has made
-        return f"uv pip install --python {python} {wanted}"
-    return f"{python} -m pip install {wanted}"
+        return shlex.join(["uv", "pip", "install", "--python", sys.executable, *words])
+    return shlex.join([sys.executable, "-m", "pip", "install", *words])
+
+
+def _packages(extra: str) -> list[str]:
+    """The requirements of an extra, as the installation itself records them; empty if it has no record."""
+    try:
+        found = requires("undrift") or []
+    except PackageNotFoundError:
+        return []
+    marked = (line.replace('"', "'").partition(";") for line in found)
+    return [package.strip() for package, _, mark in marked if f"extra == '{extra}'" in mark]
+
+
+def _added_before(receipt: Path) -> list[str]:
+    """The packages that were added to a tool before: another installation of it names them again, or loses them."""
+    try:
+        rows = tomllib.loads(receipt.read_text(encoding="utf-8"))["tool"]["requirements"]
+        return [f"{row['name']}{row.get('specifier', '')}" for row in rows if row["name"] != "undrift"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []

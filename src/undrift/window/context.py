@@ -16,6 +16,7 @@ from undrift.stores.exports import Exports
 from undrift.stores.sqlite import SqliteStore
 from undrift.values.clock import Clock
 from undrift.values.closing import Sharing
+from undrift.values.extras import command_for
 from undrift.values.memory import UNKNOWN_TASK, RunContext
 from undrift.window.ledger import Ledger
 from undrift.window.scratchpad import ScratchpadFile
@@ -79,7 +80,7 @@ class SessionContext:
             Ledger(store, session_id, mask_secrets=mask_secrets),
             settings,
             Clock(clock),
-            counter(settings.token_counter),
+            counter(settings.token_counter, command_for),
             exports,
             ScratchpadFile(exports if limit else None, session_id, mask_secrets=mask_secrets),
             Sharing(f"session {session_id[:64]!r}"),

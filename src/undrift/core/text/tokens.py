@@ -106,12 +106,13 @@ def token_count(text: str) -> int:
     return estimate(text)
 
 
-def counter(name: str) -> Callable[[str], int]:
+def counter(name: str, install: Callable[[str], str] = "the extra undrift[{}]".format) -> Callable[[str], int]:
     """Give the counting function of a name.
 
     Args:
         name: ``estimate``, ``characters/4`` or ``tiktoken:ENCODING`` (for example ``tiktoken:o200k_base``). The last
             is exact and the only one that needs a package; that package fetches a vocabulary which it does not have.
+        install: Gives the command that installs an extra.
 
     Returns:
         A function from a text to its tokens, at least 0.
@@ -125,17 +126,17 @@ def counter(name: str) -> Callable[[str], int]:
         return characters_per_4
     kind, _, encoding = name.partition(":")
     if kind == "tiktoken" and encoding:
-        return _tiktoken(encoding)
+        return _tiktoken(encoding, install)
     raise InputError(f"token counter must be 'estimate', 'characters/4' or 'tiktoken:ENCODING', not {name!r}")
 
 
-def _tiktoken(encoding: str) -> Callable[[str], int]:
+def _tiktoken(encoding: str, install: Callable[[str], str]) -> Callable[[str], int]:
     """Load an exact counter; the optional package is imported here and nowhere else."""
     try:
         import tiktoken  # type: ignore[import-not-found,unused-ignore]
     except ImportError as error:
         raise InputError(
-            f"token counter 'tiktoken:{encoding}' needs the package tiktoken: pip install 'undrift[exact]'"
+            f"token counter 'tiktoken:{encoding}' needs the package tiktoken: {install('exact')}"
         ) from error
     try:
         encode = tiktoken.get_encoding(encoding).encode_ordinary

@@ -30,6 +30,7 @@ from undrift.settings import Settings
 from undrift.settings.model_table import UNKNOWN, Model, lookup, read_models
 from undrift.stores import faults, files
 from undrift.transcripts import Recording
+from undrift.values.extras import command_for
 from undrift.values.window import Action, ContextEntry, Prepared
 from undrift.wire import anthropic
 
@@ -303,7 +304,7 @@ class _Replay:
 
 def _counter(settings: Settings, model: Model) -> Callable[[str], int]:
     """The counter that the session uses: the model's own tokens, of each text rounded up."""
-    count = counter(settings.token_counter)
+    count = counter(settings.token_counter, command_for)
     factor = 1.0 if settings.token_counter == "characters/4" else model.token_factor
     return count if factor == 1.0 else lambda text: math.ceil(count(text) * factor)
 
