@@ -4,7 +4,21 @@ import json
 
 import pytest
 
-from tests.builders import Json, assistant, body, call, opened, parts, problems, result, sent, text, thinking, user
+from tests.builders import (
+    Json,
+    assistant,
+    body,
+    call,
+    opened,
+    parts,
+    problems,
+    refusing,
+    result,
+    sent,
+    text,
+    thinking,
+    user,
+)
 from undrift.errors import SummaryRejected, TaskError
 from undrift.session.session import Session
 from undrift.values.window import Prepared
@@ -59,6 +73,25 @@ def test_a_completed_task_leaves_its_summary_and_its_calls(tmp_path):
     assert "Next, the logout." in seen
     assert problems(sent(prepared)) == ()
     assert prepared.tokens_after < prepared.tokens_before
+
+
+def test_what_is_said_after_a_task_ended_elsewhere_stays_where_the_store_refused_the_turn_between(tmp_path):
+    session = opened(tmp_path)
+    history = [user("Fix the login.")]
+    session.prepare(body(*history))
+    session.start_task("fix-login", content="Fix the login", acceptance_criteria=["tests pass"])
+    history += work(0, 6)
+    session.prepare(body(*history))
+    with opened(tmp_path) as other:
+        other.complete_task("fix-login", SUMMARY)
+    history += [assistant(text("Done with the login.")), user("Next, the logout.")]
+    with refusing(tmp_path, "tasks"):
+        session.prepare(body(*history))
+    history += [assistant(text("The logout stands in out.py.")), user("Go on."), assistant("I go on."), user("Yes.")]
+    seen = shown(session.prepare(body(*history)))
+    assert "I look at file 3" not in seen
+    assert "Done with the login." in seen
+    assert "The logout stands in out.py." in seen
 
 
 @pytest.mark.parametrize("model", ["claude-opus-5-5", "claude-sonnet-4-5"])

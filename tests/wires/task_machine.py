@@ -187,6 +187,24 @@ class TaskMachine(RuleBasedStateMachine):
         if len(summary.strip()) < 15:
             assert self.tasks.status[task_id] != "completed"
 
+    @rule(data=st.data())
+    @precondition(lambda self: self.tasks.stack and self.at and self.may_ask)
+    def complete_elsewhere(self, data: Any) -> None:
+        """Another process, which knows no history, completes a task; perhaps the store refuses turns before one takes note."""
+        mine, at = self.session, self.at
+        self.session, self.at = self.opened(), None
+        self.count("completed elsewhere")
+        try:
+            self.complete(data, SUMMARY)
+        finally:
+            self.session.close()
+            self.session, self.at = mine, at
+        for _ in range(data.draw(st.integers(0, 2), label="refused")):
+            with self.failing("tasks"):
+                self.takes([], words=True)
+            self.say(0)
+        self.prepared()
+
     @rule(task_id=_ids, same=st.booleans())
     def complete_again_or_unknown(self, task_id: str, same: bool) -> None:
         self.count("step")
@@ -253,7 +271,8 @@ class TaskMachine(RuleBasedStateMachine):
 
     def takes_note(self, task_id: str, status: str, summary: str) -> None:
         self.count(status if self.tasks.status.get(task_id) != "completed" or status == "completed" else "reopened")
-        self.tasks.told(task_id, status, self.at, summary)
+        so_far = {id_ for one in self.histories if self.at is None for id_ in History(self.wire, one.body()).numbers}
+        self.tasks.told(task_id, status, self.at, summary, so_far)
         self.last = None
 
     # ------------------------------------------------------------------------------------------------------ what fails

@@ -1,6 +1,6 @@
 """Who worked on what when, in words of lists, and a history as the client sends it: what `task_machine` judges the engine by."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,11 +24,21 @@ class Stretch:
     """What was worked on between two items of a history, both left out.
 
     `start` is None until there is a history to begin in, and empty for its very beginning; `end` is None while it goes on.
+    Where it ended without a history at hand, `until` has all items that there were: what was said later is not in it.
     """
 
     stint: Stint
     start: str | None
     end: str | None = None
+    until: Collection[str] = ()
+
+    def holds(self, number: int, history: "History") -> bool:
+        """Tell whether an item of a history lies in it."""
+        start = history.number(self.start)
+        if start is None or number <= start:
+            return False
+        end = history.numbers.get(self.end or NOWHERE)
+        return history.ids[number] in self.until if end is None else number < end
 
 
 class Model:
@@ -43,8 +53,11 @@ class Model:
         self.completed: set[Stint] = set()
         self.owners: dict[str, Stint] = {}  # call -> for whom it was made
 
-    def told(self, task_id: str, status: str, at: str | None, summary: str = "") -> None:
-        """Take in a change that was accepted, at the newest item that its process was given; None where it was none."""
+    def told(self, task_id: str, status: str, at: str | None, summary: str = "", so_far: Collection[str] = ()) -> None:
+        """Take in a change that was accepted, at the newest item that its process was given; None where it was none.
+
+        Then `so_far` has the items of all histories.
+        """
         before = self.status.get(task_id)
         if before == status and status != "in_progress":
             return
@@ -63,7 +76,7 @@ class Model:
         if self.stack[-1:] != top:
             for stretch in self.stretches:
                 if stretch.end is None:
-                    stretch.end = at or NOWHERE
+                    stretch.end, stretch.until = at or NOWHERE, so_far
             if self.stack:
                 self.stretches.append(Stretch((self.stack[-1], self.lives[self.stack[-1]]), at))
 
@@ -84,12 +97,7 @@ class Model:
 
     def may_lose_words(self, number: int, history: "History") -> bool:
         """Tell whether an item lies within what a completed task was worked on."""
-        ends = (
-            (history.number(one.start), history.numbers.get(one.end or NOWHERE))
-            for one in self.stretches
-            if one.stint in self.completed
-        )
-        return any(start is not None and end is not None and start < number < end for start, end in ends)
+        return any(one.holds(number, history) for one in self.stretches if one.stint in self.completed)
 
 
 class History:
@@ -106,6 +114,7 @@ class History:
             view = form.read(item, "")
             self.blocks.update((f"{newest}.{place}", (view.role, block)) for place, block in enumerate(view.blocks))
         self.newest = newest
+        self.ids = list(self.numbers)
         self.calls = [(key, block) for key, (_, block) in self.blocks.items() if block.kind == "call"]
         results = [key for key, (_, block) in self.blocks.items() if block.kind == "result"]
         self.call_of = {result: call for result, (call, _) in zip(results, self.calls, strict=False)}

@@ -159,7 +159,7 @@ class TaskUpdates:
         return placed
 
     def _place_ends(self, conversation: Conversation, at_ms: int) -> None:
-        """Tell the place at which tasks of this history ended where none was known then: before the newest answer, which said so."""
+        """Tell the place at which tasks of this history ended where none was known then: before the answer that said so."""
         updates = []
         for task in self._ledger.tasks.by_id.values():
             last = task.segments[-1] if task.segments else None
@@ -170,12 +170,23 @@ class TaskUpdates:
                 or last.start.id not in conversation.numbers
             ):
                 continue
-            number = conversation.newest_answer()
+            number = self._said_so(conversation, conversation.numbers[last.start.id])
             there = Moment(list(conversation.numbers)[number], number)
             placed = replace(task, segments=(*task.segments[:-1], replace(last, end=there)))
             updates.append(TaskUpdate(task, placed))
         if updates:
             self._ledger.write_tasks(updates, at_ms=at_ms)
+
+    def _said_so(self, conversation: Conversation, start: int) -> int:
+        """Number of the answer that said that a task ended: the first behind all calls that have a tag.
+
+        It need not be the newest: answers that belong to no task come between where the store refused a turn, or a turn went
+        by us.
+        """
+        items, tags = conversation.window.items, self._ledger.tasks.tags
+        tagged = [item.number for item in items[start + 1 :] if any(e.pair_id in tags for e in item.entries)]
+        behind = items[max(tagged, default=start) + 1 :]
+        return next((item.number for item in behind if item.role == "assistant"), conversation.newest_answer())
 
     def _marked(self, conversation: Conversation) -> dict[str, str]:
         """The task that the marker behind a result names, for each call whose result has one."""
