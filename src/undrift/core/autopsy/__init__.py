@@ -1,4 +1,4 @@
-"""What compactions threw away: what the agent used of it, fetched again, or never heard of again. Pure."""
+"""Find what compactions removed: what the agent used of it, fetched again, or never saw again. Pure."""
 
 from undrift.core.autopsy.bill import SentPrompt
 from undrift.core.autopsy.examine import CompactionRecord, Restore, autopsy

@@ -1,4 +1,4 @@
-"""What the prompts of a session cost, and how full its window was. Pure.
+"""Count what the prompts of a session cost, and how full its window was. Pure.
 
 Recorded figures count where there are any; else prompts are estimated from the texts of the recording, without the
 system prompt and the tool definitions, which no client records.

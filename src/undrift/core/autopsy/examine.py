@@ -16,15 +16,15 @@ from undrift.values.window import ContextEntry
 __all__ = ["CompactionRecord", "Restore", "autopsy"]
 
 Restore = Callable[[Sequence[ContextEntry]], str]
-"""What gives an agent back what its compaction threw away, as a text."""
+"""Returns the text that gives an agent back what its compaction removed."""
 
 _ATTACHED = frozenset({"compact_file_reference", "file"})
-"""What a client attaches again by itself after a compaction."""
+"""Returns what a client attaches again by itself after a compaction."""
 
 
 @dataclass(frozen=True, slots=True)
 class CompactionRecord:
-    """What is known of a compaction beside its place; see `undrift.transcripts.figures.Boundary`.
+    """The figures of a compaction, without its place; see `undrift.transcripts.figures.Boundary`.
 
     Args:
         line: Where it stands in the recording, from 1; prompts before it belong to the window before.
@@ -47,12 +47,12 @@ class CompactionRecord:
 
 @dataclass(slots=True)
 class _Native:
-    """What a compaction left in the window: the client's summary and what it kept or attached again."""
+    """The texts that a compaction left in the window: the client's summary, and what it kept or attached again."""
 
     own: frozenset[int]
     texts: list[str]
     tokens: int
-    behind: int
+    place: int
 
 
 @dataclass(slots=True)
@@ -74,7 +74,7 @@ def autopsy(
     prices: Prices,
     restore: Restore | None = None,
 ) -> Autopsy:
-    """Find out what the compactions of a session threw away, and what that cost.
+    """Find what the compactions of a session removed, and what that cost.
 
     Args:
         entries: The session in order, as a reader of `undrift.transcripts` gives it.
@@ -88,7 +88,7 @@ def autopsy(
     session = _Examined(steps, records or {}, placed(prompts, steps), restore)
     places = [index for index in sorted(set(compactions)) if any(step.kind == "call" for step in steps[:index])]
     natives = {index: _native(session, index) for index in places}
-    sent = session.prompts or estimated_prompts(steps, {i: (n.tokens, n.behind) for i, n in natives.items()})
+    sent = session.prompts or estimated_prompts(steps, {i: (n.tokens, n.place) for i, n in natives.items()})
     found: list[Compaction] = []
     taken = 0
     for number, index in enumerate(places, 1):
@@ -115,7 +115,7 @@ def _native(session: _Examined, index: int) -> _Native:
     """Gather what the client put in at a compaction: up to the agent's next word, its summary and attached files."""
     steps, record = session.steps, session.records.get(index, CompactionRecord())
     own: set[int] = set()
-    behind = index
+    place = index
     for step in steps[index:]:
         metadata = step.entry.metadata or {}
         if metadata.get("role") == "assistant":
@@ -123,7 +123,7 @@ def _native(session: _Examined, index: int) -> _Native:
         attachment = metadata.get("attachment")
         if step.kind == "summary" or (step.kind == "client" and attachment in _ATTACHED):
             own.add(step.index)
-            behind = step.index + 1
+            place = step.index + 1
     texts = [steps[number].entry.content for number in sorted(own)]
     tokens = sum(steps[number].entry.token_count for number in own)
     kept = [
@@ -133,7 +133,7 @@ def _native(session: _Examined, index: int) -> _Native:
     ]
     known = set(texts)
     kept += [text for text in record.kept_texts if text not in known]
-    return _Native(frozenset(own), texts + kept, tokens + sum(map(characters_per_4, kept)), behind)
+    return _Native(frozenset(own), texts + kept, tokens + sum(map(characters_per_4, kept)), place)
 
 
 def _compaction(

@@ -1,4 +1,4 @@
-"""Which results only repeat what had been read before. Pure.
+"""Find the results that only repeat what had been read before. Pure.
 
 A result counts when at least half of its telling lines (of `_TELLING_CHARACTERS` or more) had been read before, and they
 make at least `_LEAST_CHARACTERS`. Only reading counts: files, searches, pages. Tests, builds and edits repeat lines as
@@ -45,7 +45,7 @@ class ReadBefore:
     ) -> tuple[Fetch, ...]:
         """Give the results after a compaction that repeat what was read before it.
 
-        What the client's own texts hold is not counted, nor what was read again already, nor what the user pasted.
+        Not counted: the client's own texts, what was read again already, what the user pasted.
         """
         seen = {line for text in native for line in _telling(text)}
         return tuple(self._again(steps, seen, at_ms, calls_before))
@@ -74,7 +74,7 @@ class ReadBefore:
             seen |= lines
 
     def usual(self, before: Sequence[Step]) -> tuple[int, int]:
-        """Measure the same over the last calls before a compaction, when nothing had been thrown away.
+        """Measure the same over the last calls before a compaction, when nothing had been removed.
 
         Args:
             before: The steps since the compaction before, if any; all of them taken in already.

@@ -7,7 +7,7 @@ __all__ = ["Autopsy", "AutopsyBill", "Compaction", "Fetch", "Held", "LostRule", 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """How much of what the agent used a text holds.
+    """The share of what the agent used that a text holds.
 
     Args:
         identifiers: Identifiers held.
@@ -58,15 +58,15 @@ class LostRule:
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """What one compaction threw away.
+    """The losses of one compaction.
 
     Args:
-        number: Which of the session, from 1.
-        at_ms: When, or None.
+        number: Its number in the session, from 1.
+        at_ms: Its time, or None.
         trigger: ``auto``, ``manual`` or empty.
         calls_before: Calls of the session before it.
         calls_after: Calls between it and the next compaction, or the session's end.
-        window_calls: How many of those count as what the agent goes on to use (at most 30).
+        window_calls: How many of those are searched for what the agent uses next (at most 30).
         tokens_before: The prompt before; `recorded` says whether the client counted it.
         tokens_after: The first prompt after, or None where none followed.
         recorded: Whether both figures are the client's own.
@@ -78,8 +78,8 @@ class Compaction:
         together: What both hold side by side, or None.
         fetched: Of the identifiers and lines used, those that stood in a result after the compaction before the
             agent used them; its `tokens` are those of `fetches` in the window.
-        fetches: What was read again, in order, up to the next compaction.
-        usual_tokens: Tokens read again in the 30 calls before the compaction, when nothing had been thrown away.
+        fetches: The results that were read again, in order, up to the next compaction.
+        usual_tokens: Tokens read again in the 30 calls before the compaction, when nothing had been removed.
         usual_calls: How many calls those were.
         rules: The user's rules before it, all that were found.
         lost_rules: Those that nothing mentioned again.
@@ -116,13 +116,13 @@ class Compaction:
 
     @property
     def fetches_in_window(self) -> tuple[Fetch, ...]:
-        """What was read again in the window."""
+        """The results that were read again in the window."""
         return tuple(fetch for fetch in self.fetches if fetch.call <= self.window_calls)
 
 
 @dataclass(frozen=True, slots=True)
 class AutopsyBill:
-    """What the prompts of a session cost, input only, in plain input tokens.
+    """The cost of a session's prompts, input only, in plain input tokens.
 
     Args:
         recorded: Whether the provider's own counts were recorded; else all is estimated from the texts.
@@ -132,7 +132,7 @@ class AutopsyBill:
         pauses: Prompts after a pause of more than five minutes.
         cold_prompts: Of these, those that found nothing, or less than half, in the cache.
         cold_cost: What the cold prompts cost.
-        fixed_tokens: System prompt and tool definitions together, in every prompt; None where it cannot be told.
+        fixed_tokens: System prompt and tool definitions together, in every prompt; None if it is not known.
         fixed_cost: What they cost over all prompts, or None.
         tool_schema_tokens: Tool definitions alone; None: no known client records them.
     """
@@ -161,7 +161,7 @@ class AutopsyBill:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """How full the window was: at which call of the session (from 0), with how many tokens."""
+    """The fill of the window: at which call of the session (from 0), with how many tokens."""
 
     call: int
     tokens: int
@@ -169,7 +169,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Autopsy:
-    """What is found in one session.
+    """The findings in one session.
 
     Args:
         calls: Calls of the session.

@@ -1,7 +1,7 @@
 """Rules that the user gave and that nothing mentioned again. Pure.
 
 A rule is a sentence of the user with a word of obligation (must, never, always, do not, make sure, only use ...). It counts as mentioned
-when one later sentence, whoever wrote it, holds at least half of its telling words; so what is shown as lost is lost.
+when one later sentence, by any author, holds at least half of its significant words; so a rule that is shown as lost is lost.
 """
 
 import re
@@ -61,7 +61,7 @@ def rules_of(steps: Iterable[Step]) -> tuple[LostRule, ...]:
 
 
 def _untagged(content: str) -> str:
-    """Put a line end in the place of each ``<tag>...</tag>``. Where tags end is read once: a search for each is slow."""
+    """Put a line end in the place of each ``<tag>...</tag>``. The ends of all tags are read once: a search for each is slow."""
     ends: dict[str, list[int]] = {}
     for tag in _TAG.finditer(content):
         if tag[1] and tag.end() == tag.end(2) + 1:

@@ -18,8 +18,8 @@ _SHELLS = frozenset({"bash", "container.exec", "exec_command", "local_shell", "s
 _PATHS = ("file_path", "filePath", "notebook_path", "path", "url")
 _WORDS = ("pattern", "query")
 _COMMANDS = ("command", "cmd")
-# What a shell is asked to show, in the head of a pipeline: `make test | tail` shows nothing but a test. To run a test or
-# a build again is work, not loss of memory.
+# The part of a shell command that shows something, in the head of a pipeline: `make test | tail` shows only a test. To
+# run a test or a build again is work, not loss of memory.
 _SHOWS = re.compile(
     r"\s*(?:\w+=\S+\s+)*(?:cat|sed -n|head|tail|nl|bat|less|rg|grep|fd|find|ls|tree|jq|awk|curl"
     r"|git (?:-C \S+ |--no-pager )?(?:show|log|diff|blame|grep|ls-files)|gh \w+ (?:view|list|diff))\b"

@@ -1,4 +1,4 @@
-"""Needed-reference survival: does a managed window still hold what the agent goes on to use? Pure.
+"""Needed-reference survival: does a managed window still hold what the agent uses next? Pure.
 
 The *needs* of an assistant message are the identifiers and lines of code in its texts and calls that the agent learned
 from its environment (first seen in a user's text or in a result), that were mentioned at most `RARE_MENTIONS` times and
@@ -49,7 +49,7 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class SurvivalCount:
-    """How many needs were held, identifiers and lines of code apart; all at least 0."""
+    """Counts of the needs that were held, identifiers and lines of code apart; all at least 0."""
 
     identifiers_held: int
     identifiers: int
@@ -79,7 +79,7 @@ class SurvivalCount:
 
 @dataclass(slots=True)
 class _Mentions:
-    """What is known of one reference so far."""
+    """The state of one reference so far."""
 
     from_environment: bool
     last_message: int = 0
@@ -201,7 +201,7 @@ class Survival:
         if not needs:
             return ()
         window = set(window_texts)
-        # What stands in the window but not, whole, in the history: tombstones, cut pastes, pins. Read once each.
+        # Texts of the window that the history does not hold whole: tombstones, cut pastes, pins. Read once each.
         self._foreign = {text: self._foreign.get(text) or _Foreign(text) for text in window - self._texts}
         lost: list[Need] = []
         for need in needs:

@@ -1,4 +1,4 @@
-"""What the agent had learned before a compaction and used after it, and how much of that a text holds. Pure.
+"""Find what the agent had learned before a compaction and used after it, and how much of that a text holds. Pure.
 
 Learned: first seen in a result, a text of the user or a summary, and mentioned at most `RARE_MENTIONS` times. Used: it
 stands in one of the agent's texts or calls among the next `WINDOW_CALLS` calls, and no newer text of the user named it.
@@ -21,18 +21,18 @@ _TEACHING = frozenset({"result", "user", "client", "summary"})
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """What was used, and what of it had been fetched again before."""
+    """The references that were used, and those that had been fetched again before."""
 
     references: frozenset[Reference]
     fetched: frozenset[Reference]
 
     def count(self, kind: str) -> int:
-        """How many of one kind were used."""
+        """The number of used references of one kind."""
         return sum(reference[0] == kind for reference in self.references)
 
 
 class Learned:
-    """What a session has taught so far, taken in step by step."""
+    """The references that a session has shown so far, learned step by step."""
 
     def __init__(self) -> None:
         self._taught: dict[Reference, bool] = {}
@@ -51,7 +51,7 @@ class Learned:
 
     def used_in(self, window: Sequence[Step], native: frozenset[int]) -> Used:
         """Find what the steps after a compaction use of what was learned; `native`: the indices of its own texts."""
-        fresh: set[Reference] = set()
+        shown: set[Reference] = set()
         results: set[Reference] = set()
         used: set[Reference] = set()
         fetched: set[Reference] = set()
@@ -60,13 +60,13 @@ class Learned:
                 continue
             references = references_in(step.entry.content)
             if step.kind in ("call", "said"):
-                new = {r for r in references - fresh - used if self._is_rare_lesson(r)}
+                new = {r for r in references - shown - used if self._is_rare_lesson(r)}
                 used |= new
                 fetched |= new & results
             elif step.kind == "result":
                 results |= references
             else:
-                fresh |= references
+                shown |= references
         return Used(frozenset(used), frozenset(fetched))
 
     def _is_rare_lesson(self, reference: Reference) -> bool:

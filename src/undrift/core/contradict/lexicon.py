@@ -13,7 +13,7 @@ __all__ = ["CASED", "CLASSES", "OPPOSITES", "Relation", "relation_of", "values"]
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """How a relation behaves.
+    """A relation, and what a new value of it does to the older ones.
 
     Args:
         name: As slots name it.
@@ -118,7 +118,7 @@ CLASSES: Mapping[str, Relation] = {
 
 
 def relation_of(name: str) -> Relation:
-    """Return how a relation behaves; one that nobody declared has many values, so nothing displaces anything."""
+    """Return how a relation behaves; a relation that is not declared has many values, so no value displaces another."""
     if name.startswith("count:"):
         return Relation(name, "one", "fast", frozenset(), False)
     return CLASSES.get(name) or Relation(name, "many", "fast", frozenset(), False)
@@ -255,7 +255,7 @@ CASED: frozenset[str] = frozenset({
 
 @cache
 def values() -> Mapping[tuple[str, ...], tuple[str, str]]:
-    """Return for each written form, word by word, the relation and value that it stands for.
+    """Return for each written form, word by word, its relation and value.
 
     Forms in `CASED` are to be matched as written, the others in lower case.
     """

@@ -132,17 +132,17 @@ def _measured(match: re.Match[str], words: Sequence[str], at: int, in_port: bool
     return _counted(number, words, at)
 
 
-def _with_unit(number: float, unit: str, taken: int) -> Quantity | None:
+def _with_unit(number: float, unit: str, word_count: int) -> Quantity | None:
     if len(unit) > 2:
         unit = unit.removesuffix("s")
     if unit in ("%", "percent", "pct"):
-        return Quantity("share", _plain(number), taken)
+        return Quantity("share", _plain(number), word_count)
     if unit in _MILLISECONDS:
-        return Quantity("duration", _plain(number * _MILLISECONDS[unit]), taken)
+        return Quantity("duration", _plain(number * _MILLISECONDS[unit]), word_count)
     if unit in _BYTES:
-        return Quantity("size", _plain(number * _BYTES[unit]), taken)
+        return Quantity("size", _plain(number * _BYTES[unit]), word_count)
     if unit in _MONEY:
-        return Quantity("money", f"{_MONEY[unit]}{_plain(number)}", taken)
+        return Quantity("money", f"{_MONEY[unit]}{_plain(number)}", word_count)
     return None
 
 

@@ -1,4 +1,4 @@
-"""What a statement says, clause by clause: its values, where they hold, whether it denies, how sure it is. Pure.
+"""Read a statement clause by clause: its values, where they hold, whether it denies, how sure it is. Pure.
 
 Law: linear in the text, of which no more than the first part is read; a longer text is a document, not a statement.
 """

@@ -1,4 +1,4 @@
-"""Whether a newer statement contradicts an older one: rules in a fixed order, each with a name. Pure.
+"""Compare a newer statement with an older one: rules in a fixed order, each with a name. Pure.
 
 Law: no rule asks how similar two texts are as a whole; each names the words that it rests on. The first rule that finds
 something has the say.
@@ -35,7 +35,7 @@ _ATTRIBUTES = frozenset({
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What two statements are to each other.
+    """The relation between two statements.
 
     Args:
         kind: ``contradiction``, ``reinforce`` (they say the same) or ``none``.
@@ -237,7 +237,7 @@ def _named(older: StatementClause, newer: StatementClause) -> Comparison | None:
         return None
     if set(older.head) != set(newer.head):
         return None
-    before, after = _told(older.tail), _told(newer.tail)
+    before, after = _stated_words(older.tail), _stated_words(newer.tail)
     if not before or not after or {w.lower() for w in before} & {w.lower() for w in after}:
         return None
     attribute = _is_attribute(older)
@@ -303,7 +303,7 @@ def _identifiers(stems: Iterable[str]) -> frozenset[str]:
     return frozenset(one for one in stems if re.search(r"[\d/_.#]", one))
 
 
-def _told(tail: Sequence[str]) -> list[str]:
+def _stated_words(tail: Sequence[str]) -> list[str]:
     """Return what is stated: the words up to a preposition."""
     found: list[str] = []
     for word in tail:

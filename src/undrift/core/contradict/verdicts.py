@@ -1,4 +1,4 @@
-"""What becomes of two remembered statements that concern one thing: who wins, or that nobody does. Pure.
+"""Judge two memories about one thing: one wins, or both stay as an open conflict. Pure.
 
 Law: low confidence, a lower tier of trust, another speaker, another scope and a pin never supersede: then both stand. A long
 text says many things: it repeats and is repeated, and contradicts nothing as a whole.
@@ -18,8 +18,8 @@ __all__ = ["LONGEST_STATEMENT", "SUPERSEDE_CONFIDENCE", "Verdict", "judge", "slo
 SUPERSEDE_CONFIDENCE = 0.8
 """Below this a contradiction is an open conflict."""
 LONGEST_STATEMENT = 350
-"""Characters of a text that can contradict another. Of 216 memories that were closed in whole conversations none was closed
-rightly, and in 205 pairs a text was longer than this (docs/contradiction.md)."""
+"""The most characters of a text that can contradict another. In whole conversations, 216 memories were closed, none of
+them rightly; in 205 of those pairs a text was longer than this (docs/contradiction.md)."""
 
 _ENVIRONMENTS = frozenset({
     "production", "prod", "staging", "development", "dev", "local", "tests", "test", "ci", "demo", "preview",
@@ -29,7 +29,7 @@ _ENVIRONMENTS = frozenset({
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What two entries are to each other.
+    """The relation between two entries.
 
     Args:
         kind: ``supersede``: the winner holds instead of the loser. ``open_conflict``: they exclude each other, and
@@ -72,7 +72,7 @@ def judge(new: MemoryEntry, candidates: Iterable[MemoryEntry]) -> tuple[Verdict,
 def slots_of(text: str) -> tuple[Slot, ...]:
     """Return what a statement states about keyed things: for each value its place, relation and environment.
 
-    What it denies, considers, asks, or tells of the past is not stated.
+    A clause that denies, considers, asks or reports the past states nothing.
     """
     found = [slot for clause in read_statement(text) for slot in _slots(clause)]
     return tuple(dict.fromkeys(found))
@@ -122,7 +122,7 @@ def _position(entry: MemoryEntry) -> tuple[int, tuple[int, int], int]:
 
 
 def _is_undated(entry: MemoryEntry) -> bool:
-    """Whether it holds since it was said, as nobody said since when: then the order of arrival tells which is later."""
+    """True if no start was given: the entry holds since it arrived, and the order of arrival decides which is later."""
     return entry.valid_from_ms == entry.created_at_ms
 
 

@@ -1,4 +1,4 @@
-"""How hard a task looks by its words, so that a table can send it to one program or another. Pure; no model is asked.
+"""Estimate from its words how hard a task is, so that a table can choose the program for it. Pure; no model is asked.
 
 Law: a task is simple only where its words say so; in doubt it is complex, as a wrong "simple" costs a round of repair.
 """
@@ -57,7 +57,7 @@ class Feature:
 
 @dataclass(frozen=True, slots=True)
 class Classification:
-    """What a classifier said of a task: its level, how sure it is (0 to 1), why, and who said so."""
+    """A classifier's answer for a task: its level, how sure it is (0 to 1), why, and which classifier said so."""
 
     level: Level
     confidence: float

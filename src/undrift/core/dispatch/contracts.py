@@ -1,6 +1,6 @@
-"""What an agent must print: one block of JSON between two marks, read into a result or refused by name. Pure.
+"""Read what an agent printed: one block of JSON between two marks, read into a result or refused by name. Pure.
 
-Law: whatever an agent prints, the only error that leaves this module is `ContractError`; the time is linear in the output.
+Law: for any output of an agent, the only error that leaves this module is `ContractError`; the time is linear in the output.
 """
 
 import json
@@ -32,13 +32,13 @@ STATUSES = ("completed", "blocked", "failed")
 ASSESSMENTS = ("approved", "needs_changes", "blocked")
 SEVERITIES = ("critical", "important", "minor")
 MOST_ITEMS = 1_000
-"""Of one list of a result: ten times what an agent has reason to list, and still read in milliseconds."""
+"""The most items of one list: ten times what an agent has reason to list, and still read in milliseconds."""
 
 _MOST_PROBLEMS_SHOWN = 5
 _LONGEST_SHOWN = 60
 _FENCE = re.compile(r"```(?:json)?[ \t]*\r?\n(.*)\n[ \t]*```", re.DOTALL)
-# What is said of a fault goes into the next prompt, where the marks of a result are taken out of whatever is quoted:
-# the guide alone names them, so that no agent is asked for marks that are refused.
+# The text about a fault goes into the next prompt. There the marks of a result are removed from all quotes: the guide
+# alone names them, so that no agent is asked for marks that are refused.
 _REPEAT = "End the answer with exactly one result block, as the guide shows it"
 
 _Check = Callable[[Any, str], None]
@@ -98,8 +98,8 @@ def read_reviewer_result(output: str) -> ReviewerResult:
 def read_block(output: str) -> dict[str, Any]:
     """Return the JSON object of the one block in an output.
 
-    The marks are counted wherever they stand, within the JSON too: with two of one kind nobody can tell which block
-    the agent meant, and which one a file that it has quoted. A fence of Markdown around the object is passed over.
+    The marks are counted everywhere, within the JSON too: with two of one kind it is not known which block the agent
+    meant, and which one a file that it quoted. A fence of Markdown around the object is skipped.
 
     Raises:
         ContractError: ``marker_missing`` where there is not exactly one of each mark in this order, ``json_parse_failed``
@@ -129,7 +129,7 @@ def read_block(output: str) -> dict[str, Any]:
 
 
 class _ResultFields:
-    """The fields of one object while they are checked: all that is wrong is told at once."""
+    """The fields of one object while they are checked: all faults are reported at once."""
 
     def __init__(self, given: dict[str, Any]) -> None:
         self._given = given

@@ -1,4 +1,4 @@
-"""What an agent wrote, made fit for the next agent's prompt: one line, no marks, no headers of ours. Pure, and linear.
+"""Make an agent's text fit for the next agent's prompt: one line, no marks, no headers of ours. Pure, and linear.
 
 Law: the same text gives the same words, and words given again stay as they are.
 """

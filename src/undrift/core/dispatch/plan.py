@@ -17,7 +17,7 @@ __all__ = ["MOST_TASKS", "Plan", "PlanTask", "ROLES", "parse_plan", "words"]
 
 ROLES = ("implementer", "reviewer")
 MOST_TASKS = 1_000
-"""Of a plan; each dispatch reads the plan of its run, which takes milliseconds so far."""
+"""The most characters of a plan; each dispatch reads the plan of its run, which takes milliseconds up to here."""
 _MOST_CHARACTERS = 1_000_000
 _ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}", re.ASCII)
 _ID_RULE = "1 to 64 letters, digits, _, . and -, the first one no . or -"
@@ -61,7 +61,7 @@ class PlanTask:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be dispatched.
+    """A plan: the tasks to dispatch.
 
     Args:
         tasks: In the order in which they run; at least one.

@@ -1,7 +1,7 @@
-"""What an agent is sent: a part that is the same for all tasks of a role, then what this one dispatch needs. Pure.
+"""Write an agent's prompt: a part that is the same for all tasks of a role, then what this one dispatch needs. Pure.
 
 Law: the same values give the same bytes; the first part depends on the role and the plan's context alone, so that a
-provider can keep it cached. What the reviewer has asked for is the last thing that a tight budget takes.
+provider can keep it cached. A tight budget removes the reviewer's requests last.
 """
 
 import hashlib
@@ -33,11 +33,11 @@ MAX_OUTPUT_TOKENS = 4_000
 
 Stage = Literal["whole", "short_delta", "no_facts", "least_delta", "cut_prompt"]
 STAGES: tuple[Stage, ...] = ("whole", "short_delta", "no_facts", "least_delta", "cut_prompt")
-"""What a prompt that is too long gives up, one after the other: long texts of the delta, the facts of other tasks, all of
-the delta but what must be done, the middle of the task's own prompt."""
+"""A prompt that is too long loses in this order: long texts of the delta, facts of other tasks, the optional
+rest of the delta. The middle of the task's own prompt is last."""
 
 _LINE_ENDS = {code: f"\\u{code:04x}" for code in (0x7F, 0x85, 0x2028, 0x2029)}
-"""What some readers take for the end of a line, and JSON may hold as it is."""
+"""Characters that JSON may hold unescaped, and that some readers take for the end of a line."""
 _SHORT = 160
 _FEW = 5
 _MUST = ("attempt", "action", "criteria", "required_fixes", "replan_hint", "reviewing")
@@ -74,7 +74,7 @@ _GUIDES: Mapping[Role, str] = {
 
 @dataclass(frozen=True, slots=True)
 class CompiledPrompt:
-    """What one agent is sent.
+    """The prompt of one agent.
 
     Args:
         text: All of it.

@@ -1,6 +1,6 @@
-"""What is known of a task between its attempts, and what is to be done with it next. Pure.
+"""The ledger of a task: what its attempts left behind, and what to do with it next. Pure.
 
-Law: the ledger is all that a retry is told of the attempt before: facts leave a task's own results out. Every
+Law: a retry learns of the attempt before by the ledger alone: facts leave a task's own results out. Every
 text in it is an agent's, and went through `one_line`.
 """
 
@@ -65,20 +65,20 @@ _USED_UP = "{} attempts are used up"
 
 @dataclass(frozen=True, slots=True)
 class Stalled:
-    """How many attempts in a row made no progress; at the threshold the next one is told to take another way."""
+    """Counts the attempts in a row without progress; at the threshold the next one is asked to try another way."""
 
     count: int = 0
     threshold: int = 2
 
     @property
     def flagged(self) -> bool:
-        """Whether the threshold is reached."""
+        """True if the threshold is reached."""
         return self.count >= self.threshold
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewLoop:
-    """How often in a row a reviewer asked for the very same changes; at the threshold the task halts."""
+    """Counts how often in a row a reviewer asked for the very same changes; at the threshold the task halts."""
 
     count: int = 0
     threshold: int = 2
@@ -86,38 +86,38 @@ class ReviewLoop:
 
     @property
     def flagged(self) -> bool:
-        """Whether the threshold is reached."""
+        """True if the threshold is reached."""
         return self.count >= self.threshold
 
 
 @dataclass(frozen=True, slots=True)
 class TaskLedger:
-    """What is known of one task of a run.
+    """The state of one task of a run.
 
     Args:
         run_id: The run.
         task_id: The task.
-        plan_version: Of the plan that the newest attempt worked on.
-        summary: Of the newest implementer.
-        status: Of the newest implementer; empty before.
-        files_changed: By the newest implementer, as it says.
-        tests: How its tests went, one line each.
-        follow_ups: What it says has to be done after it.
-        failures: What went wrong in the newest attempt: failed tests, a program that ended badly, a broken contract.
-        blockers: What the newest implementer or reviewer was kept from going on by.
-        reviewer_assessment: Of the newest review; empty before.
-        reviewer_issues: Of the newest review, one line each.
-        required_fixes: Of the newest review: what the next attempt must do.
+        plan_version: The version of the plan that the newest attempt worked on.
+        summary: The newest implementer's summary.
+        status: The newest implementer's status; empty before.
+        files_changed: The files that the newest implementer reports.
+        tests: The results of its tests, one line each.
+        follow_ups: The work that it leaves for later.
+        failures: Faults of the newest attempt: failed tests, a program that ended badly, a broken contract.
+        blockers: Reasons why the newest implementer or reviewer could not continue.
+        reviewer_assessment: The newest review's verdict; empty before.
+        reviewer_issues: The newest review's issues, one line each.
+        required_fixes: The newest review's demands on the next attempt.
         stalled: Attempts without progress.
         review_loop: Reviews that repeat themselves.
         replan_hint: A sentence for the next attempt; empty while it goes well.
         attempts: Implementers that have answered, or failed to.
-        reviews: Reviewers, likewise.
-        faults: Of these reviewers, how many in a row gave no result.
-        base_attempts: Attempts before the task was taken up again after a halt; they do not count against the limit.
-        next_action: What is to be done.
-        halt_reason: Why it is halted; empty while it is not.
-        fingerprint: Of the newest implementer's result, to see whether anything changed.
+        reviews: Reviewers that have answered, or failed to.
+        faults: How many of the last reviewers in a row gave no result.
+        base_attempts: Attempts before the task was started again after a halt; they do not count against the limit.
+        next_action: The next step.
+        halt_reason: Why the task is halted; empty while it is not.
+        fingerprint: A hash of the newest implementer's result, to see whether anything changed.
         outputs: For each role the SHA-256 of the newest output, in hexadecimal.
     """
 
@@ -148,12 +148,12 @@ class TaskLedger:
 
     @property
     def is_done(self) -> bool:
-        """Whether a reviewer approved it."""
+        """True if a reviewer approved it."""
         return self.next_action == "advance_to_next_task"
 
     @property
     def is_halted(self) -> bool:
-        """Whether somebody has to look at it."""
+        """True if a person has to look at it."""
         return self.next_action == "halt_and_escalate"
 
     def answered(self, role: Role) -> int:
@@ -162,7 +162,7 @@ class TaskLedger:
 
 
 def role_of(action: NextAction) -> Role | None:
-    """Return who is to be dispatched; None where nobody is."""
+    """Return the role to dispatch next; None if there is none."""
     if action == "dispatch_reviewer":
         return "reviewer"
     return None if action in ("advance_to_next_task", "halt_and_escalate") else "implementer"
@@ -171,7 +171,7 @@ def role_of(action: NextAction) -> Role | None:
 def after_implementer(ledger: TaskLedger, result: ImplementerResult, *, output: str, max_attempts: int) -> TaskLedger:
     """Return the ledger after an implementer's result.
 
-    What the review before has asked for stays, until the next one: its reviewer is to see whether it was done.
+    The requests of the last review stay until the next one: its reviewer has to see whether they were met.
 
     Args:
         ledger: Before.
@@ -248,10 +248,10 @@ def after_fault(ledger: TaskLedger, role: Role, evidence: str, *, output: str, m
     """Return the ledger after a program that gave no result: it broke the contract, ended badly or took too long.
 
     Args:
-        ledger: Before.
-        role: Who was dispatched; the same role is next.
-        evidence: What went wrong, one sentence: the next attempt is told.
-        output: The SHA-256 of what was printed.
+        ledger: The ledger before.
+        role: The role that was dispatched; the same role is next.
+        evidence: The fault in one sentence; the next attempt reads it.
+        output: The SHA-256 of the program's output.
         max_attempts: At least 1; also how many reviewers in a row may give no result.
     """
     changed = replace(ledger, failures=(one_line(evidence, _SUMMARY),), outputs={**ledger.outputs, role: output})
@@ -267,7 +267,7 @@ def after_fault(ledger: TaskLedger, role: Role, evidence: str, *, output: str, m
 
 
 def reopened(ledger: TaskLedger) -> TaskLedger:
-    """Return the ledger of a halted task that is taken up again: what was asked for stays, the counts begin anew."""
+    """Return the ledger of a halted task that starts again: the requests stay, the counts restart."""
     action: NextAction = "dispatch_implementer_fixes" if ledger.required_fixes else "retry_implementer"
     return replace(
         ledger,

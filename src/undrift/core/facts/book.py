@@ -1,7 +1,7 @@
 """The facts of one run, in memory: the versions, and what finds the valid ones of them quickly. Pure.
 
-Law: a plain container of versions; `apply` is the only way in, and after it every index says what the versions say. What
-is to change is decided by the functions beside it, which return changes and change nothing.
+Law: a plain container of versions; `apply` is the only way in, and after it every index says what the versions say. The
+functions next to it decide the changes; they return them and change nothing.
 """
 
 from collections.abc import Iterable, Sequence
@@ -50,7 +50,7 @@ class FactBook:
 
     @property
     def count(self) -> int:
-        """How many facts are valid."""
+        """The number of valid facts."""
         return len(self._valid)
 
     def tagged(self, tags: Iterable[str]) -> list[SessionFact]:
@@ -111,7 +111,7 @@ class FactBook:
                 self._remove(change.before.sequence)
             if change.after is not None:
                 after.append(change.after)
-        for version in sorted(after, key=_recency):  # so that the index need not be made anew
+        for version in sorted(after, key=_recency):  # so that the index need not be rebuilt
             self._put(version)
 
     def _put(self, version: FactVersion) -> None:

@@ -1,8 +1,8 @@
-"""What new facts change among those that hold: which end, which are only seen again, which are new. Pure.
+"""Compare new facts with the valid ones: some of those end, some are only seen again, the rest is new. Pure.
 
 Law: a function from the valid facts, the new ones and the cardinality of relations to changes; nothing is ever changed in
-place. Of a relation with one object a new fact ends the old one (the seed's rule); of a relation with many the facts of
-one call are a batch, which as a whole takes the place of the batch before it. Without that, four follow-ups, three fixes
+place. A relation with one object: a new fact ends the old one (the seed's rule). A relation with many: the facts of one
+call are a batch, and the whole batch replaces the batch before it. Without that, four follow-ups, three fixes
 and two issues would leave three valid facts of nine.
 """
 
@@ -30,10 +30,10 @@ CARDINALITY: Mapping[str, Cardinality] = {
     "blocked_by": "many",
     "test_failed": "many",
 }
-"""Of each relation that a rule of ours makes; one that is not named here has one object."""
+"""The relations of our rules; a relation that is not named here has one object."""
 
 _PER_SUBJECT = frozenset({"issue"})
-"""Of these a batch also replaces what the same role said of the same subject before, for whichever task."""
+"""For these, a batch also replaces what the same role said about the same subject before, in any task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ def fact_changes(
         valid: The valid facts, or at least those that have a subject and relation, or a batch, in common with `new` or
             `ended`.
         new: What is said now, in its order; one that has ended already is kept as history and ends nothing.
-        ended: What is so no more. A fact that is also in `new` goes on.
+        ended: The facts that no longer hold. A fact that is also in `new` continues.
         at_ms: Now.
         next_sequence: Of the first new version.
         cardinality: Of relations; "single" for one that is not in it.

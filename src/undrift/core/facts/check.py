@@ -1,4 +1,4 @@
-"""What a fact must be to be kept, and how one that is too long is cut. Pure."""
+"""Check a fact before it is kept, and cut one that is too long. Pure."""
 
 import hashlib
 import json
@@ -28,8 +28,8 @@ def clip_text(text: str, max_characters: int) -> str:
 def clipped(fact: SessionFact) -> SessionFact:
     """Return a fact within the limits of a store; the very same where it is within them already.
 
-    What is cut of a subject leaves a part of its hash, as two long paths that begin alike are two things, and one must
-    not end what was said of the other.
+    A cut subject keeps a part of its hash: two long paths that begin alike are two things, and a fact about one must not
+    end a fact about the other.
     """
     subject = fact.subject
     if len(subject) > MOST_SUBJECT:

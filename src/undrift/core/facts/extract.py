@@ -26,10 +26,10 @@ __all__ = [
 ]
 
 CLIP_CHARACTERS = 120
-"""Of a sentence that an agent wrote."""
+"""The most characters of a sentence that an agent wrote."""
 
 MOST_ELEMENTS = 500
-"""Of one list that are read: as many as a run keeps facts by default."""
+"""The most items of one list that are read: as many as a run keeps facts by default."""
 
 _CONVENTION = re.compile(
     r"\b(?:conventions?|patterns?|naming|styles?|camel_?case|snake_?case|pascal_?case|format(?:s|ted|ter|ting)?)\b",
@@ -41,7 +41,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """What a rule found: facts, what is so no more, and what it could not read, in sentences for a log."""
+    """The findings of a rule: new facts, facts that no longer hold, and what it could not read, as sentences for a log."""
 
     facts: tuple[SessionFact, ...] = ()
     ended: tuple[EndedFacts, ...] = ()
@@ -206,7 +206,7 @@ def _tests(source: FactSource) -> Extraction:
 
 
 def _issues(source: FactSource) -> Extraction:
-    """What a reviewer found, of a file or of the task; one about a convention is a convention as well."""
+    """The issues of a reviewer, about a file or the task; an issue about a convention is also a convention."""
 
     def read(element: Any) -> SessionFact | str:
         message = _text_of(element, "message")
@@ -242,11 +242,11 @@ IMPLEMENTER_RULES: tuple[FactRule, ...] = (
     partial(_many, name="conventions", relation="convention", tag="convention"),
     partial(_many, name="blockers", relation="blocked_by", tag="error"),
 )
-"""What an implementer's result says: R4-15, A4-2, A4-15, R4-O2. Append your own."""
+"""The rules for an implementer's result. Append your own."""
 
 REVIEWER_RULES: tuple[FactRule, ...] = (
     partial(_one, name="assessment", relation="reviewed_as", tag="decision"),
     _issues,
     partial(_many, name="required_fixes", relation="must_fix", tag="convention"),
 )
-"""What a reviewer's result says: R4-16, R4-O3. Append your own."""
+"""The rules for a reviewer's result. Append your own."""

@@ -18,14 +18,14 @@ __all__ = ["HEADER", "MOST_CHARACTERS", "format_session_facts"]
 
 HEADER = "[Session Context]"
 MOST_CHARACTERS = 120
-"""Of a line, in code points."""
+"""The most code points of a line."""
 
 _MOST_ID = 80
 _LEAST_SUBJECT = 16
 _LEAST_RELATION = 8
 _LOOKED_AT = 4 * MOST_CHARACTERS
 _LABELS = ("sessioncontext", "begindispatchresult", "enddispatchresult", "taskprompt:", "[task:")
-"""What stands in a prompt or a result for itself, as letters without anything between them."""
+"""Letters that are written as they are in a prompt or a result; between them stands nothing."""
 _ALIKE = {
     "a": "\u0430\u03b1\u0251", "b": "\u0432\u03b2\u044c", "c": "\u0441\u03f2", "d": "\u0501", "e": "\u0435\u03b5", "g": "\u0261",
     "h": "\u04bb\u043d", "i": "\u0456\u0131\u03b9", "k": "\u043a\u03ba", "l": "\u04cf\u01c0", "m": "\u043c\u03bc", "n": "\u0578\u03b7\u043f\u03bd",
@@ -91,7 +91,7 @@ def _plain(text: str) -> str:
 
 
 def _escaped(character: str) -> str:
-    """What is drawn as nothing, or turns the writing, leaves; a lone surrogate and the like stays as its escape."""
+    """Drop characters that are invisible or turn the writing; keep a lone surrogate and the like as its escape."""
     if unicodedata.category(character) in ("Cc", "Cf"):
         return ""
     return character.encode("unicode_escape").decode("ascii")

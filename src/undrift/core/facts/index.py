@@ -2,7 +2,7 @@
 
 Each fact has a place; places grow with recency, so that among equals the highest place wins. A rare word keeps a list of
 places, a common one a set of bits: the word "task" stands in nearly every fact, and 100,000 bits are added up as one
-integer. Facts that come in out of order wait beside the index and are looked at plainly, until it is made anew.
+integer. Facts that come in out of order wait beside the index and are searched one by one, until it is rebuilt.
 """
 
 from collections import Counter
@@ -133,7 +133,7 @@ class FactIndex:
         return mask
 
     def _build(self) -> None:
-        """Make everything anew, in order of recency."""
+        """Rebuild everything, in order of recency."""
         self._keys: list[_Key] = []  # of each place: when it was seen, and its sequence
         self._places: dict[int, int] = {}
         self._live = _Bits()

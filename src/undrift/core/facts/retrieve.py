@@ -19,7 +19,7 @@ class Wanted:
     """A query, its description split into words.
 
     Args:
-        query: As it came.
+        query: The caller's query.
         weights: How often the description says each word.
         total: Of the weights; 0 where it has no word.
     """
@@ -76,7 +76,7 @@ def retrieve(
 
 
 def text_of(fact: SessionFact) -> str:
-    """Return what of a fact is compared with a description."""
+    """Return the text of a fact that is compared with a description."""
     return " ".join(fact.triple)
 
 

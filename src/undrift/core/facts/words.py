@@ -1,7 +1,7 @@
 """The words of a text, as facts and descriptions are compared. Pure.
 
-Law: the seed's 43 stop words, literally; what is added to them is added by the caller. Words are cut as everywhere
-(core/text/words): wherever the seed's splitter cuts, and at quotes and other signs, which are no part of a word.
+Law: the seed's 43 stop words, literally; callers add their own. core/text/words cuts the words: at every sign where the
+seed's splitter cuts, and at quotes and other signs, which are no part of a word.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Give an agent back what its compaction threw away: lines of its own history, within a budget. Pure.
+"""Give an agent back what its compaction removed: lines of its own history, within a budget. Pure.
 
 `restore` reads the session (`trace`, `history`), says what each line and name is worth (`worth`, `weights`), takes what
 was said outright (`stated`), fills the rest with the lines of most worth (`choose`) and writes it down (`render`).
@@ -18,7 +18,7 @@ from undrift.values.window import ContextEntry
 
 __all__ = ["Restored", "RestoredItem", "restore", "restore_rules"]
 
-# What each kind of saying may take of the text, in shares of the budget; what it leaves goes to the lines.
+# The share of the budget that each kind of statement may use; what it does not use goes to the lines.
 # It costs nothing on 22 real compactions, and 3 to 4 of 100 names and lines at 68 made-up cuts of the same clients.
 _REQUESTS, _PLAN, _STATEMENTS, _VERDICTS, _EDITS = 0.12, 0.03, 0.03, 0.03, 0.03
 

@@ -1,4 +1,4 @@
-"""Which lines to give back: the most worth per character, each name counted once. Pure."""
+"""Choose the lines to give back: the best score per character, each name counted once. Pure."""
 
 import heapq
 from collections.abc import Iterator, Mapping
@@ -36,7 +36,7 @@ def group_of(history: RestoreHistory, place: int) -> str | int:
 
 
 class _Shelf:
-    """What lines are worth and cost at present: both fall while others are taken."""
+    """The score and cost of lines at present: both fall while others are chosen."""
 
     def __init__(
         self, history: RestoreHistory, names: Mapping[str, float], lines: Mapping[str, float], covered: AbstractSet[str]
@@ -110,17 +110,17 @@ def choose(
             members.setdefault(group_of(history, place), []).append((key, place, index))
     heapq.heapify(queue)
     picks: list[Pick] = []
-    taken: set[str] = set()
+    chosen: set[str] = set()
     while queue and characters > _GUTTER:
         _, place, index, key = heapq.heappop(queue)
         cost = shelf.price(place, index)
         value = shelf.worth(key, place, index)
-        if key in taken or cost > characters or value < _LEAST:
+        if key in chosen or cost > characters or value < _LEAST:
             continue
         if queue and -value / cost > queue[0][0]:  # worth less than when it was put in: let it queue again
             heapq.heappush(queue, (-value / cost, place, index, key))
             continue
-        taken.add(key)
+        chosen.add(key)
         picks.append(Pick(place, index, value))
         characters -= cost
         if shelf.take(place, index):  # its fellows have become cheaper

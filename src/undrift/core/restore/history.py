@@ -1,4 +1,4 @@
-"""What all entries say together: who named what first, how often, how lately; which files are warm. Pure."""
+"""Read all entries together: who named what first, how often, how lately; which files are in use. Pure."""
 
 import math
 from collections import Counter
@@ -27,7 +27,7 @@ _AGENT = frozenset({"call", "said"})
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Where one kind of unit (names or lines) stands in the history; values are places in `RestoreHistory.traces`.
+    """The places of one kind of unit (names or lines) in the history; values are places in `RestoreHistory.traces`.
 
     Args:
         count: In how many entries it stands.

@@ -60,7 +60,7 @@ class RestoredItem:
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What to give an agent back.
+    """The text that an agent gets back.
 
     Args:
         text: To be put in front of the agent as it is; may be empty.

@@ -1,4 +1,4 @@
-"""What was said outright: the user's requests and rules, the plan, the newest edits, the newest failure. Pure.
+"""Find what was said outright: the user's requests and rules, the plan, the newest edits, the newest failure. Pure.
 
 Each is a list of `Excerpt`: lines as they stand in the history, the most wanted first.
 """
@@ -59,7 +59,7 @@ def requests(entries: Sequence[ContextEntry]) -> list[Excerpt]:
     found: list[Excerpt] = []
     ruled: list[Excerpt] = []
     first: Excerpt | None = None
-    for entry in _told(entries):
+    for entry in _user_texts(entries):
         lines, _ = typed_and_pasted(entry.content)
         if len(found) < _LAST_REQUESTS:
             found.append(Excerpt(entry.id, None, lines, "One of the user's last requests.", title="### request"))
@@ -71,13 +71,13 @@ def requests(entries: Sequence[ContextEntry]) -> list[Excerpt]:
 
 def rules(entries: Sequence[ContextEntry]) -> list[Excerpt]:
     """Give the typed lines that read like rules, the newest first."""
-    return [rule for entry in _told(entries) for rule in _rules_in(entry, typed_and_pasted(entry.content)[0])]
+    return [rule for entry in _user_texts(entries) for rule in _rules_in(entry, typed_and_pasted(entry.content)[0])]
 
 
 def pasted(entries: Sequence[ContextEntry]) -> list[Excerpt]:
     """Give what the user pasted into the last requests and the first one."""
-    told = _told(entries)
-    shown = told if len(told) <= _LAST_REQUESTS else [*told[:_LAST_REQUESTS], told[-1]]
+    typed_texts = _user_texts(entries)
+    shown = typed_texts if len(typed_texts) <= _LAST_REQUESTS else [*typed_texts[:_LAST_REQUESTS], typed_texts[-1]]
     found = [(entry, typed_and_pasted(entry.content)[1]) for entry in shown]
     return [
         Excerpt(entry.id, None, lines, "The user pasted or quoted it.", title="### with a request")
@@ -86,12 +86,12 @@ def pasted(entries: Sequence[ContextEntry]) -> list[Excerpt]:
     ]
 
 
-def _told(entries: Sequence[ContextEntry]) -> list[ContextEntry]:
+def _user_texts(entries: Sequence[ContextEntry]) -> list[ContextEntry]:
     """The user's texts, the newest first, each once."""
-    told: dict[str, ContextEntry] = {}
+    typed_texts: dict[str, ContextEntry] = {}
     for entry in user_texts(entries):
-        told.setdefault(entry.content, entry)
-    return list(told.values())
+        typed_texts.setdefault(entry.content, entry)
+    return list(typed_texts.values())
 
 
 def _rules_in(entry: ContextEntry, typed: Sequence[str]) -> list[Excerpt]:
@@ -170,5 +170,5 @@ def statements(history: RestoreHistory) -> list[Excerpt]:
     for place in range(len(history.traces) - 1, -1, -1):
         if history.traces[place].kind == "said":
             lines = [line for line in history.traces[place].lines if line.strip()]
-            return [Excerpt(history.entries[place].id, None, lines, "What the agent said last.", history.ages[place])]
+            return [Excerpt(history.entries[place].id, None, lines, "The agent said this last.", history.ages[place])]
     return []

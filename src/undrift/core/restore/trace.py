@@ -1,4 +1,4 @@
-"""What one entry says, read once: its lines, the names in them, the file it is about. Pure; an entry's trace never changes."""
+"""Read one entry once: its lines, the names in them, the file it is about. Pure; an entry's trace never changes."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ __all__ = [
 ]
 
 KINDS = ("read", "search", "shell", "edit", "other", "user", "said", "call", "summary")
-"""What an entry is to the agent; `read` to `other` are the results of tools."""
+"""The role of an entry for the agent; `read` to `other` are the results of tools."""
 
 _SEARCHES = frozenset({"glob", "grep", "ls", "lsp"})
 _SEARCH_COMMAND = re.compile(r"\s*(?:cd \S{1,300} && )?(?:rg|grep|git grep|find|ls|fd)\b")
@@ -28,7 +28,7 @@ _COMMAND_CHARACTERS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """What one entry says.
+    """The trace of one entry.
 
     Args:
         kind: One of `KINDS`.

@@ -1,4 +1,4 @@
-"""What the user typed, told apart from what was pasted and from what a client wrote in the user's name. Pure, and linear.
+"""Tell the user's typing from pasted text, and from what a client wrote in the user's name. Pure, and linear.
 
 Law: where it is not certain that the user typed a line, the user did not: a pasted line must not come back as a rule.
 """
@@ -47,8 +47,8 @@ def user_texts(entries: Sequence[ContextEntry]) -> Iterator[ContextEntry]:
 def typed_and_pasted(text: str) -> tuple[list[str], list[str]]:
     """Part the lines of a user's text into those that were typed and those that were pasted or quoted.
 
-    What was pasted can hold fences itself. So all from the first fence to the last one counts as pasted, and all up to
-    the end if one fence is left open. In both lists `GAP` stands for the lines between two of its own.
+    Pasted text can hold fences itself. So all from the first fence to the last one counts as pasted, and all up to the
+    end if one fence is left open. In both lists `GAP` replaces the lines between two of its own.
     """
     lines = text.strip("\n").split("\n")
     fences = [len(_FENCE.findall(line)) for line in lines]

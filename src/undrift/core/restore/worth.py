@@ -1,4 +1,4 @@
-"""How likely the agent is to need a name or a line again: features, and a sum of weights over them. Pure.
+"""Estimate how likely the agent needs a name or a line again: features, and a sum of weights over them. Pure.
 
 The weights are those of two logistic regressions, see `weights`. A feature is the number of a bin; the bins are here.
 """

@@ -1,4 +1,4 @@
-"""What a summary names, and whether the raw log holds it. Pure; what might be derived from the log is let through."""
+"""Compare the names in a summary with the raw log. Pure; a number that may be derived from the log is accepted."""
 
 import re
 from bisect import bisect_left
@@ -31,7 +31,7 @@ _COUNTED_ALIKE = (
      "check", "assertions", "assertion"),
     ("failed", "failures", "failure", "failing", "errors", "error"),
 )  # fmt: skip
-"""What a summary adds up under one noun, logs count under several: "3 passed" and "4 tests" are 7 tests."""
+"""A summary adds up under one noun, and logs count under several: "3 passed" and "4 tests" are 7 tests."""
 _ABOUT = re.compile(
     r"(?:about|around|roughly|nearly|almost|over|under|some|approximately|circa|ca\.)\s$", re.IGNORECASE
 )

@@ -39,7 +39,7 @@ _REPORTING = frozenset({
     "say", "state", "report", "tell", "list", "find", "describe", "explain", "show", "name", "note", "give",
     "determine", "identify", "verify", "check", "confirm", "measure", "locate", "investigate", "know",
 })  # fmt: skip
-"""A criterion that opens with one of these asks for what follows to be told; the word itself says nothing."""
+"""A criterion that opens with one of these asks the summary to say what follows; the word itself is not looked for."""
 
 _TOOLS = frozenset({
     "npm", "npx", "yarn", "pnpm", "bun", "deno", "node", "cargo", "rustc", "pytest", "python", "python3", "pip",

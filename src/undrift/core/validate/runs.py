@@ -9,7 +9,7 @@ __all__ = ["Failure", "LogOutcome", "outcome_of"]
 _LINE_CHARACTERS = 400
 """A verdict stands in a short line; a longer one is data."""
 _TELLING_LINES = 10_000
-"""Of one text with more lines that may tell a verdict, the last ones are read: verdicts stand at the end."""
+"""The most lines of one text that are read for a verdict: the last ones, as verdicts stand at the end."""
 _NAMES = 20
 """How many failed tests of one run are kept by name."""
 
@@ -98,7 +98,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class LogOutcome:
-    """What a log ends with.
+    """The outcome of a log: the runs that it ends with.
 
     Args:
         failures: The failed runs that no later run put right, in order.

@@ -29,7 +29,7 @@ READ_CHARACTERS = 20_000
 """How much of a summary is read: one that is longer is no summary, and what stands behind meets no criterion."""
 
 GROUNDING = "grounding evidence"
-"""What a missing grounding requirement is called among the missing criteria."""
+"""The name of a missing grounding requirement among the missing criteria."""
 
 _FAILURE = "\n\n\u26a0\ufe0f [Sigma Validation] Missing criteria: "
 _SUCCESS = "\n\n\u2705 [Sigma Validation] All criteria met (Score: "
@@ -42,11 +42,11 @@ _MENDED = frozenset({
 
 
 class ValidatedTask(Protocol):
-    """What of a task is read here."""
+    """The fields of a task that a verdict needs."""
 
     @property
     def acceptance_criteria(self) -> Sequence[str]:
-        """What the result has to meet, merged from all updates."""
+        """The criteria that the result has to meet, merged from all updates."""
 
     @property
     def grounding(self) -> object:
@@ -68,7 +68,7 @@ class ValidationResult:
         reason: One sentence for the agent.
         evidence_found: Whether the task has any grounding evidence.
         unsupported: Names, paths, quotes, numbers and verdicts of the summary that the raw log does not hold.
-        hidden_failures: Failures that the raw log ends with and the summary does not tell of.
+        hidden_failures: Failures that the raw log ends with and the summary does not report.
         annotation: What is appended to the summary: a blank line and the verdict; empty where nothing was checked.
     """
 
@@ -83,12 +83,12 @@ class ValidationResult:
 
     @property
     def is_partly_met(self) -> bool:
-        """Whether something is missing and the score still reaches `SCORE_THRESHOLD`."""
+        """True if a criterion is missing and the score still reaches `SCORE_THRESHOLD`."""
         return not self.is_valid and SCORE_THRESHOLD <= self.score < 1
 
     @property
     def is_faithful(self) -> bool:
-        """Whether the summary names nothing that the log does not hold, and hides none of its failures."""
+        """True if the log holds all that the summary names, and the summary reports the log's failures."""
         return not self.unsupported and not self.hidden_failures
 
 
@@ -170,7 +170,7 @@ def _reason(checks: int, missing: Sequence[str], unsupported: Sequence[str], hid
     if unsupported:
         parts.append(f"not in the raw log: {', '.join(unsupported[:5])}{', ...' if len(unsupported) > 5 else ''}")
     if hidden:
-        parts.append(f"the raw log ends with a failure that the summary does not tell of: {hidden[0]}")
+        parts.append(f"the raw log ends with a failure that the summary does not report: {hidden[0]}")
     return "; ".join(parts)
 
 

@@ -18,9 +18,9 @@ __all__ = [
     "stems_of",
 ]
 
-PASS = "pass"  # the stem that stands for every word of success
+PASS = "pass"  # the stem that replaces every word of success
 NO_FAILURE = "nofailure"
-"""What "no errors", "0 failures" and their like are read as: a good verdict that holds a bad word."""
+"""The stem for "no errors", "0 failures" and the like: a good verdict that holds a bad word."""
 
 FAIL_STEMS = frozenset({
     "fail", "failur", "error", "red", "broken", "crash", "conflict", "denied", "panick", "unsuccessful",
@@ -103,7 +103,7 @@ def plain(text: str) -> str:
 
 
 def meaning_of(word: str) -> str:
-    """Return the stem of a word, or of the one that stands for all words of its meaning."""
+    """Return the stem of a word; words with the same meaning have one stem."""
     found = stem(word)
     return _ALIKE.get(word) or _ALIKE.get(found, found)
 
