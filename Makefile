@@ -32,6 +32,7 @@ FUZZ_SECONDS ?= 600
 WIRE_REQUESTS ?= 100000
 TWIN_REQUESTS ?= 1000
 OTHER ?=
+DIR ?=
 TASK_STEPS ?= 10000
 # `make test` runs these, the entrances and the house itself, beside all others, as a machine has two cores.
 ONE_HALF := $(addprefix tests/,bench cli clients dispatch fuzz hooks house mcp proof proxy)
@@ -71,13 +72,16 @@ unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all demo setup fmt check test build fuzz properties wires twin exact lance bench clients soak purge proof powercut faults kills contention flips agents conformance frameworks lock clean help
+.PHONY: all demo figures setup fmt check test build fuzz properties wires twin exact lance bench clients soak purge proof powercut faults kills contention flips agents conformance frameworks lock clean help
 
 all: check test  ## check and test (what `make` alone does)
 
 demo: $(SELF)  ## replay a recorded session through the engine with a budget that bites
 	@echo '+ undrift replay examples/demo-session.jsonl --budget $(DEMO_BUDGET) --home build/demo'
 	@$(VENV)/bin/undrift replay examples/demo-session.jsonl --budget $(DEMO_BUDGET) --home build/demo
+
+figures: $(SELF)  ## write README's measured figures from docs/figures.json; with DIR=FOLDER, measure them on your own recordings
+	@$(PY) -m bench.readme $(DIR)
 
 setup: $(SELF) $(DEV)  ## make .venv with everything that check, test and build need
 

@@ -24,7 +24,7 @@ from undrift.errors import TranscriptError
 from undrift.recordings.autopsy import Postmortem, examine, names_a_compaction
 from undrift.values.window import ContextEntry
 
-__all__ = ["Boundary", "figures", "figures_of", "main", "table"]
+__all__ = ["Boundary", "figures", "figures_of", "main", "recordings", "table"]
 
 BUDGET_TOKENS = 5_000
 CLIENTS = ("claude-code", "codex")
@@ -147,13 +147,13 @@ def figures(folders: Sequence[Path], budget_tokens: int, clients: Collection[str
     return {
         "command": "python -m bench.restore_figures " + " ".join(folder.name for folder in folders),
         "date": date.today().isoformat(),  # noqa: DTZ011 - the day on the wall
-        "recordings": [_recordings(folder) for folder in folders],
+        "recordings": [recordings(folder) for folder in folders],
         "budget_tokens": budget_tokens,
         "clients": told,
     }
 
 
-def _recordings(folder: Path) -> dict[str, Any]:
+def recordings(folder: Path) -> dict[str, Any]:
     """Say which recordings these were, so that somebody who has them can tell."""
     manifest = next(iter(sorted(folder.rglob("MANIFEST.json"))), None)
     return {

@@ -85,7 +85,7 @@ QUOTED = (
 
 _WORD = re.compile(rf"(?<![\w-])(?:{'|'.join(f'(?P<w{n}>{word})' for n, word in enumerate(WORDS))})(?![\w-])", re.I)
 _SENTENCE_END = re.compile(
-    r"(?<=[.!?])[\"')\]*_]*\s+(?=[\"'(\[*_]*[A-Z0-9`])|(?<=:)\s*\n|\n\s*\n|\n(?=\s*(?:[-*]|\d+\.)\s)"
+    r"(?<=[.!?])[\"')\]*_]*\s+(?=[\"'(\[*_]*(?:[A-Z0-9`]|undrift\b))|(?<=:)\s*\n|\n\s*\n|\n(?=\s*(?:[-*]|\d+\.)\s)"
 )
 _CODE = re.compile(r"``.+?``|`[^`\n]+(?:\n[^`\n]+)?`", re.S)
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")

@@ -2,22 +2,30 @@
 
 import json
 import re
-from collections.abc import Mapping
+import shutil
+import sys
+import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from bench.readme import PARTS, measured_on, with_parts
+from bench.readme import main as readme
 from bench.restore_figures import table
 from tests.cli.builders import undrift
 from tests.report.builders import compacted_session
+from undrift.testing.simulators import AnthropicSimulator, ModelTurn
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 RESTORE = (ROOT / "docs" / "restore.md").read_text(encoding="utf-8")
 FIGURES: dict[str, Any] = json.loads((ROOT / "docs" / "figures.json").read_text(encoding="utf-8"))
 WIDE: dict[str, str | None] = {"COLUMNS": "150"}
-BUDGETS = ((0.5, "half of the session"), (0.25, "a quarter"), (0.125, "an eighth"), (60_000, "60,000 tokens"))
+SHIPPED = ROOT / "examples" / "compacted-session.jsonl"
+NEEDS = {"proxy": "proxy", "wrap": "proxy", "mcp": "mcp", "search": "vectors", "remember": "vectors"}
+"""Commands that need more than the base install, and the extra that each needs."""
 
 
 def flat(text: str) -> str:
@@ -36,24 +44,6 @@ def not_printed(lines: list[str], printed: str) -> list[str]:
     return [line for line in lines if not any(one.startswith(line) for one in told)]
 
 
-def percent(share: float) -> int:
-    """A share as the documents round it: .385 is .39 in a table and 39% beside a bar."""
-    return round(float(f"{share:.2f}") * 100)
-
-
-def in_percent(value: Mapping[str, float]) -> str:
-    return "{}% ({} to {})".format(*(percent(value[part]) for part in ("macro", "low", "high")))
-
-
-def bar_line(name: str, row: Mapping[str, Mapping[str, float]]) -> str:
-    cells = ["█" * round(v["macro"] * 20) + " " + in_percent(v) for v in (row["identifiers"], row["lines"])]
-    return f"{name:<28}{cells[0]:<35}{cells[1]}"
-
-
-def short(share: float) -> str:
-    return f"{share:.3f}".removeprefix("0")
-
-
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> str:
     """What `make demo` prints, its home elsewhere."""
@@ -67,50 +57,67 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_the_replay_in_readme_is_what_make_demo_prints(demo: str) -> None:
-    lines = block_with("blocks left on")
-    assert len(lines) >= 10
+    lines = block_with("everything sent")
+    assert len(lines) >= 4
     assert not not_printed(lines, demo), f"README.md must say what `make demo` prints:\n{demo}"
 
 
-def test_the_autopsy_in_readme_is_what_the_command_prints(tmp_path: Path) -> None:
-    result = undrift("autopsy", compacted_session().written(tmp_path / "session.jsonl"), env=WIDE)
+def test_the_autopsy_in_readme_is_what_the_command_prints() -> None:
+    result = undrift("autopsy", SHIPPED, env=WIDE)
+    assert f"`undrift autopsy {SHIPPED.relative_to(ROOT)}`" in README
     lines = block_with("Compaction 1")
-    assert len(lines) >= 10
+    assert len(lines) >= 5
     assert not not_printed(lines, result.stdout), f"README.md must say what `undrift autopsy` prints:\n{result.stdout}"
+
+
+def test_the_session_that_autopsy_reads_is_the_one_of_the_tests(tmp_path: Path) -> None:
+    written = compacted_session().written(tmp_path / "session.jsonl")
+    assert SHIPPED.read_bytes() == written.read_bytes(), "copy what tests.report.builders.compacted_session() writes"
 
 
 def test_a_line_that_is_not_printed_is_found() -> None:
     assert not_printed(["a 1", "b 2"], " a   1  more\nb 3\n") == ["b 2"]
 
 
-def test_what_restore_holds_is_in_readme_as_it_was_measured() -> None:
-    claude, codex = (FIGURES["restore"]["clients"][client] for client in ("claude-code", "codex"))
-    both: tuple[dict[str, Any], dict[str, Any]] = claude["all"], codex["all"]
-    for name, system in (
-        ("the client's own summary", "summary"),
-        ("the last 5,000 tokens", "tail"),
-        ("undrift restore, 5,000", "restore"),
-    ):
-        assert bar_line(name, both[0][system]) in README
-    said = flat(README)
-    ours = [in_percent(both[1]["restore"][kind]) for kind in ("identifiers", "lines")]
-    fitted = claude["transcripts"]["compactions"], codex["transcripts"]["compactions"]
-    for sentence in (
-        "On {compactions} recorded compactions of Claude Code in {repositories} repositories".format(**both[0]),
-        "On {compactions} of Codex in {repositories} repositories".format(**both[1]) + f" it held {' and '.join(ours)}",
-        f"fitted to {fitted[0]} of the {both[0]['compactions']} and {fitted[1]} of the {both[1]['compactions']}",
-    ):
-        assert sentence in said
+def test_what_was_measured_stands_in_readme_as_in_the_figures() -> None:
+    assert with_parts(README, FIGURES) == README, "run `make figures`"
+    assert README.count("<!-- figures: ") == README.count("<!-- end -->") == len(PARTS)
+
+
+def test_every_figure_of_readme_says_of_which_kind_it_is() -> None:
+    """A table or a block with figures stands below a line that says “Printed” or “Measured”; settings are no figures."""
+    parts = re.split(r"^## ", README, flags=re.M)
+    found = [part.splitlines()[0] for part in parts if re.search(r"\d%|\$\d|\d,\d{3},\d{3}|\| \.\d", part)]
+    assert found == [
+        part.splitlines()[0] for part in parts if re.search(r"^\*\*Measured\*\* |\*\*Printed\*\* by `", part, re.M)
+    ]
+
+
+def test_a_reader_gets_the_same_tables_of_recordings_of_his_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copy(SHIPPED, tmp_path)
+    shutil.copy(ROOT / "examples" / "demo-session.jsonl", tmp_path)
+    told = measured_on([tmp_path])
+    text = "\n".join(part(told) for part in PARTS.values())
+    assert "Claude Code: 1 compactions, 1 sessions, 1 repositories" in text
+    assert f"by `python -m bench.restore_figures {tmp_path.name}`" in text
+    assert re.search(r"^\| half of the session \| \.\d{3} ", text, re.M)
+    assert readme([str(tmp_path / "none")]) == 1
+    assert "none" in capsys.readouterr().err
+
+
+def test_recordings_without_a_compaction_or_a_session_give_a_sentence() -> None:
+    empty = {"restore": {"clients": {}}, "windows": {"rows": []}}
+    assert [part(empty) for part in PARTS.values()] == [
+        "No session was compacted after 15 calls or more.",
+        "No session was measured.",
+    ]
 
 
 def test_what_independent_runs_gave_stands_beside_it() -> None:
-    independent = FIGURES["independent"]
-    said = flat(README)
-    assert independent["date"] in said
-    for runs in independent["clients"].values():
-        shares = " and ".join(f"{percent(run['identifiers'])}% / {percent(run['lines'])}%" for run in runs)
-        compactions = " and ".join(str(run["compactions"]) for run in runs)
-        assert f"{shares} on {compactions} " in said
+    assert FIGURES["independent"]["date"] in README
+    for runs in FIGURES["independent"]["clients"].values():
         for run in runs:
             assert "{identifiers:.2f} / {lines:.2f} (n={compactions})".format(**run) in flat(RESTORE)
 
@@ -123,22 +130,6 @@ def test_the_page_of_restore_has_the_same_figures() -> None:
         assert f"{' and '.join(shares)} for the {client['compactions']}" in said
 
 
-def test_the_table_of_windows_is_in_readme_as_it_was_measured() -> None:
-    rows = {(row["budget"], row["system"]): row for row in FIGURES["windows"]["rows"]}
-    for budget, name in BUDGETS:
-        cells = [
-            f"{short(row['survival'])} ({short(row['lines'])}), {short(row['cost'])}"
-            for row in (rows[budget, system] for system in ("recency", "undrift"))
-        ]
-        assert f"| {name} | {' | '.join(cells)} | {rows[budget, 'undrift']['over_budget_turns']} |" in README
-    counted = "({sessions} Claude Code and Codex sessions, {turns:,} turns, {needs:,} needs;".format(
-        **rows[0.5, "undrift"]
-    )
-    assert f"{counted} at 60,000 tokens the {rows[60_000, 'undrift']['sessions']} sessions" in flat(README)
-    kept_aside = [f"{short(row['survival'])} ({short(row['lines'])})" for row in FIGURES["independent"]["windows"]]
-    assert "gave {} and {} at a quarter, recency {} and {} (2026-11-22;".format(*kept_aside) in flat(README)
-
-
 def test_each_figure_says_how_when_and_on_what_it_was_measured() -> None:
     for name, figure in FIGURES.items():
         assert figure["command"], name
@@ -146,3 +137,39 @@ def test_each_figure_says_how_when_and_on_what_it_was_measured() -> None:
     for name in ("restore", "windows"):
         for recordings in FIGURES[name]["recordings"]:
             assert re.fullmatch("[0-9a-f]{64}", recordings["manifest_sha256"]), name
+
+
+def test_the_first_line_of_readme_installs_what_the_next_ones_need() -> None:
+    block = re.search(r"^```\npip install '\.\[([\w,]+)\]'.*?\n(.*?)^```", README, re.M | re.S)
+    assert block, "the first block of README.md begins with: pip install '.[EXTRAS]'"
+    installed = set(block[1].split(","))
+    needed = {extra for command, extra in NEEDS.items() if re.search(rf"^undrift .*\b{command}\b", block[2], re.M)}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert needed <= installed <= set(project["optional-dependencies"])
+    assert "vectors" in installed, "a search by meaning must not be missing without a word"
+
+
+def test_readme_says_on_two_screens_what_it_is() -> None:
+    before = README[: README.index("## How it works")].splitlines()
+    assert len(before) <= 80, "two screens before “How it works”"
+
+
+def test_the_python_in_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The client is the provider's strict simulator; all else is the text of README."""
+    provider = AnthropicSimulator()
+
+    class Anthropic:
+        def __init__(self) -> None:
+            self.messages = self
+
+        def create(self, *, extra_headers: dict[str, str], **body: Any) -> dict[str, Any]:
+            return dict(provider.send(body, extra_headers, turn=ModelTurn(text="Done.")).body)
+
+    monkeypatch.setitem(sys.modules, "anthropic", SimpleNamespace(Anthropic=Anthropic))
+    monkeypatch.chdir(tmp_path)
+    first, guard = re.findall(r"^```python\n(.*?)^```", README, re.M | re.S)
+    said: dict[str, Any] = {}
+    exec(first, said)
+    assert said["reply"]["content"][0]["text"] == "Done."
+    assert "All public names carry units." in json.dumps(said["prepared"].body)
+    exec(guard, said | {"text": "ok", "timestamp_ms": 1})
