@@ -54,7 +54,7 @@ def items(wire: str, sent: bytes) -> list[bytes]:
 def test_the_command_is_named_where_the_tool_is_offered_and_nowhere_else(wire: str, tmp_path):
     for name, tools, reachable in (("none", None, False), ("tool", TOOLS[wire], False), ("installed", None, True)):
         provider = Provider(wire)
-        given = settings(tmp_path / name, budget_tokens=1_400, prune_target_ratio=0.9, left_note_share=0.1)
+        given = settings(tmp_path / name, budget_tokens=1_400, prune_target_ratio=0.9)
         with (
             RawUpstream(provider) as upstream,
             gateway(tmp_path, upstream.url, given, recall_reachable=reachable) as server,
@@ -62,7 +62,7 @@ def test_the_command_is_named_where_the_tool_is_offered_and_nowhere_else(wire: s
             Client(wire, provider).goes_on(server.url, 12, tools=tools)
         assert provider.refused == []
         sent = b"".join(request.body for request in upstream.requests)
-        assert b"left this window" in sent
+        assert LEFT in sent
         assert (COMMAND in sent) is (name != "none"), name
 
 

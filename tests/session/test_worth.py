@@ -114,9 +114,7 @@ def test_what_trimmed_results_cost_more_than_was_estimated_leaves_in_a_second_ro
 ):
     """Before, a call left alone where its result had been trimmed in the first round, and the whole edit was refused."""
     messages, budget = crowded(seed)
-    with opened(
-        tmp_path, budget_tokens=budget, keep_tool_results=1, left_note_share=0.0, prune_target_ratio=1.0
-    ) as session:
+    with opened(tmp_path, budget_tokens=budget, keep_tool_results=1, prune_target_ratio=1.0) as session:
         prepared = session.prepare(body(*messages))
     assert prepared.warnings == ()
     assert prepared.tokens_after <= budget

@@ -62,7 +62,7 @@ def an_agent_thinks_and_takes_notes(other: Other, home: Path) -> None:
 def results_have_many_short_lines(other: Other, home: Path) -> None:
     """A first choice of lines costs more than was estimated."""
     messages, budget_tokens = crowded(283)
-    fit = {"keep_tool_results": 1, "left_note_share": 0.0, "prune_target_ratio": 1.0}
+    fit = {"keep_tool_results": 1, "prune_target_ratio": 1.0}
     with opened(other, home, budget_tokens=budget_tokens, **fit) as twin:
         twin.prepare(body(*messages))
 

@@ -15,7 +15,7 @@ BEFORE_NOTES, FIRST = len(plan.PASSES) - 1, 0
 
 
 def session_in(home, budget_tokens: int = 1_400) -> Session:
-    session = opened(home, budget_tokens=budget_tokens, keep_tool_results=2, left_note_share=0.2)
+    session = opened(home, budget_tokens=budget_tokens, keep_tool_results=2)
     session.scratchpad.write("the port is 8080")
     return session
 
@@ -76,14 +76,13 @@ def test_where_the_first_pass_is_bad_nothing_is_decided(tmp_path, monkeypatch):
     assert [w for w in prepared.warnings if w.startswith("not all that should have left did")]
 
 
-def test_the_note_of_what_left_names_nothing_that_a_refused_pass_took(tmp_path, monkeypatch):
-    """A pass before the budget is bad: what both took is not told, what is known is."""
+def test_a_bad_pass_before_the_budget_costs_what_the_budget_took_and_not_what_is_known(tmp_path, monkeypatch):
+    """What is known still stands in the window."""
     plant(monkeypatch, half_a_pair, BEFORE_NOTES - 1)
     with session_in(tmp_path) as session:
         prepared = session.prepare(body(*rounds_that_fit()))
     assert "the port is 8080" in said(prepared)
     assert {a.kind for a in prepared.actions} == {"noted"}
-    assert "left this window" not in said(prepared)
     assert problems(sent(prepared)) == ()
 
 

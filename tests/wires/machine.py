@@ -53,7 +53,6 @@ class Machine(RuleBasedStateMachine):
             budget_tokens=data.draw(st.integers(200, 4_000), label="budget"),
             keep_tool_results=data.draw(st.integers(1, 3), label="keep"),
             keep_user_text_tokens=40,
-            left_note_share=data.draw(st.sampled_from([0.01, 0.3]), label="note"),
             token_counter="characters/4",
             **self.drawn(data),
         )

@@ -121,9 +121,7 @@ class Preparer:
         self._note(form, conversation, warnings)
         self._follow_tasks(conversation, warnings)
         texts = Texts(self._context.scratchpad.note(warnings), self._about_newest_words(conversation, warnings))
-        room = Room(
-            calibration.counted(budget), fixed, int(self.settings.left_note_share * calibration.counted(budget))
-        )
+        room = Room(calibration.counted(budget), fixed)
         asked = cache_life.seconds_of(conversation.marked, request.fields) or beside.cache_seconds
         turn = self._turn(request, conversation, known, room, texts, self._cache.of(known, asked))
         carried = self._committer.carry_out(turn, conversation, self._renderer(conversation), request)

@@ -131,12 +131,6 @@ class Settings:
         SHARE,
         "The share of the budget that the tombstones of finished tasks may take before the oldest are rolled up.",
     )
-    left_note_share: float = setting(
-        0.0,
-        PORTION,
-        "The share of the budget that a list of the calls that left the window, and how to recall them, may take. "
-        "0: none.",
-    )
     finished_tasks_shown: int = setting(
         10,
         COUNT_OR_NONE,

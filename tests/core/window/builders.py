@@ -125,9 +125,9 @@ def turn_of(budget_tokens: int = 1_000_000, *, rules: Mapping[str, Any] | None =
     Args:
         budget_tokens: The budget.
         rules: Settings that are not the default.
-        given: Fields of `Turn`; `note_tokens` and `fixed_tokens` of its room.
+        given: Fields of `Turn`; `fixed_tokens` of its room.
     """
-    room = Room(budget_tokens, given.pop("fixed_tokens", 0), given.pop("note_tokens", 0))
+    room = Room(budget_tokens, given.pop("fixed_tokens", 0))
     tools = Tools(count=len, ref_of=partial(ref_of, "s"), known=_known, planned=lambda _: [])
     return Turn(
         room,

@@ -8,7 +8,7 @@ import pytest
 import tests.core.window.builders as plain
 from tests.builders import assistant, body, opened, parts, problems, rounds, sent, user
 from tests.task_sessions import SUMMARY, TaskSession
-from undrift.core.window.additions import LEFT, note_decision, note_entry, pin_decision, stale
+from undrift.core.window.additions import note_decision, note_entry, pin_decision, stale
 from undrift.core.window.notes import notes as notes_pass
 from undrift.core.window.turn import Texts, Turn
 from undrift.core.window.window import Window
@@ -188,13 +188,11 @@ def test_a_request_that_stands_aside_is_told_nothing():
 def pruned_now(budget_tokens: int) -> tuple[Window, Turn]:
     """A window that has just lost a call with its result, and its turn."""
     window = plain.window_of(*WORK).with_([plain.pruned("m1.0"), plain.pruned("m2.0")])
-    return window, plain.turn_of(window.tokens_after + budget_tokens, note_tokens=400, texts=TOLD)
+    return window, plain.turn_of(window.tokens_after + budget_tokens, texts=TOLD)
 
 
-@pytest.mark.parametrize(
-    ("room", "names"), [(1_000, [LEFT, "scratchpad"]), (100, ["scratchpad"]), (16, ["scratchpad"]), (15, [])]
-)
-def test_what_does_not_fit_is_not_said_and_what_can_be_recalled_goes_first(room, names):
+@pytest.mark.parametrize(("room", "names"), [(1_000, ["scratchpad"]), (16, ["scratchpad"]), (15, [])])
+def test_what_does_not_fit_is_not_said(room, names):
     window, turn = pruned_now(room)
     after = notes_pass(window, turn)
     assert [d.detail["name"] for d in after.new if d.kind == "noted"] == names
@@ -202,9 +200,9 @@ def test_what_does_not_fit_is_not_said_and_what_can_be_recalled_goes_first(room,
     assert {d.entry_id for d in after.new if d.kind == "pruned"} == {"m1.0", "m2.0"}
 
 
-def test_an_outdated_note_of_what_left_leaves_when_more_has_left_and_stays_when_only_thinking_has():
-    standing = [plain.noted(LEFT, "older news", anchor="m0", at="m6")]
-    turn = plain.turn_of(note_tokens=400)
+def test_a_note_that_only_earlier_versions_wrote_leaves_when_more_has_left_and_stays_when_only_thinking_has():
+    standing = [plain.noted("left", "older news", anchor="m0", at="m6")]
+    turn = plain.turn_of()
     window = plain.window_of(*WORK, decisions=standing)
     more = window.with_([plain.pruned("m1.0"), plain.pruned("m2.0")])
     assert "older news" not in plain.content(notes_pass(more, turn))

@@ -92,7 +92,6 @@ def turns(draw):
     return turn_of(
         draw(st.sampled_from([300, 600, 1_200, 5_000])),
         rules=rules,
-        note_tokens=draw(st.sampled_from([0, 200])),
         binding=Binding(mode, thinks=bool(mode)),
         texts=Texts(scratchpad=draw(st.sampled_from(["", "n" * 30, "n" * 400]))),
         idle_ms=draw(st.sampled_from([None, 0, 10**7])),

@@ -10,13 +10,9 @@ from collections.abc import Callable, Iterable, Mapping
 from undrift.core.text.refs import ref_of
 from undrift.values.window import ContextEntry, Decision
 
-__all__ = ["LEFT", "note_decision", "note_entry", "pin_decision", "pin_text", "stale"]
-
-LEFT = "left"
-"""The name of the note that says what left the window whole."""
+__all__ = ["note_decision", "note_entry", "pin_decision", "pin_text", "stale"]
 
 _REASONS = {
-    LEFT: "what left the window whole, and how to get it back",
     "scratchpad": "the agent's notes, as they were when they last changed",
     "finished": "the finished tasks whose tombstones have left",
     "memory": "what is remembered about the user's newest words",

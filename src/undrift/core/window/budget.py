@@ -67,7 +67,6 @@ def _planned(window: Window, turn: Turn, thresholds: Thresholds, *, is_due: bool
         rules.prune_target_ratio,
         rules.keep_tool_results,
         rules.keep_user_text_tokens,
-        reserve_tokens=turn.room.note_tokens,
     )
     prompt = Prompt(
         window.entries,

@@ -27,14 +27,13 @@ __all__ = ["Policy", "Prompt", "TurnPlan", "is_user_text", "low_water_tokens", "
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The numbers that a plan obeys; see the settings of the same names. `reserve_tokens` stay free for what is put in."""
+    """The numbers that a plan obeys; see the settings of the same names."""
 
     budget_tokens: int
     target_ratio: float
     keep_tool_results: int
     keep_user_text_tokens: int
     keep_recent_share: float = 0.25
-    reserve_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +90,8 @@ def is_user_text(entry: ContextEntry) -> bool:
     return bool(entry.meta("role") == "user" and entry.meta("kind") == "text")
 
 
-def low_water_tokens(
-    budget_tokens: int, must_tokens: int, ratio: float, reserve_tokens: int = 0, *, by_worth: bool = False
-) -> int:
-    """Return what a window is pruned down to: `ratio` of the budget, in tokens, less what is about to be put in.
+def low_water_tokens(budget_tokens: int, must_tokens: int, ratio: float, *, by_worth: bool = False) -> int:
+    """Return what a window is pruned down to: `ratio` of the budget, in tokens.
 
     Where what must stay takes much of the budget, at least half of what it leaves free is used, as otherwise almost
     nothing else would stay; a third by worth, as the best of it takes less room. The seeds' own mark
@@ -105,8 +102,7 @@ def low_water_tokens(
     """
     if must_tokens >= budget_tokens:
         return budget_tokens
-    mark = max(int(ratio * budget_tokens), must_tokens + (budget_tokens - must_tokens) // (3 if by_worth else 2))
-    return max(must_tokens, mark - reserve_tokens)
+    return max(int(ratio * budget_tokens), must_tokens + (budget_tokens - must_tokens) // (3 if by_worth else 2))
 
 
 def plan_turn(
@@ -278,10 +274,10 @@ def _units(
 
 
 def _figures(policy: Policy, thresholds: Thresholds, must_tokens: int, total: int, *, by_worth: bool) -> dict[str, Any]:
-    budget, mark = policy.budget_tokens, (thresholds.low_share, policy.reserve_tokens)
+    budget = policy.budget_tokens
     return {
         "budget_tokens": budget,
-        "target_tokens": low_water_tokens(budget, must_tokens, *mark, by_worth=by_worth),
+        "target_tokens": low_water_tokens(budget, must_tokens, thresholds.low_share, by_worth=by_worth),
         "protected_tokens": must_tokens,
         "total_tokens": total,
     }
@@ -317,8 +313,9 @@ def _behind(
         return target - held_tokens, _Offer(mixed, folds, younger, cuts)
     if thresholds.least_share:
         return None
-    mark = (thresholds.whole_share, policy.reserve_tokens)
-    figures["target_tokens"] = low_water_tokens(policy.budget_tokens, must_tokens, *mark, by_worth=True)
+    figures["target_tokens"] = low_water_tokens(
+        policy.budget_tokens, must_tokens, thresholds.whole_share, by_worth=True
+    )
     return figures["target_tokens"] - must_tokens, offer
 
 

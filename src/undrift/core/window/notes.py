@@ -6,8 +6,7 @@ Law: they make nothing else leave. What does not fit the budget is not said.
 from collections.abc import Iterable
 
 from undrift.core.text.tombstone import RolledTask, roll_up
-from undrift.core.window.additions import LEFT, note_decision, pin_decision, stale
-from undrift.core.window.left import LeftCall, left_note
+from undrift.core.window.additions import note_decision, pin_decision, stale
 from undrift.core.window.turn import Turn
 from undrift.core.window.window import Window
 from undrift.values.window import Decision
@@ -32,23 +31,16 @@ def notes(window: Window, turn: Turn) -> Window:
     if turn.is_aside:
         return window
     texts = note_texts(window, turn)
-    if _has_left(window.new):
-        outdated = [d for d in window.notes if d.detail["name"] == LEFT]
-        window = window.with_(stale(outdated, {LEFT: texts[LEFT]}))
-    new = _new_notes(window, turn, texts)
-    without_left = [d for d in new if d.detail["name"] != LEFT]
-    for some in (new, without_left):  # what the agent wrote, or is to know, goes before what it can get back
-        noted = window.with_(some)
-        if turn.total_tokens(noted) <= turn.room.budget_tokens:
-            return noted
-    return window
+    if _has_left(window.new):  # earlier versions wrote notes under names that no version writes now
+        window = window.with_(stale([d for d in window.notes if d.detail["name"] not in texts], {}))
+    noted = window.with_(_new_notes(window, turn, texts))
+    return noted if turn.total_tokens(noted) <= turn.room.budget_tokens else window
 
 
 def note_texts(window: Window, turn: Turn) -> dict[str, str]:
     """Return what the agent is to be told, as it is now: the name of each note and its text; empty where there is none."""
-    left = _left_text(window, turn) if _has_left(window.new) else _standing_text(window)
     finished = _finished_text(window, turn)
-    return {LEFT: left, "finished": finished, "scratchpad": turn.texts.scratchpad, "memory": turn.texts.remembered}
+    return {"finished": finished, "scratchpad": turn.texts.scratchpad, "memory": turn.texts.remembered}
 
 
 def _new_notes(window: Window, turn: Turn, texts: dict[str, str]) -> list[Decision]:
@@ -64,32 +56,6 @@ def _new_notes(window: Window, turn: Turn, texts: dict[str, str]) -> list[Decisi
 def _has_left(decisions: Iterable[Decision]) -> bool:
     """Whether any of these decisions lets go of more than thinking."""
     return any(decision.kind == "pruned" and not decision.detail.get("thinking") for decision in decisions)
-
-
-def _standing_text(window: Window) -> str:
-    """The note of what left as it stands in a history; empty where none does."""
-    found = [d.detail["text"] for d in window.notes if d.detail["name"] == LEFT]
-    return found[-1] if found else ""
-
-
-def _left_text(window: Window, turn: Turn) -> str:
-    """The note of what left as it is to stand: each call that left with its result, the newest last."""
-    if turn.room.note_tokens <= 0:
-        return ""
-    done = (action for sent in window.sent.values() for action in sent.actions)
-    refs = {action.entry_id: action.ref for action in done if action.kind == "pruned"}
-    calls: dict[str, tuple[str, str, str]] = {}
-    gone: list[LeftCall] = []
-    for entry in window.given:
-        if entry.id not in refs or not entry.pair_id:
-            continue
-        if entry.meta("kind") == "call":
-            calls[entry.pair_id] = (entry.meta("tool_name") or "", entry.content, refs[entry.id])
-        elif entry.meta("kind") == "result" and (call := calls.pop(entry.pair_id, None)):
-            tool, given, call_ref = call
-            ref = refs[entry.id] if len(entry.content) >= len(given) else call_ref
-            gone.append(LeftCall(tool, given, entry.content, ref))
-    return left_note(gone, turn.room.note_tokens, turn.tools.count, names_recall=turn.tools.names_recall)
 
 
 def _finished_text(window: Window, turn: Turn) -> str:

@@ -17,11 +17,10 @@ __all__ = ["Binding", "Past", "Room", "Rules", "Texts", "Tools", "Turn"]
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """Tokens, in the unit of the turn's counter: the hard budget, what is sent beside the history, and what a note of what left may take."""
+    """Tokens, in the unit of the turn's counter: the hard budget, and what is sent beside the history."""
 
     budget_tokens: int
     fixed_tokens: int
-    note_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -369,7 +369,7 @@ def _gives_way(decision: Decision | None) -> bool:
 def _rewritten_at(decision: Decision) -> str:
     """Where something was rewritten. Removing stale thinking makes no later thinking stale.
 
-    Nor does a fold before the first send: versions before 0.2 could decide that, and their homes still hold it.
+    Nor does a fold before the first send: earlier versions could decide that, and their homes still hold it.
     """
     is_none = decision.detail.get("thinking") or decision.detail.get("first_send")
     return "" if is_none else taken_at(decision)
