@@ -5,7 +5,6 @@ closes it and adds another. What was changed by somebody else meanwhile is refus
 """
 
 import hashlib
-import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, NamedTuple
@@ -76,7 +75,7 @@ _NOW = "t.to_seq IS NULL"
 _SEEN = (
     "(t.scope = 'project' OR (t.scope = 'agent' AND t.owner = :agent) OR (t.scope = 'session' AND t.owner = :session))"
 )
-_IDS = "t.memory_id IN (SELECT value FROM json_each(:ids))"
+_IDS = f"t.memory_id IN {rows.IN_LIST.format(':ids')}"
 _ADD = """INSERT INTO memories(session_id, memory_id, scope, owner, record_sha256, record, digest, from_seq)
     VALUES(?, ?, ?, ?, ?, ?, ?, ?)"""
 _CLOSE = "UPDATE memories SET to_seq = ? WHERE number = ?"
@@ -224,7 +223,7 @@ def by_id(connection: apsw.Connection, ids: Collection[str], viewer: Viewer | No
     Raises:
         StoreCorrupt: A record does not match its SHA-256.
     """
-    values: dict[str, Any] = {"ids": json.dumps([_listed(one) for one in ids])}
+    values: dict[str, Any] = {"ids": rows.listed(ids)}
     where = _IDS
     if viewer is not None:
         values |= {"agent": rows.key(viewer.agent), "session": rows.key(viewer.session_id)}
@@ -257,7 +256,7 @@ def seen(connection: apsw.Connection, viewer: Viewer) -> list[MemoryEntry]:
 def visible(connection: apsw.Connection, ids: Collection[str], viewer: Viewer) -> set[str]:
     """Return those ids whose memories a viewer may see; nothing is decoded."""
     values: dict[str, Any] = {"agent": rows.key(viewer.agent), "session": rows.key(viewer.session_id)}
-    values["ids"] = json.dumps([_listed(one) for one in ids])
+    values["ids"] = rows.listed(ids)
     found: Iterable[Any] = connection.execute(
         f"SELECT CAST(t.memory_id AS BLOB) FROM memories t WHERE {_IDS} AND {_SEEN} AND {_moment(viewer, values)}",  # noqa: S608
         values,
@@ -298,7 +297,7 @@ def ever(connection: apsw.Connection, ids: Collection[str] | None = None) -> lis
         ids: Of these alone.
     """
     some = "" if ids is None else f" AND {_IDS}"
-    values = {} if ids is None else {"ids": json.dumps([_listed(one) for one in ids])}
+    values = {} if ids is None else {"ids": rows.listed(ids)}
     found = _read(connection, _LATEST + some, values)
     return sorted(found, key=lambda entry: entry.seq)
 
@@ -328,11 +327,6 @@ def _moment(viewer: Viewer | None, values: dict[str, Any]) -> str:
         return _NOW
     values["then"] = viewer.seq
     return timeline.there("memories", "t", ":then")
-
-
-def _listed(one: str) -> str:
-    """An id as JSON can carry it to SQLite; one with lone surrogates is found by nobody this way, and by nothing else."""
-    return one.encode("utf-8", "replace").decode()
 
 
 def _add_slots(connection: apsw.Connection, entry: MemoryEntry) -> None:

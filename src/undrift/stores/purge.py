@@ -22,7 +22,8 @@ __all__ = ["Aim", "Doomed", "Kind", "destroy", "doomed", "in_parts", "is_nothing
 
 Kind = Literal["original", "task", "memory", "document", "session"]
 
-_REFS = "(SELECT value FROM json_each(:refs))"
+_GIVEN = rows.IN_LIST.format("?")
+_REFS = rows.IN_LIST.format(":refs")
 _OF_TASK = """SELECT CAST(o.ref AS BLOB) FROM originals o WHERE o.session_id = :session AND o.source <> 'pin' AND (
     o.ref IN (SELECT d.ref FROM decisions d WHERE d.session_id = :session AND d.kind = 'evicted'
         AND json_extract(d.detail, '$.task') = :name)
@@ -52,8 +53,8 @@ _OPERATIONS = f"SELECT {OPERATION_COLUMNS} FROM operations WHERE payload IS NOT 
 _DOCUMENTS = "session_id = :session AND (:whole OR name = :document OR (name > :after AND name < :before))"
 _TEXTS = {
     "originals": f"SELECT content FROM originals WHERE ref IN {_REFS}",  # noqa: S608
-    "memories": """SELECT DISTINCT json_extract(record, '$.content') FROM memories
-        WHERE memory_id IN (SELECT value FROM json_each(:memories))""",
+    "memories": f"""SELECT DISTINCT json_extract(record, '$.content') FROM memories
+        WHERE memory_id IN {rows.IN_LIST.format(":memories")}""",  # noqa: S608
     "documents": f"SELECT content FROM documents WHERE {_DOCUMENTS}",  # noqa: S608
     "tasks": """SELECT DISTINCT value FROM tasks, json_each(json_array(json_extract(record, '$.content'),
         json_extract(record, '$.result_summary'))) WHERE session_id = :session AND (:whole OR task_id = :task)""",
@@ -114,7 +115,11 @@ def doomed(connection: apsw.Connection, aim: Aim) -> Doomed:
     found = _texts(connection, refs, values) if refs else set()
     memories = _texts(connection, ids, values) if ids else set()
     found |= _notes_about(connection, aim, memories, has_originals=bool(found))
-    whole: dict[str, Any] = {"refs": _listed(found), "memories": _listed(memories), "session": values["session"]}
+    whole: dict[str, Any] = {
+        "refs": rows.listed(found),
+        "memories": rows.listed(memories),
+        "session": values["session"],
+    }
     whole |= {"whole": aim.kind == "session", "task": values["name"] if aim.kind == "task" else None}
     whole |= _of_documents(aim)
     texts = (bytes(one) if isinstance(one, bytes) else str(one).encode() for one in _contents(connection, whole))
@@ -151,10 +156,11 @@ def destroy(connection: apsw.Connection, found: Doomed, blank: Callable[[Decisio
         numbers = json.dumps([number for (number,) in gone])
         _delete(connection, "documents", "number IN (SELECT value FROM json_each(?))", numbers)
     entries = _blank_decisions(connection, found, blank)
-    _delete(connection, "originals", "ref IN (SELECT value FROM json_each(?))", _listed(found.refs))
-    _delete(connection, "memories", "memory_id IN (SELECT value FROM json_each(?))", _listed(found.memories))
+    _delete(connection, "originals", f"ref IN {_GIVEN}", rows.listed(found.refs))
+    _delete(connection, "memories", f"memory_id IN {_GIVEN}", rows.listed(found.memories))
     connection.execute(
-        "DELETE FROM memory_slots WHERE memory_id IN (SELECT value FROM json_each(?))", (_listed(found.memories),)
+        f"DELETE FROM memory_slots WHERE memory_id IN {_GIVEN}",  # noqa: S608 - constants of ours
+        (rows.listed(found.memories),),
     )
     memory_index.forget(connection, found.memories)
     _forget_evidence(connection, found.memories)
@@ -169,7 +175,7 @@ def destroy(connection: apsw.Connection, found: Doomed, blank: Callable[[Decisio
 
 def in_parts(connection: apsw.Connection, refs: Collection[str]) -> list[list[str]]:
     """Divide originals into parts of which each leaves the index of words in a fraction of a second; the last one apart."""
-    sizes: Iterable[Any] = connection.execute(_SIZES, {"refs": _listed(refs)})
+    sizes: Iterable[Any] = connection.execute(_SIZES, {"refs": rows.listed(refs)})
     parts: list[list[str]] = [[]]
     room_bytes = _PART_BYTES
     for ref, size_bytes in sizes:
@@ -188,7 +194,7 @@ def remove_words(connection: apsw.Connection, refs: Collection[str]) -> bool:
     """
     if not search.complete(connection):
         return False
-    numbers: list[Any] = connection.execute(_NUMBERS, {"refs": _listed(refs)}).fetchall()
+    numbers: list[Any] = connection.execute(_NUMBERS, {"refs": rows.listed(refs)}).fetchall()
     try:
         search.remove(connection, [number for (number,) in numbers])
     except apsw.Error as error:
@@ -274,7 +280,7 @@ def _blank_decisions(
 ) -> list[tuple[Any, Any]]:
     """Take the words out of decisions about what goes; return the session and entry of those that took something away."""
     changed: list[tuple[Any, Any]] = []
-    about: list[Any] = connection.execute(_DECISIONS, {"refs": _listed(found.refs)}).fetchall()
+    about: list[Any] = connection.execute(_DECISIONS, {"refs": rows.listed(found.refs)}).fetchall()
     for row in about:
         decision, session_id = decision_from(row), _text(row[DECISION_SESSION])
         if decision.kind == "pinned":  # the pin itself is gone, so it stands nowhere
@@ -347,10 +353,6 @@ def _texts(connection: apsw.Connection, sql: str, values: Mapping[str, Any]) -> 
 def _one(connection: apsw.Connection, sql: str, *values: Any) -> Any:
     found: list[Any] = connection.execute(sql, values).fetchall()
     return found[0][0]
-
-
-def _listed(names: Iterable[str]) -> str:
-    return json.dumps(sorted(one.encode("utf-8", "replace").decode() for one in names))
 
 
 def _text(value: Any) -> str:

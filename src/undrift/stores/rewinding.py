@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import apsw
 
+from undrift.stores.rows import IN_LIST, listed
 from undrift.stores.table import Table
 from undrift.stores.tables import REWINDING, TABLES
 from undrift.stores.timeline import Stretch, moves, reopen, stretches, there
@@ -23,7 +24,7 @@ _CLOSE_AGAIN = """UPDATE {table} AS t SET to_seq = :now WHERE t.session_id = :se
         AND g.from_seq <= :then) RETURNING number"""
 _BACK = f"""SELECT t.number FROM {{table}} t WHERE t.session_id = :session AND t.to_seq > :then
     AND t.from_seq <= :then{{own}}{{alone}} AND NOT EXISTS ({_MISSED})"""  # noqa: S608 - constants of ours
-_ALONE = " AND t.{key} NOT IN (SELECT value FROM json_each(:shared))"
+_ALONE = f" AND t.{{key}} NOT IN {IN_LIST.format(':shared')}"
 _MET = """SELECT t.{key} FROM {table} t JOIN operations o ON o.seq = t.to_seq
     WHERE t.to_seq > :then AND (t.session_id = :session) <> (o.session_id = :session)
 UNION SELECT t.{key} FROM gaps g JOIN {table} t ON t.number = g.of_number
@@ -77,7 +78,7 @@ def change(connection: apsw.Connection, session: str | bytes, then: int, now: in
         parts = {"table": name, "own": f" AND {table.active}" if table.active else "", "alone": ""}
         if shared:
             parts["alone"] = _ALONE.format(key=table.shared)
-            values["shared"] = json.dumps(shared)
+            values["shared"] = listed(shared)
         opened[name] = _numbers(connection, _BACK.format(**parts), values)
         closed[name] = _numbers(connection, _CLOSE.format(**parts), values)
         closed[name] += _numbers(connection, _CLOSE_AGAIN.format(**parts), values)

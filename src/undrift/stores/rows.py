@@ -6,7 +6,7 @@ row is read as bytes, compared with its hash, and only then decoded.
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -16,12 +16,14 @@ from undrift.errors import InputError
 __all__ = [
     "ENCODE_SORTED",
     "FORGED",
+    "IN_LIST",
     "REMEDY",
     "Row",
     "check_integers",
     "digest",
     "dump",
     "key",
+    "listed",
     "load",
     "raw",
     "shown",
@@ -33,6 +35,9 @@ Row = tuple[Any, ...]
 
 _SIZES = tuple(b"%d:" % size for size in range(256))
 """What stands before a value that is hashed, made once: eleven of them are formatted for each original."""
+
+IN_LIST = "(SELECT CASE type WHEN 'array' THEN unhex(value ->> 0) ELSE value END FROM json_each({}))"
+"""SQL, to be formatted with the name of a binding that `listed` has made: its texts, each as `key` gives it."""
 
 REMEDY = (
     "it is not given out, everything else still is. `undrift doctor` lists what is damaged, "
@@ -64,6 +69,12 @@ def key(text: str) -> str | bytes:
     except UnicodeEncodeError:
         return raw(text)
     return text
+
+
+def listed(texts: Iterable[str | bytes]) -> str:
+    """Return texts, or their keys, as one binding for `IN_LIST`: what SQLite cannot hold as text is in hexadecimal."""
+    keys = (key(one) if isinstance(one, str) else one for one in texts)
+    return json.dumps([one if isinstance(one, str) else [one.hex()] for one in keys])
 
 
 def shown_text(value: Any) -> str:
