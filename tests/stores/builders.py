@@ -10,10 +10,12 @@ import apsw
 
 from undrift.core.text.refs import ref_of
 from undrift.stores.base import Context, Store
+from undrift.stores.memories import MemoryUpdate
+from undrift.values.memory import MemoryEntry
 from undrift.values.scope import Scope
 from undrift.values.window import ContextEntry, Decision, Original
 
-__all__ = ["Opener", "add", "commit", "database", "entry", "original", "prune", "python", "raw"]
+__all__ = ["Opener", "add", "commit", "database", "entry", "memory", "original", "prune", "python", "raw", "remember"]
 
 Opener = Callable[..., Store]
 
@@ -47,6 +49,15 @@ def add(store: Store, *originals: Original, prune_them: bool = False) -> int:
     """Commit originals of one session, with a decision about each if they are to leave."""
     decisions = [prune(one) for one in originals] if prune_them else []
     return commit(store, originals[0].session_id, "add", at_ms=1, originals=originals, decisions=decisions)
+
+
+def memory(name: str, content: str = "words", **fields: Any) -> MemoryEntry:
+    return MemoryEntry(name, content, **fields)
+
+
+def remember(store: Any, *new: MemoryEntry, session: str = "s") -> int:
+    """Commit new memories; they are not made searchable."""
+    return commit(store, session, "remember", at_ms=1, memories=[MemoryUpdate(None, one) for one in new])
 
 
 def database(home: Path) -> Path:

@@ -11,8 +11,6 @@ from undrift.errors import InputError, StoreCorrupt
 from undrift.integrations.documents import DocumentChange, Documents
 from undrift.stores.documents import Document
 
-HOSTILE = ("", "..", "a/b", 'quote"', "\\", "\0", "\ud800", "日本", "[", '"]', "a\nb", "%", "x" * 10_000)
-
 
 @pytest.fixture
 def documents(home: Path):
@@ -33,34 +31,6 @@ def paths(documents: Documents, prefix: tuple[str, ...] = (), session: str = "s"
         return [one.path for one in kept.under("k", prefix, **how)]
 
 
-def test_a_document_is_found_by_its_path_session_and_kind(documents: Documents):
-    put(documents, ("a", "b"), content=b"\0\xff")
-    with documents.reading("s") as kept:
-        found = kept.find("k", ("a", "b"))
-        assert found is not None
-        assert (found.path, found.record, found.content) == (("a", "b"), {"n": 1}, b"\0\xff")
-        assert kept.find("k", ("a",)) is None
-        assert kept.find("other", ("a", "b")) is None
-    with documents.reading("other") as kept:
-        assert kept.find("k", ("a", "b")) is None
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-def test_a_prefix_finds_what_is_under_it_and_nothing_else(documents: Documents, name: str):
-    inside = [(name,), (name, "a"), (name, "a", "b")]
-    put(documents, *inside, (f"{name}x",), (f"{name}x", "a"), ("other", name))
-    assert sorted(paths(documents, (name,))) == sorted(inside)
-    assert sorted(paths(documents, (name, "a"))) == sorted(inside[1:])
-    assert len(paths(documents)) == 6
-    assert paths(documents, (name, "zz")) == []
-
-
-def test_the_last_ones_come_in_their_order(documents: Documents):
-    put(documents, *[(f"{n:03}",) for n in range(9)])
-    assert paths(documents, last=3) == [("006",), ("007",), ("008",)]
-    assert paths(documents, last=0) == []
-
-
 def test_a_change_keeps_the_version_before_it_and_the_same_again_writes_nothing(documents: Documents, home: Path):
     for content in (b"1", b"1", b"2"):
         put(documents, ("a",), content=content)
@@ -71,28 +41,9 @@ def test_a_change_keeps_the_version_before_it_and_the_same_again_writes_nothing(
     assert rows == [(b"1", 3), (b"2", None)]
 
 
-def test_what_is_raised_in_a_change_undoes_it(documents: Documents):
-    def act(change: DocumentChange):
-        change.put("k", Document(("a",), {}, b"1"))
-        raise KeyError("stop")
-
-    with pytest.raises(KeyError):
-        documents.change("s", act, about="test")
-    assert paths(documents) == []
-    put(documents, ("b",))
-    assert paths(documents) == [("b",)]
-
-
 def test_a_session_without_a_name_is_refused(documents: Documents):
     with pytest.raises(InputError, match="non-empty"):
         put(documents, ("a",), session="")
-
-
-def test_owners_are_those_who_have_something(documents: Documents):
-    put(documents, ("a",), session="one")
-    put(documents, ("a",), session="tw\ud800")
-    documents.change("one", lambda change: change.close(change.under("k")), about="test")
-    assert documents.owners("k") == ["tw\ud800"]
 
 
 def test_a_rewinding_of_the_session_takes_documents_back_and_an_undo_brings_them_again(
@@ -124,18 +75,3 @@ def test_a_damaged_document_is_not_given_out(documents: Documents, home: Path, c
         kept.under("k")
     with Session.open("s", home=home, settings=Settings()) as session:
         assert any("document" in line for line in session._store.integrity())
-
-
-def test_two_processes_lose_no_change_of_the_other(home: Path):
-    with Documents.open(home, settings=Settings()) as one, Documents.open(home, settings=Settings()) as other:
-
-        def count(change: DocumentChange):
-            found = change.find("k", ("n",))
-            number = 0 if found is None else int(found.content)
-            change.put("k", Document(("n",), {}, b"%d" % (number + 1)))
-
-        for _ in range(10):
-            one.change("s", count, about="test")
-            other.change("s", count, about="test")
-        with one.reading("s") as kept:
-            assert [document.content for document in kept.under("k")] == [b"20"]

@@ -1,34 +1,15 @@
-"""What a store promises, whichever back end keeps it."""
+"""A turn: originals byte for byte, decisions made once, buffers and pins."""
 
-import hashlib
 from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
 
 import pytest
 
 from tests.stores.builders import Opener, add, commit, entry, original, prune
-from tests.stores.dictionary import DictionaryStore
+from tests.stores.contract.hostile import HOSTILE_IDS
 from undrift.errors import InputError, RecallError, StoreError
-from undrift.stores.base import Context, KnownMark, Mark, Operation, SessionRow, Store
-from undrift.stores.sqlite import SqliteStore
-from undrift.values.scope import Scope
+from undrift.stores.base import Store
 from undrift.values.window import Decision, MaskedSpan, Original
-
-
-@pytest.fixture(
-    params=[pytest.param(SqliteStore.open, id="sqlite"), pytest.param(DictionaryStore.open, id="dictionary")]
-)
-def open_store(request: pytest.FixtureRequest) -> Opener:
-    """A back end keeps the contract if these tests pass; another one is one more line here."""
-    opener: Opener = request.param
-    return opener
-
-
-HOSTILE_IDS = [
-    "../../etc/passwd", "a\0b", "line\nbreak", "x" * 3000, "-rf", "'; DROP TABLE originals; --", "$(id)`id`;", "é", "é",
-    "\ud800", "\ude00\ud83d", "😀", "CON", "%s%n", " ", "\u202e", '"', "NULL", "0", "1e3", "null\0",
-]  # fmt: skip
 
 
 def test_an_original_comes_back_as_it_was_given(store: Store):
@@ -90,36 +71,6 @@ def test_reopening_gives_the_same_answers(open_store: Opener, store: Store, home
         again.rebuild_search()
         assert answers(again) == before
         assert again.integrity() == ()
-
-
-def test_sequence_numbers_grow_within_a_session(store: Store):
-    numbers = [commit(store, session, "note", at_ms=1) for session in ("a", "b", "a")]
-    assert numbers[0] < numbers[2]
-    assert [row.seq for row in store.operations("a")] == [numbers[0], numbers[2]]
-
-
-@pytest.mark.parametrize("other", [Scope("s", project="other"), Scope("s", person="ann"), Scope("s", organisation="o")])
-def test_another_scope_is_refused(store: Store, other: Scope):
-    add(store, original("e"))
-    with pytest.raises(InputError, match="opened for"):
-        store.commit(Context(other, 1), "x", [original("f")])
-    assert len(store.operations("s")) == 1
-
-
-def test_the_log_keeps_kind_time_and_payload(store: Store):
-    seq = commit(
-        store, "s", "prune", at_ms=12, payload=MappingProxyType({"tokens": 3, "of": MappingProxyType({"a": None})})
-    )
-    assert store.operations("s") == (Operation(seq, "prune", 12, {"tokens": 3, "of": {"a": None}}),)
-    assert store.operations("other") == ()
-
-
-def test_sessions_are_counted_and_the_newest_stands_first(store: Store):
-    one, two = original("a"), original("b", source="buffer")
-    commit(store, "s", "add", at_ms=5, originals=[one, two], decisions=[prune(one)])
-    commit(store, "t", "note", at_ms=1)
-    commit(store, "s", "note", at_ms=9)
-    assert store.sessions() == (SessionRow("s", 2, 2, 1, 5, 9), SessionRow("t", 1, 0, 0, 1, 1))
 
 
 def test_the_same_original_again_is_a_no_op(store: Store):
@@ -262,14 +213,6 @@ def test_pins_and_windows_are_not_in_the_buffer(store: Store):
     assert store.pins("other") == ()
 
 
-def test_the_newest_sequence_number_of_a_session_is_that_of_its_last_operation(store: Store):
-    assert store.last_seq("s") == 0
-    add(store, original("a"))
-    newest = commit(store, "s", "x", at_ms=1000)
-    commit(store, "other", "x", at_ms=1000)
-    assert store.last_seq("s") == newest
-
-
 def test_the_newest_original_of_an_entry_is_given(store: Store):
     first, second = Original("1" * 16, "s", "pin", entry("e", "one")), Original("2" * 16, "s", "pin", entry("e", "two"))
     add(store, first)
@@ -311,29 +254,6 @@ def test_hostile_ids_are_only_names(store: Store, hostile: str):
     assert store.integrity() == ()
 
 
-def test_hostile_sessions_do_not_see_each_other(store: Store):
-    for session in HOSTILE_IDS:
-        add(
-            store,
-            original(
-                "e", f"word of {hashlib.sha256(session.encode('utf-8', 'surrogatepass')).hexdigest()}", session=session
-            ),
-        )
-    assert len(store.sessions()) == len(set(HOSTILE_IDS))
-    for session in HOSTILE_IDS:
-        assert [hit.session_id for hit in store.find("word", session_id=session, limit=50)] == [session]
-
-
-@pytest.mark.parametrize(
-    "bad",
-    [{"at_ms": True}, {"at_ms": 2**63}, {"at_ms": 1.5}, {"payload": {"x": float("nan")}}, {"payload": {"x": object()}}],
-)
-def test_values_that_cannot_be_stored_are_the_callers_mistake(store: Store, bad: dict):
-    with pytest.raises(InputError):
-        commit(store, "s", "x", **{"at_ms": 1} | bad)
-    assert store.sessions() == ()
-
-
 def test_entries_that_cannot_be_stored_are_the_callers_mistake(store: Store):
     deep: list[object] = []
     for _ in range(100_000):
@@ -350,77 +270,3 @@ def test_entries_that_cannot_be_stored_are_the_callers_mistake(store: Store):
     with pytest.raises(InputError, match="empty"):
         store.add_marks("", [])
     assert store.sessions() == ()
-
-
-def test_marks_lead_to_the_session_that_left_them(store: Store):
-    birth, turn, answer = Mark("b", "birth"), Mark("t", "turn"), Mark("a", "answer")
-    assert store.add_marks("s", [birth, answer])
-    assert store.find_marks(["a", "b", "t"]) == (KnownMark(birth, "s", 1, False), KnownMark(answer, "s", 1, False))
-    assert store.add_marks("s", [turn])
-    assert store.find_marks(["t", "b"]) == (KnownMark(birth, "s", 1, True), KnownMark(turn, "s", 1, True))
-    assert store.find_marks([]) == store.find_marks(["x", "'", "\0"]) == ()
-    assert (store.sessions(), store.operations("s"), store.last_seq("s")) == ((), (), 0)
-
-
-def test_of_several_sessions_with_a_mark_the_newest_is_named_and_all_are_counted(store: Store):
-    birth = Mark("b", "birth")
-    for session in ("one", "two", "one", "three"):
-        store.add_marks(session, [birth])
-    store.add_marks("two", [Mark("t", "turn")])
-    store.add_marks("four", [Mark("b", "answer")])
-    assert store.find_marks(["b"]) == (
-        KnownMark(birth, "three", 3, False),
-        KnownMark(Mark("b", "answer"), "four", 1, False),
-    )
-
-
-def test_a_mark_stays_what_it_first_was(store: Store):
-    store.add_marks("s", [Mark("m", "birth"), Mark("m", "turn")])
-    store.add_marks("s", [Mark("m", "turn")])
-    assert store.find_marks(["m"]) == (KnownMark(Mark("m", "birth"), "s", 1, False),)
-
-
-def test_a_claim_counts_once(open_store: Opener, store: Store, home: Path):
-    store.add_marks("s", [Mark("b", "birth")])
-    with open_store(home) as other:
-        assert other.add_marks("s", [Mark("mine", "turn")], is_claim=True)
-        assert not store.add_marks("s", [Mark("yours", "turn"), Mark("a", "answer")], is_claim=True)
-        assert store.add_marks("t", [Mark("yours", "turn")], is_claim=True)
-        assert other.find_marks(["yours", "a"]) == (KnownMark(Mark("yours", "turn"), "t", 1, True),)
-
-
-def test_marks_are_there_after_a_reopening(open_store: Opener, store: Store, home: Path):
-    texts = [f"mark {number}" for number in range(len(HOSTILE_IDS))]
-    for session, mark in zip(HOSTILE_IDS, texts, strict=True):
-        store.add_marks(session, [Mark(mark, "answer")])
-    before = store.find_marks(texts)
-    store.close()
-    with open_store(home) as again:
-        assert again.find_marks(texts) == before
-        assert again.integrity() == ()
-    assert [known.session_id for known in before] == HOSTILE_IDS
-
-
-def test_only_the_oldest_marks_of_the_same_session_are_dropped(store: Store):
-    store.add_marks("other", [Mark("other", "turn")])
-    store.add_marks("s", [Mark("birth", "birth")])
-    for first in range(0, 3_000, 100):
-        store.add_marks("s", [Mark(f"{number}", "turn") for number in range(first, first + 100)])
-    kept = [known.mark.text for known in store.find_marks([*map(str, range(3_000)), "other", "birth"])]
-    assert kept[:2] == ["other", "birth"]
-    assert kept[2:] == [str(number) for number in range(3_002 - len(kept), 3_000)]
-    assert 500 <= len(kept) <= 2_000
-
-
-def test_a_closed_store_says_so(store: Store):
-    store.close()
-    store.close()
-    for use in (
-        store.sessions,
-        store.integrity,
-        lambda: commit(store, "s", "x", at_ms=1),
-        lambda: store.add_marks("s", []),
-        lambda: store.find_marks([]),
-    ):
-        with pytest.raises(StoreError, match="closed"):
-            use()

@@ -1,53 +1,44 @@
-"""A store that holds plain values in dictionaries: what the contract asks for, and nothing that a database brings.
+"""The dictionary store: its methods, over what `records` holds."""
 
-Law: knows no SQL, no file and no number over the whole home, and shares no code with the stores of the package.
-"""
-
-import copy
-import json
-import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
+from tests.stores.dictionary.changes import Writing, write
+from tests.stores.dictionary.documents import DictionaryDocuments
+from tests.stores.dictionary.memories import MemoryReader
+from tests.stores.dictionary.records import Home, Session, as_json, integer
+from tests.stores.dictionary.searching import words_of
 from undrift.errors import InputError, RecallError, StoreError
 from undrift.stores.base import Context, Found, KnownMark, Mark, Operation, SessionRow
+from undrift.values.facts import FactVersion
 from undrift.values.scope import Scope
-from undrift.values.window import ContextEntry, Decision, Original, Tag, Task, Tasks, TaskUpdate
+from undrift.values.window import ContextEntry, Decision, Original, Tasks
 
 __all__ = ["DictionaryStore"]
 
+T = TypeVar("T")
+
 _MOST_MARKS = 1_024
-_WORD = re.compile(r"\w+")
-
-
-@dataclass
-class _Session:
-    operations: list[Operation] = field(default_factory=list)
-    originals: dict[str, Original] = field(default_factory=dict)
-    decisions: dict[tuple[str, str], Decision] = field(default_factory=dict)
-    tasks: dict[str, Task] = field(default_factory=dict)
-    tags: dict[str, Tag] = field(default_factory=dict)
-    marks: dict[str, tuple[int, Mark]] = field(default_factory=dict)
-
-
-_HOMES: dict[tuple[Any, ...], dict[str, _Session]] = {}
+_BACK = ("rewind", "undo", "purge")
+_HOMES: dict[tuple[str, ...], Home] = {}
 
 
 class DictionaryStore:
     """`undrift.stores.base.Store` for the tests that take any store; made by `open`."""
 
-    def __init__(self, sessions: dict[str, _Session], scope: Scope) -> None:
+    def __init__(self, home: Home, scope: Scope) -> None:
         self.scope = scope
-        self._sessions = sessions
+        self._records = home
         self._is_open = True
 
     @classmethod
     def open(cls, home: Path, scope: Scope | None = None) -> Self:
         scope = scope or Scope()
         key = (str(home), scope.organisation, scope.person, scope.project)
-        return cls(_HOMES.setdefault(key, {}), scope)
+        return cls(_HOMES.setdefault(key, Home()), scope)
 
     def close(self) -> None:
         self._is_open = False
@@ -63,212 +54,208 @@ class DictionaryStore:
     def commit(
         self, context: Context, kind: str, changes: Sequence[Any] = (), *, payload: Mapping[str, Any] | None = None
     ) -> int:
+        with self._writing(context, kind, payload) as writing:
+            log = self._home.of(writing.name).log
+            if context.based_on is not None and any(one.seq > context.based_on and one.kind in _BACK for one in log):
+                raise StoreError("it was taken back in time meanwhile")
+            write(writing, changes)
+        return writing.seq
+
+    @contextmanager
+    def _writing(self, context: Context, kind: str, payload: Mapping[str, Any] | None) -> Iterator[Writing]:
+        """Write one operation into a draft, which takes the place of what is there at the end."""
         name = context.scope.session
-        self._check(name)
+        home = self._home
+        if not name:
+            raise InputError("a session id must not be empty")
         if not self.scope.holds(context.scope):
             raise InputError(f"this store was opened for {self.scope}")
-        session = copy.copy(self._sessions.get(name, _Session()))
-        for part in ("operations", "originals", "decisions", "tasks", "tags"):
-            setattr(session, part, copy.copy(getattr(session, part)))
-        seq = session.operations[-1].seq + 1 if session.operations else 1
-        if context.based_on is not None and any(
-            one.seq > context.based_on and one.kind in ("rewind", "undo", "purge") for one in session.operations
-        ):
-            raise StoreError("it was taken back in time meanwhile")
-        operation = Operation(seq, kind, _integer("at_ms", context.at_ms), _json(payload, "payload"))
-        for keep in (self._original, self._decision, self._task, self._tag):
-            for one in changes:
-                keep(session, name, one)
-        session.operations.append(operation)
-        self._sessions.pop(name, None)  # the one written last stands last
-        self._sessions[name] = session
-        return seq
-
-    def _original(self, session: _Session, name: str, one: Any) -> None:
-        if not isinstance(one, Original):
-            return
-        if one.session_id != name:
-            raise InputError(f"original {one.ref}: is of another session")
-        entry, about = one.entry, f"entry {one.entry.id!r}"
-        for value in (entry.token_count, entry.timestamp, entry.seq):
-            _integer(about, value)
-        one = replace(one, entry=replace(entry, metadata=_json(entry.metadata, about)))
-        if any(one.ref in other.originals for key, other in self._sessions.items() if key != name):
-            raise StoreError(f"reference {one.ref!r}: another original is stored under it")
-        same = session.originals.setdefault(one.ref, one)
-        if (same.source, same.entry.id, same.entry.content) != (one.source, entry.id, entry.content):
-            raise StoreError(f"reference {one.ref!r}: another original is stored under it")
-        buffered = [x.entry.id for x in session.originals.values() if x.source == "buffer"]
-        if len(buffered) != len(set(buffered)):
-            raise StoreError(f"entry {entry.id!r}: a buffer holds it already")
-
-    def _decision(self, session: _Session, name: str, one: Any) -> None:
-        if not isinstance(one, Decision):
-            return
-        one = replace(one, detail=_json(one.detail, f"decision about {one.entry_id!r}: detail"))
-        if one.ref and one.ref not in session.originals:
-            raise StoreError(f"decision about {one.entry_id!r}: the session has no original {one.ref!r}")
-        if session.decisions.setdefault((one.entry_id, str(one.detail.get("at", ""))), one) != one:
-            raise StoreError(f"entry {one.entry_id!r}: another decision about it is stored")
-
-    def _task(self, session: _Session, name: str, one: Any) -> None:
-        if not isinstance(one, TaskUpdate):
-            return
-        now = session.tasks.get(one.after.id)
-        ordinal = now.ordinal if now else 0
-        was, becomes = (None if task is None else replace(task, ordinal=ordinal) for task in (one.before, one.after))
-        if now == becomes or becomes is None:
-            return
-        if now != was:
-            raise StoreError(f"task {one.after.id!r}: it was changed meanwhile")
-        if becomes.segments and not becomes.ordinal:
-            becomes = replace(becomes, ordinal=1 + max((task.ordinal for task in session.tasks.values()), default=0))
-        session.tasks[becomes.id] = becomes
-
-    def _tag(self, session: _Session, name: str, one: Any) -> None:
-        if not isinstance(one, Tag):
-            return
-        if one.task_id not in session.tasks:
-            raise StoreError(f"call {one.call_id!r}: the session has no task {one.task_id!r}")
-        if session.tags.setdefault(one.call_id, one) != one:
-            raise StoreError(f"call {one.call_id!r}: it has another tag")
+        operation = Operation(0, kind, integer("at_ms", context.at_ms), as_json(payload, "payload"))
+        draft, session = home.drafted(name)
+        writing = Writing(draft, session, name, session.last + 1)
+        yield writing
+        session.log.append(replace(operation, seq=writing.seq))
+        session.now.counted[writing.seq] = None
+        session.past[writing.seq] = session.now.copied()
+        draft.order.append((name, writing.seq))
+        draft.sessions[name] = draft.sessions.pop(name)  # the one written last stands last
+        home.adopt(draft)
 
     def add_marks(self, session_id: str, marks: Sequence[Mark], *, is_claim: bool = False) -> bool:
-        self._check(session_id)
-        kept = self._sessions.setdefault(session_id, _Session()).marks
+        home = self._home
+        if not session_id:
+            raise InputError("a session id must not be empty")
+        kept = home.sessions.setdefault(session_id, Session()).marks
         if is_claim and any(mark.kind == "turn" for _, mark in kept.values()):
             return False
         for mark in marks:
             if mark.text not in kept:
-                kept[mark.text] = (
-                    1 + max((at for one in self._all() for at, _ in one.marks.values()), default=0),
-                    mark,
-                )
+                kept[mark.text] = (home.number(), mark)
         old = [text for text, (_, mark) in kept.items() if mark.kind != "birth"]
         for text in old[: max(0, len(kept) - _MOST_MARKS)]:
             del kept[text]
         return True
 
-    # --------------------------------------------------------------------------------------------------------- reading
+    def rewind_facts(self, session_id: str, to: int, *, at_ms: int) -> int:
+        context = Context(replace(self.scope, session=session_id), at_ms)
+        with self._writing(context, "rewind-facts", {"to": to}) as writing:
+            now, then = writing.session.now, writing.session.then(to)
+            if now.facts != then.facts:
+                now.facts, writing.session.facts_at = dict(then.facts), writing.seq
+        return writing.seq
+
+    # -------------------------------------------------------------------------------------------------- log and sessions
+
+    def operations(self, session_id: str, kinds: Collection[str] | None = None) -> tuple[Operation, ...]:
+        return tuple(one for one in self._home.of(session_id).log if kinds is None or one.kind in kinds)
+
+    def last_seq(self, session_id: str, *, until: int | None = None) -> int:
+        return self._home.of(session_id).until(until)
+
+    def sessions(self) -> tuple[SessionRow, ...]:
+        rows = []
+        for name, one in self._home.sessions.items():
+            times = [operation.at_ms for operation in one.log]
+            named = [operation.payload for operation in one.log if operation.kind == "named"]
+            if times:
+                originals = sum(kept.source == "window" for _, kept in one.archive.values()) + len(one.now.originals)
+                called = named[0].get("name") if named and named[0] else ""
+                rows.append(
+                    SessionRow(
+                        name, len(times), originals, len(one.now.decisions), min(times), max(times), called or ""
+                    )
+                )
+        return tuple(reversed(rows))
+
+    def newest_session(self) -> str | None:
+        return next((row.session_id for row in self.sessions()), None)
+
+    # ---------------------------------------------------------------------------------------- decisions and originals
 
     def decided(self, session_id: str, known: object = None) -> tuple[Decision, ...]:
-        return tuple(self._of(session_id).decisions.values())
+        return tuple(self._home.of(session_id).now.decisions.values())
 
     def decisions(self, session_id: str) -> dict[str, Decision]:
         return {one.entry_id: one for one in self.decided(session_id)}
 
     def decision(self, ref: str) -> Decision | None:
-        found = [one for session in self._all() for one in session.decisions.values() if ref and one.ref == ref]
-        return found[-1] if found else None
+        every = [one for session in self._home.sessions.values() for one in session.now.decisions.values()]
+        return next((one for one in reversed(every) if ref and one.ref == ref), None)
 
     def buffer(self, session_id: str) -> tuple[ContextEntry, ...]:
-        session = self._of(session_id)
+        session = self._home.of(session_id)
         return tuple(
             replace(one.entry, seq=number)
-            for number, one in enumerate(session.originals.values(), 1)
-            if one.source == "buffer" and not _has_left(session, one)
+            for number, one in session.archive.values()
+            if one.source == "buffer" and one.ref in session.now.originals and not _has_left(session, one)
         )
 
     def pins(self, session_id: str, known: object = None) -> tuple[Original, ...]:
-        return tuple(one for one in self._of(session_id).originals.values() if one.source == "pin")
+        session = self._home.of(session_id)
+        active = (one for ref, (_, one) in session.archive.items() if ref in session.now.originals)
+        return tuple(one for one in active if one.source == "pin")
 
     def original(self, ref: str) -> Original:
-        for session in self._all():
-            if ref in session.originals:
-                return session.originals[ref]
+        for session in self._home.sessions.values():
+            if ref in session.archive:
+                return session.archive[ref][1]
         raise RecallError(f"no original {ref[:64]!r}")
 
     def by_entry(self, session_id: str, entry_id: str) -> Original:
-        found = [one for one in self._of(session_id).originals.values() if one.entry.id == entry_id]
-        if not found:
-            raise RecallError(f"no original of an entry {entry_id[:64]!r}")
-        return found[-1]
+        session = self._home.of(session_id)
+        for _, one in reversed(session.archive.values()):
+            if one.entry.id == entry_id and (one.source == "window" or one.ref in session.now.originals):
+                return one
+        raise RecallError(f"no original of an entry {entry_id[:64]!r}")
 
     def find(self, query: str, *, session_id: str | None = None, limit: int = 10) -> tuple[Found, ...]:
-        wanted, found = set(_WORD.findall(query.casefold())), []
-        for name, session in self._sessions.items():
-            for one in session.originals.values():
+        wanted, found = set(words_of(query)), []
+        for name, session in self._home.sessions.items():
+            for _, one in session.archive.values():
                 is_left = one.source == "window" or (one.source == "buffer" and _has_left(session, one))
-                score = float(len(wanted.intersection(_WORD.findall(one.entry.content.casefold()))))
+                score = float(len(wanted.intersection(words_of(one.entry.content))))
                 if is_left and score and session_id in (None, name):
                     found.append(Found(one.ref, name, one.entry.id, one.entry.type, one.entry.content[:99], score))
         return tuple(sorted(found, key=lambda one: -one.score)[: max(0, limit)])
 
-    def sessions(self) -> tuple[SessionRow, ...]:
-        self._check("any")
-        rows = []
-        for name, one in self._sessions.items():
-            times = [operation.at_ms for operation in one.operations]
-            counts = len(one.operations), len(one.originals), len(one.decisions)
-            if times:
-                rows.append(SessionRow(name, *counts, min(times), max(times)))
-        return tuple(reversed(rows))
-
-    def operations(self, session_id: str, kinds: Collection[str] | None = None) -> tuple[Operation, ...]:
-        return tuple(one for one in self._of(session_id).operations if kinds is None or one.kind in kinds)
-
-    def last_seq(self, session_id: str, *, until: int | None = None) -> int:
-        seqs = (one.seq for one in self._of(session_id).operations)
-        return max((seq for seq in seqs if until is None or seq <= until), default=0)
+    # --------------------------------------------------------------------------------------------------- work and marks
 
     def tasks(self, session_id: str, known: object = None) -> Tasks:
-        session = self._of(session_id)
-        return Tasks(dict(session.tasks), dict(session.tags))
+        session = self._home.of(session_id)
+        by_id = {name: session.now.tasks[name] for name in session.made if name in session.now.tasks}
+        return Tasks(by_id, dict(session.now.tags))
+
+    def run_records(self, session_id: str, names: Sequence[str] | None = None) -> dict[str, Mapping[str, Any]]:
+        runs = self._home.of(session_id).runs
+        return {name: runs[name] for name in (runs if names is None else names) if name in runs}
+
+    def facts(self, session_id: str, *, as_of: int | None = None) -> tuple[FactVersion, ...]:
+        facts = self._home.of(session_id).then(as_of).facts
+        return tuple(facts[sequence] for sequence in sorted(facts))
+
+    def facts_state(self, session_id: str) -> tuple[int, int]:
+        session = self._home.of(session_id)
+        return session.facts_at, session.sequences + 1
 
     def find_marks(self, texts: Sequence[str]) -> tuple[KnownMark, ...]:
-        self._check("any")
+        sessions = self._home.sessions
         left: dict[Mark, list[tuple[int, str]]] = {}
-        for name, session in self._sessions.items():
+        for name, session in sessions.items():
             for text in {*texts} & session.marks.keys():
                 at, mark = session.marks[text]
                 left.setdefault(mark, []).append((at, name))
         found = []
         for mark, owners in sorted(left.items(), key=lambda one: max(one[1])):
             newest = max(owners)[1]
-            has_turns = any(one.kind == "turn" for _, one in self._sessions[newest].marks.values())
+            has_turns = any(one.kind == "turn" for _, one in sessions[newest].marks.values())
             found.append(KnownMark(mark, newest, len(owners), has_turns))
         return tuple(found)
 
+    # --------------------------------------------------------------------------------------------- memories, documents
+
+    @property
+    def memories(self) -> MemoryReader:
+        return MemoryReader(self._home)
+
+    def ratings(self, most: int) -> list[tuple[int, int]]:
+        home = self._home
+        logs = {(name, one.seq): one for name, session in home.sessions.items() for one in session.log}
+        rated = [logs[key].payload or {} for key in reversed(home.order) if logs[key].kind == "rate_search"]
+        return [(one["returned"], one["useful"]) for one in rated if one["returned"] > 0][:most]
+
+    @contextmanager
+    def documents(self, session_id: str) -> Iterator[DictionaryDocuments]:
+        home = self._home
+        yield DictionaryDocuments(home.of(session_id), home)
+
+    def document_owners(self, kind: str) -> list[str]:
+        sessions = self._home.sessions.items()
+        return sorted(name for name, one in sessions if any(where[0] == kind for where in one.now.documents))
+
+    def change_documents(
+        self, session_id: str, act: Callable[[Any], T], *, at_ms: int, payload: Mapping[str, Any]
+    ) -> T:
+        context = Context(replace(self.scope, session=session_id), at_ms)
+        with self._writing(context, "documents", payload) as writing:
+            return act(DictionaryDocuments(writing.session, writing.home))
+        raise AssertionError  # a context manager may swallow what is raised; this one does not
+
+    # ------------------------------------------------------------------------------------------------------------ care
+
     def rebuild_search(self) -> None:
-        self._check("any")
+        assert self._home is not None
 
     def integrity(self) -> tuple[str, ...]:
-        self._check("any")
+        assert self._home is not None
         return ()
 
-    def _check(self, session_id: str) -> None:
+    @property
+    def _home(self) -> Home:
         if not self._is_open:
             raise StoreError("the store is closed")
-        if not session_id:
-            raise InputError("a session id must not be empty")
-
-    def _of(self, session_id: str) -> _Session:
-        self._check("any")
-        return self._sessions.get(session_id, _Session())
-
-    def _all(self) -> list[_Session]:
-        self._check("any")
-        return list(self._sessions.values())
+        return self._records
 
 
-def _has_left(session: _Session, one: Original) -> bool:
-    about = (x for x in session.decisions.values() if x.entry_id == one.entry.id and x.kind == "pruned")
+def _has_left(session: Session, one: Original) -> bool:
+    about = (x for x in session.now.decisions.values() if x.entry_id == one.entry.id and x.kind == "pruned")
     return any(x.ref in ("", one.ref) for x in about)
-
-
-def _integer(name: str, value: Any) -> int:
-    if type(value) is not int or not -(2**63) <= value < 2**63:
-        raise InputError(f"{name}: not an integer of 64 bits")
-    return value
-
-
-def _json(value: Any, name: str) -> Any:
-    def plain(one: object) -> object:
-        if isinstance(one, Mapping):
-            return dict(one)
-        raise TypeError(type(one).__name__)
-
-    try:
-        return json.loads(json.dumps(value, default=plain, allow_nan=False))
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InputError(f"{name}: not JSON: {error}") from None

@@ -1,0 +1,152 @@
+"""The search over memories: every line is looked at, and weighed as BM25 weighs it."""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from math import log, sqrt
+from typing import Any
+
+from tests.stores.dictionary.memories import active, sees
+from tests.stores.dictionary.records import Home
+from undrift.errors import DimensionError
+from undrift.stores.memories import Viewer
+from undrift.stores.memory_filter import ALL, Filter
+from undrift.stores.memory_index import MemoryLines
+from undrift.stores.memory_search import MemoryLine, Place
+
+__all__ = ["SearchedLines", "forget_lines", "keep_lines", "words_of"]
+
+_WORD = re.compile(r"[^\W_]+")
+_ENDINGS = ("ations", "ation", "ings", "ing", "ies", "ed", "es", "s", "e", "y")
+
+
+class SearchedLines:
+    """What is searched of a home, at one moment.
+
+    Args:
+        home: Its lines.
+        embedder: Makes vectors; None searches by words alone.
+    """
+
+    def __init__(self, home: Home, embedder: Any = None) -> None:
+        self.embedder = embedder
+        self._home = home
+        there = {name for name, event in active(home).items() if event.entry is not None}
+        gone = {event.id for event in home.events} - there
+        self._lines: dict[int, MemoryLine] = dict(home.lines.values())
+        self._there = {number for number, line in self._lines.items() if line.id not in gone}
+
+    @property
+    def has_vectors(self) -> bool:
+        return self.embedder is not None
+
+    def match(
+        self, words: Sequence[str], limit: int, only: Filter = ALL, *, taken_back: bool = False
+    ) -> list[tuple[int, float]]:
+        texts = {
+            number: Counter(words_of(line.text))
+            for number, line in self._lines.items()
+            if (number in self._there) is not taken_back and (line.tier > 0 or not only.vouched)
+        }
+        mean = sum(sum(text.values()) for text in texts.values()) / max(1, len(texts)) or 1.0
+        scores: dict[int, float] = {}
+        for word in words[:32]:
+            phrase = words_of(word[:64])
+            hits = {number: text[phrase[0]] for number, text in texts.items() if phrase and _holds(text, phrase)}
+            weight = max(log((len(texts) - len(hits) + 0.5) / (len(hits) + 0.5)), 1e-6)
+            for number, times in hits.items():
+                length = sum(texts[number].values())
+                share = times * 2.2 / (times + 1.2 * (0.25 + 0.75 * length / mean))
+                scores[number] = scores.get(number, 0.0) + weight * share
+        found = [(number, score) for number, score in scores.items() if _passes(self._lines[number], only)]
+        return sorted(found, key=lambda one: -one[1])[:limit]
+
+    def nearest(self, vector: Any, limit: int, only: Filter) -> list[tuple[int, float]]:
+        if self.embedder is None:
+            return []
+        found = []
+        for number, line in self._lines.items():
+            other = self._home.vectors.get((self.embedder.id, line.id))
+            if other is not None and _passes(line, only):
+                found.append((number, _cosine(vector, other)))
+        return sorted((one for one in found if one[1] > 0), key=lambda one: (-one[1], -one[0]))[:limit]
+
+    def places(self, numbers: Collection[int], only: Filter = ALL) -> dict[int, Place]:
+        wanted = [number for number in numbers if number in self._lines]
+        found = {number: self._place(number) for number in wanted if _passes(self._lines[number], only)}
+        around = {one for place in found.values() for one in (*place.before, *place.after) if one is not None}
+        alone = {number for number in around - found.keys() if _passes(self._lines[number], only)}
+        return found | {number: self._place(number)._replace(before=(None,) * 2, after=(None,) * 2) for number in alone}
+
+    def speakers(self, keys: Sequence[str]) -> dict[str, set[str]]:
+        known = {self._lines[number].speaker for number in self._there} - {""}
+        found = {key: {one for one in known if one == key or one.startswith(f"{key} ")} for key in keys}
+        return {key: some for key, some in found.items() if some}
+
+    def visible(self, ids: Collection[str], viewer: Viewer) -> set[str]:
+        events = active(self._home, viewer.session_id, viewer.seq)
+        entries = [events[one].entry for one in ids if one in events]
+        return {one.id for one in entries if one is not None and sees(viewer, one)}
+
+    def _place(self, number: int) -> Place:
+        line = self._lines[number]
+        beside = sorted(
+            (other.seq, n)
+            for n, other in self._lines.items()
+            if line.source and (other.scope, other.source) == (line.scope, line.source)
+            if (n in self._there) is (number in self._there)
+        )
+        at = beside.index((line.seq, number)) if beside else 0
+        before, after = ([*(n for _, n in some), None, None] for some in (beside[:at][::-1], beside[at + 1 :]))
+        figures = (line.speaker, line.asks, len(line.text), line.tier, line.source)
+        return Place(number, line.id, *figures, (before[0], before[1]), (after[0], after[1]))
+
+
+def keep_lines(home: Home, new: MemoryLines) -> None:
+    """Make memories searchable; those that are there already stay."""
+    vectors: Iterator[Any] = iter(new.vectors)
+    for line in new.lines:
+        vector = next(vectors) if new.embedder else None
+        if vector is not None and len(vector) != new.dimension:
+            raise DimensionError(f"a vector of {len(vector)} numbers, not {new.dimension}")
+        if line.id not in home.lines:
+            home.lines[line.id] = (home.number(), line)
+            if vector is not None:
+                home.vectors[new.embedder, line.id] = vector
+
+
+def forget_lines(home: Home, ids: Iterable[str]) -> None:
+    """Take memories out of the search."""
+    gone = set(ids)
+    home.lines = {one: line for one, line in home.lines.items() if one not in gone}
+    home.vectors = {key: vector for key, vector in home.vectors.items() if key[1] not in gone}
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text, without case and endings."""
+    return [_stem(word) for word in _WORD.findall(text.casefold())]
+
+
+def _stem(word: str) -> str:
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            word = word.removesuffix(ending)
+            return word[:-1] if len(word) > 3 and word[-1] == word[-2] else word
+    return word
+
+
+def _holds(text: Counter[str], phrase: Sequence[str]) -> bool:
+    return all(text[word] for word in phrase)
+
+
+def _passes(line: MemoryLine, only: Filter) -> bool:
+    if only.vouched and not line.tier:
+        return False
+    if only.until_seq is not None and line.seq > only.until_seq:
+        return False
+    return all(getattr(line, name) in values for name, values in only.parts)
+
+
+def _cosine(one: Any, other: Any) -> float:
+    lengths = sqrt(sum(float(x) ** 2 for x in one)) * sqrt(sum(float(x) ** 2 for x in other))
+    return sum(float(x) * float(y) for x, y in zip(one, other, strict=True)) / lengths if lengths else 0.0
