@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
-from undrift.core.tasks.from_plans import planned_tasks
 from undrift.core.text.calibration import Calibration, UsageReport, is_plausible
 from undrift.core.window.calling_back import offers_recall
 from undrift.core.window.fit import TurnPlan
@@ -160,7 +159,6 @@ class Preparer:
             count=conversation.count,
             ref_of=self._ledger.decisions.ref_of,
             known=conversation.known,
-            planned=lambda window: planned_tasks(window.given, window.numbers),
             log_path=self._logs.path_of,
             names_recall=self._may_name_recall(request),
         )

@@ -114,12 +114,6 @@ class Settings:
         "When a completed task's newest tool results stay raw until newer ones displace them: only where nothing "
         "confirmed its summary, always, or never.",
     )
-    plan_tasks: str = setting(
-        "off",
-        choice("at_once", "under_pressure", "off"),
-        "When the steps of a client's own plan or todo tool give way to a summary distilled by rule, once ticked "
-        "off: at once, only in a turn that exceeds the budget, or never.",
-    )
     rolling_tool_results: int = setting(
         0,
         COUNT_OR_NONE,

@@ -16,7 +16,7 @@ from undrift.core.window.plan import decided
 from undrift.core.window.turn import Past, Turn
 from undrift.core.window.window import Window
 from undrift.errors import StoreError
-from undrift.values.window import Decision, TaskUpdate
+from undrift.values.window import Decision
 from undrift.window.conversation import Conversation
 from undrift.window.ledger import Ledger
 from undrift.window.render import Renderer
@@ -116,14 +116,7 @@ class Committer:
             payload |= {"tokens": window.plan.total_tokens, "target": window.plan.target_tokens}
         kinds = {decision.kind for decision in window.new}
         act = "prune" if window.plan else next((act for kind, act in _ACTS if kind in kinds), "place")
-        records = self._records(window, turn)
-        self._ledger.write(act, window.new, originals, at_ms=at_ms, payload=payload, tasks=records)
-
-    def _records(self, window: Window, turn: Turn) -> tuple[TaskUpdate, ...]:
-        """The records of planned steps that let something go and are not in the store yet."""
-        new = {d.detail["task"] for d in window.new if d.kind == "evicted"} - set(turn.tasks.by_id)
-        found = {one.task_id: one for one in turn.tools.planned(window)} if new else {}
-        return tuple(TaskUpdate(None, found[task_id].task()) for task_id in sorted(new & set(found)))
+        self._ledger.write(act, window.new, originals, at_ms=at_ms, payload=payload)
 
     def _unwritten(
         self, error: StoreError, conversation: Conversation, renderer: Renderer, request: Request

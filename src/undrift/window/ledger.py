@@ -13,7 +13,7 @@ from undrift.core.text.secrets import mask
 from undrift.stores.base import Context, Known, Store
 from undrift.stores.memories import MemoryChange
 from undrift.values.scope import Scope
-from undrift.values.window import ContextEntry, Decision, Original, Tag, Task, Tasks, TaskUpdate
+from undrift.values.window import ContextEntry, Decision, Original, Tag, Tasks, TaskUpdate
 from undrift.window.decisions import Decisions
 
 __all__ = ["ASKED_EVERY_MS", "Ledger", "masked_original", "masked_value"]
@@ -59,21 +59,15 @@ class Ledger:
         *,
         at_ms: int,
         payload: Mapping[str, Any],
-        tasks: Sequence[TaskUpdate] = (),
     ) -> None:
-        """Write decisions and the originals of what they let go, and records of tasks, in one transaction; then they count.
+        """Write decisions and the originals of what they let go in one transaction; then they count.
 
         Raises:
             StoreError: Nothing was written.
         """
         masked = [masked_original(e, self._session_id, "window", self._mask_secrets) for e in originals]
-        if tasks:
-            payload = {**payload, "tasks": [update.after.id for update in tasks]}
-            tasks = [replace(one, after=self._masked_task(one.after)) for one in tasks]
-        self._commit(kind, [*masked, *fresh, *tasks], at_ms=at_ms, payload=payload)
+        self._commit(kind, [*masked, *fresh], at_ms=at_ms, payload=payload)
         self.decisions.add(fresh)
-        if tasks:
-            self.tasks = self._stored_tasks()
 
     def pin(self, entry: ContextEntry, *, at_ms: int) -> str:
         """Write a pin, unless it is known; return its reference.
@@ -229,13 +223,6 @@ class Ledger:
         seq = self._store.commit(context, kind, changes, payload=payload)
         if known:
             self._seq = seq
-
-    def _masked_task(self, task: Task) -> Task:
-        if not self._mask_secrets:
-            return task
-        content, said = masked_value(task.content), masked_value(task.result_summary)
-        segments = tuple(replace(one, summary=masked_value(one.summary)) for one in task.segments)
-        return replace(task, content=content, result_summary=said, annotated_summary=said, segments=segments)
 
     def _in_force(self) -> tuple[tuple[Decision, ...], tuple[Original, ...]]:
         """The decisions and pins that are on disk; what was read before is not read again."""

@@ -128,7 +128,7 @@ def turn_of(budget_tokens: int = 1_000_000, *, rules: Mapping[str, Any] | None =
         given: Fields of `Turn`; `fixed_tokens` of its room.
     """
     room = Room(budget_tokens, given.pop("fixed_tokens", 0))
-    tools = Tools(count=len, ref_of=partial(ref_of, "s"), known=_known, planned=lambda _: [])
+    tools = Tools(count=len, ref_of=partial(ref_of, "s"), known=_known)
     return Turn(
         room,
         Rules(**{**_RULES, **(rules or {})}),

@@ -9,7 +9,6 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from undrift.core.window.calling_back import called_back
-from undrift.core.window.ended_tasks import ended_plan_steps
 from undrift.core.window.fit import Policy, Prompt, TurnPlan, plan_turn
 from undrift.core.window.low_water import Pace, Thresholds, thresholds_of
 from undrift.core.window.reasons import Wording
@@ -25,8 +24,6 @@ def budget(window: Window, turn: Turn) -> Window:
     thresholds = None if turn.binding.holds(window) else _thresholds(window, turn)
     if thresholds is None or (thresholds.least_share and _planned(window, turn, thresholds, is_due=True) is None):
         return window
-    if thresholds.moment == "budget":
-        window = ended_plan_steps(window, turn)
     window = without_thinking(window, turn)
     plan = None
     while True:

@@ -19,7 +19,7 @@ from undrift.core.window.turn import Turn
 from undrift.core.window.window import Window
 from undrift.values.window import ContextEntry, Decision, Segment, Task
 
-__all__ = ["Ended", "ended_plan_steps", "ended_tasks", "prune_task_logs"]
+__all__ = ["Ended", "ended_tasks", "prune_task_logs"]
 
 
 def ended_tasks(window: Window, turn: Turn) -> Window:
@@ -27,13 +27,6 @@ def ended_tasks(window: Window, turn: Turn) -> Window:
     if turn.binding.holds(window):
         return window
     return rewritten(window, turn, _leaving)
-
-
-def ended_plan_steps(window: Window, turn: Turn) -> Window:
-    """Let the finished steps of the client's own plan leave: they go first in a turn that exceeds the budget."""
-    if turn.rules.plan_tasks != "under_pressure":
-        return window
-    return rewritten(window, turn, _steps_leaving)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,14 +132,7 @@ def _is_words(entry: ContextEntry) -> bool:
 def _leaving(window: Window, turn: Turn) -> list[Decision]:
     """What finished tasks let go, and old outputs of one that goes on."""
     ended = [one for task in turn.told_tasks for one in _ended(task, window, turn)]
-    if turn.rules.plan_tasks == "at_once":
-        ended += _plan_steps(window, turn)
     return [*_evicted(ended, window, turn), *_rolled(window, turn)]
-
-
-def _steps_leaving(window: Window, turn: Turn) -> list[Decision]:
-    """What the finished steps of the client's own plan let go."""
-    return _evicted(_plan_steps(window, turn), window, turn)
 
 
 def _evicted(ended: Sequence[Ended], window: Window, turn: Turn) -> list[Decision]:
@@ -183,19 +169,6 @@ def _ended(task: Task, window: Window, turn: Turn) -> Iterator[Ended]:
             texts.of_tool,
             texts.of_assistant,
         )
-
-
-def _plan_steps(window: Window, turn: Turn) -> list[Ended]:
-    """The completed steps of the client's own plan; none for an agent that tells us of its tasks."""
-    if turn.told_tasks:
-        return []
-    is_valid = turn.rules.eviction_respects_anchor == "never"
-    found = []
-    for one in turn.tools.planned(window):
-        texts = _Texts(one.task_id, one.summary, turn.tools.log_path(one.task_id), turn.tools.names_recall)
-        items = (one.items,) if one.items else ()
-        found.append(Ended(one.task_id, items, one.pair_ids, is_valid, texts.of_tool, texts.of_assistant))
-    return found
 
 
 def _rolled(window: Window, turn: Turn) -> list[Decision]:

@@ -6,13 +6,15 @@ Law: nothing here changes during a turn. The functions among the values depend o
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
-from undrift.core.tasks.from_plans import PLAN_AGENT, PlannedTask
 from undrift.core.window.low_water import Cache
 from undrift.core.window.value import KnownReferences
 from undrift.core.window.window import Window
 from undrift.values.window import ContextEntry, Task, Tasks
 
 __all__ = ["Binding", "Past", "Room", "Rules", "Texts", "Tools", "Turn"]
+
+_PLAN_AGENT = "plan"
+"""Earlier versions could make tasks of the steps of a client's own plan, and stored them under this agent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,6 @@ class Rules:
     keep_user_text_tokens: int
     tombstone_share: float
     rolling_tool_results: int
-    plan_tasks: str
     eviction_respects_anchor: str
     finished_tasks_shown: int
 
@@ -110,14 +111,12 @@ class Tools:
         ref_of: Entry id to the reference that recalls it.
         log_path: Task id to where its log is exported; empty where it is not.
         known: A window to what its history mentions.
-        planned: A window to the completed steps of its client's own plan.
         names_recall: Whether what is decided now may name the command that brings a text back.
     """
 
     count: Callable[[str], int]
     ref_of: Callable[[str], str]
     known: Callable[[Window], KnownReferences]
-    planned: Callable[[Window], list[PlannedTask]]
     log_path: Callable[[str], str] = lambda _: ""
     names_recall: bool = True
 
@@ -157,7 +156,7 @@ class Turn:
     @property
     def told_tasks(self) -> Collection[Task]:
         """The tasks that agents have told us of."""
-        return [task for task in self.tasks.by_id.values() if task.agent != PLAN_AGENT]
+        return [task for task in self.tasks.by_id.values() if task.agent != _PLAN_AGENT]
 
     def total_tokens(self, window: Window) -> int:
         """Return the tokens of all that is sent, what stands beside the history included."""
