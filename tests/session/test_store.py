@@ -7,6 +7,7 @@ import signal
 from pathlib import Path
 from types import FrameType
 
+import apsw
 import pytest
 
 from tests.builders import (
@@ -26,8 +27,9 @@ from tests.builders import (
     thinking,
     user,
 )
-from undrift.errors import InputError, RecallError
+from undrift.errors import InputError, RecallError, StoreCorrupt
 from undrift.settings import Settings
+from undrift.stores.sqlite import SqliteStore
 
 LONG = [user("hello"), *rounds(20)]
 
@@ -290,6 +292,21 @@ def test_a_store_that_was_deleted_or_closed_is_a_warning_too(tmp_path):
     session = opened(tmp_path / "b", budget_tokens=1_000)
     session._store.close()
     assert any("closed" in warning for warning in session.prepare(given).warnings)
+
+
+def test_a_damaged_decision_is_found_before_anything_is_sent_and_hinders_nothing_else(tmp_path):
+    with opened(tmp_path, budget_tokens=1_000) as session:
+        action = session.prepare(body(*LONG)).actions[-1]
+    with apsw.Connection(str(tmp_path / "undrift.db")) as connection:
+        connection.execute("UPDATE decisions SET tokens_saved = tokens_saved + 1 WHERE number = 1")
+    with opened(tmp_path, budget_tokens=1_000) as session:
+        for _ in range(2):
+            with pytest.raises(StoreCorrupt, match="decision 1 does not match"):
+                session.prepare(body(*LONG))
+        assert session.tasks() == ()
+        assert [row.kind for row in session.history()] == ["prune", "asked"]
+    with SqliteStore.open(tmp_path) as store:
+        assert store.original(action.ref).ref == action.ref
 
 
 def test_a_full_disk_lets_nothing_leave_and_the_next_turn_goes_on(tmp_path):

@@ -1,14 +1,19 @@
 """What was read before is not read again: the same answers come out, whatever has happened to the rows since."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.stores.builders import commit
 from undrift.core.text.refs import ref_of
 from undrift.errors import StoreCorrupt
+from undrift.stores import rows
 from undrift.stores.base import Context, Known
+from undrift.stores.decisions import decision_from, decision_row, many_decisions
 from undrift.stores.sqlite import SqliteStore
 from undrift.values.scope import Scope
 from undrift.values.window import ContextEntry, Decision, Moment, Original, Segment, Tag, Task, TaskUpdate
@@ -84,3 +89,38 @@ def test_a_record_that_was_written_anew_is_read_anew(tmp_path: Path):
             connection.execute("UPDATE decisions SET record_sha256 = x'00'")
         with pytest.raises(StoreCorrupt):
             store.decided("s", known)
+
+
+VALUES = st.none() | st.booleans() | st.integers(-3, 300) | st.sampled_from([0.0, 1.0, 2.5]) | st.text(max_size=3)
+DEEPER = st.recursive(
+    VALUES, lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from("abc,"), inner), max_leaves=6
+)
+DETAILS = st.dictionaries(st.sampled_from(["a", "b", "at", "\ud800", '","{']), DEEPER, max_size=5)
+
+
+@given(st.lists(DETAILS, max_size=6))
+def test_decisions_that_are_read_together_are_those_that_are_read_alone(details):
+    together = many_decisions()
+    for number, detail in enumerate(details):
+        texts = (Decision(f"e{number}", "pruned", f"reason {number % 2}", number, "", detail),)
+        ((session, entry, kind, reason, saved, ref, digest, written),) = (decision_row("s", one) for one in texts)
+        row = (
+            number,
+            digest,
+            *(text.encode() for text in (session, entry, kind, reason)),
+            saved,
+            ref,
+            written.encode(),
+        )
+        alone, found = decision_from(row), together(row)
+        assert found == alone
+        assert json.dumps(found.detail, default=dict) == json.dumps(alone.detail)
+
+
+@pytest.mark.parametrize(
+    "written", ['{"a":1,"b":2,"c":3,"a":4}', '{"a":1,"a":2,"b":3,"a":4}', "[1,2,3]", '"a,b,c"', "{}"]
+)
+def test_a_detail_that_we_would_not_write_is_read_together_as_alone(written):
+    parts = (b"s", b"e", b"pruned", b"reason", 1, None, written.encode())
+    row = (1, rows.digest(*parts), *parts)
+    assert many_decisions()(row) == decision_from(row)

@@ -191,6 +191,7 @@ class Session(Closing):
             WireError: The body has the wrong shape; `path` leads to the place.
             Declined: A request of a message thread; the error holds the answer after which clients send whole histories.
             InputError: An unknown `wire`.
+            StoreError: The decisions of a session that was opened again cannot be read; later faults are warnings.
         """
         return self._preparer.prepare(body, wire=wire, model=model)
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, Literal, Protocol, Self
+from typing import Any, Generic, Literal, Protocol, Self, TypeVar
 
 from undrift.values.facts import FactVersion
 from undrift.values.scope import Scope
@@ -16,6 +16,7 @@ __all__ = [
     "KnownMark",
     "Mark",
     "MarkKind",
+    "Met",
     "Operation",
     "RunChange",
     "SessionRow",
@@ -24,6 +25,8 @@ __all__ = [
 
 MarkKind = Literal["answer", "birth", "turn"]
 """Of a mark: something that the model has said; the history of a session's first request; that of a later one."""
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +66,33 @@ class Found:
     score: float
 
 
+class Met(Generic[T]):
+    """The records of one reading, each with its SHA-256; in little memory, as a session has tens of thousands."""
+
+    def __init__(self) -> None:
+        self._digests = b""
+        self._records: list[T] = []
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def keep(self, found: Mapping[bytes, T]) -> None:
+        """Replace what is known by these records."""
+        self._digests, self._records = b"".join(found), list(found.values())
+
+    def by_digest(self) -> dict[bytes, T]:
+        """Return each record under its SHA-256."""
+        return {self._digests[32 * n : 32 * n + 32]: record for n, record in enumerate(self._records)}
+
+
 @dataclass(frozen=True, slots=True)
 class Known:
     """What a reader has read of one session before, each record by its SHA-256; a reading with it brings it up to date."""
 
-    decisions: dict[bytes, Decision] = field(default_factory=dict)
-    pins: dict[bytes, Original] = field(default_factory=dict)
-    tasks: dict[bytes, Task] = field(default_factory=dict)
-    tags: dict[bytes, Tag] = field(default_factory=dict)
+    decisions: Met[Decision] = field(default_factory=Met)
+    pins: Met[Original] = field(default_factory=Met)
+    tasks: Met[Task] = field(default_factory=Met)
+    tags: Met[Tag] = field(default_factory=Met)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,15 +3,18 @@
 Law: runs inside a transaction that the caller opened; a decision names an original of its own session.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+import msgspec
 
 from undrift.errors import StoreCorrupt, StoreError
 from undrift.stores import rows
 from undrift.stores.table import Table, Writing
+from undrift.values.detail import Detail
 from undrift.values.window import Decision
 
-__all__ = ["DECISION_COLUMNS", "DECISION_SESSION", "TABLE", "decision_from", "decision_row"]
+__all__ = ["DECISION_COLUMNS", "DECISION_SESSION", "TABLE", "decision_from", "decision_row", "many_decisions"]
 
 DECISION_COLUMNS = """number, record_sha256, CAST(session_id AS BLOB), CAST(entry_id AS BLOB), CAST(kind AS BLOB),
     CAST(reason AS BLOB), tokens_saved, CAST(ref AS BLOB), CAST(detail AS BLOB)"""
@@ -29,6 +32,8 @@ _REMOVED = """SELECT o.number FROM decisions d CROSS JOIN originals o
     AND o.session_id = d.session_id AND o.entry_id = d.entry_id AND o.source = 'buffer' AND o.to_seq IS NULL"""
 """CROSS JOIN: the new decisions first, each looked up in the index of what is in a buffer."""
 
+_DECODE = msgspec.json.Decoder(dict[str, Any]).decode
+
 
 def decision_row(session_id: str, decision: Decision) -> rows.Row:
     """Return the values of a new decision: session_id, entry_id, kind, reason, tokens_saved, ref, record_sha256, detail."""
@@ -43,19 +48,42 @@ def decision_row(session_id: str, decision: Decision) -> rows.Row:
 
 def decision_from(row: rows.Row) -> Decision:
     """Return a decision, or raise StoreCorrupt."""
-    number, digest, _, entry_id, kind, reason, tokens_saved, ref, detail = row
+    return _made(row, rows.text_from, rows.load)
+
+
+def many_decisions() -> Callable[[rows.Row], Decision]:
+    """Return `decision_from` for many rows: the texts and details that several decisions have in common are kept once."""
+    texts: dict[bytes, str] = {}
+    parts: dict[bytes, dict[str, Any]] = {}
+
+    def text(value: bytes) -> str:
+        return texts.get(value) or texts.setdefault(value, rows.text_from(value))
+
+    def detail(value: bytes) -> Mapping[str, Any]:
+        """Split before the last two names: a prune writes the figures of its plan before them."""
+        head = value.rsplit(b",", 2)[0]
+        end = value[len(head) + 1 :]
+        try:
+            common = parts.get(head) or parts.setdefault(head, _DECODE(head + b"}"))
+            own = parts.get(end) or parts.setdefault(end, _DECODE(b"{" + end))
+            if common.keys().isdisjoint(own):
+                return Detail(common, own)
+        except msgspec.DecodeError:  # the comma is inside of a value, or there is none
+            pass
+        whole: Mapping[str, Any] = rows.load(value)
+        return whole
+
+    return lambda row: _made(row, text, detail)
+
+
+def _made(row: rows.Row, text: Callable[[bytes], str], detail: Callable[[bytes], Mapping[str, Any]]) -> Decision:
+    number, digest, _, entry_id, kind, reason, tokens_saved, ref, given = row
     if digest != rows.digest(*row[2:]):
         raise StoreCorrupt(f"decision {number} does not match its SHA-256; {rows.REMEDY}")
     try:
-        kind_: Any = rows.text_from(kind)
-        return Decision(
-            rows.text_from(entry_id),
-            kind_,
-            rows.text_from(reason),
-            tokens_saved,
-            rows.text_from(ref or b""),
-            rows.load(detail),
-        )
+        kind_: Any = text(kind)
+        entry, name = rows.text_from(entry_id), rows.text_from(ref or b"")
+        return Decision(entry, kind_, text(reason), tokens_saved, name, detail(given))
     except rows.FORGED as error:
         raise StoreCorrupt(f"decision {number} was not written by undrift: {error}; {rows.REMEDY}") from error
 

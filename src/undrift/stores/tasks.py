@@ -237,13 +237,13 @@ _TASKS = Reading(
         SELECT min(number) FROM tasks f WHERE f.session_id = t.session_id AND f.task_id = t.task_id)""",
     TASK_COLUMNS,
     TASK_SESSION,
-    task_from,
+    lambda: task_from,
 )
 _TAGS = Reading(
     "SELECT {columns} FROM tags WHERE session_id = ? AND to_seq IS NULL{more} ORDER BY number",
     TAG_COLUMNS,
     TAG_SESSION,
-    tag_from,
+    lambda: tag_from,
 )
 
 TABLE = Table(

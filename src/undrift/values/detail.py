@@ -1,59 +1,41 @@
-"""What records have in common, kept once: a mapping that shares its names and values with others of its kind."""
+"""The details of many records in little memory: what records have in common is kept once."""
 
-from collections.abc import Hashable, Iterator, Mapping
-from typing import Any, TypeVar
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-__all__ = ["Detail", "Shared"]
-
-T = TypeVar("T", bound=Hashable)
+__all__ = ["Detail"]
 
 
 class Detail(Mapping[str, Any]):
-    """A small mapping of a third of a dict's size that is looked through from the front.
+    """A mapping of two parts, each of which other mappings may share.
 
     Args:
-        names: Of the values.
-        values: As many.
+        common: The first names and values; never changed.
+        own: The other ones; never changed. No name is in both.
     """
 
-    __slots__ = ("_names", "_values")
+    __slots__ = ("_common", "_own")
 
-    def __init__(self, names: tuple[str, ...], values: tuple[Any, ...]) -> None:
-        self._names = names
-        self._values = values
+    def __init__(self, common: dict[str, Any], own: dict[str, Any]) -> None:
+        self._common = common
+        self._own = own
 
     def __getitem__(self, name: str) -> Any:
-        try:
-            return self._values[self._names.index(name)]
-        except ValueError:
-            raise KeyError(name) from None
+        return self._common[name] if name in self._common else self._own[name]
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return a value, or the default; a session asks this for each of its decisions."""
+        return self._common[name] if name in self._common else self._own.get(name, default)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._common or name in self._own
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
+        yield from self._common
+        yield from self._own
 
     def __len__(self) -> int:
-        return len(self._names)
+        return len(self._common) + len(self._own)
 
     def __repr__(self) -> str:
         return repr(dict(self))
-
-
-class Shared:
-    """Values that were met before: of equal ones the first is kept."""
-
-    def __init__(self) -> None:
-        self._met: dict[Any, Any] = {}
-
-    def one(self, value: T) -> T:
-        """Return the value that was met first of those equal to this one; 1, 1.0 and true are three."""
-        found: T = self._met.setdefault((type(value), value), value)
-        return found
-
-    def detail(self, given: Mapping[str, Any]) -> Detail:
-        """Return a mapping that shares what it can."""
-        met, keys, values = self._met, tuple(given), tuple(given.values())
-        names = met.get(keys) or met.setdefault(keys, tuple(map(self.one, keys)))
-        try:  # nearly always: a loop in C, as a session has tens of thousands
-            return Detail(names, tuple(map(met.setdefault, zip(map(type, values), values, strict=True), values)))
-        except TypeError:  # a list
-            return Detail(names, tuple([self.one(v) if isinstance(v, Hashable) else v for v in values]))

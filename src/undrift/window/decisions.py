@@ -28,7 +28,7 @@ class Decisions:
         self.pins = {pin.ref: pin.entry for pin in pins}
         self._placed: dict[str, list[Decision]] = {}
         self._by_task: dict[str, list[str]] = {}  # task id -> references of what it let go, oldest first
-        self._at: dict[str, set[str]] = {}  # where decisions were taken -> ids of the entries that they are about
+        self._at: dict[str, list[str]] = {}  # where decisions were taken -> ids of the entries that they are about
         self.version = 0
         self.add(decisions)
 
@@ -108,10 +108,14 @@ class Decisions:
     def add(self, decisions: Iterable[Decision]) -> None:
         """Take in decisions; every conversation applies them at its next turn."""
         for decision in decisions:
-            others = self._taken(decision.entry_id)
-            others[taken_at(decision)] = decision
-            self._about[decision.entry_id] = decision if len(others) == 1 else others
-            self._at.setdefault(taken_at(decision), set()).add(decision.entry_id)
+            at, entry_id = taken_at(decision), decision.entry_id
+            if entry_id in self._about:
+                others = self._taken(entry_id)
+                others[at] = decision
+                self._about[entry_id] = decision if len(others) == 1 else others
+            else:
+                self._about[entry_id] = decision
+            self._at.setdefault(at, []).append(entry_id)
             if decision.kind in _PLACED:
                 self._placed.setdefault(decision.detail["anchor"], []).append(decision)
             if decision.kind == "evicted":

@@ -46,10 +46,21 @@ class Ledger:
         self._seq = self._reset_at = store.last_seq(session_id)
         self.was_empty = self._seq == 0
         self._known = Known()
-        self.decisions = Decisions(session_id, *self._in_force())
+        self._decisions = Decisions(session_id, (), ()) if self.was_empty else None
         self._reports = self._stored_reports()
         self._asked = self._stored_asked()
         self.tasks = self._stored_tasks()
+
+    @property
+    def decisions(self) -> Decisions:
+        """Every decision of the session, and its pins; read when they are first asked for, as there may be many.
+
+        Raises:
+            StoreError: They cannot be read.
+        """
+        if self._decisions is None:
+            self._decisions = Decisions(self._session_id, *self._in_force())
+        return self._decisions
 
     def write(
         self,
@@ -65,9 +76,10 @@ class Ledger:
         Raises:
             StoreError: Nothing was written.
         """
+        decisions = self.decisions  # read before these are written: else they would be there already
         masked = [masked_original(e, self._session_id, "window", self._mask_secrets) for e in originals]
         self._commit(kind, [*masked, *fresh], at_ms=at_ms, payload=payload)
-        self.decisions.add(fresh)
+        decisions.add(fresh)
 
     def pin(self, entry: ContextEntry, *, at_ms: int) -> str:
         """Write a pin, unless it is known; return its reference.
@@ -205,7 +217,8 @@ class Ledger:
             StoreError: The store cannot be read.
         """
         seq = self._store.last_seq(self._session_id)
-        self.decisions.reset(*self._in_force())
+        if self._decisions is not None:
+            self._decisions.reset(*self._in_force())
         self._reports = self._stored_reports()
         self._asked = self._stored_asked()
         self.tasks = self._stored_tasks()
@@ -267,16 +280,21 @@ class Ledger:
         if moves and moves[-1].seq > self._reset_at:
             self.reset()
             return True
-        decided, pins = self._in_force()
-        news = [d for d in decided if not self.decisions.has(d)]
-        self.decisions.pins.update((pin.ref, pin.entry) for pin in pins)
-        if news:
-            self.decisions.add(news)
+        news = [] if self._decisions is None else self._taken_in(self._decisions)
         self._reports = self._stored_reports()
         self._asked = self._stored_asked()
         self.tasks = self._stored_tasks()
         self._seq = seq
         return bool(news)
+
+    def _taken_in(self, decisions: Decisions) -> list[Decision]:
+        """Take in what is on disk and is not among the decisions; return it."""
+        decided, pins = self._in_force()
+        news = [d for d in decided if not decisions.has(d)]
+        decisions.pins.update((pin.ref, pin.entry) for pin in pins)
+        if news:
+            decisions.add(news)
+        return news
 
 
 def _named(notes: Sequence[Original]) -> dict[str, Any]:
