@@ -68,16 +68,13 @@ DECORATOR_METHODS = _names("command deleter group register setter")
 MANY_PARAMETERS = {
     "cli/install.py::_Change.of": "the options of a command",
     "core/dispatch/prompt.py::build_dispatch_dynamic_tail": "a name of the seeds, called by keyword",
-    "core/dispatch/prompt.py::compile_prompt": "not divided yet",
     "core/memory/decay.py::apply_decay_by_type": "takes what apply_semantic_decay takes",
     "core/memory/decay.py::apply_semantic_decay": "a name of the seeds, called by keyword",
     "core/window/ended_tasks.py::prune_task_logs": "a name of the seeds, called by keyword",
     "dispatch/manager.py::DispatchRuntimeManager.__init__": "a name of the seeds, called by keyword",
-    "mcp/tools.py::made": "not divided yet",
     "session/memory.py::SessionMemory.remember": "Session.remember: the fields of a memory, called by keyword",
     "testing/simulators/gemini.py::GeminiSimulator.__init__": "habits of a provider, each with a default",
     "testing/simulators/openai_responses.py::OpenAIResponsesSimulator.__init__": "habits of a provider, each with a default",
-    "wire/form.py::entry_of": "not divided yet",
 }
 """Functions that take more than six parameters, each with its reason. The list only gets shorter."""
 

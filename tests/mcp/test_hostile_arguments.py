@@ -19,7 +19,7 @@ from undrift.errors import UndriftError
 from undrift.mcp.framing import safe_json
 from undrift.mcp.place import ServedHome
 from undrift.mcp.surface import surface_of
-from undrift.mcp.tools import READ, described_object, made
+from undrift.mcp.tools import READ, described_object, guarded
 from undrift.mcp.values import Answer, Stopped, Surface, Tool, ToolArguments
 from undrift.settings import Settings
 
@@ -183,12 +183,12 @@ def test_a_tool_that_takes_an_id_for_a_path_is_caught(tmp_path: Path, text: str)
     home = tmp_path / "home"
     home.mkdir()
 
-    def careless(_place: ServedHome, call: ToolArguments) -> Answer:
+    def careless(call: ToolArguments) -> Answer:
         (home / call.arguments["id"]).write_text("")
         return Answer.of("done")
 
     schema = described_object({"id": {"type": "string"}}, "id")
-    tool = made(ServedHome(home, Settings()), "careless", "Careless.", careless, schema, {"type": "object"}, READ)
+    tool = guarded(Tool("careless", "Careless.", schema, careless, {"type": "object"}, READ), home)
     assert any("it has made" in fault for fault in faults(tool, {"id": text}, tmp_path))
     assert any("ends with" in fault for fault in faults(tool, {"id": "a\0b"}, tmp_path))
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from undrift.core.text.tokens import characters_per_4
 from undrift.wire import gemini as form
-from undrift.wire.form import Block, View, entry_of
+from undrift.wire.form import Block, BlockPlace, View, entry_of
 
 Json = dict[str, Any]
 WIRE = "gemini"
@@ -57,5 +57,5 @@ def problems(items: list[Any]) -> tuple[str, ...]:
 
 
 def tokens(part: Json) -> int:
-    entry = entry_of(block(part), "user", message_id="m", place=0, pair_id=None, count=characters_per_4, at=(0, 0))
+    entry = entry_of(block(part), "user", BlockPlace("m", 0), None, characters_per_4)
     return entry.token_count

@@ -4,7 +4,7 @@ from typing import Any
 
 from undrift.core.text.tokens import characters_per_4
 from undrift.wire import openai_responses as form
-from undrift.wire.form import Block, View, entry_of
+from undrift.wire.form import Block, BlockPlace, View, entry_of
 
 Json = dict[str, Any]
 WIRE = "openai-responses"
@@ -56,5 +56,5 @@ def problems(items: list[Any], **beside: Any) -> tuple[str, ...]:
 
 
 def tokens(item: Json) -> int:
-    entry = entry_of(block(item), "user", message_id="m", place=0, pair_id=None, count=characters_per_4, at=(0, 0))
+    entry = entry_of(block(item), "user", BlockPlace("m", 0), None, characters_per_4)
     return entry.token_count

@@ -13,7 +13,7 @@ from undrift.values.window import ContextEntry
 from undrift.wire import anthropic
 from undrift.wire.anthropic import editing
 from undrift.wire.anthropic.reading import IMAGE_TOKENS
-from undrift.wire.form import Block, Edit, Form, ProviderReply, ToolCall, View, entry_of
+from undrift.wire.form import Block, BlockPlace, Edit, Form, ProviderReply, ToolCall, View, entry_of
 
 FORM: Form = anthropic
 
@@ -24,7 +24,7 @@ def read(part: Json) -> Block:
 
 
 def made(part: Json, role: str = "user") -> ContextEntry:
-    return entry_of(read(part), role, message_id="m", place=3, pair_id="p", count=characters_per_4, at=(5, 7))
+    return entry_of(read(part), role, BlockPlace("m", 3, 5, 7), "p", characters_per_4)
 
 
 def marked(part: Json, **more: Any) -> Json:

@@ -14,7 +14,7 @@ from tests.wire.odd import places, put
 from undrift.core.text.tokens import characters_per_4
 from undrift.errors import WireError
 from undrift.wire import anthropic
-from undrift.wire.form import Edit, Form, View, entry_of
+from undrift.wire.form import BlockPlace, Edit, Form, View, entry_of
 
 FORM: Form = anthropic
 MARKER: Json = {"type": "ephemeral"}
@@ -45,7 +45,7 @@ def works(view: View, message: Any) -> None:
     content = message["content"]
     assert len(view.blocks) == (1 if isinstance(content, str) else len(content))
     for number, block in enumerate(view.blocks):
-        entry_of(block, view.role, message_id="m", place=number, pair_id=None, count=characters_per_4, at=(0, 0))
+        entry_of(block, view.role, BlockPlace("m", number), None, characters_per_4)
         FORM.edit(message, {number: Edit()}, ["a pin"])
     assert isinstance(FORM.problems([view], {}), tuple)
     with contextlib.suppress(WireError):  # a value that JSON cannot hold, in a field that is not looked at

@@ -29,7 +29,7 @@ from tests.wire.odd import places, put
 from undrift.core.text.tokens import characters_per_4
 from undrift.errors import WireError
 from undrift.wire import gemini as form
-from undrift.wire.form import Edit, entry_of
+from undrift.wire.form import BlockPlace, Edit, entry_of
 from undrift.wire.forms import form_of
 from undrift.wire.gemini.media import IMAGE_TOKENS, PAGE_TOKENS
 from undrift.wire.gemini.reading import CALLS
@@ -247,7 +247,7 @@ def looked_at(item: Any) -> None:
         assert form.edit(item, {n: Edit() for n in range(len(view.blocks))}, []) is None
         assert form.edit(item, {n: Edit("x") for n in range(len(view.blocks))}, []) is not None or not view.blocks
         for number, one in enumerate(view.blocks):
-            entry_of(one, view.role, message_id="m", place=number, pair_id=None, count=characters_per_4, at=(0, 0))
+            entry_of(one, view.role, BlockPlace("m", number), None, characters_per_4)
     assert repr(item) == before
 
 

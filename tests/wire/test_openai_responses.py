@@ -29,7 +29,7 @@ from tests.wire.openai_responses_items import (
 from undrift.core.text.tokens import characters_per_4
 from undrift.errors import WireError
 from undrift.wire import openai_responses as form
-from undrift.wire.form import Block, Edit, View, entry_of
+from undrift.wire.form import Block, BlockPlace, Edit, View, entry_of
 from undrift.wire.forms import form_of
 from undrift.wire.openai_responses.parts import IMAGE_TOKENS, LOW_IMAGE_TOKENS
 
@@ -253,7 +253,7 @@ def looked_at(item: Any) -> None:
         assert form.edit(item, {n: Edit() for n in range(len(view.blocks))}, []) is None
         assert form.edit(item, {n: Edit("x") for n in range(len(view.blocks))}, []) is not None or not view.blocks
         for number, one in enumerate(view.blocks):
-            entry_of(one, view.role, message_id="m", place=number, pair_id=None, count=characters_per_4, at=(0, 0))
+            entry_of(one, view.role, BlockPlace("m", number), None, characters_per_4)
     assert repr(item) == before
 
 

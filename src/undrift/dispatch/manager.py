@@ -207,10 +207,12 @@ class DispatchRuntimeManager:
             task,
             replace(ledger, plan_version=run.plan_version),
             chosen,
-            context=run.context,
-            session_context=session_context,
-            fact_ids=tuple(fact.id for fact in shown),
-            provider=self._routing.provider_for(run.classes[task_id].level),
+            prompts.PromptContext(
+                run.context,
+                session_context,
+                tuple(fact.id for fact in shown),
+                self._routing.provider_for(run.classes[task_id].level),
+            ),
             max_output_tokens=max_output_tokens,
             max_prompt_tokens=max_prompt_tokens,
         )

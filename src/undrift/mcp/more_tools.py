@@ -1,11 +1,12 @@
 """The tools of ``--tools all``: facts, conflicts, scratchpad_read, _write and _append, checkpoint, rewind, status."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from undrift.errors import InputError
 from undrift.mcp.framing import as_data, clipped, one_line
 from undrift.mcp.place import ServedHome
-from undrift.mcp.tools import READ, WRITE, described_object, made
+from undrift.mcp.tools import READ, WRITE, described_object, guarded
 from undrift.mcp.values import Answer, Json, Tool, ToolArguments
 
 if TYPE_CHECKING:
@@ -133,45 +134,56 @@ def more_tools(place: ServedHome) -> tuple[Tool, ...]:
     text = described_object({"text": _TEXT}, "text")
     moment = {"type": ["integer", "string"], "description": "A checkpoint's number or label, or a task's id."}
     status = described_object({"session": _TEXT, "home": _TEXT, "seq": _NUMBER}, "session", "home", "seq")
-    return (
-        made(
-            place,
+    tools = (
+        Tool(
             "facts",
             "What sub-agents have learned and still holds.",
-            _facts,
             described_object({"subject": {**_TEXT, "description": "Only about this, as src/app.py."}}),
+            partial(_facts, place),
             rows,
             READ,
         ),
-        made(place, "conflicts", "Memories that contradict each other.", _conflicts, described_object({}), rows, READ),
-        made(
-            place,
+        Tool(
+            "conflicts",
+            "Memories that contradict each other.",
+            described_object({}),
+            partial(_conflicts, place),
+            rows,
+            READ,
+        ),
+        Tool(
             "scratchpad_read",
             "Read active_context.md, the notes of this session.",
-            _scratchpad_read,
             described_object({}),
+            partial(_scratchpad_read, place),
             described_object({"data": _TEXT, "note": _TEXT}, "data"),
             READ,
         ),
-        made(place, "scratchpad_write", "Replace all notes.", _scratchpad_write, text, notes, _OVERWRITE),
-        made(place, "scratchpad_append", "Add to the notes.", _scratchpad_append, text, notes, WRITE),
-        made(
-            place,
+        Tool("scratchpad_write", "Replace all notes.", text, partial(_scratchpad_write, place), notes, _OVERWRITE),
+        Tool("scratchpad_append", "Add to the notes.", text, partial(_scratchpad_append, place), notes, WRITE),
+        Tool(
             "checkpoint",
             "Name this moment, to rewind to it.",
-            _checkpoint,
             described_object({"label": _TEXT}),
+            partial(_checkpoint, place),
             seq,
             WRITE,
         ),
-        made(
-            place,
+        Tool(
             "rewind",
             "Take tasks, memories, facts and notes back to a moment; files stay. Nothing is lost: undo takes it back.",
-            _rewind,
             described_object({"to": moment, "undo": {"type": "boolean"}}),
+            partial(_rewind, place),
             seq,
             _OVERWRITE,
         ),
-        made(place, "status", "Which session, task and moment this is.", _status, described_object({}), status, READ),
+        Tool(
+            "status",
+            "Which session, task and moment this is.",
+            described_object({}),
+            partial(_status, place),
+            status,
+            READ,
+        ),
     )
+    return tuple(guarded(tool, place.home) for tool in tools)

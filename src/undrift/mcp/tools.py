@@ -3,7 +3,9 @@
 Law: all that a client lists of them costs its user tokens on every turn, so it stays under 800 (a test counts it).
 """
 
-from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from undrift.core.agent_rules import TASK_TOOL_NAME, TASK_TOOL_SCHEMA
@@ -19,9 +21,7 @@ if TYPE_CHECKING:
     from undrift.stores.base import Found
     from undrift.values.memory import ScoredMemoryEntry
 
-__all__ = ["READ", "WRITE", "Work", "default_tools", "described_object", "made"]
-
-Work = Callable[[ServedHome, ToolArguments], Answer]
+__all__ = ["READ", "WRITE", "default_tools", "described_object", "guarded"]
 
 READ: Json = {"readOnlyHint": True, "openWorldHint": False}
 WRITE: Json = {"destructiveHint": False, "openWorldHint": False}
@@ -41,25 +41,25 @@ def described_object(properties: Json, *required: str) -> dict[str, Any]:
     return {**schema, "required": list(required)} if required else schema
 
 
-def made(place: ServedHome, name: str, description: str, work: Work, schema: Json, output: Json, hints: Json) -> Tool:
+def guarded(tool: Tool, home: Path) -> Tool:
     """Return a tool whose arguments are checked before it works, and whose errors are answers."""
 
     def run(call: ToolArguments) -> Answer:
         try:
             call.check()
-            arguments = checked(name, schema, call.arguments)
-            return work(place, ToolArguments(arguments, call.session, call.told, call.stopped))
+            arguments = checked(tool.name, tool.input_schema, call.arguments)
+            return tool.run(ToolArguments(arguments, call.session, call.told, call.stopped))
         except StoreBusy as error:
-            return Answer.refused(f"{error}. Nothing was changed; call {name} again with the same arguments.")
+            return Answer.refused(f"{error}. Nothing was changed; call {tool.name} again with the same arguments.")
         except UndriftError as error:
             return Answer.refused(str(error))
         except OSError as error:
-            place_of = error.filename or place.home
+            place = error.filename or home
             return Answer.refused(
-                f"{place_of}: {error.strerror or error}. Tell the user: the server's --home must be usable."
+                f"{place}: {error.strerror or error}. Tell the user: the server's --home must be usable."
             )
 
-    return Tool(name, description, schema, run, output, hints)
+    return replace(tool, run=run)
 
 
 def _task_update(place: ServedHome, call: ToolArguments) -> Answer:
@@ -136,21 +136,18 @@ def _remember(place: ServedHome, call: ToolArguments) -> Answer:
 def default_tools(place: ServedHome) -> tuple[Tool, ...]:
     """Return the four tools."""
     texts: Json = {"type": "array", "items": _TEXT}
-    return (
-        made(
-            place,
+    tools = (
+        Tool(
             TASK_TOOL_NAME,
             "Start, change or complete one task. Start it before other tools; complete it with a summary.",
-            _task_update,
             TASK_TOOL_SCHEMA,
+            partial(_task_update, place),
             described_object({"status": _TEXT, "notes": texts}, "status"),
             WRITE,
         ),
-        made(
-            place,
+        Tool(
             "recall",
             "Get back what left the window, or a memory.",
-            recall,
             described_object(
                 {
                     "ref": {**_TEXT, "description": "A reference, or a task's id for all it let go."},
@@ -159,23 +156,21 @@ def default_tools(place: ServedHome) -> tuple[Tool, ...]:
                 },
                 "ref",
             ),
+            partial(recall, place),
             described_object({"data": _TEXT, "note": _TEXT, "lines": {"type": "integer"}}, "data"),
             READ,
         ),
-        made(
-            place,
+        Tool(
             "search",
             "Search memories and what left the window.",
-            _search,
             described_object({"query": _TEXT, "limit": {"type": "integer"}}, "query"),
+            partial(_search, place),
             described_object({"data": _TEXT, "note": _TEXT, "refs": texts}, "data"),
             READ,
         ),
-        made(
-            place,
+        Tool(
             "remember",
             "Keep one statement for later sessions: a decision, preference or lesson.",
-            _remember,
             described_object(
                 {
                     "text": _TEXT,
@@ -185,7 +180,9 @@ def default_tools(place: ServedHome) -> tuple[Tool, ...]:
                 },
                 "text",
             ),
+            partial(_remember, place),
             described_object({"id": _TEXT, "superseded": texts, "conflicts": texts}, "id"),
             {**WRITE, "idempotentHint": True},
         ),
     )
+    return tuple(guarded(tool, place.home) for tool in tools)

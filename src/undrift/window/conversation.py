@@ -17,7 +17,7 @@ from undrift.window.decisions import Decisions
 from undrift.window.pairing import Pairing
 from undrift.window.request import Request
 from undrift.wire.beginning import Beginning
-from undrift.wire.form import Form, View, entry_of
+from undrift.wire.form import BlockPlace, Form, View, entry_of
 
 __all__ = ["Conversation", "Message"]
 
@@ -250,16 +250,8 @@ class Conversation:
             if block.loads_tools and self._defers_tools:
                 block = replace(block, is_pinned=True)
                 self._loading |= {pair_id} if pair_id is not None else frozenset()
-            entry = entry_of(
-                block,
-                view.role,
-                message_id=id_,
-                place=place,
-                pair_id=pair_id,
-                count=self.count,
-                at=(now_ms, self._seq),
-            )
-            entries.append(entry)
+            at = BlockPlace(id_, place, now_ms, self._seq)
+            entries.append(entry_of(block, view.role, at, pair_id, self.count))
         item = Item(number, id_, view.role, tuple(entries), sum(e.token_count for e in entries))
         return Message(raw, digest, view, run, item)
 

@@ -15,6 +15,7 @@ from undrift.wire import raw
 
 __all__ = [
     "Block",
+    "BlockPlace",
     "Bundle",
     "Edit",
     "Form",
@@ -73,6 +74,17 @@ class Block:
     marker: str | None = None
     is_signed: bool = False
     loads_tools: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BlockPlace:
+    """Where a block stands: the chain id of its item and its number in that; when it was read, in Unix milliseconds and as
+    a running number."""
+
+    item_id: str
+    number: int
+    at_ms: int = 0
+    seq: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,30 +235,25 @@ def unique_id(value: Any) -> str | None:
 def entry_of(
     block: Block,
     role: str,
-    *,
-    message_id: str,
-    place: int,
+    place: BlockPlace,
     pair_id: str | None,
     count: Callable[[str], int],
-    at: tuple[int, int],
 ) -> ContextEntry:
     """Make the entry of one block: system text is `spec`, a tool result `tool_result`, all else `reasoning`.
 
     Args:
         block: From `Form.read`.
         role: Of its item.
-        message_id: Of its item; the entry's id is this and the place, joined by a point.
-        place: Of the block in its item.
+        place: Of the block; the entry's id is the item's and the number, joined by a point.
         pair_id: What call and result share, if any, or all of a bundle.
         count: The token counter in force.
-        at: Unix milliseconds and running number.
     """
     type_: EntryType = "reasoning"
     if role == "system" or block.is_pinned:
         type_ = "spec"
     elif block.kind == "result":
         type_ = "tool_result"
-    metadata: dict[str, str] = {"role": role, "kind": block.kind, "message": message_id}
+    metadata: dict[str, str] = {"role": role, "kind": block.kind, "message": place.item_id}
     if pair_id is not None:
         metadata["pair_id"] = pair_id
     if block.tool_name is not None:
@@ -254,4 +261,5 @@ def entry_of(
     if block.kind == "result" and (block.extra_tokens or block.counted not in (None, block.text)):
         metadata["mixed"] = "parts"  # not one plain text: it stays or leaves as a whole
     tokens = count(block.text if block.counted is None else block.counted) + block.extra_tokens
-    return ContextEntry(f"{message_id}.{place}", type_, block.text, tokens, at[0], metadata, seq=at[1])
+    id_ = f"{place.item_id}.{place.number}"
+    return ContextEntry(id_, type_, block.text, tokens, place.at_ms, metadata, seq=place.seq)

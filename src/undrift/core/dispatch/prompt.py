@@ -6,7 +6,7 @@ provider can keep it cached. A tight budget removes the reviewer's requests last
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -19,6 +19,7 @@ __all__ = [
     "CompiledPrompt",
     "MAX_OUTPUT_TOKENS",
     "MAX_PROMPT_TOKENS",
+    "PromptContext",
     "STAGES",
     "Stage",
     "build_dispatch_dynamic_tail",
@@ -70,6 +71,23 @@ _GUIDES: Mapping[Role, str] = {
  "required_fixes": ["..."]}}
 {END}""",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class PromptContext:
+    """What a prompt says beside its task.
+
+    Args:
+        plan: What holds for every task of the plan.
+        facts: What other agents have reported, as `format_session_facts` gives it.
+        fact_ids: Of these.
+        provider: Where the routing table sends it.
+    """
+
+    plan: str = ""
+    facts: str = ""
+    fact_ids: tuple[str, ...] = ()
+    provider: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,17 +203,13 @@ def compile_prompt(
     task: PlanTask,
     ledger: TaskLedger,
     role: Role,
+    context: PromptContext,
     *,
-    context: str = "",
-    session_context: str = "",
-    fact_ids: tuple[str, ...] = (),
-    provider: str = "",
-    max_output_tokens: int = MAX_OUTPUT_TOKENS,
-    max_prompt_tokens: int = MAX_PROMPT_TOKENS,
-    count: Callable[[str], int] = estimate,
+    max_output_tokens: int,
+    max_prompt_tokens: int,
 ) -> CompiledPrompt:
     """Put a prompt together; where it is too long, it gives up one thing of `STAGES` after the other until it fits."""
-    prefix = stable_prefix(role, context)
+    prefix = stable_prefix(role, context.plan)
     prefix_hash = stable_prefix_hash(prefix)
     whole = delta_packet(task, ledger, role)
     least = {name: value for name, value in whole.items() if name in _MUST}
@@ -212,18 +226,20 @@ def compile_prompt(
         )
         return f"{prefix}\n\n{tail}"
 
-    forms = ((whole, session_context), (_short(whole), session_context), (_short(whole), ""), (least, ""))
+    forms = ((whole, context.facts), (_short(whole), context.facts), (_short(whole), ""), (least, ""))
     for stage, (delta, facts) in zip(STAGES, forms, strict=False):
         text = text_of(delta, facts, task.prompt)
-        tokens = count(text)
+        tokens = estimate(text)
         if tokens <= max_prompt_tokens:
-            ids = fact_ids if facts else ()
-            return CompiledPrompt(text, role, task.id, whole["attempt"], provider, tokens, stage, prefix_hash, ids)
-    room = max_prompt_tokens - count(text_of(least, "", ""))
-    text = text_of(least, "", _cut(task.prompt, room, count))
-    tokens = count(text)
+            ids = context.fact_ids if facts else ()
+            return CompiledPrompt(
+                text, role, task.id, whole["attempt"], context.provider, tokens, stage, prefix_hash, ids
+            )
+    room = max_prompt_tokens - estimate(text_of(least, "", ""))
+    text = text_of(least, "", _cut(task.prompt, room))
+    tokens = estimate(text)
     return CompiledPrompt(
-        text, role, task.id, whole["attempt"], provider, tokens, STAGES[-1], prefix_hash,
+        text, role, task.id, whole["attempt"], context.provider, tokens, STAGES[-1], prefix_hash,
         is_over_budget=tokens > max_prompt_tokens,
     )  # fmt: skip
 
@@ -241,15 +257,15 @@ def _short(value: Any, name: str = "") -> Any:
     return value
 
 
-def _cut(prompt: str, room_tokens: int, count: Callable[[str], int]) -> str:
+def _cut(prompt: str, room_tokens: int) -> str:
     """Cut the middle out of a prompt, until the rest is worth at most `room_tokens`; its two ends always stay."""
-    kept = max(200, len(prompt) * max(0, room_tokens) // max(1, count(prompt)))
+    kept = max(200, len(prompt) * max(0, room_tokens) // max(1, estimate(prompt)))
     while True:
         half = min(kept, len(prompt)) // 2
         cut = f"{prompt[:half]}{_CUT.format(len(prompt) - 2 * half)}{prompt[-half:]}"
         if len(cut) >= len(prompt) and kept <= 200:
             return prompt
-        if kept <= 200 or count(cut) <= room_tokens:
+        if kept <= 200 or estimate(cut) <= room_tokens:
             return cut
         kept = max(200, kept * 9 // 10)
 
