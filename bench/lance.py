@@ -9,8 +9,7 @@ from statistics import median
 
 from bench.figures import Claim, Figure, Report, ratio_claim
 from undrift.memory.repository import MemoryRepository, default_embedder
-from undrift.stores.lance import LanceIndex
-from undrift.stores.memories import MemoryUpdate, Viewer
+from undrift.stores.memory_values import MemoryUpdate, Viewer
 from undrift.stores.sqlite import SqliteStore
 from undrift.values.memory import MemoryEntry
 
@@ -34,7 +33,7 @@ def measure(rounds: int = 9) -> Report:
         return report
     with tempfile.TemporaryDirectory() as home, SqliteStore.open(home) as store:
         folder = Path(home) / "vectors"
-        repository = MemoryRepository(store, embedder, lambda table: LanceIndex(table, folder))
+        repository = MemoryRepository(store, embedder, "lance")
         chance = Random(7)
         for number in range(WRITES):
             text = f"module {number} reads {chance.randint(1, 999)} lines of part {chance.randint(1, 99)} at a time"

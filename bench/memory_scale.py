@@ -14,7 +14,7 @@ from undrift import Session, Settings
 from undrift.core.memory.retrieve import parse
 from undrift.memory.repository import MemoryRepository, default_embedder
 from undrift.stores.embed import Embedder
-from undrift.stores.memories import MemoryUpdate
+from undrift.stores.memory_values import MemoryUpdate
 from undrift.stores.sqlite import SqliteStore
 from undrift.values.memory import MemoryEntry
 

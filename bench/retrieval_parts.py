@@ -25,7 +25,7 @@ import apsw
 
 from undrift.core.memory.retrieve import WEIGHTS, Query, Weights, parse
 from undrift.core.text.words import words_of
-from undrift.memory.search import MemorySearch, Remembered
+from undrift.memory.search import OwnSearch, Remembered
 from undrift.stores.embed import Embedder, WordLlamaEmbedder, is_installed
 from undrift.stores.memory_index import MemoryIndex
 from undrift.stores.migrations import migrate
@@ -51,12 +51,12 @@ class Variant:
     """One row of the table: how a query is taken apart, what each ingredient counts, and whether there are vectors."""
 
     name: str
-    parsed: Callable[[MemorySearch, str], Query] | None
+    parsed: Callable[[OwnSearch, str], Query] | None
     weights: Weights
     dense: bool = False
 
 
-class _Trial(MemorySearch):
+class _Trial(OwnSearch):
     """The search with another way to take a query apart."""
 
     def __init__(self, connection: apsw.Connection, variant: Variant, embedder: Embedder | None) -> None:
@@ -122,7 +122,7 @@ def variants() -> list[Variant]:
         Variant("vectors alone, of every word of the query", lambda _, query: replace(_all_words(query), words=()),
                 replace(bare, dense=1.0), dense=True),
         Variant("vectors alone, of the words that carry meaning", lambda trial, query: replace(
-                MemorySearch._parsed(trial, query), words=()), replace(bare, dense=1.0), dense=True),
+                OwnSearch._parsed(trial, query), words=()), replace(bare, dense=1.0), dense=True),
     ]  # fmt: skip
     return [row for row in rows if not row.dense or is_installed()]
 
@@ -141,7 +141,7 @@ def _opened() -> Iterator[apsw.Connection]:
         connection.close()
 
 
-def _judged(trial: MemorySearch, talk: Conversation, seconds: list[float]) -> list[list[bool]]:
+def _judged(trial: OwnSearch, talk: Conversation, seconds: list[float]) -> list[list[bool]]:
     """Ask every question; return for each whether the first 1, 5, 10, 20 hits hold evidence."""
     rows = []
     for question, gold in talk.questions:
@@ -204,11 +204,11 @@ def _large(talks: Sequence[Conversation], count: int) -> Iterator[str]:
     embedder = WordLlamaEmbedder() if is_installed() else None
     queries = [question for talk in talks for question, _ in talk.questions][:: max(1, count // 50_000)][:200]
     with _opened() as connection:
-        whole = MemorySearch(MemoryIndex(connection, embedder))
+        whole = OwnSearch(MemoryIndex(connection, embedder))
         start = time.process_time()
         whole.add(_many(talks, count))
         yield f"\n{count:,} memories, {len(queries)} queries; added in {time.process_time() - start:.1f} s of CPU. CPU ms p50:"
-        words = _p50(partial(MemorySearch(MemoryIndex(connection)).search, k=10), queries)
+        words = _p50(partial(OwnSearch(MemoryIndex(connection)).search, k=10), queries)
         fts = _p50(lambda query: _fts5(connection, query), queries)
         yield f"- words: {words:.2f}; bare FTS5 of the same words: {fts:.2f}"
         if embedder is None:
@@ -230,7 +230,7 @@ def _fts5(connection: apsw.Connection, query: str) -> list[Any]:
     ).fetchall()
 
 
-def _scan(whole: MemorySearch, embedder: Embedder) -> Callable[[str], Any]:
+def _scan(whole: OwnSearch, embedder: Embedder) -> Callable[[str], Any]:
     import numpy as np
 
     index: Any = whole._index._index
@@ -244,7 +244,7 @@ def _scan(whole: MemorySearch, embedder: Embedder) -> Callable[[str], Any]:
     return scan
 
 
-def _recall(whole: MemorySearch, embedder: Embedder, queries: Sequence[str], k: int) -> float:
+def _recall(whole: OwnSearch, embedder: Embedder, queries: Sequence[str], k: int) -> float:
     import numpy as np
 
     index: Any = whole._index._index

@@ -14,7 +14,7 @@ from undrift import ContextEntry, Session, Settings
 from undrift.core.text.refs import ref_of
 from undrift.memory.repository import MemoryRepository
 from undrift.stores.base import Context
-from undrift.stores.memories import MemoryUpdate
+from undrift.stores.memory_values import MemoryUpdate
 from undrift.stores.sqlite import SqliteStore
 from undrift.values.memory import MemoryEntry
 from undrift.values.scope import Scope

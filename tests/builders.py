@@ -11,6 +11,7 @@ import apsw
 
 from undrift.session.session import Session
 from undrift.settings import Settings
+from undrift.stores.database import Database
 from undrift.stores.sqlite import SqliteStore
 from undrift.window.context import SessionContext
 from undrift.wire import anthropic
@@ -21,6 +22,7 @@ __all__ = [
     "body",
     "call",
     "crowded",
+    "database_of",
     "image",
     "locked",
     "merged",
@@ -102,6 +104,13 @@ def opened(home: Path, session_id: str = "s", *, busy_timeout_ms: int = 5_000, *
     chosen = Settings(**{"token_counter": "characters/4", **settings})
     store = SqliteStore.open(home, busy_timeout_ms=busy_timeout_ms)
     return Session(SessionContext.of(session_id, store, chosen, lambda: 1_000, home=home))
+
+
+def database_of(session: Session) -> Database:
+    """The file behind a session's back."""
+    store = session._store
+    assert isinstance(store, SqliteStore)
+    return store._database
 
 
 def parts(message: Json) -> list[Json]:

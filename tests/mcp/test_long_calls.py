@@ -37,7 +37,7 @@ def place(tmp_path: Path) -> ServedHome:
 
 def history(place: ServedHome) -> int:
     with place.store() as store:
-        return store.last_operation()
+        return sum(row.operations for row in store.sessions())
 
 
 def test_no_tool_works_for_a_client_that_has_taken_its_call_back(place: ServedHome):

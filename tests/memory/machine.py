@@ -389,10 +389,8 @@ class LanceMachine(VectorMachine):
         from undrift.stores import lance
 
         lance._BATCH = 4
-        session = super().opened(session_id)
-        folder = Path(self.folder.name) / "vectors"
-        session._repository._search.making = lambda table: lance.LanceIndex(table, folder)
-        return session
+        self.settings = replace(self.settings, vector_index="lance")
+        return super().opened(session_id)
 
 
 MACHINES: dict[str, type[MemoryMachine]] = {"words": MemoryMachine, "vectors": VectorMachine, "lance": LanceMachine}

@@ -8,7 +8,7 @@ import apsw
 import pytest
 
 from tests.stores.test_search import HOSTILE_QUERIES
-from undrift.memory.search import MemorySearch, Remembered
+from undrift.memory.search import OwnSearch, Remembered
 from undrift.stores import embed
 from undrift.stores.embed import Embedder, WordLlamaEmbedder
 from undrift.stores.memory_filter import Filter
@@ -48,11 +48,11 @@ def connection(tmp_path: Path) -> Iterator[apsw.Connection]:
 
 
 @pytest.fixture(params=["words", "words and vectors"])
-def memory_search(request: pytest.FixtureRequest, connection: apsw.Connection) -> MemorySearch:
+def memory_search(request: pytest.FixtureRequest, connection: apsw.Connection) -> OwnSearch:
     if request.param == "words":
-        return MemorySearch(MemoryIndex(connection))
+        return OwnSearch(MemoryIndex(connection))
     pytest.importorskip("numpy", reason="needs the extra `vectors`")
-    return MemorySearch(MemoryIndex(connection, Letters()))
+    return OwnSearch(MemoryIndex(connection, Letters()))
 
 
 def talk(**fields: Any) -> list[Remembered]:
@@ -62,11 +62,11 @@ def talk(**fields: Any) -> list[Remembered]:
     ]
 
 
-def ids(memory_search: MemorySearch, query: str, **options: Any) -> list[str]:
+def ids(memory_search: OwnSearch, query: str, **options: Any) -> list[str]:
     return [hit.id for hit in memory_search.search(query, **options)]
 
 
-def test_what_was_added_is_found_by_the_very_next_search(memory_search: MemorySearch):
+def test_what_was_added_is_found_by_the_very_next_search(memory_search: OwnSearch):
     assert memory_search.search("noodles") == []
     for one in talk():
         memory_search.add([one])
@@ -75,7 +75,7 @@ def test_what_was_added_is_found_by_the_very_next_search(memory_search: MemorySe
 
 
 def test_the_answer_to_a_question_is_found_through_it(connection: apsw.Connection):
-    memory_search = MemorySearch(MemoryIndex(connection))
+    memory_search = OwnSearch(MemoryIndex(connection))
     memory_search.add(talk())
     hits = memory_search.search("what did Bob say about the database", k=3)
     assert hits[0].id == "1"
@@ -86,7 +86,7 @@ def test_the_answer_to_a_question_is_found_through_it(connection: apsw.Connectio
 
 
 def test_a_long_text_is_not_found_for_what_stands_beside_it(connection: apsw.Connection):
-    memory_search = MemorySearch(MemoryIndex(connection))
+    memory_search = OwnSearch(MemoryIndex(connection))
     asked = "I am moving the billing service to another database, which one shall I take? "
     memory_search.add([
         Remembered("told", asked * 10, "chat", "user", 1),
@@ -98,26 +98,26 @@ def test_a_long_text_is_not_found_for_what_stands_beside_it(connection: apsw.Con
 
 
 def test_memories_without_a_source_have_no_neighbours(connection: apsw.Connection):
-    memory_search = MemorySearch(MemoryIndex(connection))
+    memory_search = OwnSearch(MemoryIndex(connection))
     memory_search.add(talk(source=""))
     assert ids(memory_search, "database") == ["0"]
 
 
 @pytest.mark.parametrize("query", HOSTILE_QUERIES)
-def test_no_query_and_no_memory_is_an_error(memory_search: MemorySearch, query: str):
+def test_no_query_and_no_memory_is_an_error(memory_search: OwnSearch, query: str):
     memory_search.add([*talk(), Remembered(query, query, query, query, 7, query, query)])
     found = memory_search.search(query, only=Filter(scopes=[query, ""]))
     assert all(0 < hit.score <= 1 for hit in found)
 
 
-def test_the_first_hits_do_not_depend_on_how_many_are_asked_for(memory_search: MemorySearch):
+def test_the_first_hits_do_not_depend_on_how_many_are_asked_for(memory_search: OwnSearch):
     memory_search.add(Remembered(str(n), f"fox {'dog ' * (n % 7)}", "s", "ann", n) for n in range(60))
     assert ids(memory_search, "fox dog", k=5) == ids(memory_search, "fox dog", k=50)[:5]
     assert len(ids(memory_search, "fox dog", k=60)) == 60
 
 
 def test_what_may_not_be_seen_has_no_part_in_the_ranking(connection: apsw.Connection):
-    memory_search = MemorySearch(MemoryIndex(connection))
+    memory_search = OwnSearch(MemoryIndex(connection))
     memory_search.add(talk())
     assert "1" in ids(memory_search, "database")
     assert ids(memory_search, "database", accept=lambda _: ()) == []
@@ -127,13 +127,13 @@ def test_what_may_not_be_seen_has_no_part_in_the_ranking(connection: apsw.Connec
     assert ids(memory_search, "database", only=Filter(scopes=["other"])) == []
 
 
-def test_hits_behind_many_that_may_not_be_seen_are_found(memory_search: MemorySearch):
+def test_hits_behind_many_that_may_not_be_seen_are_found(memory_search: OwnSearch):
     memory_search.add(Remembered(f"hidden{n}", "fox") for n in range(900))
     memory_search.add([Remembered("seen", "a fox and much else that makes it a worse match")])
     assert ids(memory_search, "fox", accept=lambda found: {"seen"} & set(found)) == ["seen"]
 
 
-def test_what_was_removed_is_not_found_and_leaves_no_trace(tmp_path: Path, memory_search: MemorySearch):
+def test_what_was_removed_is_not_found_and_leaves_no_trace(tmp_path: Path, memory_search: OwnSearch):
     memory_search.add([*talk(), Remembered("secret", "zyzzyva", speaker="Nobody")])
     memory_search.remove(["secret", "unknown"])
     assert "secret" not in ids(memory_search, "zyzzyva")
@@ -146,7 +146,7 @@ def test_what_was_removed_is_not_found_and_leaves_no_trace(tmp_path: Path, memor
     assert ids(memory_search, "noodles")[0] == "4"
 
 
-def test_it_takes_part_in_the_caller_s_transaction(memory_search: MemorySearch):
+def test_it_takes_part_in_the_caller_s_transaction(memory_search: OwnSearch):
     connection = memory_search._index._connection
     connection.execute("BEGIN IMMEDIATE")
     memory_search.add(talk())
@@ -157,7 +157,7 @@ def test_it_takes_part_in_the_caller_s_transaction(memory_search: MemorySearch):
     assert ids(memory_search, "noodles")[0] == "4"
 
 
-def test_it_can_be_made_anew(memory_search: MemorySearch):
+def test_it_can_be_made_anew(memory_search: OwnSearch):
     memory_search.add([*talk(), Remembered("other", "noodles")])
     memory_search.rebuild(talk())
     fresh = memory_search.search("noodles for lunch")
@@ -167,27 +167,27 @@ def test_it_can_be_made_anew(memory_search: MemorySearch):
 
 def test_an_embedder_that_came_later_gets_its_vectors_at_the_next_search(connection: apsw.Connection):
     pytest.importorskip("numpy", reason="needs the extra `vectors`")
-    MemorySearch(MemoryIndex(connection)).add(talk())
+    OwnSearch(MemoryIndex(connection)).add(talk())
     known = {one.id: one.text for one in talk()}
 
     def texts(wanted: Sequence[str]) -> Mapping[str, str]:
         return {one: known[one] for one in wanted if one != "3"}
 
-    later = MemorySearch(MemoryIndex(connection, Letters("other"), texts=texts))
+    later = OwnSearch(MemoryIndex(connection, Letters("other"), texts=texts))
     assert "dense" in later.search("xyz oodlesn")[0].why
     assert ids(later, "nodleso")[0] == "4"
-    MemorySearch(MemoryIndex(connection)).add([Remembered("new", "quux")])
+    OwnSearch(MemoryIndex(connection)).add([Remembered("new", "quux")])
     known["new"] = "quux"
     assert ids(later, "uxuq")[0] == "new"
 
 
 def test_the_same_memories_give_the_same_scores(tmp_path: Path, connection: apsw.Connection):
     pytest.importorskip("numpy", reason="needs the extra `vectors`")
-    one = MemorySearch(MemoryIndex(connection, Letters()))
+    one = OwnSearch(MemoryIndex(connection, Letters()))
     one.add(talk())
     second = apsw.Connection(str(tmp_path / "second.db"))
     migrate(second)
-    other = MemorySearch(MemoryIndex(second, Letters()))
+    other = OwnSearch(MemoryIndex(second, Letters()))
     for memory in talk():
         other.add([memory])
     assert one.search("lunch with Ann") == other.search("lunch with Ann")
@@ -202,7 +202,7 @@ def wordllama() -> Embedder:
 
 
 def test_the_model_of_the_package_finds_what_has_no_word_in_common(connection: apsw.Connection, wordllama: Embedder):
-    memory_search = MemorySearch(MemoryIndex(connection, wordllama))
+    memory_search = OwnSearch(MemoryIndex(connection, wordllama))
     memory_search.add(
         [
             Remembered("pet", "My kitten sleeps all day"),
@@ -233,6 +233,6 @@ def test_no_network_is_needed(wordllama: Embedder, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
-    memory_search = MemorySearch(MemoryIndex(connection, wordllama))
+    memory_search = OwnSearch(MemoryIndex(connection, wordllama))
     memory_search.add(talk())
     assert ids(memory_search, "noodles")

@@ -13,7 +13,7 @@ from undrift.core.memory.brief import HEADER
 from undrift.core.text.tombstone import purged_tombstone, tool_tombstone
 from undrift.errors import InputError
 from undrift.session.session import Session
-from undrift.stores.memories import MemoryUpdate
+from undrift.stores.memory_values import MemoryUpdate
 
 
 def demoted(session: Session, content: str, weight: float):

@@ -8,7 +8,7 @@ import pytest
 
 from tests.builders import opened
 from undrift.errors import StoreConflict
-from undrift.stores.memories import MemoryUpdate
+from undrift.stores.memory_values import MemoryUpdate
 from undrift.values.memory import MemoryEntry
 
 AGENTS = 20

@@ -7,13 +7,13 @@ from typing import Any
 import apsw
 import pytest
 
-from tests.builders import assistant, body, opened, parts, rounds, sent, user
+from tests.builders import assistant, body, database_of, opened, parts, rounds, sent, user
 from tests.task_sessions import SUMMARY, TaskSession
 from undrift.errors import InputError, RecallError, StoreBusy, StoreError
 from undrift.integrations.documents import DocumentChange, Documents
 from undrift.session.session import Session
 from undrift.settings import Settings
-from undrift.stores.documents import Document
+from undrift.stores.base import Document
 from undrift.stores.sqlite import SqliteStore
 
 CANARY = "zqx9canary7qxz"
@@ -257,8 +257,8 @@ def test_a_store_that_refuses_leaves_everything_as_it_was(tmp_path: Path):
     session, ref, _ = paste(tmp_path)
     connection = apsw.Connection(str(tmp_path / "undrift.db"))
     connection.execute("BEGIN IMMEDIATE")
-    session._store._database.busy_timeout_ms = 0
-    session._store._database._drop()
+    database_of(session).busy_timeout_ms = 0
+    database_of(session)._drop()
     with pytest.raises(StoreError):
         session.purge(ref)
     connection.execute("ROLLBACK")
@@ -312,7 +312,7 @@ def test_the_folder_of_another_index_of_vectors_is_cleaned_as_well(tmp_path: Pat
     gone = [session.remember(f"{SECRET}, number {number}", scope="session").id for number in range(3)]
     kept = [session.remember(f"The service {number} is written in Rust.").id for number in range(300)]
     assert session.search("vault porter")[0].entry.id in gone  # hands rows over to the folder
-    with session._store._database.using() as connection:
+    with database_of(session).using() as connection:
         select = "SELECT vector FROM memory_vectors v JOIN memory_lines l USING (number) WHERE l.id = ?"
         vector: Any = connection.execute(select, (gone[0],)).fetchall()[0][0]
     found = bytes(vector)[:64]

@@ -15,6 +15,7 @@ from tests.builders import (
     assistant,
     body,
     call,
+    database_of,
     locked,
     opened,
     parts,
@@ -312,7 +313,7 @@ def test_a_damaged_decision_is_found_before_anything_is_sent_and_hinders_nothing
 def test_a_full_disk_lets_nothing_leave_and_the_next_turn_goes_on(tmp_path):
     with opened(tmp_path, budget_tokens=1_000) as session:
         given = body(user("hello"), *rounds(20, characters=40_000))
-        connection = session._store._database._connected()  # the limit is that of the connection
+        connection = database_of(session)._connected()  # the limit is that of the connection
         pages = connection.pragma("page_count")
         connection.pragma("max_page_count", pages)
         prepared = session.prepare(given)

@@ -9,8 +9,9 @@ from typing import Any
 import apsw
 
 from undrift.core.text.refs import ref_of
-from undrift.stores.base import Context, Store
-from undrift.stores.memories import MemoryUpdate
+from undrift.stores.base import Context
+from undrift.stores.contract import Store
+from undrift.stores.memory_values import MemoryUpdate
 from undrift.values.memory import MemoryEntry
 from undrift.values.scope import Scope
 from undrift.values.window import ContextEntry, Decision, Original

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.stores.builders import Opener
-from undrift.stores.base import Store
+from undrift.stores.contract import Store
 from undrift.stores.sqlite import SqliteStore
 
 

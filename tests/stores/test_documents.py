@@ -9,7 +9,7 @@ from tests.stores.builders import database
 from undrift import Session, Settings
 from undrift.errors import InputError, StoreCorrupt
 from undrift.integrations.documents import DocumentChange, Documents
-from undrift.stores.documents import Document
+from undrift.stores.base import Document
 
 
 @pytest.fixture

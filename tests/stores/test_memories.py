@@ -8,7 +8,7 @@ import pytest
 from tests.stores.builders import commit, memory, raw, remember
 from undrift.errors import StoreCorrupt
 from undrift.stores import memories
-from undrift.stores.memories import MemoryUpdate, Viewer
+from undrift.stores.memory_values import MemoryUpdate, Viewer
 from undrift.stores.sqlite import SqliteStore
 from undrift.values.memory import MemoryEntry
 

@@ -9,7 +9,8 @@ import pytest
 from tests.stores.test_search import HOSTILE_QUERIES
 from undrift.stores import memory_search
 from undrift.stores.memory_filter import ALL, Filter
-from undrift.stores.memory_search import MemoryLine, add, known_speakers, match, match_vouched, places, remove, scour
+from undrift.stores.memory_search import add, known_speakers, match, match_vouched, places, remove, scour
+from undrift.stores.memory_values import MemoryLine
 from undrift.stores.migrations import migrate, transaction
 
 

@@ -11,7 +11,7 @@ from undrift.errors import StoreError, StoreVersionError
 from undrift.memory.repository import MemoryRepository
 from undrift.stores import write
 from undrift.stores.base import KnownMark, Mark
-from undrift.stores.memories import MemoryUpdate
+from undrift.stores.memory_values import MemoryUpdate
 from undrift.stores.migrations import APPLICATION_ID, MIGRATIONS, identify, migrate, transaction
 from undrift.stores.operations import operation_row
 from undrift.stores.sqlite import SqliteStore

@@ -54,7 +54,7 @@ def test_a_deleted_log_is_told_of_when_the_store_is_opened_and_by_the_doctor(
     assert told in caplog.text
     caplog.clear()
     with caplog.at_level(logging.WARNING), SqliteStore.open(home) as store:
-        assert store.last_operation() == before + 1
+        assert store.last_seq("s") == before + 1
     assert caplog.text == ""
     assert missing(home) == [found]
     (home / "undrift.lost").unlink()
@@ -65,7 +65,7 @@ def test_nothing_is_missing_of_a_store_that_was_killed_restored_or_begun_anew(ho
     killed(home, 10)
     assert missing(home) == []
     with SqliteStore.open(home) as store:
-        assert store.last_operation() == 10
+        assert store.last_seq("s") == 10
     back_up(home, tmp_path / "out.db")
     killed(home, 5)
     restore_backup(tmp_path / "out.db", home)

@@ -7,7 +7,8 @@ import pytest
 from tests.stores.builders import Opener, raw
 from tests.stores.contract.test_runs import put
 from undrift.errors import StoreCorrupt
-from undrift.stores.base import RunChange, Store
+from undrift.stores.base import RunChange
+from undrift.stores.contract import Store
 
 
 def test_every_version_is_kept(store: Store, home: Path):

@@ -6,7 +6,7 @@ import pytest
 
 from tests.stores.builders import Opener, add, commit, original, prune, raw
 from undrift.errors import RecallError, StoreCorrupt
-from undrift.stores.base import Store
+from undrift.stores.contract import Store
 
 HOSTILE_QUERIES = [
     "", " ", '"', '""', "'", "*", "NEAR(", "NEAR(a b, 2)", "(" * 2000, ")" * 2000, "\0", "fox\0", "a\0b", "don't", "C++",

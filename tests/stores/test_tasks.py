@@ -8,7 +8,7 @@ from tests.stores.builders import add, original, raw
 from tests.stores.contract.test_tasks import completed, taken_up, write
 from undrift.errors import StoreCorrupt
 from undrift.stores import rows
-from undrift.stores.base import Store
+from undrift.stores.contract import Store
 from undrift.stores.tasks import task_from
 from undrift.values.window import Tag, Tasks
 

@@ -13,7 +13,8 @@ from tests.stores.builders import commit, database, original, prune, raw
 from undrift.errors import StoreError
 from undrift.stores import timeline, write
 from undrift.stores.base import Context
-from undrift.stores.memories import MemoryUpdate, Viewer, seen
+from undrift.stores.memories import seen
+from undrift.stores.memory_values import MemoryUpdate, Viewer
 from undrift.stores.migrations import MIGRATIONS, migrate, transaction
 from undrift.stores.operations import operation_row
 from undrift.stores.sqlite import SqliteStore
@@ -24,7 +25,7 @@ from undrift.values.window import Tag, Task, TaskUpdate
 
 
 def rewind(store: SqliteStore, to: int, session: str = "s", kind: str = "rewind") -> int:
-    seq, _ = store.rewind(Context(Scope(session), 1), to, kind, payload={"to": to})
+    seq, *_ = store.rewind(Context(Scope(session), 1), to, kind, payload={"to": to})
     return seq
 
 
@@ -87,7 +88,7 @@ def test_what_was_made_again_after_going_back_stays_when_going_back_further(home
     with SqliteStore.open(home) as store:
         first = commit(store, "s", "pin", at_ms=1, originals=[pin])
         rewind(store, 0)
-        between = store.last_operation()
+        between = store.next_memory_seq() - 1
         again = commit(store, "s", "pin", at_ms=1, originals=[pin])
         for to, there in ((between, 0), (again, 1), (0, 0), (first, 1), (between, 0)):
             rewind(store, to)

@@ -12,7 +12,7 @@ from undrift.stores import exact_index, memory_search, vectors
 from undrift.stores.exact_index import ExactIndex
 from undrift.stores.lance import LanceIndex
 from undrift.stores.memory_filter import Filter
-from undrift.stores.memory_search import MemoryLine
+from undrift.stores.memory_values import MemoryLine
 from undrift.stores.migrations import migrate, transaction
 from undrift.stores.vectors import VectorIndex, VectorTable
 

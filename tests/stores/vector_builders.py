@@ -7,7 +7,7 @@ import pytest
 
 from undrift.stores import memory_search
 from undrift.stores.memory_filter import ALL, Filter
-from undrift.stores.memory_search import MemoryLine
+from undrift.stores.memory_values import MemoryLine
 from undrift.stores.migrations import transaction
 from undrift.stores.vectors import VectorIndex
 

@@ -10,8 +10,8 @@ from undrift.cli import lookup
 from undrift.cli.show import count, echo_json, safe
 from undrift.cli.task_view import shown_id
 from undrift.errors import RecallError, StoreError, TaskError
+from undrift.stores.contract import Store
 from undrift.stores.exports import Exports
-from undrift.stores.sqlite import SqliteStore
 from undrift.tasks.archive import Archive
 
 __all__ = ["archive_command"]
@@ -47,7 +47,7 @@ def archive_command(
         raise click.UsageError("--all goes without TASK and without --session")
     places, wanted = lookup.homes_of(home), "any task" if session is None else f"a task of session {session}"
 
-    def export(store: SqliteStore, folder: Path) -> tuple[Path, list[_ArchiveLog]]:
+    def export(store: Store, folder: Path) -> tuple[Path, list[_ArchiveLog]]:
         return folder, _exported(store, folder, task_ids, session, is_all=is_all)
 
     folder, logs = lookup.first(places, wanted, export, remedy=_REMEDY)
@@ -61,7 +61,7 @@ def archive_command(
 
 
 def _exported(
-    store: SqliteStore, folder: Path, task_ids: Sequence[str], session: str | None, *, is_all: bool
+    store: Store, folder: Path, task_ids: Sequence[str], session: str | None, *, is_all: bool
 ) -> list[_ArchiveLog]:
     found: Iterable[tuple[Archive, Sequence[str]]]
     if is_all:
@@ -76,14 +76,14 @@ def _exported(
     return logs
 
 
-def _all(store: SqliteStore) -> Iterator[tuple[Archive, Sequence[str]]]:
+def _all(store: Store) -> Iterator[tuple[Archive, Sequence[str]]]:
     lookup.tasks_in(store)
     for row in store.sessions():
         archive = Archive(store, row.session_id)
         yield archive, archive.evicted_ids
 
 
-def _chosen(store: SqliteStore, task_ids: Sequence[str], session: str | None) -> tuple[Archive, Sequence[str]]:
+def _chosen(store: Store, task_ids: Sequence[str], session: str | None) -> tuple[Archive, Sequence[str]]:
     """The session and its tasks; where no session has all those that were given, the newest one says what it has."""
     try:
         session_id, _ = lookup.tasks_in(store, session, task_ids)

@@ -7,7 +7,8 @@ import click
 
 from undrift.cli.show import count, echo_json, safe
 from undrift.settings import Settings
-from undrift.stores.backup import Counts, back_up, restore_backup
+from undrift.stores.base import Counts
+from undrift.stores.opening import engine_of
 
 __all__ = ["backup_command", "restore_backup_command"]
 
@@ -25,7 +26,7 @@ def backup_command(out: Path, home: str | None, as_json: bool) -> None:
     hashes before it gets its name; nothing else is ever overwritten.
     """
     folder = _home(home)
-    counts = back_up(folder, out)
+    counts = engine_of(folder).back_up(folder, out)
     if as_json:
         echo_json(_as_json(counts, folder, out))
     else:
@@ -43,7 +44,7 @@ def restore_backup_command(file: Path, home: str | None, as_json: bool) -> None:
     another process has open, or that a newer undrift wrote, is not replaced.
     """
     folder = _home(home)
-    counts = restore_backup(file, folder)
+    counts = engine_of(folder).restore_backup(file, folder)
     if as_json:
         echo_json(_as_json(counts, folder, file))
         return

@@ -11,7 +11,7 @@ import click
 from undrift.cli import lookup
 from undrift.cli.show import count, echo_json, safe
 from undrift.errors import RecallError
-from undrift.stores.sqlite import SqliteStore
+from undrift.stores.contract import Store
 from undrift.values.facts import FACT_TAGS, FactVersion
 
 __all__ = ["facts_command"]
@@ -100,7 +100,7 @@ def _moment(text: str | None) -> tuple[int | None, int | None]:
         ) from error
 
 
-def _found(store: SqliteStore, folder: Path, wanted: _Wanted) -> _FoundFacts:
+def _found(store: Store, folder: Path, wanted: _Wanted) -> _FoundFacts:
     runs = [row.session_id for row in reversed(store.sessions())]
     if wanted.session is not None and wanted.session not in runs:
         raise RecallError(f"no run {wanted.session[:64]!r}")
@@ -111,7 +111,7 @@ def _found(store: SqliteStore, folder: Path, wanted: _Wanted) -> _FoundFacts:
     return _FoundFacts(folder, facts)
 
 
-def _operation_at(store: SqliteStore, run: str, at_ms: int) -> int:
+def _operation_at(store: Store, run: str, at_ms: int) -> int:
     """The run's newest operation at that time; 0 before its first."""
     return max((one.seq for one in store.operations(run) if one.at_ms <= at_ms), default=0)
 

@@ -11,7 +11,9 @@ from typing import TypeVar
 from undrift.errors import RecallError, StoreError
 from undrift.settings import Settings
 from undrift.stores.base import Found
-from undrift.stores.sqlite import SqliteStore
+from undrift.stores.contract import Store
+from undrift.stores.opening import engine_of, open_store
+from undrift.values.scope import Scope
 from undrift.values.window import Original, Tasks
 
 __all__ = ["TASK_PREFIX", "find", "first", "homes_of", "original_in", "original_or_task", "tasks_in"]
@@ -22,7 +24,6 @@ T = TypeVar("T")
 TASK_PREFIX = "task:"
 """Stands before the id of a task where a reference could be meant as well."""
 
-_NAME = "undrift.db"
 _REF_CHARACTERS = 16
 _REMEDY = (
     "`undrift replay` shows the references, `undrift tasks` the tasks, --home names another home, and what never left a "
@@ -38,7 +39,7 @@ def homes_of(given: str | None) -> tuple[str, ...]:
     return (own,) if not hooks.is_dir() or hooks.resolve() == Path(own).resolve() else (own, str(hooks))
 
 
-def original_in(store: SqliteStore, ref_or_entry: str, session_id: str | None = None) -> Original:
+def original_in(store: Store, ref_or_entry: str, session_id: str | None = None) -> Original:
     """Return an original of a store by its reference, or by its entry's id, in one session or in whichever has it.
 
     Raises:
@@ -63,7 +64,7 @@ def original_in(store: SqliteStore, ref_or_entry: str, session_id: str | None = 
     raise RecallError(f"no original of an entry {ref_or_entry[:64]!r}")
 
 
-def tasks_in(store: SqliteStore, session_id: str | None = None, task_ids: Collection[str] = ()) -> tuple[str, Tasks]:
+def tasks_in(store: Store, session_id: str | None = None, task_ids: Collection[str] = ()) -> tuple[str, Tasks]:
     """Return the session of a store that has all these tasks, the newest of those that do, and its tasks.
 
     Args:
@@ -86,8 +87,8 @@ def original_or_task(
     homes: Sequence[str],
     wanted: str,
     session_id: str | None,
-    look: Callable[[SqliteStore, Path, Original], T],
-    look_task: Callable[[SqliteStore, Path, str, str], S],
+    look: Callable[[Store, Path, Original], T],
+    look_task: Callable[[Store, Path, str, str], S],
 ) -> S | T:
     """Return what is found under a reference, an entry's id or a task's id; `TASK_PREFIX` puts the task first.
 
@@ -103,10 +104,10 @@ def original_or_task(
         StoreError: A store could not be read, and no other one knows it.
     """
 
-    def as_original(store: SqliteStore, folder: Path) -> S | T:
+    def as_original(store: Store, folder: Path) -> S | T:
         return look(store, folder, original_in(store, wanted, session_id))
 
-    def as_task(store: SqliteStore, folder: Path) -> S | T:
+    def as_task(store: Store, folder: Path) -> S | T:
         task_id = wanted.removeprefix(TASK_PREFIX)
         try:
             found, _ = tasks_in(store, session_id, (task_id,))
@@ -125,7 +126,7 @@ def original_or_task(
             raise (error if isinstance(other, RecallError) else other) from None
 
 
-def first(homes: Sequence[str], wanted: str, look: Callable[[SqliteStore, Path], T], *, remedy: str = _REMEDY) -> T:
+def first(homes: Sequence[str], wanted: str, look: Callable[[Store, Path], T], *, remedy: str = _REMEDY) -> T:
     """Return what `look` finds in the first store that knows what is wanted.
 
     Args:
@@ -141,7 +142,7 @@ def first(homes: Sequence[str], wanted: str, look: Callable[[SqliteStore, Path],
     unreadable: StoreError | None = None
     for folder in _folders(homes):
         try:
-            with SqliteStore.open(folder, create=False) as store:
+            with open_store(folder, Scope(), create=False) as store:
                 return look(store, folder)
         except RecallError:
             continue
@@ -162,7 +163,7 @@ def find(homes: Sequence[str], words: str, limit: int) -> tuple[Found, ...]:
     unreadable: StoreError | None = None
     for folder in _folders(homes):
         try:
-            with SqliteStore.open(folder, create=False) as store:
+            with open_store(folder, Scope(), create=False) as store:
                 for one in store.find(words, limit=limit):
                     found.setdefault(one.ref, one)
         except StoreError as error:
@@ -174,7 +175,7 @@ def find(homes: Sequence[str], words: str, limit: int) -> tuple[Found, ...]:
 
 def _folders(homes: Sequence[str]) -> Iterator[Path]:
     folders = [folder for home in homes for folder in (Path(home), *_replays(Path(home) / "replays"))]
-    with_store = [folder for folder in folders if (folder / _NAME).exists()]
+    with_store = [folder for folder in folders if engine_of(folder).is_there(folder)]
     if not with_store:
         where = " or ".join(homes)
         raise RecallError(
@@ -186,7 +187,8 @@ def _folders(homes: Sequence[str]) -> Iterator[Path]:
 def _replays(folder: Path) -> list[Path]:
     """The replays' folders, the newest first; links are not followed, as a replay makes none."""
     try:
-        stores = [path / _NAME for path in folder.iterdir() if not path.is_symlink() and (path / _NAME).is_file()]
-        return [store.parent for store in sorted(stores, key=lambda store: (-store.stat().st_mtime_ns, store))]
+        engine = engine_of(folder)
+        found = [path for path in folder.iterdir() if not path.is_symlink() and engine.is_there(path)]
+        return sorted(found, key=lambda path: (-engine.written_ns(path), path))
     except OSError:  # absent, or not ours to see
         return []

@@ -11,8 +11,9 @@ from undrift.cli.show import count, echo_json, first_line, safe
 from undrift.cli.task_view import moment
 from undrift.errors import StoreError
 from undrift.memory.repository import repository_of
-from undrift.stores.sqlite import SqliteStore
+from undrift.stores.opening import open_store
 from undrift.values.memory import MEMORY_TYPES, MemoryEntry, MemoryScope, ScoredMemoryEntry, Trust
+from undrift.values.scope import Scope
 
 __all__ = ["conflicts_command", "rebuild_command", "remember_command", "search_command"]
 
@@ -41,7 +42,7 @@ def remember_command(
     """
     said = sys.stdin.buffer.read().decode("utf-8", "replace") if text == "-" and sys.stdin is not None else text
     settings = settings_of(home)
-    with SqliteStore.open(settings.home) as store:
+    with open_store(settings.home, Scope()) as store:
         newest = store.newest_session()
     with open_session(settings, session or newest or FIRST_SESSION) as chosen:
         entry = chosen.remember(said, type=type_, **fields)
@@ -136,7 +137,7 @@ def rebuild_command(home: str | None, as_json: bool) -> None:
     The same answers come out; for an index that is damaged, or after another embedder was chosen.
     """
     settings = settings_of(home)
-    with SqliteStore.open(settings.home, create=False) as store:
+    with open_store(settings.home, Scope(), create=False) as store:
         store.rebuild_search()
         memories = repository_of(store, settings).rebuild()
         damaged = store.integrity()

@@ -12,7 +12,8 @@ import click
 from undrift.errors import RecallError
 from undrift.session.session import Session
 from undrift.settings import Settings
-from undrift.stores.sqlite import SqliteStore
+from undrift.stores.opening import open_store
+from undrift.values.scope import Scope
 
 __all__ = ["FIRST_SESSION", "moment_of", "open_session", "opened", "session_options", "settings_of"]
 
@@ -53,7 +54,7 @@ def opened(home: str | None, session: str | None, *, keeps_notes: bool = False) 
         StoreError: There is no store.
     """
     settings = settings_of(home)
-    with SqliteStore.open(settings.home, create=False) as store:
+    with open_store(settings.home, Scope(), create=False) as store:
         chosen = store.newest_session() if session is None else session
         if chosen is None:
             raise RecallError(f"no session in {settings.home}: nothing was recorded there yet; give another --home")

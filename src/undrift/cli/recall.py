@@ -13,7 +13,7 @@ from undrift.cli import lookup
 from undrift.cli.show import at_terminal, count, echo_json, first_line, safe
 from undrift.cli.why import show_why
 from undrift.errors import TaskError
-from undrift.stores.sqlite import SqliteStore
+from undrift.stores.contract import Store
 from undrift.tasks.archive import Archive
 from undrift.values.window import Original
 
@@ -74,7 +74,7 @@ def recall_command(
         _show(found, words, as_json)
 
 
-def _of_task(store: SqliteStore, _folder: Path, session_id: str, task_id: str) -> _OfTask:
+def _of_task(store: Store, _folder: Path, session_id: str, task_id: str) -> _OfTask:
     archive = Archive(store, session_id)
     found = _OfTask(session_id, task_id, archive.originals(task_id))
     if not found.originals:

@@ -10,7 +10,7 @@ from undrift.cli.show import count, echo_json, first_line, safe
 from undrift.cli.task_view import moment
 from undrift.errors import RecallError
 from undrift.stores.base import SessionRow
-from undrift.stores.sqlite import SqliteStore
+from undrift.stores.contract import Store
 
 __all__ = ["sessions_command"]
 
@@ -59,7 +59,7 @@ def sessions_command(home: str | None, limit: int, as_json: bool) -> None:
         say(on, f"{len(rows) - len(shown):,} more: --limit N shows them")
 
 
-def _listed(store: SqliteStore, folder: Path) -> tuple[Path, tuple[SessionRow, ...]]:
+def _listed(store: Store, folder: Path) -> tuple[Path, tuple[SessionRow, ...]]:
     if not (rows := store.sessions()):
         raise RecallError("no session")
     return folder, rows

@@ -8,7 +8,7 @@ from undrift.cli import lookup
 from undrift.cli.draw import Column, console, draw, say
 from undrift.cli.show import count, echo_json, safe
 from undrift.cli.task_view import TaskView, moment, shown_id
-from undrift.stores.sqlite import SqliteStore
+from undrift.stores.contract import Store
 from undrift.tasks.archive import Archive
 
 __all__ = ["tasks_command"]
@@ -51,7 +51,7 @@ def tasks_command(session: str | None, home: str | None, as_json: bool) -> None:
         say(on, "All that a task let go: undrift recall task:ID. As a file for grep: undrift archive ID")
 
 
-def _facts(store: SqliteStore, folder: Path, session: str | None) -> tuple[str, Path, list[TaskView]]:
+def _facts(store: Store, folder: Path, session: str | None) -> tuple[str, Path, list[TaskView]]:
     session_id, tasks = lookup.tasks_in(store, session)
     archive = Archive(store, session_id)
     return session_id, folder, [TaskView.of(archive, task_id) for task_id in tasks.by_id]

@@ -14,7 +14,8 @@ from undrift.session.purge import Purged
 from undrift.session.rewind import Rewound
 from undrift.stores.base import Operation
 from undrift.stores.connection import NAME
-from undrift.stores.sqlite import SqliteStore
+from undrift.stores.opening import open_store
+from undrift.values.scope import Scope
 
 __all__ = [
     "checkpoint_command",
@@ -148,7 +149,7 @@ def purge_command(what: str, yes: bool, session: str | None, home: str | None, a
 
 def _session_of(home: str | None, what: str) -> str | None:
     """The session that a reference or a task belongs to; None leaves it to the newest."""
-    with SqliteStore.open(settings_of(home).home, create=False) as store:
+    with open_store(settings_of(home).home, Scope(), create=False) as store:
         try:
             if what.startswith(lookup.TASK_PREFIX):
                 return lookup.tasks_in(store, None, (what.removeprefix(lookup.TASK_PREFIX),))[0]

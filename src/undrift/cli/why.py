@@ -13,7 +13,7 @@ from undrift.cli.show import count, echo_json, first_line, recall_words, safe
 from undrift.cli.task_view import TaskView, moment
 from undrift.errors import RecallError, StoreCorrupt
 from undrift.stores.base import Operation
-from undrift.stores.sqlite import SqliteStore
+from undrift.stores.contract import Store
 from undrift.tasks.archive import Archive
 from undrift.values.window import Decision, Original
 
@@ -37,7 +37,7 @@ def why_command(entry_or_ref: str, session: str | None, home: str | None, as_jso
 def show_why(wanted: str, session: str | None, home: str | None, as_json: bool) -> None:
     """Print why an original left, or the result of a task."""
 
-    def of_task(store: SqliteStore, folder: Path, session_id: str, task_id: str) -> _ToldTask:
+    def of_task(store: Store, folder: Path, session_id: str, task_id: str) -> _ToldTask:
         return _ToldTask(TaskView.of(Archive(store, session_id), task_id), session, folder)
 
     told = lookup.original_or_task(lookup.homes_of(home), wanted, session, _told, of_task)
@@ -192,7 +192,7 @@ def _moment(detail: Mapping[str, Any]) -> list[str]:
     return [f"why then: {said}{left_alone}"]
 
 
-def _told(store: SqliteStore, folder: Path, original: Original) -> _Told:
+def _told(store: Store, folder: Path, original: Original) -> _Told:
     decision = store.decision(original.ref)
     operation = _operation(store, original.session_id, decision) if decision is not None else None
     task = None if decision is None else _task_of(Archive(store, original.session_id), original.ref)
@@ -208,14 +208,14 @@ def _task_of(archive: Archive, ref: str) -> TaskView | None:
         return None
 
 
-def _operation(store: SqliteStore, session_id: str, decision: Decision) -> Operation | None:
+def _operation(store: Store, session_id: str, decision: Decision) -> Operation | None:
     """The operation that made a decision: both name the message at which they were taken. None where that is unclear."""
     at = decision.detail.get("at")
     made = [op for op in store.operations(session_id) if at and op.payload is not None and op.payload.get("at") == at]
     return made[0] if len(made) == 1 else None
 
 
-def _tool(store: SqliteStore, original: Original) -> str | None:
+def _tool(store: Store, original: Original) -> str | None:
     """The tool of a call or a result; a result's stands in its call, which left with it."""
     name = _meta(original, "tool_name")
     pair_id = original.entry.pair_id

@@ -11,7 +11,6 @@ from undrift.facts.sqlite import SqliteSessionFactStore
 from undrift.stores.base import Context, RunChange
 from undrift.values.clock import now_ms
 from undrift.values.facts import FactChange, SessionFact, SessionFactStore
-from undrift.values.scope import Scope
 
 __all__ = ["InMemoryRunStore", "RunStore", "SqliteRunStore"]
 
@@ -126,8 +125,7 @@ class SqliteRunStore:
                 self._facts.compact(max_facts)
 
         def write(learned: Sequence[FactChange]) -> int:
-            return self._facts.store.commit(
-                Context(Scope(run_id), now_ms()), kind, [*learned, *changes], payload=payload
-            )
+            store = self._facts.store
+            return store.commit(Context(store.scope.of(run_id), now_ms()), kind, [*learned, *changes], payload=payload)
 
         self._facts.together(act, write)

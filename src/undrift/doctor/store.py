@@ -74,9 +74,8 @@ def _contents(seen: Look, here: str) -> Iterator[Finding]:
         yield ok("integrity", f"{', '.join(counts)} and {last} match their SHA-256", home=here)
     if seen.index:
         remedy = (
-            "nothing is lost. It is made anew at the next write that meets it, or by "
-            "`python -c 'import sys; from undrift.stores.sqlite import SqliteStore as S; "
-            f"S.open(sys.argv[1]).rebuild_search()' {shlex.quote(here)}`"
+            "nothing is lost. It is rebuilt at the next write that meets it, or by "
+            f"`undrift memory rebuild --home {shlex.quote(here)}`"
         )
         yield wrong("search index", seen.index[0], remedy, home=here, details=seen.index[1:])
     elif not seen.damaged:

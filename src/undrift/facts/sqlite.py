@@ -13,8 +13,9 @@ from undrift.core.facts import FactBook, Wanted
 from undrift.errors import StoreError
 from undrift.facts.intake import Clock, batch_ended, taken_in
 from undrift.settings import Settings
-from undrift.stores.base import Context, Store
-from undrift.stores.sqlite import SqliteStore
+from undrift.stores.base import Context
+from undrift.stores.contract import Store
+from undrift.stores.opening import open_store
 from undrift.values.clock import now_ms
 from undrift.values.closing import Closing
 from undrift.values.facts import FactChange, FactVersion, SessionFact, SessionFactTag
@@ -55,7 +56,7 @@ class SqliteSessionFactStore(Closing):
         chosen = settings if settings is not None else Settings.from_environment()
         self._owned = None
         if store is None:
-            store = self._owned = SqliteStore.open(home if home is not None else chosen.home)
+            store = self._owned = open_store(home if home is not None else chosen.home, Scope())
         self.store = store
         self.run_id = run_id
         self._mask_secrets = chosen.mask_secrets
@@ -147,7 +148,9 @@ class SqliteSessionFactStore(Closing):
         raise AssertionError  # the last try returns or raises
 
     def _commit(self, changes: Sequence[FactChange], kind: str) -> int:
-        return self.store.commit(Context(Scope(self.run_id), self._clock()), kind, changes) if changes else 0
+        return (
+            self.store.commit(Context(self.store.scope.of(self.run_id), self._clock()), kind, changes) if changes else 0
+        )
 
     def _written(self, act: Callable[[], None], write: Callable[[Sequence[FactChange]], int]) -> int:
         self._staged = []

@@ -20,7 +20,8 @@ from undrift.hooks.prepared import has_news, save, split
 from undrift.hooks.room import TextRoom, room_of
 from undrift.hooks.transcript import ReadPosition, Transcript, lines_before
 from undrift.stores.base import Context
-from undrift.stores.sqlite import SqliteStore
+from undrift.stores.contract import Store
+from undrift.stores.opening import open_store
 from undrift.transcripts.figures import Boundary, RecordedFigures, figures
 from undrift.values.clock import now_ms
 from undrift.values.scope import Scope
@@ -117,7 +118,7 @@ def record(call: HookCall, transcript: Transcript) -> int:
     if not transcript.knows(position):
         position = ReadPosition(*transcript.identity)
     number = 0
-    with SqliteStore.open(call.home) as store:
+    with open_store(call.home, Scope()) as store:
         if position.offset and not store.last_seq(f"{call.client}:{call.session_id}"):
             position = ReadPosition(*transcript.identity)  # the store was put aside since
         while batch := transcript.batch(position.offset, _BATCH_BYTES):
@@ -134,7 +135,7 @@ def _recorded(folder: Path) -> ReadPosition:
         return ReadPosition()
 
 
-def _write(store: SqliteStore, call: HookCall, before: int, texts: Sequence[str]) -> int:
+def _write(store: Store, call: HookCall, before: int, texts: Sequence[str]) -> int:
     """Write the entries of some lines in one transaction; blank lines stand for those before them, as numbers are ids."""
     try:
         recording = transcripts.read(chain(lines_before(before), texts), format=call.format)
@@ -145,16 +146,16 @@ def _write(store: SqliteStore, call: HookCall, before: int, texts: Sequence[str]
     at_ms = now_ms()
     payload = {"first_line": before + 1, "last_line": before + len(texts), "skipped": dict(recording.skipped)}
     try:
-        store.commit(Context(Scope(session_id), at_ms), "recorded", originals, payload=payload)
+        store.commit(Context(store.scope.of(session_id), at_ms), "recorded", originals, payload=payload)
     except (StoreBusy, StoreCorrupt, StoreVersionError):
         raise
     except StoreError:  # a file that was written anew gives other content under a name that is taken; the first stays
         originals = [original for original in originals if not _is_known(store, original)]
-        store.commit(Context(Scope(session_id), at_ms), "recorded", originals, payload=payload)
+        store.commit(Context(store.scope.of(session_id), at_ms), "recorded", originals, payload=payload)
     return len(originals)
 
 
-def _is_known(store: SqliteStore, original: Original) -> bool:
+def _is_known(store: Store, original: Original) -> bool:
     try:
         store.original(original.ref)
     except RecallError:

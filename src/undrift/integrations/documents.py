@@ -11,10 +11,12 @@ from typing import Self, TypeVar
 
 from undrift.errors import InputError
 from undrift.settings import Settings
-from undrift.stores.documents import DocumentChange, DocumentReading
-from undrift.stores.sqlite import SqliteStore
+from undrift.stores.contract import Store
+from undrift.stores.document_contract import DocumentChange, DocumentReading
+from undrift.stores.opening import open_store
 from undrift.values.clock import now_ms
 from undrift.values.closing import Closing
+from undrift.values.scope import Scope
 
 __all__ = ["DocumentChange", "DocumentReading", "Documents"]
 
@@ -30,7 +32,7 @@ class Documents(Closing):
         clock: Gives Unix milliseconds.
     """
 
-    def __init__(self, store: SqliteStore, settings: Settings, clock: Callable[[], int]) -> None:
+    def __init__(self, store: Store, settings: Settings, clock: Callable[[], int]) -> None:
         self.settings = settings
         self.now_ms = clock
         self._store = store
@@ -50,7 +52,7 @@ class Documents(Closing):
             StoreError: The store cannot be opened; the message says why and what to do.
         """
         chosen = settings if settings is not None else Settings.from_environment()
-        store = SqliteStore.open(home if home is not None else chosen.home)
+        store = open_store(home if home is not None else chosen.home, Scope())
         return cls(store, chosen, clock or now_ms)
 
     def close(self) -> None:

@@ -17,7 +17,7 @@ from undrift.integrations.documents import DocumentChange, Documents
 from undrift.integrations.framework_window import FrameworkWindow
 from undrift.session.session import Session
 from undrift.settings import Settings
-from undrift.stores.documents import Document
+from undrift.stores.base import Document
 from undrift.values.closing import Closing
 from undrift.values.window import Prepared
 from undrift.window.ledger import masked_value

@@ -21,7 +21,7 @@ from undrift.settings import Settings
 if TYPE_CHECKING:
     from undrift.session.session import Session
     from undrift.stores.base import SessionRow
-    from undrift.stores.sqlite import SqliteStore
+    from undrift.stores.contract import Store
 
 __all__ = ["ServedHome"]
 
@@ -116,20 +116,21 @@ class ServedHome:
 
     def has_store(self) -> bool:
         """Whether anything was recorded in the home yet."""
-        from undrift.stores.connection import NAME
+        from undrift.stores.opening import engine_of
 
-        return (self.home / NAME).exists()
+        return engine_of(self.home).is_there(self.home)
 
     @contextmanager
-    def store(self) -> "Iterator[SqliteStore]":
+    def store(self) -> "Iterator[Store]":
         """Open the store for one look.
 
         Raises:
             StoreError: There is none yet, or it cannot be opened.
         """
-        from undrift.stores.sqlite import SqliteStore
+        from undrift.stores.opening import open_store
+        from undrift.values.scope import Scope
 
-        with SqliteStore.open(self.home, create=False) as store:
+        with open_store(self.home, Scope(), create=False) as store:
             yield store
 
     def change(self, call: ToolArguments, work: "Callable[[Session], T]") -> T:

@@ -16,7 +16,7 @@ from undrift.mcp.place import ServedHome
 from undrift.mcp.values import Answer, ToolArguments
 
 if TYPE_CHECKING:
-    from undrift.stores.sqlite import SqliteStore
+    from undrift.stores.contract import Store
     from undrift.values.window import Original
 
 __all__ = ["RecalledText", "described", "find", "recall"]
@@ -104,7 +104,7 @@ def _unknown(ref: str) -> RecallError:
 
 
 def _original(
-    store: "SqliteStore", session_id: str, ref: str, _call: ToolArguments, *, is_bound: bool
+    store: "Store", session_id: str, ref: str, _call: ToolArguments, *, is_bound: bool
 ) -> RecalledText | None:
     found = None
     if _REF.fullmatch(ref):
@@ -118,9 +118,7 @@ def _original(
     return RecalledText(f"original {found.ref}, {described(found)}", found.entry.content)
 
 
-def _task(
-    store: "SqliteStore", session_id: str, ref: str, call: ToolArguments, *, is_bound: bool
-) -> RecalledText | None:
+def _task(store: "Store", session_id: str, ref: str, call: ToolArguments, *, is_bound: bool) -> RecalledText | None:
     from undrift.tasks.archive import Archive
 
     others = [] if is_bound else [row.session_id for row in store.sessions() if row.session_id != session_id]

@@ -16,7 +16,7 @@ from undrift.mcp.recalling import described, find
 from undrift.mcp.values import Json, ResourcePage, ToolArguments, Unknown
 
 if TYPE_CHECKING:
-    from undrift.stores.sqlite import SqliteStore
+    from undrift.stores.contract import Store
 
 __all__ = ["HomeResources"]
 
@@ -157,7 +157,7 @@ class HomeResources:
         return _text(uri, as_data(text, name))
 
 
-def _left_window(store: "SqliteStore", ref: str) -> Json:
+def _left_window(store: "Store", ref: str) -> Json:
     try:
         what = described(store.original(ref))
     except StoreCorrupt:

@@ -20,8 +20,8 @@ from undrift.core.text.secrets import mask
 from undrift.core.text.tombstone import is_tombstone
 from undrift.errors import InputError, StoreConflict
 from undrift.memory.repository import MemoryRepository
-from undrift.stores.memories import MemoryChange, MemoryUpdate, Unchanged, Viewer, content_digest
 from undrift.stores.memory_filter import Filter
+from undrift.stores.memory_values import MemoryChange, MemoryUpdate, Unchanged, Viewer, content_digest
 from undrift.values.memory import TRUST_TIERS, MemoryEntry, ScoredMemoryEntry
 from undrift.window.context import SessionContext
 from undrift.window.ledger import masked_value
@@ -232,7 +232,7 @@ class Memories:
             "recorded_at_ms": at_ms,
             # Nothing is inferred from what a tool printed.
             "slots": () if trust == "tool" else slots_of(content),
-            "seq": self._context.store.last_operation() + 1,
+            "seq": self._context.store.next_memory_seq(),
             **{name: self._masked(value) for name, value in fields.items() if value is not None},
         }
         name = f"{self._session_id}\0{made['seq']}\0{at_ms}\0{content}"

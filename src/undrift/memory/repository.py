@@ -5,19 +5,16 @@ any time and rebuilt.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from undrift.memory.search import Hit, MemorySearch, Remembered, line
 from undrift.settings import Settings
 from undrift.stores.base import Context
-from undrift.stores.embed import Embedder, WordLlamaEmbedder, is_installed
-from undrift.stores.memories import MemoryUpdate, Unchanged, Viewer
+from undrift.stores.contract import Store
+from undrift.stores.embed import Embedder, WordLlamaEmbedder, embedded, is_installed
 from undrift.stores.memory_filter import ALL, Filter
-from undrift.stores.memory_index import Making, MemoryLines, MemoryTable, embedded
-from undrift.stores.sqlite import SqliteStore
+from undrift.stores.memory_values import MemoryLines, MemoryUpdate, Unchanged, Viewer
 from undrift.values.memory import TRUST_TIERS, MemoryEntry
-from undrift.values.scope import Scope
 
 __all__ = ["MemoryRepository", "default_embedder", "remembered", "repository_of"]
 
@@ -28,17 +25,14 @@ class MemoryRepository:
     Args:
         store: Open; not closed here. Shared with whoever else uses it.
         embedder: Makes vectors; None searches by words alone.
-        making: Makes what searches them; None for the exact search.
+        index: What searches them, as the setting `vector_index` names it.
     """
 
-    def __init__(self, store: SqliteStore, embedder: Embedder | None = None, making: Making | None = None) -> None:
+    def __init__(self, store: Store, embedder: Embedder | None = None, index: str = "exact") -> None:
         self._store = store
-        self._search = store.memories.search(embedder, making)
-
-    @property
-    def read(self) -> MemoryTable:
-        """The memories as they are."""
-        return self._store.memories
+        self._search = store.search_memories(embedder, index)
+        self.read = store.memories
+        self.scour = self._search.scour
 
     def write(
         self,
@@ -64,7 +58,7 @@ class MemoryRepository:
             StoreConflict: Nothing was written: a memory was changed or added meanwhile.
             StoreError: Nothing was written: the disk refused.
         """
-        context = Context(Scope(session_id), at_ms)
+        context = Context(self._store.scope.of(session_id), at_ms)
         return self._store.commit(context, kind, (*self.searchable(updates), *unless), payload=payload)
 
     def searchable(self, updates: Sequence[MemoryUpdate]) -> tuple[MemoryUpdate | MemoryLines, ...]:
@@ -72,25 +66,16 @@ class MemoryRepository:
         new = remembered([one.after for one in updates if one.before is None and one.after is not None])
         return (*updates, embedded(self._search.embedder, list(map(line, new))))
 
-    def scour(self) -> None:
-        """Take the last traces of forgotten memories out of what is searched."""
-        with self._search.open() as index:
-            index.scour()
-
     def find(self, query: str, viewer: Viewer, *, k: int, only: Filter = ALL) -> list[Hit]:
         """Find the memories that fit a query best, of those that a viewer may see."""
         with self._search.open() as index:
-            index.settle()
             return MemorySearch(index).search(
                 query, k=k, only=only, accept=lambda ids: index.visible(ids, viewer), of_the_past=viewer.seq is not None
             )
 
     def rebuild(self) -> int:
         """Rebuild the search from the memories; the same answers come out. Return how many are searched."""
-        with self._search.open() as index:
-            index.rebuild(map(line, remembered(index.ever())))
-            index.settle(always=True)
-            return index.count()
+        return self._search.rebuild(lambda entries: map(line, remembered(entries)))
 
 
 def default_embedder(name: str) -> Embedder | None:
@@ -107,18 +92,13 @@ def default_embedder(name: str) -> Embedder | None:
     return WordLlamaEmbedder()
 
 
-def repository_of(store: SqliteStore, settings: Settings) -> MemoryRepository:
+def repository_of(store: Store, settings: Settings) -> MemoryRepository:
     """Return the repository over a store that settings ask for: its embedder, and what searches its vectors.
 
     Raises:
         StoreError: The embedder is asked for and not installed. Without LanceDB the first reading or writing raises.
     """
-    embedder = default_embedder(settings.embedder)
-    if settings.vector_index == "exact":
-        return MemoryRepository(store, embedder)
-    from undrift.stores.lance import LanceIndex  # only who asks for it pays for it
-
-    return MemoryRepository(store, embedder, partial(LanceIndex, folder=store.path.parent / "vectors"))
+    return MemoryRepository(store, default_embedder(settings.embedder), settings.vector_index)
 
 
 def remembered(entries: Iterable[MemoryEntry]) -> list[Remembered]:

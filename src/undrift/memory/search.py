@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 from undrift.core.memory.quotas import within_quotas
 from undrift.core.memory.retrieve import WEIGHTS, Query, Weights, is_question, parse, rank, speaker_keys
 from undrift.core.text.words import speaker_key
+from undrift.stores.memory_contract import SearchedMemories
 from undrift.stores.memory_filter import ALL, Filter
 from undrift.stores.memory_index import MemoryIndex
-from undrift.stores.memory_search import MemoryLine, Place
+from undrift.stores.memory_values import MemoryLine, Place
 
-__all__ = ["Hit", "MemorySearch", "Remembered", "line"]
+__all__ = ["Hit", "MemorySearch", "OwnSearch", "Remembered", "line"]
 
 _POOL = 50
 """Hits of each kind that are ranked, or as many as are wanted where that is more: the first ten of a search are the same
@@ -91,21 +92,9 @@ class MemorySearch:
         weights: What each ingredient counts.
     """
 
-    def __init__(self, index: MemoryIndex, *, weights: Weights = WEIGHTS) -> None:
+    def __init__(self, index: SearchedMemories, *, weights: Weights = WEIGHTS) -> None:
         self._index = index
         self._weights = weights
-
-    def add(self, memories: Iterable[Remembered]) -> None:
-        """Make memories searchable; those that are there already stay. Raises as `MemoryIndex.add` does."""
-        self._index.add(map(line, memories))
-
-    def remove(self, ids: Iterable[str]) -> None:
-        """Take memories out of the search; ids that are not in it are passed over."""
-        self._index.remove(ids)
-
-    def rebuild(self, memories: Iterable[Remembered]) -> None:
-        """Rebuild the whole search from these memories."""
-        self._index.rebuild(map(line, memories))
 
     def search(
         self, query: str, *, k: int = 10, only: Filter = ALL, accept: Accept | None = None, of_the_past: bool = False
@@ -127,14 +116,13 @@ class MemorySearch:
         """
         if k < 1:
             return []
-        self._index.complete()
         asked = self._parsed(query)
         find = partial(self._found, asked, self._vector(query, asked), max(_POOL, k), accept, of_the_past)
         found = find(only)
         has_tools = not only.vouched and not all(place.tier for place in found.places.values())
         if has_tools:
             found = found.beside(find(replace(only, vouched=True)))
-        vectored = found.dense if self._index.has_vectors else None
+        vectored = found.dense if self._index.embedder is not None else None
         wanted = len(found.places) if has_tools else k
         ranked = rank(found.lexical, vectored, found.places, asked.speakers, k=wanted, weights=self._weights)
         best = within_quotas(ranked, lambda one: found.places[one.number].untrusted, k)
@@ -175,6 +163,24 @@ class MemorySearch:
     def _vector(self, query: str, asked: Query) -> Any:
         embedder = self._index.embedder
         return None if embedder is None else embedder.embed([asked.text if embedder.adds_words else query])[0]
+
+
+class OwnSearch(MemorySearch):
+    """The search over an index that is its own to fill."""
+
+    _index: MemoryIndex
+
+    def add(self, memories: Iterable[Remembered]) -> None:
+        """Make memories searchable; those that are there already stay. Raises as `MemoryIndex.add` does."""
+        self._index.add(map(line, memories))
+
+    def remove(self, ids: Iterable[str]) -> None:
+        """Take memories out of the search; ids that are not in it are passed over."""
+        self._index.remove(ids)
+
+    def rebuild(self, memories: Iterable[Remembered]) -> None:
+        """Rebuild the whole search from these memories."""
+        self._index.rebuild(map(line, memories))
 
 
 def line(memory: Remembered) -> MemoryLine:

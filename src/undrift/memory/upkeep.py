@@ -18,9 +18,8 @@ from undrift.errors import InputError, UndriftError
 from undrift.memory.memories import Memories
 from undrift.memory.repository import MemoryRepository
 from undrift.stores.base import Context
-from undrift.stores.memories import MemoryChange, MemoryUpdate, Viewer
+from undrift.stores.memory_values import MemoryChange, MemoryUpdate, Viewer
 from undrift.values.memory import MemoryEntry
-from undrift.values.scope import Scope
 from undrift.values.window import TaskUpdate
 from undrift.window.context import SessionContext
 
@@ -74,7 +73,7 @@ class MemoryUpkeep:
             made = {**fields, "type": type_, "status": status, "trust": "task"}
             return self._memories.remember(content, at_ms=at_ms, fields=made)
         payload = {"type": str(type_)[:64], "status": str(status)[:64]}
-        self._store.commit(Context(Scope(self._session_id), at_ms), "memory_denied", payload=payload)
+        self._store.commit(Context(self._store.scope.of(self._session_id), at_ms), "memory_denied", payload=payload)
         _log.info("session %.80r: a memory did not enter by itself: %s, %s", self._session_id, *payload.values())
         return None
 
@@ -141,7 +140,7 @@ class MemoryUpkeep:
         of_all, of_use = rated(returned, useful)
         digest = hashlib.sha256(query.encode("utf-8", "surrogatepass")).hexdigest()
         payload = {"query_sha256": digest, "returned": of_all, "useful": of_use}
-        self._store.commit(Context(Scope(self._session_id), at_ms), "rate_search", payload=payload)
+        self._store.commit(Context(self._store.scope.of(self._session_id), at_ms), "rate_search", payload=payload)
         found = self.precision()
         if found.alert:
             _log.warning(

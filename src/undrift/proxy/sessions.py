@@ -26,7 +26,8 @@ from undrift.session.session import Session
 from undrift.settings import Settings
 from undrift.settings.model_table import lookup, read_models
 from undrift.stores.base import Context, Mark
-from undrift.stores.sqlite import SqliteStore
+from undrift.stores.contract import Store
+from undrift.stores.opening import open_store
 from undrift.values.extras import command_for
 from undrift.values.scope import Scope
 from undrift.window.context import SessionContext
@@ -57,7 +58,7 @@ class OpenSessions:
         self._opening = threading.Lock()
         self._lanes = Lanes(config.most_sessions, config.most_open_bytes)
         self._breakers = Breakers(config.faults_to_bypass, config.recovery_s, 16 * config.most_sessions)
-        self._store: SqliteStore | None = None
+        self._store: Store | None = None
         self._limits: dict[str, int] = {}
         self._count = counter(config.settings.token_counter, command_for)
 
@@ -224,11 +225,11 @@ class OpenSessions:
         budget = settings.budget_for(lookup(model, read_models(settings.models_file)).window_tokens)
         return replace(settings, budget_tokens=max(1, min(budget, int(limit * settings.window_share))))
 
-    def _shared(self) -> SqliteStore:
+    def _shared(self) -> Store:
         """The one store: a connection behind a lock serves all threads, where 50 of them would wait for each other's locks."""
         with self._opening:
             if self._store is None:
-                self._store = SqliteStore.open(self._config.settings.home, busy_timeout_ms=_BUSY_TIMEOUT_MS)
+                self._store = open_store(self._config.settings.home, Scope(), busy_timeout_ms=_BUSY_TIMEOUT_MS)
             return self._store
 
     def _prepared(self, lane: Lane, form: Form, request: Request, ask: Ask) -> ManagedBody:
@@ -281,8 +282,9 @@ class OpenSessions:
         if told.is_stored or not (told.named_by == "main" or managed.actions):
             return
         with suppress(StoreError):  # the next answer tries again
-            context = Context(Scope(lane.found.session_id), _now_ms())
-            self._shared().commit(context, "named", payload=told.name.as_json())
+            store = self._shared()
+            context = Context(store.scope.of(lane.found.session_id), _now_ms())
+            store.commit(context, "named", payload=told.name.as_json())
             told.is_stored = True
 
     def _remember(self, lane: Lane, form: Form, request: Request) -> None:

@@ -16,7 +16,8 @@ from typing import Any, Literal
 
 from undrift.core.text.refs import message_id
 from undrift.errors import StoreError, WireError
-from undrift.stores.base import KnownMark, Mark, MarkKind, Store
+from undrift.stores.base import KnownMark, Mark, MarkKind
+from undrift.stores.contract import Store
 from undrift.window.request import Request
 from undrift.wire import raw
 from undrift.wire.form import Form, View

@@ -13,7 +13,7 @@ from undrift.core.tasks.life import MAIN_AGENT
 from undrift.core.text.tombstone import purged_tombstone
 from undrift.errors import InputError, RecallError
 from undrift.memory.repository import MemoryRepository
-from undrift.stores.purge import Aim, Doomed
+from undrift.stores.base import Aim, Destroyed
 from undrift.values.closing import in_turn
 from undrift.values.window import Decision
 from undrift.window.context import SessionContext
@@ -25,11 +25,6 @@ _DOCUMENT_PREFIX = "document:"
 _SESSION = "session"
 _NOTE = "[A note that stood here was purged.]"
 _REASON = "its original was purged"
-_REMAINS = (
-    "the store has {:,.0f} MB and was not written anew, so that others can write: what was purged is overwritten in it, and so "
-    "are its free pages. What earlier changes left between the records of a page stays until that page is written again, or "
-    "until `sqlite3 undrift.db VACUUM` is run in the home while nothing else uses it"
-)
 _KEPT = ("anchor", "at", "keep_head", "keep_tail", "name", "task", "thinking")
 """Of a decision's figures, what the act itself needs again."""
 
@@ -109,15 +104,12 @@ class Purger:
                 "document:PATH, or session for all of it"
             )
         removed = dict(done.removed)
-        files = self._exported(done.found)
+        files = self._exported(done)
         if files:
             removed["files"] = files
         self._ledger.reset()
         self._repository.scour()
-        size_bytes = self._store.clean()
-        left = self._store.traces(done.found.pieces)
-        remains = _REMAINS.format(size_bytes / 1e6) if size_bytes else ""
-        return Purged(done.found.aim.kind, removed, left.files, left.copies, remains)
+        return Purged(done.kind, removed, *self._store.clean(done))
 
     def _aims(self, what: str) -> list[Aim]:
         if what == _SESSION:
@@ -130,10 +122,10 @@ class Purger:
             return [Aim("document", self._session_id, path=path), *aims] if path else aims
         return aims
 
-    def _exported(self, found: Doomed) -> int:
-        if found.aim.kind == _SESSION:
+    def _exported(self, done: Destroyed) -> int:
+        if done.kind == _SESSION:
             return self._exports.delete(self._session_id)
-        return self._exports.delete(self._session_id, found.tasks) if found.tasks else 0
+        return self._exports.delete(self._session_id, done.tasks) if done.tasks else 0
 
 
 def _path(text: str) -> tuple[str, ...]:

@@ -13,7 +13,6 @@ from undrift.errors import InputError, RecallError, StoreError
 from undrift.stores.base import Context, Operation
 from undrift.values.closing import in_turn
 from undrift.values.facts import SessionFact
-from undrift.values.scope import Scope
 from undrift.window.context import SessionContext
 
 __all__ = ["Diff", "Rewound", "Timeline"]
@@ -116,7 +115,7 @@ class Timeline:
         if isinstance(to, int) and not isinstance(to, bool):
             # A number between two operations of this session is the moment after the earlier one.
             last = self._last(to)
-            if to == 0 or (last and to <= self._store.last_operation()):
+            if to == 0 or (last and to <= self._store.last_seq(self._session_id)):
                 return last
             raise RecallError(f"session {self._session_id[:64]!r} has no operation {to}: `undrift history` lists them")
         if not isinstance(to, str):
@@ -192,16 +191,15 @@ class Timeline:
         notes = self._scratchpad.snapshot(at_ms)
         saved = self._ledger.saved(notes)
         before = saved[0].ref if saved else "" if self._has_no_notes() else None
-        seq, change = self._store.rewind(
-            Context(Scope(self._session_id), at_ms),
+        done = self._store.rewind(
+            Context(self._store.scope.of(self._session_id), at_ms),
             then,
             kind,
             saved,
             payload={"to": then, **payload, **({} if before is None else {"before": before})},
         )
         self._ledger.reset()
-        counts = [{table: len(numbers) for table, numbers in part.items() if numbers} for part in change]
-        return Rewound(seq, then, *counts)
+        return Rewound(done.seq, then, done.closed, done.opened)
 
     def _last(self, seq: int) -> int:
         return self._store.last_seq(self._session_id, until=seq)

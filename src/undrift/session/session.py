@@ -25,10 +25,12 @@ from undrift.session.rewind import Timeline
 from undrift.session.tasks import SessionTasks
 from undrift.settings import Settings
 from undrift.stores.base import Found
-from undrift.stores.sqlite import SqliteStore
+from undrift.stores.contract import Store
+from undrift.stores.opening import open_store
 from undrift.tasks.updates import TaskUpdates
 from undrift.values.clock import now_ms
 from undrift.values.closing import Closing, in_turn, of_part
+from undrift.values.scope import Scope
 from undrift.values.window import PINNED_TYPES, ContextEntry, Decision, EntryType, Original, Prepared, Task
 from undrift.window.context import SessionContext
 from undrift.window.request import Request
@@ -152,14 +154,14 @@ class Session(Closing):
     @classmethod
     def _opened(
         cls,
-        find: Callable[[SqliteStore], Recognised],
+        find: Callable[[Store], Recognised],
         home: str | os.PathLike[str] | None,
         settings: Settings | None,
         clock: Callable[[], int] | None,
     ) -> Self:
         chosen = settings if settings is not None else Settings.from_environment()
         folder = home if home is not None else chosen.home
-        store = SqliteStore.open(folder)
+        store = open_store(folder, Scope())
         try:
             found = find(store)
             context = SessionContext.of(found.session_id, store, chosen, clock or now_ms, home=folder)

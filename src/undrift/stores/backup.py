@@ -8,34 +8,23 @@ import shutil
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import apsw
 
 from undrift.errors import InputError, StoreBusy, StoreError
 from undrift.stores import copies, faults, files, holders, newest
+from undrift.stores.base import Counts
 from undrift.stores.connection import NAME, prepare_file
 from undrift.stores.integrity import problems
 from undrift.stores.migrations import MIGRATIONS, identify
 
-__all__ = ["Counts", "back_up", "restore_backup"]
+__all__ = ["back_up", "restore_backup"]
 
 _READ = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_NOFOLLOW
 _WRITE = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
 _BUSY_TIMEOUT_MS = 5_000
 _STATED = "SELECT (SELECT count(*) FROM operations), (SELECT count(*) FROM originals), (SELECT count(*) FROM decisions)"
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """What a backup holds, and the file of the replaced store, if there was one."""
-
-    operations: int
-    originals: int
-    decisions: int
-    size_bytes: int
-    kept: Path | None = None
 
 
 def back_up(home: str | os.PathLike[str], target: str | os.PathLike[str]) -> Counts:

@@ -1,27 +1,37 @@
-"""What a store promises, whichever back end keeps it. Pure: the contract and its records, no I/O."""
+"""The values that a store takes and gives, whichever engine keeps them (`undrift.stores.contract`). Pure: no I/O."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import TracebackType
-from typing import Any, Generic, Literal, Protocol, Self, TypeVar
+from pathlib import Path
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
-from undrift.values.facts import FactVersion
 from undrift.values.scope import Scope
-from undrift.values.window import ContextEntry, Decision, Original, Tag, Task, Tasks
+from undrift.values.window import Decision, Original, Tag, Task
 
 __all__ = [
+    "Aim",
+    "AimKind",
     "Context",
+    "Counts",
+    "Destroyed",
+    "Document",
+    "DocumentPath",
     "Found",
     "Known",
     "KnownMark",
     "Mark",
     "MarkKind",
     "Met",
+    "Moved",
     "Operation",
+    "Remains",
     "RunChange",
     "SessionRow",
-    "Store",
 ]
+
+AimKind = Literal["original", "task", "memory", "document", "session"]
+DocumentPath = tuple[str, ...]
+"""Any texts, the empty one included; documents are listed by what their paths begin with."""
 
 MarkKind = Literal["answer", "birth", "turn"]
 """Of a mark: something that the model has said; the history of a session's first request; that of a later one."""
@@ -113,7 +123,7 @@ class SessionRow:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One entry of the log: `seq` grows over all sessions of a home; `payload` is as it was committed."""
+    """One entry of a session's log: `seq` grows within the session; `payload` is as it was committed."""
 
     seq: int
     kind: str
@@ -155,203 +165,85 @@ class KnownMark:
     has_turns: bool
 
 
-class Store(Protocol):
-    """Originals, decisions and the log of operations, over all sessions of one home.
+class Moved(NamedTuple):
+    """What a rewinding did: its operation, and how many records of each kind it closed and opened."""
 
-    Every method raises `StoreError` or its kind when the disk refuses, and `StoreCorrupt` rather than give a record
-    that does not match its SHA-256. Ids, references and queries may hold anything, NUL and lone surrogates included.
+    seq: int
+    closed: Mapping[str, int]
+    opened: Mapping[str, int]
 
-    Source: R2-22, A2-5, RELIABILITY section 4.
+
+class Aim(NamedTuple):
+    """What is to be destroyed.
+
+    Args:
+        kind: What it is.
+        session_id: The session that asks; nothing of another one is touched, but for memories that it sees.
+        name: A reference or an entry's id, a task's id, a memory's id; empty for the session.
+        agent: Who asks: memories of this agent are seen.
+        path: Of a document, or what those begin with that are meant.
     """
 
-    @property
-    def scope(self) -> Scope:
-        """Whose records this store gives. It is opened for one organisation, person and project: no other record can be
-        read or written through it, whatever the session.
-        """
-        ...
+    kind: AimKind
+    session_id: str
+    name: str = ""
+    agent: str = "main"
+    path: DocumentPath = ()
 
-    def commit(
-        self, context: Context, kind: str, changes: Sequence[Any] = (), *, payload: Mapping[str, Any] | None = None
-    ) -> int:
-        """Write one operation and its changes in one transaction; return once it is durable.
 
-        A change is a value of a record kind. The same change again is a no-op:
+class Destroyed(NamedTuple):
+    """What a purge destroyed.
 
-        - `Original`: kept under its `ref`. What was stored first stays (same session, source, entry id and content).
-        - `Decision`: one for an entry id. A `ref` must name an original of this session.
-        - `TaskUpdate`: one for a task, written where the session's task is still `before` (its ordinal apart). A task that
-          was started for the first time gets the session's next ordinal: `Store.tasks` gives it.
-        - `Tag`: one for a tool call, for good. Its task must be in the store or among the changes.
-        - `FactChange`: one for a version of a fact, written where the version is still `before`. So `RunChange`, for a
-          record of a dispatched run, and `MemoryUpdate`, for a memory.
-        - `Unchanged`: nothing is written where memories were added that it does not know.
-        - `MemoryLines`: makes memories searchable.
+    Args:
+        kind: Of the aim that named something.
+        removed: How many records of each kind are gone.
+        tasks: Ids of the tasks whose exported logs repeat what is gone.
+        pieces: Parts of the texts that are gone, in a form of the engine's own: `PurgeStore.clean` looks for them.
+    """
 
-        Args:
-            context: Whose operation it is, when, and what was known.
-            kind: What was done, for the log.
-            changes: Values of record kinds.
-            payload: JSON values for the log.
+    kind: AimKind
+    removed: Mapping[str, int]
+    tasks: frozenset[str] = frozenset()
+    pieces: tuple[Any, ...] = ()
 
-        Returns:
-            The operation's sequence number, greater than every earlier one of its session.
 
-        Raises:
-            InputError: An original of another session, a value of no kind, or what JSON cannot hold; nothing was written.
-            StoreBusy: Another process holds the lock beyond the time-out; nothing was written.
-            StoreConflict: A memory was changed or added meanwhile; nothing was written.
-            StoreError: Another content under the same `ref`, another decision for the same entry, a task or a fact that another
-                process has changed meanwhile, a second task that an agent works on at once, another tag for the same
-                call, or the disk refused.
-                What a failing disk holds of it is all or nothing, and doing it again is harmless.
+class Remains(NamedTuple):
+    """What is left of what was destroyed.
 
-        Source: R2-22, A2-5, AX-5, A3-1, A3-5, RELIABILITY R1 to R6 and R14.
-        """
-        ...
+    Args:
+        files: Files of the home, relative to it, that still hold pieces which no record holds.
+        copies: Names of records that hold the same words, as ``memory m0123``.
+        text: What the engine itself may still hold, though it was not found, in a sentence; empty where there is nothing.
+    """
 
-    def decided(self, session_id: str, known: Known | None = None) -> tuple[Decision, ...]:
-        """Return every decision of a session in the order they were made.
+    files: tuple[str, ...] = ()
+    copies: tuple[str, ...] = ()
+    text: str = ""
 
-        There can be several about one entry: each holds in the histories that contain the message at which it was
-        taken (``detail["at"]``; a decision without it holds in all).
 
-        Args:
-            session_id: The session.
-            known: What was read of it before: nothing of that is read again. So for `pins` and `tasks`.
-        """
-        ...
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One document as it is now.
 
-    def decisions(self, session_id: str) -> dict[str, Decision]:
-        """Return the newest decision about each entry, in the order in which entries were first decided about."""
-        ...
+    Args:
+        path: Where it is, among those of its session and kind.
+        record: JSON values that are read without the content.
+        content: Its bytes; empty where they were not asked for.
+        number: Of this version, among those of its session and kind; a newer one has a greater number.
+    """
 
-    def decision(self, ref: str) -> Decision | None:
-        """Return the newest decision that carries this reference, or None."""
-        ...
+    path: DocumentPath
+    record: Mapping[str, Any]
+    content: bytes = b""
+    number: int = 0
 
-    def buffer(self, session_id: str) -> tuple[ContextEntry, ...]:
-        """Return the buffer entries that no ``pruned`` decision removed, oldest first; `seq` is the store's own number."""
-        ...
 
-    def pins(self, session_id: str, known: Known | None = None) -> tuple[Original, ...]:
-        """Return the originals with source ``pin``, oldest first."""
-        ...
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What a backup holds, and where the replaced store is kept, if there was one."""
 
-    def original(self, ref: str) -> Original:
-        """Return an original.
-
-        Raises:
-            RecallError: No original has this reference.
-            StoreCorrupt: What is on disk does not match its SHA-256; the message names the reference.
-        """
-        ...
-
-    def by_entry(self, session_id: str, entry_id: str) -> Original:
-        """Return the newest original of an entry; raises as `original` does."""
-        ...
-
-    def find(self, query: str, *, session_id: str | None = None, limit: int = 10) -> tuple[Found, ...]:
-        """Search what left the windows by words, best first; no query is an error, and no match is an empty tuple.
-
-        Args:
-            query: Words; one with punctuation in it, as in ``src/app.py``, is looked up as a phrase.
-                The first 32 words of the first 10,000 characters count.
-            session_id: Only this session; None searches the whole home.
-            limit: At most so many; 0 or less gives none.
-
-        Source: RELIABILITY S5, PERFORMANCE section 4.
-        """
-        ...
-
-    def sessions(self) -> tuple[SessionRow, ...]:
-        """Return every session of the home, the one written last first."""
-        ...
-
-    def operations(self, session_id: str, kinds: Collection[str] | None = None) -> tuple[Operation, ...]:
-        """Return the log of a session, or its operations of some kinds, oldest first."""
-        ...
-
-    def last_seq(self, session_id: str) -> int:
-        """Return the sequence number of the session's newest operation; 0 when there is none."""
-        ...
-
-    def tasks(self, session_id: str, known: Known | None = None) -> Tasks:
-        """Return the tasks of a session as they are now, in the order in which they were made, and the tags of its calls."""
-        ...
-
-    def facts(self, session_id: str, *, as_of: int | None = None) -> tuple[FactVersion, ...]:
-        """Return the versions of the facts of a session, ended ones included, in the order in which they were added.
-
-        Args:
-            session_id: The session; a run of dispatches is one.
-            as_of: As right after this operation; None: now.
-        """
-        ...
-
-    def facts_state(self, session_id: str) -> tuple[int, int]:
-        """Return the newest operation that changed a fact of the session (0: none), and the next version's sequence."""
-        ...
-
-    def rewind_facts(self, session_id: str, to: int, *, at_ms: int) -> int:
-        """Make the facts of a session what they were right after an operation; return the operation in which that is done.
-
-        Nothing is deleted: the same with a later number brings back what held before.
-
-        Source: A1-10.
-        """
-        ...
-
-    def run_records(self, session_id: str, names: Sequence[str] | None = None) -> dict[str, Mapping[str, Any]]:
-        """Return what a dispatcher keeps of a run, by name: JSON values as they are now; empty where there is no run.
-
-        Args:
-            session_id: The run.
-            names: Of the records; None for all. One that is not there is left out.
-        """
-        ...
-
-    def find_marks(self, texts: Sequence[str]) -> tuple[KnownMark, ...]:
-        """Return which of these marks sessions have left, one for each text and kind; those left first stand first.
-
-        A mark that is damaged on disk is passed over; `integrity` names it.
-        """
-        ...
-
-    def add_marks(self, session_id: str, marks: Sequence[Mark], *, is_claim: bool = False) -> bool:
-        """Leave marks of a session; those that it has left already stay as they are, its oldest are dropped in time,
-        except those of the kind ``birth``.
-
-        The only write that does not wait for the disk, as it comes with every request: a killed process loses nothing of
-        it, a power cut perhaps the newest marks.
-
-        Args:
-            session_id: The session; it needs nothing else in the store.
-            marks: Theirs.
-            is_claim: Write only if the session has no mark of the kind ``turn``, all in one transaction.
-
-        Returns:
-            False when it was a claim and came too late; nothing was written.
-
-        Raises:
-            StoreError: Nothing was written.
-        """
-        ...
-
-    def rebuild_search(self) -> None:
-        """Make the search index anew from the originals; the same answers come out."""
-        ...
-
-    def integrity(self) -> tuple[str, ...]:
-        """Read everything and return what is wrong, in sentences; empty when all is well."""
-        ...
-
-    def close(self) -> None:
-        """Close the store; a second call does nothing."""
-        ...
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    operations: int
+    originals: int
+    decisions: int
+    size_bytes: int
+    kept: Path | None = None

@@ -23,6 +23,11 @@ _MOST_AT_ONCE_BYTES = 16 << 20
 _PAGES = 250
 PAUSE_S = 0.02
 """For others to find the lock free: SQLite looks every 1 to 100 ms."""
+_REMAINS = (
+    "the store has {:,.0f} MB and was not written anew, so that others can write: what was purged is overwritten in it, and so "
+    "are its free pages. What earlier changes left between the records of a page stays until that page is written again, or "
+    "until `sqlite3 undrift.db VACUUM` is run in the home while nothing else uses it"
+)
 _LOG_WAIT_MS = 100
 """While SQLite waits for readers here, it keeps writers out."""
 
@@ -37,7 +42,7 @@ def securely(connection: apsw.Connection) -> Iterator[apsw.Connection]:
         connection.execute("PRAGMA secure_delete = OFF")
 
 
-def clean(use: Use, busy_timeout_ms: int) -> int:
+def clean(use: Use, busy_timeout_ms: int) -> str:
     """Take out of the file what deleted records left in it, and empty its log.
 
     Args:
@@ -45,8 +50,8 @@ def clean(use: Use, busy_timeout_ms: int) -> int:
         busy_timeout_ms: How long to wait for readers of the log, which cannot be emptied under them.
 
     Returns:
-        0 where the file was written anew; else its size in bytes: it is so large that its free pages were overwritten
-        instead. What earlier changes left between the records of a page is there until that page is written again.
+        A sentence about what may be left in a file so large that only its free pages were overwritten; empty if all of it
+        was written anew.
 
     Raises:
         apsw.BusyError: Somebody reads, or holds the lock, all the time.
@@ -57,11 +62,12 @@ def clean(use: Use, busy_timeout_ms: int) -> int:
     if size_bytes <= _MOST_AT_ONCE_BYTES:
         with use() as connection:
             connection.execute("DROP TABLE IF EXISTS purge_blank; VACUUM")
-        size_bytes = 0
+        remains = ""
     else:
         _blank(use)
+        remains = _REMAINS.format(size_bytes / 1e6)
     _empty_log(use, busy_timeout_ms)
-    return size_bytes
+    return remains
 
 
 def wash(use: Use, index: str) -> bool:

@@ -6,43 +6,32 @@ opened. A version is never changed: a change closes it and adds another.
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import apsw
 
 from undrift.errors import StoreCorrupt
 from undrift.stores import rows
+from undrift.stores.base import Document, DocumentPath
 from undrift.stores.table import Table
 
 __all__ = [
     "DOCUMENT_COLUMNS",
     "DOCUMENT_SESSION",
-    "Document",
-    "DocumentChange",
-    "DocumentReading",
-    "Path",
+    "StoredDocuments",
     "below",
-    "close",
     "create",
     "document_content",
     "document_from",
     "document_row",
-    "find",
-    "numbers",
     "owners",
-    "put",
-    "under",
 ]
 
 DOCUMENT_COLUMNS = """number, record_sha256, CAST(session_id AS BLOB), CAST(kind AS BLOB), CAST(name AS BLOB), sha256,
     CAST(record AS BLOB)"""
 DOCUMENT_SESSION = 2
 """Where the session stands in the columns."""
-
-Path = tuple[str, ...]
-"""Any texts, the empty one included; documents are listed by what their paths begin with."""
 
 _CREATE = """
 CREATE TABLE documents(
@@ -76,69 +65,9 @@ _ADD = """INSERT INTO documents(session_id, kind, name, sha256, record_sha256, r
     VALUES(?, ?, ?, ?, ?, ?, ?, ?)"""
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
-    """One document as it is now.
-
-    Args:
-        path: Where it is, among those of its session and kind.
-        record: JSON values that are read without the content.
-        content: Its bytes; empty where they were not asked for.
-        number: Of this version; a newer one has a greater number.
-    """
-
-    path: Path
-    record: Mapping[str, Any]
-    content: bytes = b""
-    number: int = 0
-
-
 def create(connection: apsw.Connection) -> None:
     """Make the table."""
     connection.execute(_CREATE)
-
-
-def find(connection: apsw.Connection, session_id: str, kind: str, path: Sequence[str]) -> Document | None:
-    """Return the document under a path, or None.
-
-    Raises:
-        StoreCorrupt: It does not match its SHA-256, or an index leads astray.
-    """
-    found: list[rows.Row] = connection.execute(_ONE, (rows.key(session_id), kind, _name(path))).fetchall()
-    return next((_document(row, session_id) for row in found), None)
-
-
-def under(
-    connection: apsw.Connection,
-    session_id: str,
-    kind: str,
-    prefix: Sequence[str] = (),
-    *,
-    last: int | None = None,
-    with_content: bool = True,
-) -> list[Document]:
-    """Return the documents whose path begins with a prefix, ordered by path.
-
-    Args:
-        connection: Of the store.
-        session_id: Whose.
-        kind: Of which kind.
-        prefix: Of the path; the path itself is one.
-        last: Only so many of them, from the end.
-        with_content: Whether their bytes are read.
-
-    Raises:
-        StoreCorrupt: One does not match its SHA-256, or an index leads astray.
-    """
-    sql, values = _WHOLE if with_content else _HEADS, [rows.key(session_id), kind]
-    if prefix:
-        sql, values = sql + _UNDER, [*values, *below(prefix)]
-    else:
-        sql += _ALL
-    found: list[rows.Row] = (
-        connection.execute(sql, values) if last is None else connection.execute(sql + _LAST, [*values, last])
-    ).fetchall()
-    return [_document(row, session_id) for row in (found if last is None else reversed(found))]
 
 
 def below(path: Sequence[str]) -> tuple[str, str, str]:
@@ -153,82 +82,69 @@ def owners(connection: apsw.Connection, kind: str) -> list[str]:
     return sorted(bytes(one).decode("utf-8", "surrogatepass") for (one,) in found)
 
 
-def numbers(connection: apsw.Connection, session_id: str, kind: str) -> set[int]:
-    """Return the numbers of all documents of a session and kind: two equal sets are the same documents."""
-    found: Iterable[Any] = connection.execute(_NUMBERS, (rows.key(session_id), kind))
-    return {number for (number,) in found}
+class StoredDocuments:
+    """The documents of one session, to read, and inside an operation to change.
 
-
-def put(connection: apsw.Connection, session_id: str, kind: str, document: Document, seq: int) -> None:
-    """Write a document under its path; what stood there is closed, and the same once more is a no-op.
-
-    Raises:
-        InputError: Its record holds what JSON cannot.
-        StoreCorrupt: What stands there does not match its SHA-256.
+    Args:
+        connection: Of the store; in a transaction if there is an operation.
+        session_id: Whose.
+        seq: The operation that changes them.
     """
-    row = document_row(session_id, kind, _name(document.path), document.record, document.content)
-    found: list[rows.Row] = connection.execute(_HEADS + _OF + " AND name = ?", row[:3]).fetchall()
-    for one in found:
-        number, *_ = document_from(one)  # what was damaged is not written over
-        if one[1] == row[4]:
-            return
-        connection.execute(_CLOSE, (seq, number))
-    connection.execute(_ADD, (*row, seq))
 
-
-def close(connection: apsw.Connection, documents: Iterable[Document], seq: int) -> None:
-    """Take documents away that were read in this transaction; their versions stay on disk."""
-    connection.executemany(_CLOSE, [(seq, document.number) for document in documents])
-
-
-class DocumentReading:
-    """The documents of one session, as they are now."""
-
-    def __init__(self, connection: apsw.Connection, session_id: str) -> None:
+    def __init__(self, connection: apsw.Connection, session_id: str, seq: int = 0) -> None:
         self._connection = connection
         self._session_id = session_id
+        self._session = rows.key(session_id)
+        self._seq = seq
 
-    def find(self, kind: str, path: Path) -> Document | None:
-        """Return the document under a path, or None."""
-        return find(self._connection, self._session_id, kind, path)
+    def find(self, kind: str, path: DocumentPath) -> Document | None:
+        """Return the document under a path, or None; an index that leads astray raises StoreCorrupt."""
+        return next(self._read(_ONE, self._session, kind, _name(path)), None)
 
     def under(
-        self, kind: str, prefix: Path = (), *, last: int | None = None, with_content: bool = True
+        self, kind: str, prefix: DocumentPath = (), *, last: int | None = None, with_content: bool = True
     ) -> list[Document]:
-        """Return the documents whose path begins with a prefix; see `under`."""
-        return under(self._connection, self._session_id, kind, prefix, last=last, with_content=with_content)
+        """Return the documents whose path begins with a prefix; see `DocumentReading.under`."""
+        sql = (_WHOLE if with_content else _HEADS) + (_UNDER if prefix else _ALL)
+        values = (self._session, kind, *(below(prefix) if prefix else ()))
+        if last is None:
+            return list(self._read(sql, *values))
+        return list(self._read(sql + _LAST, *values, last))[::-1]
 
     def numbers(self, kind: str) -> set[int]:
         """Return the numbers of the documents of a kind: two equal sets are the same documents."""
-        return numbers(self._connection, self._session_id, kind)
-
-
-class DocumentChange(DocumentReading):
-    """One change while it is made: what it reads is what it changes."""
-
-    def __init__(self, connection: apsw.Connection, session_id: str, seq: int) -> None:
-        super().__init__(connection, session_id)
-        self._seq = seq
+        found: Iterable[Any] = self._connection.execute(_NUMBERS, (self._session, kind))
+        return {number for (number,) in found}
 
     def put(self, kind: str, document: Document) -> None:
-        """Write a document under its path."""
-        put(self._connection, self._session_id, kind, document, self._seq)
+        """Write a document under its path; what stood there is closed, and the same again is a no-op."""
+        row = document_row(self._session_id, kind, _name(document.path), document.record, document.content)
+        found: list[rows.Row] = self._connection.execute(_HEADS + _OF + " AND name = ?", row[:3]).fetchall()
+        for stored in found:
+            number, *_ = document_from(stored)  # what was damaged is not written over
+            if stored[1] == row[4]:
+                return
+            self._connection.execute(_CLOSE, (self._seq, number))
+        self._connection.execute(_ADD, (*row, self._seq))
 
     def close(self, gone: Iterable[Document]) -> None:
-        """Take documents away that this change has read."""
-        close(self._connection, gone, self._seq)
+        """Take documents away that this change has read; their versions stay on disk."""
+        self._connection.executemany(_CLOSE, [(self._seq, document.number) for document in gone])
+
+    def _read(self, sql: str, *values: Any) -> Iterator[Document]:
+        found: list[rows.Row] = self._connection.execute(sql, values).fetchall()
+        for row in found:
+            if row[DOCUMENT_SESSION] != rows.raw(self._session_id):
+                raise StoreCorrupt(
+                    f"documents of {self._session_id[:64]!r}: an index of the file is damaged; {rows.REMEDY}"
+                )
+            number, name, record = document_from(row)
+            content = document_content(row) if len(row) > _HEAD_COLUMNS else b""
+            yield Document(tuple(json.loads(name)), record, content, number)
 
 
 def _name(path: Sequence[str]) -> str:
     return json.dumps(list(path), separators=(",", ":"))
-
-
-def _document(row: rows.Row, session_id: str) -> Document:
-    if row[DOCUMENT_SESSION] != rows.raw(session_id):
-        raise StoreCorrupt(f"documents of {session_id[:64]!r}: an index of the file is damaged; {rows.REMEDY}")
-    number, name, record = document_from(row)
-    content = document_content(row) if len(row) > _HEAD_COLUMNS else b""
-    return Document(tuple(json.loads(name)), record, content, number)
 
 
 def document_row(session_id: str, kind: str, name: str, record: Mapping[str, Any], content: bytes) -> rows.Row:

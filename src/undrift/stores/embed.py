@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from undrift.errors import StoreError
+from undrift.stores.memory_values import MemoryLine, MemoryLines
 from undrift.values.extras import command_for
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Embedder", "WordLlamaEmbedder", "is_installed"]
+__all__ = ["Embedder", "WordLlamaEmbedder", "embedded", "is_installed"]
 
 _CONFIG = "l2_supercat"
 _MOST_CHARACTERS = 8_000
@@ -120,3 +121,14 @@ def _load(dimension: int) -> Any:
 
 def _missing() -> StoreError:
     return StoreError(f"vectors need the packages numpy and wordllama: {command_for('vectors')}")
+
+
+def embedded(embedder: Embedder | None, lines: Sequence[MemoryLine]) -> MemoryLines:
+    """Return lines with the vectors that an embedder makes of them; nothing is locked meanwhile.
+
+    Raises:
+        StoreError: The embedder cannot be loaded.
+    """
+    if embedder is None or not lines:
+        return MemoryLines(lines)
+    return MemoryLines(lines, embedder.id, embedder.dimension, embedder.embed([one.text for one in lines]))

@@ -4,8 +4,7 @@ Law: knows its own tables alone; runs inside a transaction that the caller opene
 closes it and adds another. What was changed by somebody else meanwhile is refused with StoreConflict, and the caller rolls back.
 """
 
-import hashlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
@@ -13,23 +12,19 @@ import apsw
 
 from undrift.errors import InputError, StoreConflict, StoreCorrupt
 from undrift.stores import memory_search, rows, timeline
+from undrift.stores.memory_values import MemoryUpdate, Unchanged, Viewer, content_digest
 from undrift.stores.table import Table, Writing
 from undrift.values.memory import MemoryEntry, Slot
 
 __all__ = [
     "GUARDS",
     "MEMORY_COLUMNS",
-    "MemoryChange",
-    "MemoryUpdate",
     "PreparedMemories",
     "TABLE",
-    "Unchanged",
-    "Viewer",
     "by_digest",
     "by_id",
     "by_relation",
     "by_slot",
-    "content_digest",
     "create",
     "ever",
     "every",
@@ -88,58 +83,6 @@ _IN_FORCE = "EXISTS (SELECT 1 FROM memories t WHERE t.memory_id = l.id AND t.to_
 _NOT_THERE = f"SELECT l.number, CAST(l.id AS BLOB) FROM memory_lines l WHERE l.is_there = 1 AND NOT {_IN_FORCE}"  # noqa: S608
 _THERE_AGAIN = f"SELECT l.number, CAST(l.id AS BLOB) FROM memory_lines l WHERE l.is_there = 0 AND {_IN_FORCE}"  # noqa: S608
 _AGAIN = "nothing was written. Read the memories again and repeat the change"
-
-
-class MemoryUpdate(NamedTuple):
-    """A memory before (None: there was none) and after a change; it is written only where the store still holds `before`."""
-
-    before: MemoryEntry | None
-    after: MemoryEntry | None
-    """None: it is taken out of sight, as by pruning; every version stays on disk."""
-
-
-class Viewer(NamedTuple):
-    """Who asks, and as of when.
-
-    Args:
-        agent: Sees what belongs to this agent.
-        session_id: Sees what belongs to this session.
-        seq: Right after this operation; None for now.
-    """
-
-    agent: str
-    session_id: str
-    seq: int | None = None
-
-
-class MemoryChange(NamedTuple):
-    """Changes of memories that are written with something else, in one commit: all of it or nothing.
-
-    Args:
-        changes: Of memories, what makes them searchable, and what they rest on; not empty.
-        payload: Of them, for the log.
-    """
-
-    changes: Sequence[Any]
-    payload: Mapping[str, Any]
-
-
-class Unchanged(NamedTuple):
-    """What new memories rest on: no process has added one that they had to be compared with; else nothing is written.
-
-    Args:
-        digest: Of the new one's content.
-        same: Ids of those with this content, the new one's included.
-        keys: Pairs of relation and entity that the new one states something about.
-        alike: Ids of those about one of them, the new one's included.
-        viewer: Who remembers.
-    """
-
-    digest: str
-    same: Collection[str]
-    keys: Collection[tuple[str, str]]
-    alike: Collection[str]
-    viewer: Viewer
 
 
 class PreparedMemories(NamedTuple):
@@ -238,12 +181,6 @@ def by_digest(connection: apsw.Connection, digest: str, viewer: Viewer) -> list[
     """Return the memories whose content has a digest, of those that a viewer may see now."""
     values: dict[str, Any] = {"agent": rows.key(viewer.agent), "session": rows.key(viewer.session_id), "digest": digest}
     return _read(connection, f"t.digest = :digest AND {_SEEN} AND {_NOW} ORDER BY t.number", values)
-
-
-def content_digest(content: str) -> str:
-    """Return what two contents share that have the same words."""
-    words = " ".join(content.casefold().split())
-    return hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def seen(connection: apsw.Connection, viewer: Viewer) -> list[MemoryEntry]:

@@ -5,18 +5,18 @@ Law: everything derived can be deleted and rebuilt; what is added is found by th
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import apsw
 
 from undrift.stores import memories, memory_search, timeline, vectors
 from undrift.stores.cleaning import wash
 from undrift.stores.database import Database
-from undrift.stores.embed import Embedder
+from undrift.stores.embed import Embedder, embedded
 from undrift.stores.exact_index import ExactIndex
-from undrift.stores.memories import Viewer
+from undrift.stores.memory_contract import LinesOf
 from undrift.stores.memory_filter import ALL, Filter
-from undrift.stores.memory_search import MemoryLine, Place
+from undrift.stores.memory_values import MemoryLine, MemoryLines, Place, Viewer
 from undrift.stores.migrations import transaction
 from undrift.stores.table import Table, Writing
 from undrift.values.memory import MemoryEntry
@@ -24,11 +24,8 @@ from undrift.values.memory import MemoryEntry
 __all__ = [
     "Making",
     "MemoryIndex",
-    "MemoryLines",
-    "MemoryTable",
-    "StoredIndex",
+    "StoredMemories",
     "TABLE",
-    "embedded",
     "forget",
     "write_lines",
 ]
@@ -37,33 +34,6 @@ _EMBEDDED_AT_ONCE = 256
 
 Making = Callable[[vectors.VectorTable], vectors.VectorIndex]
 """Makes what searches the vectors of one embedder."""
-
-
-class MemoryLines(NamedTuple):
-    """Memories that become searchable in the commit that writes them.
-
-    Args:
-        lines: Their words.
-        embedder: Id of what made the vectors; empty where there are none.
-        dimension: Length of each vector.
-        vectors: One for each line.
-    """
-
-    lines: Sequence[MemoryLine]
-    embedder: str = ""
-    dimension: int = 0
-    vectors: Iterable[Any] = ()
-
-
-def embedded(embedder: Embedder | None, lines: Sequence[MemoryLine]) -> MemoryLines:
-    """Return lines with the vectors that an embedder makes of them; nothing is locked meanwhile.
-
-    Raises:
-        StoreError: The embedder cannot be loaded.
-    """
-    if embedder is None or not lines:
-        return MemoryLines(lines)
-    return MemoryLines(lines, embedder.id, embedder.dimension, embedder.embed([one.text for one in lines]))
 
 
 def write_lines(connection: apsw.Connection, new: MemoryLines) -> None:
@@ -118,11 +88,6 @@ class MemoryIndex:
         vectors.create(connection)
         return cls(connection, embedder)
 
-    @property
-    def has_vectors(self) -> bool:
-        """Whether it searches vectors as well."""
-        return self._index is not None
-
     def add(self, lines: Iterable[MemoryLine]) -> None:
         """Make memories searchable, in the caller's transaction or one of its own; those that are there already stay.
 
@@ -161,6 +126,12 @@ class MemoryIndex:
         if self._index is not None:
             self._index.rebuild()
 
+    def rebuild_all(self, lines_of: LinesOf) -> int:
+        """Rebuild the whole search from the memories that are kept; return how many of them are active."""
+        self.rebuild(lines_of(memories.ever(self._connection)))
+        self.settle(always=True)
+        return len(memories.every(self._connection))
+
     def settle(self, *, always: bool = False) -> None:
         """Let the search know what rewindings took back; where it cannot be written, another search does it."""
         connection = self._connection
@@ -172,7 +143,7 @@ class MemoryIndex:
                 memory_search.bring_back(connection, {number: texts[one] for one, number in back.items()})
                 memory_search.set_settled(connection, timeline.newest(connection))
 
-    def complete(self) -> None:
+    def _complete(self) -> None:
         """Make the vectors of memories that were added without this embedder; another search does it, if not this one."""
         if self._table is None or self._texts is None:
             return
@@ -207,6 +178,7 @@ class MemoryIndex:
 
     def nearest(self, vector: Any, limit: int, only: Filter) -> list[tuple[int, float]]:
         """Return number and cosine of the nearest memories, best first; none without an embedder."""
+        self._complete()
         return [] if self._index is None else self._index.search(vector, limit, only)
 
     def places(self, numbers: Collection[int], only: Filter = ALL) -> dict[int, Place]:
@@ -220,14 +192,6 @@ class MemoryIndex:
     def visible(self, ids: Collection[str], viewer: Viewer) -> set[str]:
         """Return those ids whose memories a viewer may see."""
         return memories.visible(self._connection, ids, viewer)
-
-    def ever(self) -> list[MemoryEntry]:
-        """Return the newest version of each memory, active or not, oldest memory first."""
-        return memories.ever(self._connection)
-
-    def count(self) -> int:
-        """Return how many memories are active."""
-        return len(memories.every(self._connection))
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -246,8 +210,8 @@ def forget(connection: apsw.Connection, ids: Iterable[str]) -> None:
     vectors.remove(connection, numbers)
 
 
-class StoredIndex:
-    """The search of one store, by one embedder.
+class StoredMemories:
+    """The memories of one file, and the search over them: `MemoryReading`, and with an embedder `MemorySearching`.
 
     Args:
         database: Of the store.
@@ -255,52 +219,24 @@ class StoredIndex:
         making: Makes what searches them; None for the exact search.
     """
 
-    def __init__(self, database: Database, embedder: Embedder | None, making: Making | None) -> None:
+    def __init__(self, database: Database, embedder: Embedder | None = None, making: Making | None = None) -> None:
         self.embedder = embedder
         self.making = making
         self._database = database
         self._made: tuple[apsw.Connection, MemoryIndex] | None = None
 
-    @contextmanager
-    def open(self) -> Iterator[MemoryIndex]:
-        """Give the index; others of this process wait until that is done."""
-        with self._database.using() as connection:
-            if self._made is None or self._made[0] is not connection:  # after a fault there is another connection
-
-                def texts(ids: Sequence[str]) -> dict[str, str]:
-                    return {one: entry.content for one, entry in memories.by_id(connection, ids).items()}
-
-                index = MemoryIndex(connection, self.embedder, making=self.making, texts=texts)
-                self._made = (connection, index)
-            yield self._made[1]
-
-
-class MemoryTable:
-    """The memories of a store, read; they are written by `Store.commit`.
-
-    Args:
-        database: Of the store.
-    """
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def search(self, embedder: Embedder | None = None, making: Making | None = None) -> StoredIndex:
-        """Return the search over them."""
-        return StoredIndex(self._database, embedder, making)
-
     def by_id(self, ids: Collection[str], viewer: Viewer | None = None) -> dict[str, MemoryEntry]:
-        """Return those of the memories that a viewer may see; see `memories.by_id`."""
+        """Return memories by id; see `MemoryReading.by_id`."""
         with self._database.using() as connection:
             return memories.by_id(connection, ids, viewer)
 
     def by_slot(self, keys: Iterable[tuple[str, str]], viewer: Viewer) -> list[MemoryEntry]:
-        """Return the memories that state something about one of these pairs of relation and entity."""
+        """Return memories that state something about a pair of relation and entity."""
         with self._database.using() as connection:
             return memories.by_slot(connection, keys, viewer)
 
     def by_relation(self, relations: Iterable[str], viewer: Viewer) -> list[MemoryEntry]:
-        """Return the memories that state a value for one of these relations."""
+        """Return memories that state a value for one of these relations."""
         with self._database.using() as connection:
             return memories.by_relation(connection, relations, viewer)
 
@@ -314,10 +250,34 @@ class MemoryTable:
         with self._database.using() as connection:
             return memories.seen(connection, viewer)
 
-    def history(self, memory_id: str) -> list[MemoryEntry]:
-        """Return every version of a memory, oldest first."""
+    @contextmanager
+    def open(self) -> Iterator[MemoryIndex]:
+        """Give the index for one search; others of this process wait until that is done."""
+        with self._index() as index:
+            index.settle()
+            yield index
+
+    def rebuild(self, lines_of: LinesOf) -> int:
+        """Rebuild all that is searched; see `MemorySearching.rebuild`."""
+        with self._index() as index:
+            return index.rebuild_all(lines_of)
+
+    def scour(self) -> None:
+        """Take the last traces of destroyed memories out of what is searched."""
+        with self._index() as index:
+            index.scour()
+
+    @contextmanager
+    def _index(self) -> Iterator[MemoryIndex]:
         with self._database.using() as connection:
-            return memories.history(connection, memory_id)
+            if self._made is None or self._made[0] is not connection:  # after a fault there is another connection
+
+                def texts(ids: Sequence[str]) -> dict[str, str]:
+                    return {one: entry.content for one, entry in memories.by_id(connection, ids).items()}
+
+                index = MemoryIndex(connection, self.embedder, making=self.making, texts=texts)
+                self._made = (connection, index)
+            yield self._made[1]
 
 
 def _as_they_are(_: str, changes: Sequence[Any]) -> Sequence[Any]:

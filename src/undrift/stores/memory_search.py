@@ -8,17 +8,16 @@ rare a word is depends on what is in force alone.
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import log
-from typing import Any, NamedTuple
+from typing import Any
 
 import apsw
 
 from undrift.stores.memory_filter import ALL, Filter, in_sqlite
+from undrift.stores.memory_values import MemoryLine, Place
 from undrift.stores.rows import key
 
 __all__ = [
     "INDEXES",
-    "MemoryLine",
-    "Place",
     "add",
     "add_lengths",
     "add_tiers",
@@ -127,51 +126,6 @@ _PLACES = f"""SELECT l.number, CAST(l.id AS BLOB), l.speaker, l.asks, l.length, 
 _ALONE = """SELECT l.number, CAST(l.id AS BLOB), l.speaker, l.asks, l.length, l.tier, CAST(l.source AS BLOB),
     NULL, NULL, NULL, NULL FROM memory_lines l
     WHERE l.number IN (SELECT value FROM json_each(?))"""
-
-
-class MemoryLine(NamedTuple):
-    """What is indexed of a memory.
-
-    Args:
-        id: Of the memory.
-        text: Its content.
-        source: Where it comes from; memories of one source are neighbours, those of an empty one have none.
-        speaker: Words that stand for who said it, none when nobody did; found by all of them or by the first.
-        seq: Its place in the order of all memories; memories of one place are in the order in which they were added.
-        scope: To whom it belongs; neighbours are of one scope.
-        type: As filters name it.
-        asks: Whether it ends as a question.
-        tier: Of trust; 0: nobody vouches for it.
-    """
-
-    id: str
-    text: str
-    source: str = ""
-    speaker: str = ""
-    seq: int = 0
-    scope: str = ""
-    type: str = ""
-    asks: bool = False
-    tier: int = 1
-
-
-class Place(NamedTuple):
-    """Where a memory stands: its neighbours' numbers, nearest first, None where there is none or none was asked for."""
-
-    number: int
-    id: str
-    speaker: str
-    asks: bool
-    length: int
-    tier: int
-    source: str
-    before: tuple[int | None, int | None]
-    after: tuple[int | None, int | None]
-
-    @property
-    def untrusted(self) -> str | None:
-        """The source, where nobody vouches for it; else None."""
-        return None if self.tier else self.source
 
 
 def create(connection: apsw.Connection) -> None:

@@ -7,20 +7,19 @@ stays is whole: every record matches its SHA-256, and a decision about what is g
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import apsw
 
 from undrift.stores import documents, memory_index, rewinding, rows, search, traces
+from undrift.stores.base import Aim
 from undrift.stores.decisions import DECISION_COLUMNS, DECISION_SESSION, decision_from, decision_row
 from undrift.stores.memories import MEMORY_COLUMNS, memory_from, memory_row
 from undrift.stores.operations import OPERATION_COLUMNS, operation_from, operation_row
 from undrift.stores.tables import TABLES
 from undrift.values.window import Decision
 
-__all__ = ["Aim", "Doomed", "Kind", "destroy", "doomed", "in_parts", "is_nothing", "remove_words"]
-
-Kind = Literal["original", "task", "memory", "document", "session"]
+__all__ = ["Doomed", "destroy", "doomed", "in_parts", "is_nothing", "remove_words"]
 
 _GIVEN = rows.IN_LIST.format("?")
 _REFS = rows.IN_LIST.format(":refs")
@@ -61,24 +60,6 @@ _TEXTS = {
 }
 _MOVES = ("to", "of")
 """What is kept of an operation's payload where its session is purged: the numbers by which going back finds its way."""
-
-
-class Aim(NamedTuple):
-    """What is to be destroyed.
-
-    Args:
-        kind: What it is.
-        session_id: The session that asks; nothing of another one is touched, but for memories that it sees.
-        name: A reference or an entry's id, a task's id, a memory's id; empty for the session.
-        agent: Who asks: memories of this agent are seen.
-        path: Of a document, or what those begin with that are meant.
-    """
-
-    kind: Kind
-    session_id: str
-    name: str = ""
-    agent: str = "main"
-    path: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,38 +4,25 @@ Law: others write between the steps. Where one ends in the middle, the same purg
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import apsw
 
 from undrift.stores import rows, traces
+from undrift.stores.base import Aim, Destroyed
 from undrift.stores.cleaning import PAUSE_S, securely
 from undrift.stores.database import Database
 from undrift.stores.migrations import transaction
 from undrift.stores.operations import operation_row
-from undrift.stores.purge import Aim, Doomed, destroy, doomed, in_parts, is_nothing, remove_words
+from undrift.stores.purge import Doomed, destroy, doomed, in_parts, is_nothing, remove_words
 from undrift.stores.traces import Piece
 from undrift.stores.write import write
 from undrift.values.window import Decision
 
-__all__ = ["Destroyed", "Traces", "purge", "traces_of"]
+__all__ = ["purge", "traces_of"]
 
 _PURGES = "SELECT 1 FROM operations WHERE session_id = ? AND kind = 'purge' LIMIT 1"
-
-
-class Destroyed(NamedTuple):
-    """What is gone: what was found, and how many records of each kind went."""
-
-    found: Doomed
-    removed: Mapping[str, int]
-
-
-class Traces(NamedTuple):
-    """What is left on disk: files that hold pieces which no record holds, and names of records that hold the same words."""
-
-    files: tuple[str, ...] = ()
-    copies: tuple[str, ...] = ()
 
 
 def purge(
@@ -71,15 +58,15 @@ def purge(
         payload: dict[str, Any] = {"what": found.aim.kind, "removed": removed}
         session_id = found.aim.session_id
         write(connection, session_id, operation_row(session_id, "purge", at_ms, payload))
-        return Destroyed(found, removed)
+        return Destroyed(found.aim.kind, removed, found.tasks, found.pieces)
 
 
-def traces_of(database: Database, pieces: Sequence[Piece]) -> Traces:
-    """Return what is left on disk of some pieces."""
+def traces_of(database: Database, pieces: Sequence[Piece]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return what is left on disk of some pieces: files, and names of records; see `Remains`."""
     home = database.path.parent
     held = traces.files_with(home, pieces)
     if not held:
-        return Traces()
+        return (), ()
     with database.using() as connection:
         known = traces.copies(connection, set().union(*held.values()))
     own = database.path.name
@@ -88,7 +75,7 @@ def traces_of(database: Database, pieces: Sequence[Piece]) -> Traces:
         in_store = path.parent == home and path.name in (own, f"{own}-wal")
         if not in_store or some - set(known):
             left.append(path.relative_to(home).as_posix())
-    return Traces(tuple(sorted(left)), tuple(sorted({name for names in known.values() for name in names})))
+    return tuple(sorted(left)), tuple(sorted({name for names in known.values() for name in names}))
 
 
 def _found(connection: apsw.Connection, aims: Sequence[Aim]) -> Doomed | None:

@@ -48,6 +48,12 @@ class Change(NamedTuple):
     closed: dict[str, list[int]]
     opened: dict[str, list[int]]
 
+    @property
+    def counts(self) -> tuple[dict[str, int], dict[str, int]]:
+        """How many rows of each table were closed, and opened."""
+        closed, opened = ({table: len(some) for table, some in part.items() if some} for part in self)
+        return closed, opened
+
     def touches_buffer(self, connection: apsw.Connection) -> bool:
         """Tell whether a decision about a buffer's entry is among them: what is searchable depends on those."""
         numbers = [*self.closed.get("decisions", ()), *self.opened.get("decisions", ())]

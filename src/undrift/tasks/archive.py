@@ -12,7 +12,8 @@ from undrift.core.tasks.life import completions
 from undrift.core.text.tombstone import clean_summary
 from undrift.core.window.window import taken_at
 from undrift.errors import TaskError
-from undrift.stores.base import Operation, Store
+from undrift.stores.base import Operation
+from undrift.stores.contract import Store
 from undrift.stores.exports import Exports, LogItem, TaskLog
 from undrift.values.window import Decision, Original, Task, Tasks
 

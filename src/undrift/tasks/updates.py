@@ -14,7 +14,7 @@ from undrift.core.tasks.life import MAIN_AGENT, TaskChange, annotate, change_man
 from undrift.core.text.marker import marker_of, safe_id
 from undrift.core.validate import ValidationService, without_annotation
 from undrift.errors import StoreBusy, StoreConflict, StoreError
-from undrift.stores.memories import MemoryChange
+from undrift.stores.memory_values import MemoryChange
 from undrift.values.window import Moment, Task, TaskUpdate
 from undrift.window.context import SessionContext
 from undrift.window.conversation import Conversation

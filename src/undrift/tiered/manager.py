@@ -14,8 +14,9 @@ from undrift.core.window.incremental import IncrementalWindow, Pruned
 from undrift.core.window.prune import target_tokens
 from undrift.errors import RecallError, StoreCorrupt, StoreError, WindowError
 from undrift.settings import Settings
-from undrift.stores.base import Context, Store
-from undrift.stores.sqlite import SqliteStore
+from undrift.stores.base import Context
+from undrift.stores.contract import Store
+from undrift.stores.opening import open_store
 from undrift.tiered.pruner import named
 from undrift.values.clock import now_ms
 from undrift.values.closing import Closing
@@ -45,7 +46,7 @@ class MemoryRefresher:
         self._settings = settings if settings is not None else Settings.from_environment()
         self._owned = None
         if store is None:
-            store = self._owned = SqliteStore.open(home if home is not None else self._settings.home)
+            store = self._owned = open_store(home if home is not None else self._settings.home, Scope())
         self.store = store
         self._session_id = session_id
 
@@ -64,7 +65,7 @@ class MemoryRefresher:
         self.store.commit(self._context(), "add", [original])
 
     def _context(self) -> Context:
-        return Context(Scope(self._session_id), now_ms())
+        return Context(self.store.scope.of(self._session_id), now_ms())
 
     def flush(self, entries: Sequence[ContextEntry], reason: str = "flushed from the short-term buffer") -> int:
         """Write, in one transaction, that these entries left the buffer; return the operation's number.

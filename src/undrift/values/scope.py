@@ -1,6 +1,6 @@
 """Whose a record is. Every record carries it, and nothing is read without it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 __all__ = ["LOCAL", "Scope"]
 
@@ -23,6 +23,10 @@ class Scope:
     project: str = LOCAL
     person: str = LOCAL
     organisation: str = LOCAL
+
+    def of(self, session: str) -> "Scope":
+        """Return the scope of a session of the same project."""
+        return replace(self, session=session)
 
     def holds(self, other: "Scope") -> bool:
         """Tell whether another scope is of the same project, person and organisation."""

@@ -12,8 +12,8 @@ from typing import Self
 from undrift.core.tasks.life import current
 from undrift.core.text.tokens import counter
 from undrift.settings import Settings
+from undrift.stores.contract import Store
 from undrift.stores.exports import Exports
-from undrift.stores.sqlite import SqliteStore
 from undrift.values.clock import Clock
 from undrift.values.closing import Sharing
 from undrift.values.extras import command_for
@@ -41,7 +41,7 @@ class SessionContext:
     """
 
     id: str
-    store: SqliteStore
+    store: Store
     ledger: Ledger
     settings: Settings
     clock: Clock
@@ -54,7 +54,7 @@ class SessionContext:
     def of(
         cls,
         session_id: str,
-        store: SqliteStore,
+        store: Store,
         settings: Settings,
         clock: Callable[[], int],
         *,

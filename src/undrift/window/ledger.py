@@ -10,9 +10,9 @@ from typing import Any, Literal
 from undrift.core.text.calibration import REPORTS, Calibration, UsageReport, calibration_of, is_news
 from undrift.core.text.refs import ref_of
 from undrift.core.text.secrets import mask
-from undrift.stores.base import Context, Known, Store
-from undrift.stores.memories import MemoryChange
-from undrift.values.scope import Scope
+from undrift.stores.base import Context, Known
+from undrift.stores.contract import Store
+from undrift.stores.memory_values import MemoryChange
 from undrift.values.window import ContextEntry, Decision, Original, Tag, Tasks, TaskUpdate
 from undrift.window.decisions import Decisions
 
@@ -232,7 +232,7 @@ class Ledger:
         What another process writes in the moment between is found at its next operation, or by the conflict.
         """
         known = self._store.last_seq(self._session_id) == self._seq
-        context = Context(Scope(self._session_id), at_ms, self._seq)
+        context = Context(self._store.scope.of(self._session_id), at_ms, self._seq)
         seq = self._store.commit(context, kind, changes, payload=payload)
         if known:
             self._seq = seq

@@ -8,7 +8,7 @@ import pytest
 from tests.stores.builders import Opener
 from tests.stores.contract.hostile import HOSTILE_IDS
 from undrift.errors import InputError
-from undrift.stores.documents import Document
+from undrift.stores.base import Document
 
 NAMES = ["", "..", "a/b", "[", '"]', "\\", "%", *HOSTILE_IDS]
 

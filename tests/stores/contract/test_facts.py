@@ -9,7 +9,7 @@ import pytest
 from tests.stores.builders import Opener, add, commit, original
 from tests.stores.contract.hostile import HOSTILE_IDS
 from undrift.errors import InputError, StoreError
-from undrift.stores.base import Store
+from undrift.stores.contract import Store
 from undrift.values.facts import FactChange, FactVersion, SessionFact, create_fact_id
 
 

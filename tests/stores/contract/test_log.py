@@ -8,7 +8,8 @@ import pytest
 from tests.stores.builders import add, commit, original, prune
 from tests.stores.contract.hostile import HOSTILE_IDS
 from undrift.errors import InputError, StoreError
-from undrift.stores.base import Context, Operation, SessionRow, Store
+from undrift.stores.base import Context, Operation, SessionRow
+from undrift.stores.contract import Store
 from undrift.values.scope import Scope
 
 

@@ -4,7 +4,8 @@ from pathlib import Path
 
 from tests.stores.builders import Opener
 from tests.stores.contract.hostile import HOSTILE_IDS
-from undrift.stores.base import KnownMark, Mark, Store
+from undrift.stores.base import KnownMark, Mark
+from undrift.stores.contract import Store
 
 
 def test_marks_lead_to_the_session_that_left_them(store: Store):

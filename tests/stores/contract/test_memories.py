@@ -9,7 +9,7 @@ import pytest
 from tests.stores.builders import Opener, commit, memory, remember
 from tests.stores.contract.hostile import HOSTILE_IDS
 from undrift.errors import InputError, StoreConflict
-from undrift.stores.memories import MemoryUpdate, Unchanged, Viewer, content_digest
+from undrift.stores.memory_values import MemoryUpdate, Unchanged, Viewer, content_digest
 from undrift.values.memory import MemoryEntry, Slot
 
 ME = Viewer("main", "s")

@@ -5,7 +5,8 @@ import pytest
 from tests.stores.builders import commit
 from tests.stores.contract.hostile import HOSTILE_IDS
 from undrift.errors import InputError, StoreError
-from undrift.stores.base import RunChange, Store
+from undrift.stores.base import RunChange
+from undrift.stores.contract import Store
 
 
 def put(store: Store, *changes: RunChange, run: str = "run") -> int:

@@ -10,7 +10,7 @@ from tests.stores.builders import Opener, add, commit, original, prune
 from tests.stores.contract.hostile import HOSTILE_IDS
 from undrift.core.tasks.life import TaskChange, annotate, change, change_many, completions, current, tag
 from undrift.errors import InputError, RecallError, StoreError
-from undrift.stores.base import Store
+from undrift.stores.contract import Store
 from undrift.values.window import Moment, Tag, Task, Tasks, TaskUpdate
 
 DONE = "the parser reads all four forms now"

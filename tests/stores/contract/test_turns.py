@@ -8,7 +8,7 @@ import pytest
 from tests.stores.builders import Opener, add, commit, entry, original, prune
 from tests.stores.contract.hostile import HOSTILE_IDS
 from undrift.errors import InputError, RecallError, StoreError
-from undrift.stores.base import Store
+from undrift.stores.contract import Store
 from undrift.values.window import Decision, MaskedSpan, Original
 
 

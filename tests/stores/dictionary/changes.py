@@ -9,8 +9,7 @@ from tests.stores.dictionary.records import Home, Session, as_json, integer
 from tests.stores.dictionary.searching import keep_lines
 from undrift.errors import InputError, StoreError
 from undrift.stores.base import RunChange
-from undrift.stores.memories import MemoryUpdate, Unchanged
-from undrift.stores.memory_index import MemoryLines
+from undrift.stores.memory_values import MemoryLines, MemoryUpdate, Unchanged
 from undrift.values.facts import FactChange, FactVersion
 from undrift.values.window import Decision, Original, Tag, Task, TaskUpdate
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from tests.stores.dictionary.records import Home, Session, as_json
-from undrift.stores.documents import Document
+from undrift.stores.base import Document
 
 __all__ = ["DictionaryDocuments"]
 

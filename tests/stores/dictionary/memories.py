@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from tests.stores.dictionary.records import Event, Home, as_json
 from undrift.errors import StoreConflict
-from undrift.stores.memories import MemoryUpdate, Unchanged, Viewer, content_digest
+from undrift.stores.memory_values import MemoryUpdate, Unchanged, Viewer, content_digest
 from undrift.values.memory import MemoryEntry
 
 __all__ = ["MemoryReader", "active", "check", "sees", "update_memory"]

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self
 
 from undrift.errors import InputError
-from undrift.stores.base import Mark, Operation
-from undrift.stores.documents import Document
+from undrift.stores.base import Document, Mark, Operation
 from undrift.values.facts import FactVersion
 from undrift.values.memory import MemoryEntry
 from undrift.values.window import Decision, Original, Tag, Task

@@ -9,10 +9,8 @@ from typing import Any
 from tests.stores.dictionary.memories import active, sees
 from tests.stores.dictionary.records import Home
 from undrift.errors import DimensionError
-from undrift.stores.memories import Viewer
 from undrift.stores.memory_filter import ALL, Filter
-from undrift.stores.memory_index import MemoryLines
-from undrift.stores.memory_search import MemoryLine, Place
+from undrift.stores.memory_values import MemoryLine, MemoryLines, Place, Viewer
 
 __all__ = ["SearchedLines", "forget_lines", "keep_lines", "words_of"]
 

@@ -13,8 +13,8 @@ from anthropic.lib.tools import ToolError
 from undrift.core.text.secrets import mask
 from undrift.errors import UndriftError
 from undrift.integrations.documents import DocumentChange, DocumentReading, Documents
-from undrift.stores.documents import Document
-from undrift.stores.documents import Path as Names
+from undrift.stores.base import Document
+from undrift.stores.base import DocumentPath as Names
 
 __all__ = ["MemoryFiles"]
 

@@ -10,7 +10,7 @@ from langchain_core.stores import ByteStore
 
 from undrift.integrations.documents import DocumentChange, Documents
 from undrift.settings import Settings
-from undrift.stores.documents import Document
+from undrift.stores.base import Document
 from undrift.values.closing import Closing
 
 __all__ = ["UndriftByteStore"]

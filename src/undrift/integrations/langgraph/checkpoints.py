@@ -23,7 +23,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from undrift.integrations.documents import DocumentChange, DocumentReading, Documents
 from undrift.settings import Settings
-from undrift.stores.documents import Document
+from undrift.stores.base import Document
 from undrift.values.closing import AsyncClosing
 
 __all__ = ["UndriftSaver"]

@@ -28,9 +28,10 @@ from langgraph.store.base import (
 
 from undrift.integrations.documents import DocumentChange, DocumentReading, Documents
 from undrift.memory.repository import default_embedder
-from undrift.memory.search import MemorySearch, Remembered
+from undrift.memory.search import OwnSearch, Remembered
 from undrift.settings import Settings
-from undrift.stores.documents import Document, Path
+from undrift.stores.base import Document
+from undrift.stores.base import DocumentPath as Path
 from undrift.stores.memory_index import MemoryIndex
 from undrift.values.closing import AsyncClosing
 from undrift.window.ledger import masked_value
@@ -200,7 +201,7 @@ class _Search:
     def __init__(self, embedder: str) -> None:
         self._embedder = embedder
         self._lock = threading.Lock()
-        self._search: MemorySearch | None = None
+        self._search: OwnSearch | None = None
         self._indexed: dict[int, int] = {}  # number of a document to how many texts it has
 
     def scores(self, kept: DocumentReading, query: str, among: Mapping[Path, Document], *, k: int) -> dict[Path, float]:
@@ -222,9 +223,9 @@ class _Search:
                     return dict(list(best.items())[:k])
                 best, wanted = {}, wanted * 4  # several texts of one item were found
 
-    def _followed(self, kept: DocumentReading) -> MemorySearch:
+    def _followed(self, kept: DocumentReading) -> OwnSearch:
         if self._search is None:
-            self._search = MemorySearch(MemoryIndex.in_memory(default_embedder(self._embedder)))
+            self._search = OwnSearch(MemoryIndex.in_memory(default_embedder(self._embedder)))
         now = kept.numbers(_KIND)
         if gone := self._indexed.keys() - now:
             self._search.remove(f"{number}:{place}" for number in gone for place in range(self._indexed[number]))

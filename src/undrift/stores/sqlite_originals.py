@@ -1,0 +1,125 @@
+"""What left the windows, read from one SQLite file: originals, the decisions about them, and the search for their words.
+
+Law: reads alone. A damaged index may lead to rows of another session; then StoreCorrupt is raised.
+"""
+
+from dataclasses import replace
+
+import apsw
+
+from undrift.errors import RecallError, StoreCorrupt
+from undrift.stores import rows, search
+from undrift.stores.base import Found, Known
+from undrift.stores.database import Database
+from undrift.stores.decisions import DECISION_COLUMNS, decision_from
+from undrift.stores.known import DECISIONS, PINS, read
+from undrift.stores.originals import BUFFER, ORIGINAL_COLUMNS, ORIGINAL_SESSION, original_from
+from undrift.values.window import ContextEntry, Decision, Original
+
+__all__ = ["SqliteOriginals"]
+
+_ORIGINALS = f"SELECT {ORIGINAL_COLUMNS} FROM originals "  # noqa: S608
+_BY_REF = _ORIGINALS + "WHERE ref = ?"
+_BY_NUMBER = _ORIGINALS + "WHERE number = ?"
+_BY_ENTRY = _ORIGINALS + "WHERE session_id = ? AND entry_id = ? AND to_seq IS NULL ORDER BY number DESC LIMIT 1"
+_DECISION = f"""SELECT {DECISION_COLUMNS} FROM decisions
+    WHERE ref = ? AND to_seq IS NULL ORDER BY number DESC LIMIT 1"""  # noqa: S608
+_NAMES = """SELECT CAST(ref AS BLOB), CAST(session_id AS BLOB), CAST(entry_id AS BLOB), CAST(type AS BLOB)
+    FROM originals WHERE number = ?"""
+_DECIDED = "SELECT 1 FROM decisions WHERE session_id = ? AND entry_id = ? AND to_seq IS NULL AND ref IS NOT NULL"
+_WRONG_WAY = f"an index of the file is damaged; {rows.REMEDY}"
+_DAMAGED = "(damaged on disk: what is there does not match its SHA-256)"
+
+
+class SqliteOriginals:
+    """`OriginalStore` and `DecisionStore` in one file.
+
+    Args:
+        database: The file.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def decided(self, session_id: str, known: Known | None = None) -> tuple[Decision, ...]:
+        """Return every decision of a session; see `Store.decided`."""
+        with self._database.using() as connection:
+            return tuple(read(connection, session_id, DECISIONS, known.decisions if known else None))
+
+    def decisions(self, session_id: str) -> dict[str, Decision]:
+        """Return the newest decision about each entry; see `Store.decisions`."""
+        return {decision.entry_id: decision for decision in self.decided(session_id)}
+
+    def decision(self, ref: str) -> Decision | None:
+        """Return the newest decision that carries this reference, or None."""
+        found = next(map(decision_from, self._read(_DECISION, rows.key(ref))), None)
+        if found is not None and found.ref != ref:
+            raise StoreCorrupt(f"decision about {ref!r}: {_WRONG_WAY}")
+        return found
+
+    def buffer(self, session_id: str) -> tuple[ContextEntry, ...]:
+        """Return the buffer entries that no ``pruned`` decision removed, oldest first; `seq` is the store's own number."""
+        found = map(original_from, self._of(session_id, BUFFER, ORIGINAL_SESSION))
+        return tuple(replace(stored.original.entry, seq=stored.number) for stored in found)
+
+    def pins(self, session_id: str, known: Known | None = None) -> tuple[Original, ...]:
+        """Return the originals with source ``pin``, oldest first; see `Store.decided`."""
+        with self._database.using() as connection:
+            return tuple(read(connection, session_id, PINS, known.pins if known else None))
+
+    def original(self, ref: str) -> Original:
+        """Return an original; see `Store.original`."""
+        for row in self._read(_BY_REF, rows.key(ref), ref=ref):
+            found = original_from(row).original
+            if found.ref == ref:
+                return found
+            raise StoreCorrupt(f"original {ref!r}: {_WRONG_WAY}")
+        if self._read(_DECISION, rows.key(ref)):  # no answer and a damaged index must not look alike
+            raise StoreCorrupt(f"original {ref!r} is not found, though a decision names it; {_WRONG_WAY}")
+        raise RecallError(f"no original {ref[:64]!r} in {self._database.path.parent}; check the reference and --home")
+
+    def by_entry(self, session_id: str, entry_id: str) -> Original:
+        """Return the newest original of an entry; see `Store.original`."""
+        for row in self._read(_BY_ENTRY, rows.key(session_id), rows.key(entry_id)):
+            found = original_from(row).original
+            if (found.session_id, found.entry.id) == (session_id, entry_id):
+                return found
+            raise StoreCorrupt(f"original of entry {entry_id!r}: {_WRONG_WAY}")
+        if self._read(_DECIDED, rows.key(session_id), rows.key(entry_id)):
+            raise StoreCorrupt(f"the original of entry {entry_id!r} is not found, though it was decided; {_WRONG_WAY}")
+        raise RecallError(
+            f"session {session_id[:64]!r} has no original of an entry {entry_id[:64]!r}; check both ids and --home"
+        )
+
+    def find(self, query: str, *, session_id: str | None = None, limit: int = 10) -> tuple[Found, ...]:
+        """Search what left the windows by words, best first; see `Store.find`."""
+        if limit <= 0:
+            return ()
+        with self._database.using() as connection:
+            matches = search.matches(connection, query, session_id, limit)
+            found = [self._found(connection, match) for match in matches]
+        # The index compares session ids by their words; this one compares them exactly.
+        return tuple(one for one in found if session_id is None or one.session_id == session_id)
+
+    def _read(self, sql: str, *bindings: str | bytes, ref: str = "") -> list[rows.Row]:
+        with self._database.using(ref) as connection:
+            return connection.execute(sql, bindings).fetchall()
+
+    def _of(self, session_id: str, sql: str, column: int, *more: str) -> list[rows.Row]:
+        """Read rows of one session; a damaged index may lead to those of another one, each of them whole."""
+        found = self._read(sql, rows.key(session_id), *more)
+        if any(row[column] != rows.raw(session_id) for row in found):
+            raise StoreCorrupt(f"session {session_id[:64]!r}: {_WRONG_WAY}")
+        return found
+
+    def _found(self, connection: apsw.Connection, match: search.Match) -> Found:
+        (row,) = connection.execute(_BY_NUMBER, (match.number,)).fetchall()
+        try:
+            original = original_from(row).original
+        except StoreCorrupt:
+            # The rest is served, and this one is not passed over: a missing answer must not look like none.
+            (names,) = connection.execute(_NAMES, (match.number,)).fetchall()
+            ref, session_id, entry_id, kind = (rows.shown_text(name) for name in names)
+            return Found(ref, session_id, entry_id, kind, _DAMAGED, match.score)
+        entry = original.entry
+        return Found(original.ref, original.session_id, entry.id, entry.type, match.snippet, match.score)
