@@ -51,9 +51,9 @@ def found(session: Session, query: str, **how: Any) -> list[str]:
 
 def test_what_is_similar_is_compared_beyond_those_that_rank_before_it(tmp_path: Path, clock: Clock):
     pytest.importorskip("wordllama", reason="needs the extra `vectors`")
-    for least, loses in ((1.0, False), (0.5, True)):
-        settings = Settings(embedder="wordllama", contradiction_similarity=least)
-        with Session.open("s", home=tmp_path / f"{least}", settings=settings, clock=clock) as session:
+    for embedder, loses in (("none", False), ("wordllama", True)):
+        settings = Settings(embedder=embedder)
+        with Session.open("s", home=tmp_path / embedder, settings=settings, clock=clock) as session:
             old = session.remember("The importer skips empty rows.")
             for number in range(30):
                 session.remember(f"Skip importer, skip rows, empty importer, empty rows, importer rows {number}")

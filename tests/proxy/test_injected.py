@@ -117,15 +117,13 @@ def test_without_settings_and_notes_nothing_is_added(wire: str, tmp_path):
     agent = Agent(wire, tmp_path)
     with agent.session() as session:
         session.remember(FACT, trust="user")
-        session.scratchpad.write(NOTES)
-    given = settings(tmp_path, scratchpad_limit_bytes=0)
+    given = settings(tmp_path)
     with RawUpstream(agent.provider) as upstream, gateway(tmp_path, upstream.url, given) as server:
         for _ in range(3):
             agent.turn(server.url)
     for request, own in zip(upstream.requests, agent.own, strict=True):
         assert digests(wire, request.body) == own
         assert b"heron" not in request.body
-        assert NOTES.encode() not in request.body
 
 
 @pytest.mark.parametrize("wire", PATHS)

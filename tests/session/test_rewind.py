@@ -196,7 +196,7 @@ def test_notes_that_cannot_be_written_do_not_keep_a_session_from_going_back(
 
 
 def test_a_session_without_notes_goes_back_too(tmp_path: Path):
-    with opened(tmp_path, settings=Settings(embedder="none", scratchpad_limit_bytes=0)) as session:
+    with Session.open("s", home=tmp_path, settings=SETTINGS, clock=Clock(), keeps_notes=False) as session:
         session.remember("one")
         session.rewind(0)
         session.undo_rewind()

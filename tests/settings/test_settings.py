@@ -19,12 +19,9 @@ COUNTS = (
     "keep_tool_results",
     "phase_weight",
     "retrieval_monitor_window",
-    "max_facts",
-    "prompt_facts",
-    "prompt_fact_tokens",
 )
 SHARES = ("prune_target_ratio", "window_share", "contradiction_penalty")
-PORTIONS = ("min_decay_floor", "contradiction_similarity")
+PORTIONS = ("min_decay_floor",)
 TEXTS = ("models_file", "home")
 
 
@@ -109,8 +106,6 @@ def test_a_name_that_is_no_setting_is_refused() -> None:
         ("DEVS_PHASE_WEIGHT", "80", "phase_weight", 80),
         ("DEVS_CONTRADICTION_PENALTY", "0.5", "contradiction_penalty", 0.5),
         ("DEVS_MIN_DECAY_FLOOR", "0.0", "min_decay_floor", 0.0),
-        ("UNDRIFT_DECAY_RATE", "0.1", "decay_rate", 0.1),
-        ("UNDRIFT_CONTRADICTION_SIMILARITY", "0.9", "contradiction_similarity", 0.9),
         ("DEVS_STALE_EVICTION_THRESHOLD", "0.5", "stale_eviction_threshold", 0.5),
         ("DEVS_RETRIEVAL_MONITOR_WINDOW", "5", "retrieval_monitor_window", 5),
         ("UNDRIFT_REMEMBER_TASKS", "0", "remember_tasks", False),
@@ -282,12 +277,6 @@ def test_a_threshold_of_staleness_is_at_most_a_half() -> None:
         assert made(stale_eviction_threshold=value).stale_eviction_threshold == value
     for wrong in (-0.01, 0.5000000000000001, 1, True, float("nan"), "0.1", None):
         assert "must be a decimal number from 0 to 0.5" in refusal(stale_eviction_threshold=wrong)
-
-
-def test_a_decay_rate_is_at_least_0_and_finite() -> None:
-    assert [made(decay_rate=value).decay_rate for value in (0, 0.05, 7.5)] == [0, 0.05, 7.5]
-    for wrong in (-0.01, float("inf"), float("nan"), False, "0.05"):
-        assert refusal(decay_rate=wrong) == f"decay_rate={wrong!r}: must be a decimal number of at least 0"
 
 
 @pytest.mark.parametrize("value", [1, 0, "true", None], ids=repr)

@@ -77,13 +77,14 @@ def test_a_change_is_put_behind_what_was_sent_and_the_older_one_stays_where_it_i
 
 
 def test_beyond_the_limit_its_end_stands_in_the_window_and_a_warning_says_so(tmp_path):
-    with opened(tmp_path, scratchpad_limit_bytes=100) as session:
+    with opened(tmp_path) as session:
         assert session.scratchpad.append("short") == ""
         assert prepared(session).warnings == ()
-        assert "100 go into the window (its end): drop sections" in session.scratchpad.append("line\n" * 40)
+        said = session.scratchpad.append("line\n" * 2_000)
+        assert "8,192 go into the window (its end): drop sections" in said
         found = prepared(session, *rounds(1))
-        assert any("active_context.md has 206 bytes, 100 go into the window" in one for one in found.warnings)
-        assert notes(found)[-1][1] == ("line\n" * 19).strip()
+        assert any("active_context.md has 10,006 bytes, 8,192 go into the window" in one for one in found.warnings)
+        assert notes(found)[-1][1] == ("line\n" * 1_638).strip()
 
 
 def test_sections_are_groomed_one_by_one(tmp_path):
@@ -95,11 +96,11 @@ def test_sections_are_groomed_one_by_one(tmp_path):
             session.scratchpad.drop("A")
 
 
-def test_without_a_limit_there_are_no_notes(tmp_path):
-    with opened(tmp_path, scratchpad_limit_bytes=0) as session:
+def test_a_session_without_notes_makes_no_file_and_says_why(tmp_path):
+    with Session.open("s", home=tmp_path, keeps_notes=False) as session:
         assert not (tmp_path / "archives").exists()
         for act in (session.scratchpad.read, lambda: session.scratchpad.append("x"), lambda: session.scratchpad.path):
-            with pytest.raises(InputError, match="no scratchpad: the setting scratchpad_limit_bytes is 0"):
+            with pytest.raises(InputError, match="no scratchpad: it was opened with keeps_notes=False"):
                 act()
         given = body(user("Go."))
         assert session.prepare(given).body is given

@@ -173,14 +173,14 @@ class _Engine:
     def __init__(self, case: Case, budget: int, policy: str) -> None:
         self._case = case
         self._now_ms = 0
-        self._settings = Settings(
-            budget_tokens=budget, token_counter=COUNTER, policy=policy, scratchpad_limit_bytes=0, debug_archive=False
-        )
+        self._settings = Settings(budget_tokens=budget, token_counter=COUNTER, policy=policy, debug_archive=False)
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
         home = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="undrift-drift-"))
-        session = Session.open("drift", home=home, settings=self._settings, clock=lambda: self._now_ms)
+        session = Session.open(
+            "drift", home=home, settings=self._settings, clock=lambda: self._now_ms, keeps_notes=False
+        )
         self._session = self._stack.enter_context(session)
         return self
 

@@ -66,8 +66,7 @@ def opened(home: str | None, session: str | None, *, keeps_notes: bool = False) 
 
 def open_session(settings: Settings, session_id: str, *, keeps_notes: bool = False) -> Session:
     """Open a session, new or known; its scratchpad is made only where that is asked for."""
-    chosen = settings if keeps_notes else settings_of(settings.home, scratchpad_limit_bytes=0)
-    return Session.open(session_id, settings=chosen)
+    return Session.open(session_id, settings=settings, keeps_notes=keeps_notes)
 
 
 def moment_of(text: str) -> int | str:

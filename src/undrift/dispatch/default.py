@@ -47,8 +47,5 @@ def _manager(facts: SessionFactStore, settings: Settings, runs: RunStore | None 
         RuleBasedFactExtractor(),
         KeywordFactRetriever(facts),
         runs=runs,
-        max_facts=settings.max_facts,
-        prompt_facts=settings.prompt_facts,
-        prompt_fact_tokens=settings.prompt_fact_tokens,
         mask_secrets=settings.mask_secrets,
     )

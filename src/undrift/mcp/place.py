@@ -9,7 +9,6 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -99,8 +98,8 @@ class ServedHome:
             return
         from undrift.session.session import Session
 
-        settings = replace(self.settings, scratchpad_limit_bytes=0)
-        with Session.open(self.session_id(named), home=self.home, settings=settings) as session:
+        id_ = self.session_id(named)
+        with Session.open(id_, home=self.home, settings=self.settings, keeps_notes=False) as session:
             yield session
 
     def sessions(self) -> "tuple[SessionRow, ...]":

@@ -32,7 +32,8 @@ _ATTEMPTS = 200  # each one that fails is another agent's success, so only as ma
 _QUERY_CHARACTERS = 1_000
 _STATED_SCORE = 0.3  # of what states a value of the kind that is asked for, and has no word of the question
 _NOMINATED = 10  # memories like a new one that are compared with it, besides those that state something about the same
-_MOST_NOMINATED = 50  # those among them that are as similar as the setting `contradiction_similarity` asks for
+_MOST_NOMINATED = 50  # those among them that are similar enough
+_LEAST_SIMILARITY = 0.85  # by vectors; it only nominates, see docs/adr/0021-contradiction.md
 _MORE = 10  # hits beyond those asked for are ranked too: decay and validity choose among them
 _OURS = ("[Pinned ", "[active_context.md", "[Finished tasks, rolled up.", "[Remembered", "[Session Context]")
 
@@ -201,8 +202,9 @@ class Memories:
         if known:
             return _Plan(known[-1], (), digest, set(), keys, set())
         like = repository.find(entry.content, viewer, k=_MOST_NOMINATED)
-        least = self._settings.contradiction_similarity
-        like = like[:_NOMINATED] + [one for one in like[_NOMINATED:] if one.why.get("similarity", 0.0) >= least]
+        like = like[:_NOMINATED] + [
+            one for one in like[_NOMINATED:] if one.why.get("similarity", 0.0) >= _LEAST_SIMILARITY
+        ]
         candidates = {one.id: one for one in repository.read.by_slot(keys, viewer)}
         candidates |= repository.read.by_id([hit.id for hit in like if hit.id not in candidates], viewer)
         candidates |= {one: after for one, after in beside.items() if one in candidates or one in new}
@@ -268,7 +270,6 @@ class Memories:
             scored,
             context.task_index,
             context.phase_index,
-            settings.decay_rate,
             phase_weight=settings.phase_weight,
             floor=settings.min_decay_floor,
             penalty=settings.contradiction_penalty,

@@ -117,7 +117,6 @@ class MemoryUpkeep:
             context.task_index,
             context.phase_index,
             limit,
-            decay_rate=self._settings.decay_rate,
             phase_weight=self._settings.phase_weight,
         )
         if dry_run:

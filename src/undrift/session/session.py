@@ -105,6 +105,7 @@ class Session(Closing):
         home: str | os.PathLike[str] | None = None,
         settings: Settings | None = None,
         clock: Callable[[], int] | None = None,
+        keeps_notes: bool = True,
     ) -> Self:
         """Open a session, new or known, in the store of a home folder.
 
@@ -113,6 +114,7 @@ class Session(Closing):
             home: Folder of the store, made when absent; default is the setting `home`.
             settings: Default: from the environment.
             clock: Unix milliseconds; default is the system's. Never runs backwards for the session.
+            keeps_notes: False: the session has no active_context.md, as for a look at what is stored.
 
         Raises:
             SettingsError: A setting is wrong.
@@ -120,7 +122,7 @@ class Session(Closing):
         """
         if not isinstance(session_id, str) or not session_id:
             raise InputError(f"a session id must be a non-empty string, not {session_id!r}")
-        return cls._opened(lambda _: Recognised(session_id, "given"), home, settings, clock)
+        return cls._opened(lambda _: Recognised(session_id, "given"), home, settings, clock, keeps_notes=keeps_notes)
 
     @classmethod
     def recognise(
@@ -158,13 +160,17 @@ class Session(Closing):
         home: str | os.PathLike[str] | None,
         settings: Settings | None,
         clock: Callable[[], int] | None,
+        *,
+        keeps_notes: bool = True,
     ) -> Self:
         chosen = settings if settings is not None else Settings.from_environment()
         folder = home if home is not None else chosen.home
         store = open_store(folder, Scope())
         try:
             found = find(store)
-            context = SessionContext.of(found.session_id, store, chosen, clock or now_ms, home=folder)
+            context = SessionContext.of(
+                found.session_id, store, chosen, clock or now_ms, home=folder, keeps_notes=keeps_notes
+            )
             return cls(context, recognised=found)
         except BaseException:
             store.close()

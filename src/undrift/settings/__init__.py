@@ -16,7 +16,6 @@ from undrift.settings.rules import (
     PASTE,
     PORTION,
     PROVIDER,
-    RATE,
     SHARE,
     STALENESS,
     SWITCH,
@@ -27,7 +26,7 @@ from undrift.settings.rules import (
     setting,
     settings_of,
 )
-from undrift.values.memory import CONTRADICTION_PENALTY, DECAY_RATE, MIN_DECAY_FLOOR, PHASE_WEIGHT, STALE_THRESHOLD
+from undrift.values.memory import CONTRADICTION_PENALTY, MIN_DECAY_FLOOR, PHASE_WEIGHT, STALE_THRESHOLD
 
 __all__ = [
     "PRUNE_THRESHOLD",
@@ -137,11 +136,6 @@ class Settings:
         "Believe the marker that Session.mark puts behind a tool result, where a call has no id by which it could "
         "be tagged. Off, no text decides which task a result belongs to.",
     )
-    scratchpad_limit_bytes: int = setting(
-        8_192,
-        COUNT_OR_NONE,
-        "How much of the agent's notes, active_context.md, stands in the window: their end. 0: there are no notes.",
-    )
     debug_archive: bool = setting(
         False,
         SWITCH,
@@ -159,21 +153,6 @@ class Settings:
         choice("exact", "lance"),
         "What searches the vectors. exact compares them all; lance hands them to LanceDB (pip install "
         "'undrift[lancedb]').",
-    )
-    max_facts: int = setting(
-        500,
-        COUNT,
-        "The most valid facts that a run of dispatches keeps; the oldest leave first.",
-    )
-    prompt_facts: int = setting(
-        10,
-        COUNT,
-        "The most facts that one prompt of a dispatch is given.",
-    )
-    prompt_fact_tokens: int = setting(
-        500,
-        COUNT,
-        "The most tokens of a prompt that facts take, header and task names included.",
     )
     route_simple: str = setting(
         "simple",
@@ -234,17 +213,6 @@ class Settings:
         PORTION,
         "The score that a memory keeps however old it is, unless it never had as much.",
         also="DEVS_MIN_DECAY_FLOOR",
-    )
-    decay_rate: float = setting(
-        DECAY_RATE,
-        RATE,
-        "How fast memories decay for each task of age: 0.05 leaves half after 13.9 tasks, 0 switches decay off.",
-    )
-    contradiction_similarity: float = setting(
-        0.85,
-        PORTION,
-        "How similar, by vectors, a memory must be to a new one to be looked at for a contradiction. It nominates "
-        "beside the search by words and decides nothing.",
     )
     stale_eviction_threshold: float = setting(
         STALE_THRESHOLD,

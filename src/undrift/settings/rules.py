@@ -1,6 +1,5 @@
 """What a setting may be: how its text is read, what its value must be, and the words for both. No I/O."""
 
-import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
@@ -15,7 +14,6 @@ __all__ = [
     "PASTE",
     "PORTION",
     "PROVIDER",
-    "RATE",
     "Rule",
     "SHARE",
     "STALENESS",
@@ -150,7 +148,6 @@ PASTE = Rule("an integer of at least 2 (and under 2^63)", _integer, lambda value
 SHARE = Rule("a decimal number above 0 and at most 1", _decimal, lambda value: _is_number(value, 1) and value > 0)
 PORTION = Rule("a decimal number from 0 to 1", _decimal, lambda value: _is_number(value, 1))
 STALENESS = Rule("a decimal number from 0 to 0.5", _decimal, lambda value: _is_number(value, MOST_STALE_THRESHOLD))
-RATE = Rule("a decimal number of at least 0", _decimal, lambda value: _is_number(value, math.nextafter(math.inf, 0)))
 SWITCH = Rule("true or false (in the environment also 1 or 0)", _boolean, lambda value: type(value) is bool)
 TEXT = Rule("a text that is not empty and has no NUL character", str, _matches(r"[^\0]+"))
 PROVIDER = Rule(

@@ -23,6 +23,9 @@ from undrift.window.scratchpad import ScratchpadFile
 
 __all__ = ["SessionContext"]
 
+_SCRATCHPAD_LIMIT_BYTES = 8_192
+"""About 2,000 tokens: the part of the notes that stands in the window, like the longest user text that stays whole."""
+
 
 @dataclass(frozen=True, slots=True)
 class SessionContext:
@@ -59,6 +62,7 @@ class SessionContext:
         clock: Callable[[], int],
         *,
         home: str | os.PathLike[str],
+        keeps_notes: bool = True,
     ) -> Self:
         """Read what a store knows of a session.
 
@@ -68,12 +72,13 @@ class SessionContext:
             settings: The settings of the session.
             clock: Unix milliseconds.
             home: The folder of logs and notes.
+            keeps_notes: False: the session makes no active_context.md and reads none.
 
         Raises:
             StoreError: The store cannot be read.
         """
-        limit, mask_secrets = settings.scratchpad_limit_bytes, settings.mask_secrets
-        exports = Exports(Path(home), scratchpad_limit_bytes=max(1, limit))
+        mask_secrets = settings.mask_secrets
+        exports = Exports(Path(home), scratchpad_limit_bytes=_SCRATCHPAD_LIMIT_BYTES)
         return cls(
             session_id,
             store,
@@ -82,7 +87,7 @@ class SessionContext:
             Clock(clock),
             counter(settings.token_counter, command_for),
             exports,
-            ScratchpadFile(exports if limit else None, session_id, mask_secrets=mask_secrets),
+            ScratchpadFile(exports if keeps_notes else None, session_id, mask_secrets=mask_secrets),
             Sharing(f"session {session_id[:64]!r}"),
         )
 

@@ -18,7 +18,7 @@ __all__ = ["ScratchpadFile"]
 _log = logging.getLogger("undrift.session.session")
 
 _TITLE = "[active_context.md: the notes of this session, as they are now]\n"
-_OFF = "this session has no scratchpad: the setting scratchpad_limit_bytes is 0"
+_OFF = "this session has no scratchpad: it was opened with keeps_notes=False"
 
 
 class ScratchpadFile:

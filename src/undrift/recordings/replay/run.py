@@ -78,8 +78,9 @@ def replay(
     session_id = f"replay-{hashlib.sha256(os.fsencode(Path(path).name)).hexdigest()[:16]}"
     folder = _cleared(replay_folder(home, path))
     try:
-        plain = replace(settings, scratchpad_limit_bytes=0, debug_archive=False)  # a replay leaves no files of its own
-        with Session.open(session_id, home=folder, settings=plain, clock=lambda: run.now_ms) as session:
+        plain = replace(settings, debug_archive=False)  # a replay leaves no files of its own
+        clock = lambda: run.now_ms  # noqa: E731
+        with Session.open(session_id, home=folder, settings=plain, clock=clock, keeps_notes=False) as session:
             run.drive(session, progress)
         return run.report(os.fspath(path), folder)
     except BaseException:
