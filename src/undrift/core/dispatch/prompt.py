@@ -75,7 +75,7 @@ _GUIDES: Mapping[Role, str] = {
 
 @dataclass(frozen=True, slots=True)
 class PromptContext:
-    """What a prompt says beside its task.
+    """The parts of a prompt around its task.
 
     Args:
         plan: What holds for every task of the plan.
