@@ -74,14 +74,11 @@ class SummaryRejected(TaskError):
 
 
 class DispatchError(InputError):
-    """A plan cannot be dispatched, or a run of one cannot go on as asked."""
+    """A plan cannot be dispatched, or its run cannot continue as asked."""
 
 
 class ContractError(DispatchError):
-    """What an agent printed holds no result; `code` is the name that the contract has for what is wrong.
-
-    Source: section 4.
-    """
+    """The output of an agent holds no result; `code` is the name that the contract has for the fault."""
 
     def __init__(self, code: Literal["marker_missing", "json_parse_failed", "schema_invalid"], message: str) -> None:
         super().__init__(f"{code}: {message}")
@@ -101,10 +98,7 @@ class WireError(InputError):
 
 
 class Declined(WireError):
-    """A request of a message thread: answer it with `status` and `body`, and the client sends its whole history.
-
-    Source: WIRE A24 and section 10, trap 3 (any other answer ends the client's session).
-    """
+    """A request of a message thread: answer it with `status` and `body`, and the client sends its whole history."""
 
     status: ClassVar[int] = 400
     body: ClassVar[Mapping[str, Any]] = {
@@ -134,7 +128,7 @@ class StoreVersionError(StoreError):
 
 
 class StoreCorrupt(StoreError):
-    """What was read from disk does not match its SHA-256, or is not a database."""
+    """The data on disk do not match their SHA-256, or are no database."""
 
 
 class DimensionError(StoreError):

@@ -217,10 +217,11 @@ def _text_of(node: ast.AST) -> str | None:
 
 
 def _is_prose(text: str) -> bool:
-    """Tell whether a string is a text for people: four words, and no pattern, statement or record."""
+    """Tell whether a string is a text for people: four words, and no pattern, statement, record or list of words."""
     words = re.findall(r"(?<![\w\\])[a-z]{2,}(?![\w\\])", text, flags=re.I)
     is_code = re.search(r"\\[bsdwW]|\(\?|\[\^|CREATE |SELECT |INSERT |UPDATE |DELETE FROM", text)
-    return len(words) >= 4 and not is_code and words != [word for word in words if word.isupper()]
+    is_list = len(words) > 40 and not re.search(r"[.,:;!?]", text)
+    return len(words) >= 4 and not is_code and not is_list and words != [word for word in words if word.isupper()]
 
 
 def _is_command(node: ast.AST) -> bool:

@@ -1,4 +1,4 @@
-"""The time of day, if nobody hands in a clock, and the clock of a session."""
+"""The time of day, for callers without a clock, and the clock of a session."""
 
 import time
 from collections.abc import Callable

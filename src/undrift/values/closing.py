@@ -1,7 +1,7 @@
-"""What is closed at the end of a ``with`` block, and what several threads share until then.
+"""Things that a ``with`` block closes at its end, and that several threads share until then.
 
-Law: leaving the block closes, whatever was raised in it, and hides nothing. What is shared does one thing at a time, and
-after its end nothing.
+Law: leaving the block closes, also after an error, and hides nothing. A shared thing does one thing at a time, and
+nothing after its end.
 """
 
 import threading
@@ -68,7 +68,7 @@ class Sharing:
         self._lock.release()
 
     def end(self, close: Callable[[], None]) -> None:
-        """Close once whoever has its turn is done; from then on each turn raises."""
+        """Wait for the current turn and close; from then on each turn raises."""
         with self._lock:
             self._is_over = True
             close()

@@ -101,7 +101,7 @@ class SessionFact:
 
 @dataclass(frozen=True, slots=True)
 class FactQuery:
-    """What a task that is about to be dispatched wants to know.
+    """The question of a task that is about to be dispatched.
 
     Args:
         task_description: Its prompt; the words of it are looked for.
@@ -140,7 +140,7 @@ class RanTest:
 
 @dataclass(frozen=True, slots=True)
 class ImplementerResult:
-    """What an implementer hands in; None is "not said", an empty tuple "there are none".
+    """The result of an implementer; None is "not said", an empty tuple "there are none".
 
     Args:
         task_id: As the agent named it; the id that the run is bound to counts.
@@ -151,7 +151,7 @@ class ImplementerResult:
         follow_up_actions: What has to be done after it.
         files_modified: The same as `files_changed`, by its name in the seed; both count.
         conventions: Conventions that it established.
-        blockers: What kept it from going on.
+        blockers: The reasons why it could not continue.
     """
 
     task_id: str
@@ -180,7 +180,7 @@ class ReviewIssue:
 
 @dataclass(frozen=True, slots=True)
 class ReviewerResult:
-    """What a reviewer hands in; None is "not said", an empty tuple "there are none".
+    """The result of a reviewer; None is "not said", an empty tuple "there are none".
 
     Args:
         task_id: As the agent named it; the id that the run is bound to counts.
@@ -246,7 +246,7 @@ class SessionFactStore(Protocol):
     def compact(self, max_facts: int) -> None:
         """Keep at most `max_facts` valid facts: drop all ended ones first, then the oldest by `valid_from`.
 
-        Where there are fewer valid ones, the ended ones are dropped, oldest first, beyond four times `max_facts` in all.
+        If there are fewer valid ones, the ended ones are dropped, oldest first, beyond four times `max_facts` in all.
         """
         ...
 
@@ -274,7 +274,7 @@ class FactRetriever(Protocol):
 
 
 def _as_tuples(value: Any, *names: str) -> None:
-    """Make lists of a frozen value tuples, which nobody can change; what is no list stays for its reader to refuse."""
+    """Turn the lists of a frozen value into tuples; a value that is no list stays, and its reader refuses it."""
     for name in names:
         given = getattr(value, name)
         if isinstance(given, list):

@@ -34,10 +34,10 @@ PHASE_WEIGHT = 50
 """How many tasks of age one phase counts; should exceed the tasks in a phase. Default of the setting."""
 
 MIN_DECAY_FLOOR = 0.05
-"""What a valid entry keeps, however old. Default of the setting."""
+"""The least share of its score that a valid entry keeps, at any age. Default of the setting."""
 
 CONTRADICTION_PENALTY = 0.6
-"""What is left of a contradicted entry's score. Default of the setting."""
+"""The share of its score that a contradicted entry keeps. Default of the setting."""
 
 DECAY_RATE = 0.05
 """Decay for each task of age: half is left after 13.9 tasks. Default of the setting."""
@@ -66,10 +66,10 @@ MEMORY_TYPES: frozenset[str] = frozenset(get_args(MemoryType))
 MemoryStatus = Literal["pending", "approved", "verified"]
 
 MemoryScope = Literal["project", "agent", "session"]
-"""Who sees an entry: everybody in the home, one agent, or one session."""
+"""Who sees an entry: all agents of the home, one agent, or one session."""
 
 Trust = Literal["tool", "assistant", "task", "user", "spec"]
-"""Who vouches for an entry: a tool's output, the agent, an approved task result, the user, a specification."""
+"""The trust in an entry, by its source: a tool's output, the agent, an approved task result, the user, a specification."""
 
 TRUST_TIERS: Mapping[str, int] = {"tool": 0, "assistant": 1, "task": 2, "user": 3, "spec": 3}
 """A lower tier never supersedes a higher one; a user's word and a specification stand on one tier."""
@@ -116,7 +116,7 @@ class MemoryEntry:
         phase_index: Of that task, at least 0.
         task_index: The ordinal of that task, at least 0.
         created_at_ms: Unix milliseconds.
-        decay_weight: What is left of its worth apart from age, 0 to 1; age is applied when asked.
+        decay_weight: Its stored weight without age, 0 to 1; age is applied at each search.
         contradicted_by_task_id: Task of the entry that superseded this one, or None.
         contradicted_by_entry_id: That entry, or None.
         contradicted_at_ms: When, or None.
@@ -125,7 +125,7 @@ class MemoryEntry:
         status: Of the review: pending, approved or verified.
         source: Document, tool or conversation it comes from; may be empty.
         speaker: Who said it; may be empty.
-        trust: Who vouches for it, one of `TRUST_TIERS`.
+        trust: The trust in its source, one of `TRUST_TIERS`.
         scope: Who sees it.
         agent: The agent it belongs to; an entry of scope ``agent`` needs it.
         session_id: The session it belongs to; an entry of scope ``session`` needs it.
@@ -180,7 +180,7 @@ class MemoryEntry:
 
     @property
     def is_contradicted(self) -> bool:
-        """Whether a later statement superseded it: either mark says so."""
+        """True if a later statement superseded it: either mark says so."""
         return self.contradicted_by_task_id is not None or self.contradicted_by_entry_id is not None
 
     @property
@@ -214,7 +214,7 @@ class ScoredMemoryEntry:
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """Where a run stands: what "current" means for decay, and who asks.
+    """The position of a run: what "current" means for decay, and who asks.
 
     Args:
         session_id: Of the session that asks.

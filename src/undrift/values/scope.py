@@ -1,16 +1,16 @@
-"""Whose a record is. Every record carries it, and nothing is read without it."""
+"""The owner of a record. Every record carries its scope, and nothing is read without one."""
 
 from dataclasses import dataclass, replace
 
 __all__ = ["LOCAL", "Scope"]
 
 LOCAL = "local"
-"""What stands for an organisation, a person or a project that nobody has named."""
+"""The name of an organisation, a person or a project that has no name yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Whose records are meant.
+    """The owner of records.
 
     Args:
         session: The conversation; empty for all of the project.

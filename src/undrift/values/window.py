@@ -39,7 +39,7 @@ EntryType = Literal["tas", "requirements", "reasoning", "tool_result", "spec", "
 ENTRY_TYPES: frozenset[str] = frozenset(get_args(EntryType))
 
 PINNED_TYPES: frozenset[str] = frozenset({"tas", "requirements", "spec"})
-"""Types that no budget ever removes; a new pinned type is one edit here (R2-06, [3_MCP-RISK-303])."""
+"""Types that no budget ever removes; a new pinned type is one edit here."""
 
 TaskStatus = Literal["pending", "in_progress", "completed", "delegated", "cancelled"]
 """A string union, like `EntryType`."""
@@ -47,7 +47,7 @@ TaskStatus = Literal["pending", "in_progress", "completed", "delegated", "cancel
 TASK_STATUSES: tuple[str, ...] = get_args(TaskStatus)
 
 SegmentEnd = Literal["", "pending", "stacked", "completed", "delegated", "cancelled"]
-"""What a segment ended with: nothing yet, the status that its task took, or another task that was put on top of it."""
+"""How a segment ended: not yet, by its task's new status, or by another task that was put on top of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class ContextEntry:
 
     @property
     def pair_id(self) -> str | None:
-        """What a call and its result share, or None."""
+        """The id that a call and its result share, or None."""
         value = self.metadata.get("pair_id") if self.metadata else None
         return value if isinstance(value, str) and value else None
 
@@ -115,7 +115,7 @@ class MaskedSpan:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What was done to one block of the window, and why.
+    """A change of one block of the window, with its reason.
 
     Args:
         kind: ``pruned`` (left whole), ``cut`` (middle of a long paste left), ``trimmed`` (lines of a result left),
@@ -136,11 +136,11 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """What becomes of one block: `text` in its place, or nothing when it is None.
+    """The edit of one block: `text` in its place, or nothing when it is None.
 
     Args:
         text: Of the same side of the conversation; a result keeps its place and its call.
-        is_tombstone: Whether it stands for all that the block was: thinking becomes a text, and where the provider wants
+        is_tombstone: Whether it replaces the whole block: thinking becomes a text, and where the provider wants
             a signature on it, it has that of its item.
     """
 
@@ -150,11 +150,11 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One item of a history as it came in: a message, a content, an input item.
+    """One item of the client's history, unchanged: a message, a content, an input item.
 
     Args:
         number: Its place in the history, from 0.
-        id: Its chain id, which stands for the history up to it.
+        id: Its chain id, which identifies the history up to it.
         role: ``user``, ``assistant`` (the model), ``system``, ``tool``, or what was given.
         entries: Its blocks, in order.
         tokens: What they cost together.
@@ -173,9 +173,9 @@ class Prepared:
 
     Args:
         body: What to send: the type that was given, and the very same object when nothing changed.
-        tokens_before: All that came in, system and tools included.
-        tokens_after: All that is to be sent.
-        budget_tokens: The budget that was in force.
+        tokens_before: Tokens of the request as the client sent it, system and tools included.
+        tokens_after: Tokens of the body to send, counted the same way.
+        budget_tokens: The active budget.
         actions: One per block that left or changed, re-applied ones included, in the order of the window. A block whose
             original was purged has none: there is nothing to recall.
         headers: HTTP headers that must go with the edited body.
@@ -193,10 +193,10 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What the engine decided about one block, once and for good: it is re-applied on every later turn.
+    """The engine's decision about one block, made once: it is applied again on every later turn.
 
     Args:
-        entry_id: The block, or for ``pinned`` the place: ``<message>:<pin>``, for ``noted`` likewise.
+        entry_id: The block; for ``pinned`` and ``noted`` the place: ``<message>:<pin>``.
         kind: As in `Action`.
         reason: One sentence for a human.
         tokens_saved: As in `Action`.
@@ -216,7 +216,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What is sent in the place of an item that was edited, or that something was put into.
+    """The parts that are sent in the place of an edited item.
 
     Args:
         entries: As they are sent, in order; empty where nothing is.
@@ -270,11 +270,11 @@ class Segment:
     """A stretch of a history in which a task was the one worked on.
 
     Args:
-        start: When it was taken up. What came after this item belongs to the segment.
-        end: When it was let go; None while it goes on. This item and what came after it belong to it no more: both
-            ends are left out, so that the calls which took it up and let it go stay what they are.
-        ended: What ended it.
-        summary: What stands in for it since a completion ended it; empty otherwise.
+        start: The item at which it began. The items after this one belong to the segment.
+        end: The item at which it ended; None while it is open. This item and the later ones do not belong to it: both
+            ends are left out, so the calls that start and end a task stay.
+        ended: The event that ended it.
+        summary: The text that replaces it after a completion; empty otherwise.
     """
 
     start: Moment
@@ -285,24 +285,24 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One task of a session, as its agents told it; made and changed by `undrift.core.tasks.life` alone.
+    """One task of a session, as its agents reported it; made and changed by `undrift.core.tasks.life` alone.
 
     Args:
         id: As the agent named it; any text that is not empty, unique within its session.
-        content: What is to be done.
-        active_form: The same while it is being done, as in "Fixing the parser"; may be empty.
+        content: The work to do.
+        active_form: The same as an activity, as in "Fixing the parser"; may be empty.
         status: One of `TASK_STATUSES`.
-        agent: Who works on it, or did last.
-        acceptance_criteria: What its result is measured against.
-        grounding: Which sources its result must rest on; JSON values.
-        grounding_evidence: Which it rests on; JSON values.
-        result_summary: As the agent gave it.
-        annotated_summary: The same with the verdict on it; what a tombstone shows.
-        delegated_to: Who was given it.
-        ordinal: 1 for the session's first task that was taken up, and so on; the store assigns it, 0 until then.
+        agent: The agent that works on it, or did last.
+        acceptance_criteria: The criteria for its result.
+        grounding: The sources that its result must rest on; JSON values.
+        grounding_evidence: The sources that it rests on; JSON values.
+        result_summary: The agent's own summary.
+        annotated_summary: The same with the verdict on it; a tombstone shows it.
+        delegated_to: The agent that it was given to.
+        ordinal: 1 for the session's first task that started, and so on; the store assigns it, 0 until then.
         phase_index: At least 0.
         depth: In progress: 1, or more on top of other tasks of the same agent; else 0.
-        segments: When it was worked on, oldest first; all but the last have an end.
+        segments: The stretches of work on it, oldest first; all but the last have an end.
         validation: The verdict on its summary; JSON values.
 
     Raises:
@@ -336,13 +336,13 @@ class Task:
 
     @property
     def is_worked_on(self) -> bool:
-        """Whether it has a segment that goes on: at most one task of an agent does."""
+        """True if it has an open segment: at most one task of an agent does."""
         return bool(self.segments) and self.segments[-1].end is None
 
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """Which task a tool call belongs to, and in which of its segments it was made: `segment` indexes `Task.segments`."""
+    """The task of a tool call, and the segment in which it was made: `segment` indexes `Task.segments`."""
 
     call_id: str
     task_id: str

@@ -331,7 +331,7 @@ def test_what_was_never_worked_on_completes_and_lets_nothing_go():
 
 def test_a_cancelled_task_is_taken_up_before_it_is_completed():
     left = changed(started(), "a", status="cancelled").tasks
-    with pytest.raises(TaskError, match="in_progress to take it up again"):
+    with pytest.raises(TaskError, match="in_progress to start it again"):
         completed(left)
     assert changed(left, "a", status="pending").tasks.by_id["a"].status == "pending"
 

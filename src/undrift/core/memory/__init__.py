@@ -1,3 +1,3 @@
-"""Which memories count, and how much. Pure."""
+"""Decide which memories count, and how much. Pure."""
 
 __all__: list[str] = []

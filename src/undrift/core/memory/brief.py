@@ -1,7 +1,8 @@
-"""What is remembered, as a text for a window: within a budget, dated, labelled, and never mistaken for instructions. Pure.
+"""Write memories as a text for a window: within a budget, dated, labelled, and never mistaken for instructions. Pure.
 
-Law: content is data. One memory is one line; what could pass for a line, a head or a mark of ours is made unreadable. What
-a tool printed stands between marks that its own text cannot hold, and one such source fills at most a fifth of the text.
+Law: content is data. One memory is one line; a text that could pass for a line, a head or a mark of ours is made
+unreadable. The output of a tool stands between marks that its own text cannot hold, and one such source fills at most a
+fifth of the text.
 """
 
 import hashlib
@@ -21,7 +22,7 @@ HEADER = (
 )
 
 UNTRUSTED_SHARE = 0.2
-"""Of the text's tokens, for one source that nobody vouches for."""
+"""The share of the text's tokens for one source without trust."""
 
 _OPENING = re.compile(r"\s*+\[Remembered|\s*+- m[0-9a-f]{16} \| ")
 _MOST_CHARACTERS_OF_ONE = 2_000
@@ -65,11 +66,11 @@ def brief(
     """Return the best of what was found as a text.
 
     Args:
-        hits: Best first. What is contradicted or no longer valid is left out, and of what says nearly the same from
-            sources that nobody vouches for the first alone stays.
+        hits: Best first. Contradicted and no longer valid memories are left out. If several sources without trust say
+            nearly the same, only the first stays.
         budget_tokens: Most tokens of the text, at least 0.
         now_ms: Of the question.
-        count: The counter in force.
+        count: The active token counter.
         shows_scores: Whether each line has its score; without, the same memories make the same text at any time.
 
     Raises:
@@ -162,7 +163,7 @@ def _holds(entry: MemoryEntry, now_ms: int) -> bool:
 
 
 def _distinct(hits: Iterable[ScoredMemoryEntry]) -> list[ScoredMemoryEntry]:
-    """Leave out what says nearly the same as a better hit, where nobody vouches for it."""
+    """Leave out hits without trust that say nearly the same as a better hit."""
     kept: list[tuple[ScoredMemoryEntry, frozenset[str]]] = []
     for hit in hits:
         words = frozenset(_WORD.findall(hit.entry.content[:_MOST_CHARACTERS_OF_ONE].casefold()))

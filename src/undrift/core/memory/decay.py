@@ -33,8 +33,8 @@ DECAY_RATES: Mapping[str, float] = {
 }
 """Multiples of the decay rate by type; any other type decays at the full rate.
 
-What the user asked for and what is specified does not age; at the full rate one phase boundary alone leaves 8% of a
-decision's score.
+Requests of the user and specifications do not age; at the full rate one phase boundary alone leaves 8% of a decision's
+score.
 """
 
 

@@ -1,6 +1,6 @@
-"""What may enter the memory by itself, without anybody who says so. Pure.
+"""Decide what may enter the memory without a request. Pure.
 
-Law: a closed list; what is not on it stays out, whoever asks.
+Law: a closed list; everything else stays out, for every caller.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ __all__ = ["ADMITTED", "is_admitted", "is_borne_out"]
 ADMITTED: frozenset[tuple[str, str]] = frozenset(
     {("task_outcome", "approved"), ("architectural_decision", "verified"), ("lesson_learned", "verified")}
 )
-"""Type and status of the review. Research never: what somebody has read somewhere is no result of the work."""
+"""Type and status of the review. Research never: a text that was read somewhere is no result of the work."""
 
 
 def is_admitted(type_: str, status: str) -> bool:

@@ -1,7 +1,7 @@
-"""How much of the first hits may come from what nobody vouches for: shares, not a filter behind a ranking. Pure.
+"""Limit how many of the first hits come from sources without trust: shares, not a filter after a ranking. Pure.
 
-Law: nothing is left out but what stands behind the last place. A flood of notes moves what is vouched for by a place or two,
-whatever it says and however many sources it names.
+Law: nothing is left out but what stands after the last place. A flood of notes moves trusted hits by a place or two, for
+any text and any number of sources.
 """
 
 from collections import Counter, deque
@@ -13,9 +13,9 @@ __all__ = ["within_quotas"]
 _Hit = TypeVar("_Hit")
 
 _A_HALF = 2
-"""Of the first n hits, rounded up, that nobody vouches for, as long as there is another."""
+"""The share of the first n hits, rounded up, for sources without trust, as long as there is another hit."""
 _A_FIFTH = 5
-"""Of the first n hits, rounded up, for one source of these: the share that a brief gives it in tokens (`core.brief`)."""
+"""The share of the first n hits, rounded up, for one such source: a brief gives it the same share of its tokens."""
 
 
 def within_quotas(hits: Sequence[_Hit], untrusted: Callable[[_Hit], str | None], k: int) -> list[_Hit]:
@@ -23,7 +23,7 @@ def within_quotas(hits: Sequence[_Hit], untrusted: Callable[[_Hit], str | None],
 
     Args:
         hits: Best first.
-        untrusted: The source of a hit that nobody vouches for; None for all others.
+        untrusted: The source of a hit without trust; None for all others.
         k: Most results.
 
     Returns:
@@ -32,23 +32,23 @@ def within_quotas(hits: Sequence[_Hit], untrusted: Callable[[_Hit], str | None],
     sources = [untrusted(hit) for hit in hits]
     vouched = deque(place for place, source in enumerate(sources) if source is None)
     others = [place for place, source in enumerate(sources) if source is not None]
-    taken: Counter[str | None] = Counter()
+    counts: Counter[str | None] = Counter()
     chosen: list[int] = []
     while len(chosen) < k and (vouched or others):
         after = len(chosen) + 1
-        has_room = not vouched or _fits(len(chosen) - taken[None] + 1, after, _A_HALF)
-        fitting = (one for one in others if has_room and _fits(taken[sources[one]] + 1, after, _A_FIFTH))
+        has_room = not vouched or _fits(len(chosen) - counts[None] + 1, after, _A_HALF)
+        fitting = (one for one in others if has_room and _fits(counts[sources[one]] + 1, after, _A_FIFTH))
         other = next(fitting, None)
         if vouched and (other is None or vouched[0] < other):
             best = vouched.popleft()
         else:
             best = others[0] if other is None else other  # nothing else is left
             others.remove(best)
-        taken[sources[best]] += 1
+        counts[sources[best]] += 1
         chosen.append(best)
     return [hits[place] for place in chosen]
 
 
 def _fits(count: int, of: int, parts: int) -> bool:
-    """Whether a count is at most one of so many parts of a number, rounded up."""
+    """Return whether a count is at most one of so many parts of a number, rounded up."""
     return count <= -(-of // parts)

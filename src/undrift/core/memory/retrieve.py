@@ -1,4 +1,4 @@
-"""What a query asks for, and how hits by words and by vectors become one ranking. Pure.
+"""Read a query, and make one ranking of hits by words and by vectors. Pure.
 
 Law: a score is explained in full by its parts; the same hits give the same order, of equals the newest first. Both kinds of
 hits are divided by their best and added up: adding up ranks instead was measured to hurt (PEERS part 2, headline 3).
@@ -35,7 +35,7 @@ _STOP_WORDS = """
     wouldn
 """
 STOP_WORDS = frozenset(_STOP_WORDS.split())
-"""Words that say how is asked, or hold a sentence together; what is left of an apostrophe among them."""
+"""Words that only form a question or hold a sentence together; the rest after an apostrophe is among them."""
 
 _MOST_CHARACTERS = 10_000
 _MOST_WORDS = 32
@@ -48,7 +48,7 @@ _LAST_OF_A_QUESTION = ("?", "\uff1f", "\u061f")
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is looked for.
+    """A query, read.
 
     Args:
         words: Those that carry the meaning, lower case, each once; all words where none does.
@@ -66,12 +66,12 @@ class NeighbouredLine(Protocol):
 
     @property
     def speaker(self) -> str:
-        """Key of who said it, empty when nobody did."""
+        """Key of the speaker; empty if there is none."""
         ...
 
     @property
     def asks(self) -> bool:
-        """Whether it ends as a question."""
+        """True if it ends as a question."""
         ...
 
     @property
@@ -86,15 +86,15 @@ class NeighbouredLine(Protocol):
 
     @property
     def after(self) -> tuple[int | None, int | None]:
-        """Likewise of the two after it."""
+        """The same of the two after it."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What each ingredient counts; chosen on two conversations, judged on three others (docs/memory-retrieval.md).
+    """The weight of each ingredient; chosen on two conversations, judged on three others (docs/memory-retrieval.md).
 
-    What neighbours and questions change is damped by the length of the text that it changes, or that gives it: by
+    The effect of neighbours and questions is damped by the length of the text that it changes, or that it comes from: by
     min(1, 200 / length).
 
     Args:
@@ -103,7 +103,7 @@ class Weights:
         after_question: The same when the memory is a question: what comes next answers it.
         before: Share that the one before gets.
         second_after, second_before: Shares of the next but one, and of the last but one.
-        speaker: Factor for what was said by somebody whom the query names, at least 1.
+        speaker: Factor for texts of a speaker whom the query names, at least 1.
         question: Factor for a question, 0 to 1: it seldom holds an answer.
     """
 
@@ -156,11 +156,11 @@ def speaker_keys(text: str) -> list[str]:
 def parse(text: str, speakers: Collection[str] = ()) -> Query:
     """Take a query apart: whom it names, and the words that carry its meaning.
 
-    A speaker's name is no word to look for: those who speak to somebody say the name, the speaker seldom does.
+    A speaker's name is no word to look for: other people say the name, the speaker seldom does.
 
     Args:
         text: Anything; its first 10,000 characters and 32 different words count.
-        speakers: Those of `speaker_keys(text)` that stand for a speaker: the whole name, or its first word.
+        speakers: Those of `speaker_keys(text)` that name a speaker: the whole name, or its first word.
     """
     written = _written(text)
     named = {word for key in speakers for word in key.split(" ")}
@@ -210,7 +210,7 @@ def rank(
         if line.speaker in speakers:
             score *= weights.speaker
         score *= _statement(line, weights)
-        if score / most > 0.0:  # the least score there can be is above 0, what is given out of it may not be
+        if score / most > 0.0:  # the lowest possible score is above 0; a returned score may not be
             scored.append((-score, -number))
     ranked = []
     for score, number in nsmallest(k, scored):

@@ -1,4 +1,4 @@
-"""Which memories are worth nothing any more, and how well searches do: two figures of a memory's health. Pure.
+"""Find memories without any weight left, and measure how useful searches are. Pure.
 
 Law: age alone makes no memory stale, as it would take away what the floor of decay protects; a pinned one never is.
 """
@@ -23,7 +23,7 @@ class Stale:
 
     Args:
         entry: The memory.
-        weight: What is left of it: of a contradicted one with its age, of any other the stored weight alone.
+        weight: Its weight now: for a contradicted one by its age, for any other the stored weight alone.
         reason: ``demoted`` or ``contradicted``.
     """
 
@@ -34,7 +34,7 @@ class Stale:
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """How many of what searches returned was of use.
+    """The share of search results that were useful.
 
     Args:
         samples: Rated searches that count, the newest ones.

@@ -1,4 +1,4 @@
-"""Which memories a new one changes: those whose place it takes, or the one that takes its place. Pure.
+"""Decide which memories a new one changes: the ones that it replaces, or the one that replaces it. Pure.
 
 Law: when a statement ends is decided in `validity` alone. Order is valid time, not arrival; a loser is closed and marked, never removed or
 hidden; a mark is set once; no change causes another.
@@ -16,7 +16,7 @@ __all__ = ["Supersession", "supersede"]
 
 @dataclass(frozen=True, slots=True)
 class Supersession:
-    """What storing a new memory changes.
+    """The changes that a new memory makes.
 
     Args:
         new: The entry to store: closed and marked where a statement that is there already holds later than it.
@@ -46,7 +46,7 @@ def supersede(
         now_ms: When the change becomes known.
 
     Returns:
-        What to store; `existing` itself is not changed.
+        The values to store; `existing` itself is not changed.
     """
     by_id = {entry.id: entry for entry in existing}
     decided = list(verdicts)

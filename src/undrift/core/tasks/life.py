@@ -1,7 +1,7 @@
 """The life of tasks: what an agent says of them, turned into their state, their segments and the tags of calls. Pure.
 
-Law: of each agent at most one task has a segment that goes on; a change is made whole or not at all; an error tells the
-agent what to do next.
+Law: at most one task of each agent has an open segment; a change is made whole or not at all; an error tells the agent
+what to do next.
 """
 
 from collections.abc import Container, Iterable, Mapping, Sequence
@@ -33,15 +33,15 @@ _MOST_IDS_SHOWN = 10
 
 @dataclass(frozen=True, slots=True)
 class TaskChange:
-    """What a call changed.
+    """The changes of one call.
 
     Args:
-        tasks: All of them, afterwards.
-        updates: Those that changed, for the store; empty when nothing did.
-        closed: The segment that was closed, for each task of which one was.
-        opened: The segment that was opened, likewise.
-        completed: Ids of tasks that were completed by this call, in its order.
-        notes: Sentences for the agent: what was passed over, and why.
+        tasks: All tasks, afterwards.
+        updates: The updates for the store; empty when nothing changed.
+        closed: For each task with a closed segment, that segment.
+        opened: For each task with an opened segment, that segment.
+        completed: Ids of the tasks that this call completed, in its order.
+        notes: Sentences for the agent: what was ignored, and why.
     """
 
     tasks: Tasks
@@ -54,7 +54,7 @@ class TaskChange:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """One completion of a task: the segments and calls that it lets go, and the summary that stands in for them.
+    """One completion of a task: the segments and calls that it evicts, and the summary that replaces them.
 
     Segments of an earlier completion, and those that ended because the task was cancelled or delegated, are not among
     them.
@@ -76,16 +76,16 @@ def change(
 def change_many(
     tasks: Tasks, agent: str, updates: Sequence[Mapping[str, Any]], at: Moment, *, stack: bool = False
 ) -> TaskChange:
-    """Make and change the tasks of one call: those that end first, then those that are taken up.
+    """Make and change the tasks of one call: the ones that end first, then the ones that start.
 
     Args:
-        tasks: Of the session.
-        agent: Who calls.
+        tasks: The tasks of the session.
+        agent: The calling agent.
         updates: For each task its ``id`` and the fields to change: content, active_form, status, acceptance_criteria,
-            grounding, grounding_evidence, result_summary, delegated_to, phase_index. What is missing or None keeps its
-            stored value.
+            grounding, grounding_evidence, result_summary, delegated_to, phase_index. A field that is missing or None keeps
+            its stored value.
         at: The newest item of the caller's history.
-        stack: Whether a task may be taken up on top of another one of the same agent, which goes on when it ends.
+        stack: Whether a task may start on top of another one of the same agent, which continues when it ends.
 
     Raises:
         SummaryRejected: A task is completed without a summary of at least `MIN_SUMMARY_CHARACTERS`.
@@ -103,12 +103,12 @@ def change_many(
 
 
 def annotate(tasks: Tasks, task_id: str, summary: str, validation: Mapping[str, Any] | None) -> TaskChange:
-    """Put the verdict on a completed task's summary: from now on this stands in for what the completion let go.
+    """Put the verdict on a completed task's summary: from now on this text replaces what the completion evicted.
 
     Args:
         tasks: Of the session.
-        task_id: Of a completed task.
-        summary: The result summary with the verdict behind it.
+        task_id: The id of a completed task.
+        summary: The result summary with the verdict after it.
         validation: The verdict; JSON values.
 
     Raises:
@@ -172,12 +172,12 @@ def current(tasks: Tasks, agent: str = MAIN_AGENT) -> Task | None:
 
 
 def open_segments(tasks: Tasks, *, besides: str = "") -> tuple[Segment, ...]:
-    """Return the segments that go on, of all tasks but one: range eviction passes over what they cover."""
+    """Return the open segments of all tasks but one: eviction by range skips what they cover."""
     return tuple(task.segments[-1] for task in tasks.by_id.values() if task.is_worked_on and task.id != besides)
 
 
 def completions(tasks: Tasks, task_id: str) -> tuple[Completion, ...]:
-    """Return what each completion of a task lets go, oldest first; the last is that of its newest completion.
+    """Return what each completion of a task evicts, oldest first.
 
     A completion of a task that was never worked on lets nothing go and is not among them.
     """
@@ -208,13 +208,13 @@ class _TaskWork:
         self.stack = stack
         self.completed: list[str] = []
         self.notes: list[str] = []
-        self.ends: dict[str, SegmentEnd] = {}  # what ends the segment that goes on, of tasks that are let go
+        self.ends: dict[str, SegmentEnd] = {}  # how the open segment of a task ends that leaves the stack
 
     def update(self, task_id: str, fields: dict[str, Any]) -> None:
         status = fields.pop("status", None)
         task = self.by_id.get(task_id)
         if task is None:
-            task = self._made(task_id, fields, status)
+            task = self._new_task(task_id, fields, status)
         if status == "completed":
             self._complete(task, fields)
             return
@@ -225,10 +225,10 @@ class _TaskWork:
             self._put(replace(task, **fields))
             self._check_delegation(self.by_id[task_id])
         else:
-            self._let_go(task, fields, status)
+            self._leave(task, fields, status)
 
     def finished(self, at: Moment) -> TaskChange:
-        """Open and close segments so that the topmost task of each agent, and no other one, has one that goes on."""
+        """Open and close segments so that the topmost task of each agent, and no other one, has an open one."""
         closed, opened = {}, {}
         tops = {task.agent: task.id for task in sorted(self.by_id.values(), key=lambda task: task.depth) if task.depth}
         for task in list(self.by_id.values()):
@@ -249,7 +249,7 @@ class _TaskWork:
     def _put(self, task: Task) -> None:
         self.by_id[task.id] = task
 
-    def _made(self, task_id: str, fields: Mapping[str, Any], status: str | None) -> Task:
+    def _new_task(self, task_id: str, fields: Mapping[str, Any], status: str | None) -> Task:
         if status in ("completed", "cancelled"):
             raise TaskError(f"there is no task {shown(task_id)}: {self._known_open()}. Use the id of one of them")
         if not fields.get("content", "").strip():
@@ -270,7 +270,7 @@ class _TaskWork:
         if task.status == "in_progress" and task.agent != self.agent:
             raise TaskError(
                 f"task {shown(task.id)} is in progress with agent {shown(task.agent)}: let that agent end it, "
-                "cancel it if that agent is gone, or take up another task"
+                "cancel it if that agent no longer runs, or start another task"
             )
 
     def _refuse_another_result(self, task: Task, fields: Mapping[str, Any], status: str | None) -> None:
@@ -293,9 +293,9 @@ class _TaskWork:
             return
         if top is not None and not self.stack:
             raise TaskError(
-                f"task {shown(task.id)} cannot be taken up: task {shown(top.id)} is in progress. Complete "
-                f"{shown(top.id)} with a result_summary, or cancel it, first; or use stack=True to work on "
-                f"{shown(task.id)} in between and go on with {shown(top.id)} when it ends"
+                f"task {shown(task.id)} cannot start: task {shown(top.id)} is in progress. Complete "
+                f"{shown(top.id)} with a result_summary, or cancel it first. Or use stack=True: {shown(top.id)} then "
+                f"continues when {shown(task.id)} ends"
             )
         if (
             task.status == "completed"
@@ -308,7 +308,7 @@ class _TaskWork:
         depth = 1 + (top.depth if top else 0)
         self._put(replace(task, **{**fields, "status": "in_progress", "agent": self.agent, "depth": depth}))
 
-    def _let_go(self, task: Task, fields: Mapping[str, Any], status: str) -> None:
+    def _leave(self, task: Task, fields: Mapping[str, Any], status: str) -> None:
         if status != "cancelled":
             self._refuse_another_agent(task)
         after = replace(task, **{**fields, "status": status, "depth": 0})
@@ -335,7 +335,7 @@ class _TaskWork:
             return
         if task.status == "cancelled":
             raise TaskError(
-                f"task {shown(task.id)} is cancelled: set it in_progress to take it up again, and complete it then"
+                f"task {shown(task.id)} is cancelled: set it in_progress to start it again, and complete it then"
             )
         if fields.get("acceptance_criteria") == ():
             del fields["acceptance_criteria"]
@@ -345,7 +345,7 @@ class _TaskWork:
             raise SummaryRejected(
                 f"task {shown(task.id)} is not completed: its result_summary has {len(summary)} characters and needs at "
                 f"least {MIN_SUMMARY_CHARACTERS}. Complete it again with a summary of what was found, changed and "
-                "decided, with the names, paths and numbers that are needed later: it stands in for all logs of the task"
+                "decided. Name the files and numbers that are needed later. The summary replaces all logs of the task"
             )
         after = replace(task, **{**fields, "status": "completed", "depth": 0})
         after = replace(after, annotated_summary=after.result_summary, validation=None)
@@ -356,7 +356,7 @@ class _TaskWork:
 
 
 _ANOTHER_SUMMARY = (
-    "task %s is completed already, with another summary, which stands in for its logs: nothing was changed. "
+    "task %s is completed already, with another summary, which replaces its logs: nothing was changed. "
     "Set it in_progress to reopen it if there is more to do, or make a new task"
 )
 

@@ -1,7 +1,7 @@
-"""What a client's own todo list says of its tasks: calls of plan tools, read as transitions of tasks. Pure.
+"""Read a client's own todo list: calls of plan tools, as transitions of tasks. Pure.
 
-Law: the plan is a function of the calls in a history, so that every history gives it anew; what cannot be read, and what
-the client refused, changes nothing.
+Law: the plan is a function of the calls in a history, so that every history gives it again. A call that cannot be read,
+or that the client refused, changes nothing.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ __all__ = [
 PlanStatus = Literal["pending", "in_progress", "completed", "cancelled"]
 
 PLAN_PREFIX = "plan-"
-"""What the ids of tasks begin with that come from a plan tool."""
+"""The ids of tasks that come from a plan tool begin with this."""
 
 _MOST_ITEMS = 500
 _LONGEST_CONTENT = 2_000
@@ -75,9 +75,9 @@ class PlanItem:
     """One line of a plan.
 
     Args:
-        id: Of the task: `PLAN_PREFIX` and 12 hex digits. Of a client that numbers its tasks it stands for the number, of
-            one that sends a list for the text, so that a text in other words is another task.
-        content: What is to be done, on one line.
+        id: The task's id: `PLAN_PREFIX` and 12 hex digits. They come from the number if the client numbers its tasks, else
+            from the text; a text in other words is then another task.
+        content: The work to do, on one line.
         status: As the client has it; several items can be in progress.
     """
 
@@ -88,11 +88,11 @@ class PlanItem:
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """What becomes of a task.
+    """A change of a task's status.
 
     Args:
-        id: Of the task.
-        content: What is to be done; empty where the plan no longer says.
+        id: The task's id.
+        content: The work to do; empty if the plan no longer says.
         before: Its status; empty for a new task.
         after: Its new status.
     """
@@ -114,11 +114,11 @@ class Transition:
 
 @dataclass(frozen=True, slots=True)
 class PlanStep:
-    """What one call changed.
+    """The changes of one call.
 
     Args:
-        index: Which of the calls, from 0.
-        transitions: Those that end first, the one that is taken up last; at least one.
+        index: The number of the call, from 0.
+        transitions: Those that end first, the one that starts last; at least one.
     """
 
     index: int
@@ -174,16 +174,16 @@ def read_plan(
 def transitions(known: Mapping[str, str], plan: Sequence[PlanItem]) -> list[Transition]:
     """Say what must become of an agent's tasks so that they are what its plan says.
 
-    One task is in progress: the one that was and still is, else the first; the others wait. A task that was taken up with
-    our own tools goes before all of the plan. A task that is completed or cancelled changes only by being taken up again;
-    one that is finished when it is first seen is none. What has gone from the plan unfinished is cancelled.
+    One task is in progress: the one that was and still is, else the first; the others wait. A task that was started with
+    our own tools goes before all of the plan. A task that is completed or cancelled changes only if it starts again. A
+    task that is finished when it is first seen is ignored. An unfinished task that the plan no longer lists is cancelled.
 
     Args:
         known: Status of every task of this agent, by its id.
         plan: What the plan says.
 
     Returns:
-        Those that end first, the one that is taken up last.
+        Those that end first, the one that starts last.
     """
     held = any(status == "in_progress" and not one.startswith(PLAN_PREFIX) for one, status in known.items())
     wanted = [] if held else [item.id for item in plan if item.status == "in_progress"]
@@ -208,11 +208,11 @@ def replay_plan(
     """Read a whole history of calls.
 
     Args:
-        calls: Tool, arguments and result text of each call, whatever its tool.
+        calls: Tool, arguments and result text of each call, of every tool.
         scope: See `read_plan`.
 
     Returns:
-        What was taken up and ended at which call; and what the plan says in the end.
+        The tasks that started and ended, with their calls; and the plan at the end.
     """
     steps: list[PlanStep] = []
     plan: tuple[PlanItem, ...] = ()
