@@ -32,8 +32,9 @@ def tables(connection: apsw.Connection) -> set[object]:
 
 
 def without_scopes(connection: apsw.Connection) -> None:
-    """Take back step 13."""
-    for table in (one.name for one in TABLES if one.columns):
+    """Take back steps 13 and 14."""
+    connection.execute("DROP TABLE readings")
+    for table in (one.name for one in TABLES if one.columns and one.name != "readings"):
         connection.execute(f"ALTER TABLE {table} DROP COLUMN scope_number")
     connection.execute("DROP TABLE scopes")
 

@@ -24,11 +24,13 @@ from undrift.session.identity import TAIL, Recognised, note
 from undrift.settings.model_table import Model, lookup, read_models
 from undrift.tasks.logs import TaskLogs
 from undrift.tasks.updates import TaskUpdates
+from undrift.values.readings import Heads, StretchReading
 from undrift.values.window import Prepared
 from undrift.window.bound_thinking import binding_of, changed_fields, headers_for
 from undrift.window.commit import Committer, past_of
 from undrift.window.context import SessionContext
 from undrift.window.conversation import Conversation
+from undrift.window.readings import TakenOver, reading_key, recalled
 from undrift.window.render import Renderer
 from undrift.window.request import Request
 from undrift.wire import cache_life, objects, raw
@@ -113,10 +115,10 @@ class Preparer:
         budget = self.settings.budget_for(known.window_tokens)
         if (held := form.delta(request.fields)) is not None:
             return self._passed(body, held, fixed, budget)
-        request.open()
-        warnings = self._follow_others()
         conversation = self._conversation(form, request, count, beside.defers_tools)
+        warnings = self._follow_others()
         conversation.follow(request, now_ms)
+        self._ledger.along = conversation
         self._note(form, conversation, warnings)
         self._follow_tasks(conversation, warnings)
         texts = Texts(self._context.scratchpad.note(warnings), self._about_newest_words(conversation, warnings))
@@ -258,13 +260,17 @@ class Preparer:
     def _conversation(
         self, form: Form, request: Request, count: Callable[[str], int], defers_tools: bool
     ) -> Conversation:
-        """The conversation that starts as this request does; the one used last stands last."""
+        """The conversation that starts as this request does; the one used last stands last. The request is opened."""
+        key = reading_key(form.NAME, self.settings.token_counter, count, defers_tools=defers_tools)
+        past = self._read_before(request, form, key)
+        request.open()
         first = request.load(0)
         digest = form.digest(first) if isinstance(first, Mapping) else b""
         known = (c for c in self._conversations if c.suits(form, count, defers_tools=defers_tools))
         found = next((c for c in known if c.starts_with(request.bytes_of(0), digest)), None)
         if found is None:
             found = Conversation(form, self._ledger.decisions, count, defers_tools=defers_tools)
+            found.take_over(past, key, self._clock.now_ms)
         else:
             self._conversations.remove(found)
         if request.beginning is not found.beginning:  # it has the bytes of another one, as where the model was changed
@@ -279,6 +285,26 @@ class Preparer:
             body.go_on(beginnings)
             return body
         return Request(body, form, beginnings)
+
+    def _read_before(self, request: Request, form: Form, key: str) -> TakenOver | None:
+        """What an earlier process has read of the request's beginning; the request goes on from there."""
+        if not request.is_bytes or request.is_open:
+            return None
+        open_already = {c.first_stretch for c in self._conversations}
+
+        def stored(chosen: Callable[[Heads], list[int]]) -> list[StretchReading]:
+            return self._context.store.readings(
+                self.id, key, lambda heads: chosen([h for h in heads if h[1].sha256 not in open_already])
+            )
+
+        try:
+            past = recalled(bytes(request.body), form.HISTORY, stored)
+        except StoreError as error:
+            _log.warning("session %.80r: what was read before is read again: %s", self.id, error)
+            return None
+        if past is not None:
+            request.go_on([past.beginning])
+        return past
 
     def _beside(self, form: Form, request: Request, count: Callable[[str], int]) -> _Beside:
         """What stands beside the history; looked at once for the same."""

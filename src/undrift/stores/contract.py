@@ -32,6 +32,7 @@ from undrift.stores.base import (
 from undrift.stores.document_contract import DocumentStore
 from undrift.stores.memory_contract import MemoryStore
 from undrift.values.facts import FactVersion
+from undrift.values.readings import Heads, StretchReading
 from undrift.values.scope import Scope
 from undrift.values.window import ContextEntry, Decision, Original, Tasks
 
@@ -75,6 +76,7 @@ class OperationStore(Protocol):
           record of a dispatched run, and `MemoryUpdate`, for a memory.
         - `Unchanged`: nothing is written if memories were added that it does not know.
         - `MemoryLines`: makes memories searchable.
+        - `StretchReading`: what was read of a history. One that follows nothing that is stored is passed over.
 
         Args:
             context: Whose operation it is, when, and what was known.
@@ -166,6 +168,19 @@ class DecisionStore(Protocol):
 
     def decision(self, ref: str) -> Decision | None:
         """Return the newest decision that carries this reference, or None."""
+        ...
+
+    def readings(self, session_id: str, key: str, chosen: Callable[[Heads], Collection[int]]) -> list[StretchReading]:
+        """Return what was read of histories of a session, oldest first; a store may keep none.
+
+        Args:
+            session_id: The session.
+            key: What they were read with.
+            chosen: The heads of all that there are, to the numbers of those that are wanted.
+
+        Raises:
+            StoreCorrupt: One of these does not match its SHA-256.
+        """
         ...
 
 

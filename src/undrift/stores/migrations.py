@@ -11,7 +11,19 @@ from typing import Any
 import apsw
 
 from undrift.errors import StoreError, StoreVersionError
-from undrift.stores import dispatch, documents, facts, marks, memories, memory_search, search, tasks, timeline, vectors
+from undrift.stores import (
+    dispatch,
+    documents,
+    facts,
+    marks,
+    memories,
+    memory_search,
+    readings,
+    search,
+    tasks,
+    timeline,
+    vectors,
+)
 
 __all__ = ["APPLICATION_ID", "MIGRATIONS", "Migration", "identify", "migrate", "transaction"]
 
@@ -172,6 +184,11 @@ def add_scopes(connection: apsw.Connection) -> None:
         connection.execute(f"ALTER TABLE {table} ADD COLUMN scope_number INTEGER NOT NULL DEFAULT 1")
 
 
+def create_readings(connection: apsw.Connection) -> None:
+    """Step 14: what was read of the histories, so that a restart need not read them again."""
+    readings.create(connection)
+
+
 MIGRATIONS: Sequence[Migration] = (
     create_tables,
     create_search,
@@ -186,6 +203,7 @@ MIGRATIONS: Sequence[Migration] = (
     add_memory_lengths,
     add_memory_tiers,
     add_scopes,
+    create_readings,
 )
 """Step n takes a file from version n - 1 to n."""
 

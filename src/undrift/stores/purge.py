@@ -11,7 +11,7 @@ from typing import Any
 
 import apsw
 
-from undrift.stores import documents, memory_index, rewinding, rows, search, traces
+from undrift.stores import documents, memory_index, readings, rewinding, rows, search, traces
 from undrift.stores.base import Aim
 from undrift.stores.decisions import DECISION_COLUMNS, DECISION_SESSION, decision_from, decision_row
 from undrift.stores.memories import MEMORY_COLUMNS, memory_from, memory_row
@@ -136,6 +136,8 @@ def destroy(connection: apsw.Connection, found: Doomed, blank: Callable[[Decisio
         ).fetchall()
         numbers = json.dumps([number for (number,) in gone])
         _delete(connection, "documents", "number IN (SELECT value FROM json_each(?))", numbers)
+    if aim.kind in ("original", "task", "session"):
+        readings.forget(connection, aim.session_id)
     entries = _blank_decisions(connection, found, blank)
     _delete(connection, "originals", f"ref IN {_GIVEN}", rows.listed(found.refs))
     _delete(connection, "memories", f"memory_id IN {_GIVEN}", rows.listed(found.memories))

@@ -19,6 +19,7 @@ from undrift.stores import documents as documents_table
 from undrift.stores import facts as facts_table
 from undrift.stores import marks as marks_table
 from undrift.stores import newest, purging, rewinding, rows, search, timeline
+from undrift.stores import readings as readings_table
 from undrift.stores import tasks as tasks_table
 from undrift.stores.backup import back_up, restore_backup
 from undrift.stores.base import (
@@ -55,6 +56,7 @@ from undrift.stores.sqlite_originals import SqliteOriginals
 from undrift.stores.write import check_scope, check_since, prepared, write
 from undrift.values.closing import Closing
 from undrift.values.facts import FactVersion
+from undrift.values.readings import Heads, StretchReading
 from undrift.values.scope import Scope
 from undrift.values.window import Decision, Tasks
 
@@ -276,6 +278,11 @@ class SqliteStore(SqliteOriginals, Closing):
         """Return what a dispatcher keeps of a run; see `Store.run_records`."""
         with self._database.using() as connection:
             return dispatch_table.find(connection, session_id, names)
+
+    def readings(self, session_id: str, key: str, chosen: Callable[[Heads], Collection[int]]) -> list[StretchReading]:
+        """Return what was read of histories of a session; see `Store.readings`."""
+        with self._database.using() as connection:
+            return readings_table.find(connection, session_id, key, chosen)
 
     def find_marks(self, texts: Sequence[str]) -> tuple[KnownMark, ...]:
         """Return which of these marks sessions have left; see `Store.find_marks`."""

@@ -10,6 +10,7 @@ from undrift.stores import (
     memory_index,
     operations,
     originals,
+    readings,
     tasks,
 )
 from undrift.stores.table import Table
@@ -29,6 +30,7 @@ TABLES: tuple[Table, ...] = (
     memory_index.TABLE,
     memories.GUARDS,
     documents.TABLE,
+    readings.TABLE,
 )
 
 REWINDING = tuple(table for table in TABLES if table.rewinds)

@@ -1,12 +1,66 @@
-"""The items of a history, as a value that costs nothing to make."""
+"""The items of a history, as a value that costs nothing to make; those that nobody looks at are never made."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import overload
+from typing import Any, Self, SupportsIndex, TypeVar, overload
 
 from undrift.values.window import Item
 
-__all__ = ["Items"]
+__all__ = ["Growing", "Items"]
+
+T = TypeVar("T")
+
+
+class Growing(list[T]):
+    """A list whose first values are made when somebody looks at them.
+
+    Args:
+        count: How many there are at first.
+        make: Number to value; called once for each.
+    """
+
+    __slots__ = ("_make", "_unmade")
+
+    def __init__(self, count: int = 0, make: Callable[[int], T] | None = None) -> None:
+        super().__init__([None] * count)  # type: ignore[list-item]
+        self._make = make
+        self._unmade = count
+
+    @classmethod
+    def of(cls, values: Iterable[T]) -> Self:
+        """Return a list of values that are made."""
+        found = cls()
+        found.extend(values)
+        return found
+
+    def has(self, number: int) -> bool:
+        """Whether a value was made already."""
+        return super().__getitem__(number) is not None
+
+    @overload
+    def __getitem__(self, place: SupportsIndex) -> T: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[T]: ...
+
+    def __getitem__(self, place: Any) -> Any:
+        found = super().__getitem__(place)
+        if not self._unmade:
+            return found
+        if isinstance(place, slice):
+            return [self[number] for number in range(*place.indices(len(self)))]
+        if found is None and self._make is not None:
+            number = range(len(self))[place]
+            found = self._make(number)
+            self[number] = found
+            self._unmade -= 1
+        return found
+
+    def __iter__(self) -> Iterator[T]:
+        return map(self.__getitem__, range(len(self))) if self._unmade else super().__iter__()
+
+    def __reversed__(self) -> Iterator[T]:
+        return map(self.__getitem__, range(len(self) - 1, -1, -1)) if self._unmade else super().__reversed__()
 
 
 class Items(Sequence[Item]):

@@ -4,18 +4,21 @@ Law: the state is a function of the history that came in and the decisions on di
 fork see the same window. Nothing here is written anywhere. No I/O.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from undrift.core.text.refs import message_id
 from undrift.core.window.value import KnownReferences
 from undrift.core.window.window import Window
-from undrift.values.items import Items
+from undrift.values.items import Growing, Items
+from undrift.values.readings import StretchReading
 from undrift.values.window import ContextEntry, Item
 from undrift.window.decisions import Decisions
-from undrift.window.pairing import Pairing
+from undrift.window.pairing import Pairing, calls_of, served_by
+from undrift.window.readings import Recorder, StretchRecord, TakenOver, plain
 from undrift.window.request import Request
+from undrift.wire import raw as raw_json
 from undrift.wire.beginning import Beginning
 from undrift.wire.form import BlockPlace, Form, View, entry_of
 
@@ -57,12 +60,12 @@ class Conversation:
         self, form: Form, decisions: Decisions, count: Callable[[str], int], *, defers_tools: bool = False
     ) -> None:
         self.form = form
-        self.messages: list[Message] = []
+        self.messages: Growing[Message] = Growing()
         self.beginning: Beginning | None = None  # of the newest body: what begins so need not be read again
         self._missed = self._spared = (
             0  # bodies in a row that began otherwise, and those for which no beginning is made
         )
-        self._items: list[Item] = []  # of the messages
+        self._items: Growing[Item] = Growing()  # of the messages
         self._marked: set[int] = set()  # numbers of the messages that have a cache marker
         self._decisions = decisions
         self.count = count
@@ -74,6 +77,9 @@ class Conversation:
         self._version = -1  # of the decisions that the window holds; -1 where it must be made again
         self._seq = 0
         self._mentioned: tuple[KnownReferences, int] | None = None  # what the first so many items mention
+        self._past: TakenOver | None = None  # what was read of the first items before the session was opened
+        self._past_ms = 0
+        self._recorder = Recorder()
 
     def starts_with(self, raw: bytes, digest: bytes) -> bool:
         """Tell whether the first item is this one."""
@@ -179,6 +185,92 @@ class Conversation:
         if self._window is not None and self._version == self._decisions.version:
             self._window = self._window.grown(Items(self._items), self._decisions, self._loading)
 
+    @property
+    def first_stretch(self) -> str:
+        """SHA-256 of the first stretch that is on disk; empty where nothing is."""
+        return self._recorder.first
+
+    def take_over(self, past: TakenOver | None, key: str, now_ms: int) -> None:
+        """Begin with what was read before the session was opened, and keep what is read from now on.
+
+        Args:
+            past: Of the history that comes next; None where nothing is known.
+            key: See `reading_key`.
+            now_ms: The session's clock.
+        """
+        self._recorder = Recorder(key)
+        if past is None:
+            return
+        self._past, self._past_ms, self.beginning = past, now_ms, past.beginning
+        self._recorder.took(past)
+        self.messages = Growing(past.count, self._thawed)
+        self._items = Growing(past.count, lambda number: self.messages[number].item)
+        self._numbers = dict(zip(past.ids, range(past.count), strict=True))
+        self._marked = set(past.marked)
+        self._seq = past.firsts[-1]
+        for one in past.stretches:
+            self._pairing.go_on(one.calls, one.served, one.open)
+
+    def _thawed(self, number: int) -> Message:
+        """An item that was read before the session was opened."""
+        past = self._past
+        assert past is not None, "only what was taken over is made later"
+        id_, (run, has_more, blocks) = past.ids[number], past.item(number)
+        given = raw_json.decode(past.beginning.item(number), f"{self.form.HISTORY}[{number}]")
+        view, entries = self.form.read(given, f"{self.form.HISTORY}[{number}]"), []
+        for place, (block, pair_id, (tokens, tool, is_fixed)) in enumerate(
+            zip(view.blocks, past.pairs[number], blocks, strict=True)
+        ):
+            block = replace(block, tool_name=tool, is_pinned=is_fixed)
+            at = BlockPlace(id_, place, self._past_ms, past.firsts[number] + place + 1)
+            entry = entry_of(block, view.role, place=at, pair_id=pair_id, count=lambda _: 0)
+            entries.append(replace(entry, token_count=tokens))
+        item = Item(number, id_, view.role, tuple(entries), past.tokens[number])
+        return Message(None, self.form.digest(given), view, (run, has_more), item)
+
+    def unrecorded(self) -> list[StretchReading]:
+        """What was read and is not kept on disk yet, as far as it is worth a record."""
+        numbers = self._recorder.due(self.beginning)
+        if not numbers or self._loading or self.beginning is None:
+            return []
+        found = self._recorder.reading(self.beginning, lambda places: self._record(numbers, places))
+        return [] if found is None else [found]
+
+    def recorded(self, readings: Sequence[StretchReading]) -> None:
+        """Take note that this is on disk."""
+        for one in readings:
+            assert self.beginning is not None, "it was read from there"
+            self._recorder.written(one, self.beginning)
+
+    def _record(self, numbers: range, places: list[int]) -> StretchRecord:
+        """What was read of some items."""
+        messages = self.messages[numbers.start : numbers.stop]
+        calls = [call for m in messages for call in calls_of(m.view, m.item.id, m.run[0])]
+        return StretchRecord(
+            [m.item.id for m in messages],
+            places,
+            [m.item.tokens for m in messages],
+            [[e.pair_id for e in m.item.entries] for m in messages],
+            [
+                plain((*m.run, [(e.token_count, e.meta("tool_name"), e.type == "spec") for e in m.item.entries]))
+                for m in messages
+            ],
+            calls,
+            [call for m in messages for call in served_by(m.view, m.item.id)],
+            self._open_at(numbers.stop),
+            [n for n, m in enumerate(messages) if any(block.marker for block in m.view.blocks)],
+        )
+
+    def _open_at(self, end: int) -> dict[str, str]:
+        """The calls of the last answer before an item, which may stand in several: id to pair id."""
+        while end and self._items[end - 1].role != "assistant":
+            end -= 1
+        first = end
+        while first and self._items[first - 1].role == "assistant":
+            first -= 1
+        found = (call for m in self.messages[first:end] for call in calls_of(m.view, m.item.id, m.run[0]))
+        return {call_id: pair_id for call_id, pair_id, _ in found}
+
     def _take(self, message: Message) -> None:
         number = message.item.number
         self.messages.append(message)
@@ -203,7 +295,7 @@ class Conversation:
         return end
 
     def _raw(self, number: int) -> bytes:
-        raw = self.messages[number].raw
+        raw = self.messages[number].raw if self.messages.has(number) else None
         if raw is None:
             assert self.beginning is not None, "an item without bytes stands in the beginning"
             raw = self.beginning.item(number)
@@ -216,7 +308,10 @@ class Conversation:
         for number in range(now, held):
             self.messages[number].raw = request.bytes_of(number)
         for number in range(0 if self.beginning is None or former is None else held, now):
-            self.messages[number].raw = None
+            if self.messages.has(number):
+                self.messages[number].raw = None
+        if self._past is not None and self.beginning is not None and now >= self._past.count:
+            self._past.beginning = self.beginning
 
     def _is_worth_one(self, request: Request) -> bool:
         """Whether the next body may begin as this one: a client that changes its head with each costs little more so."""
@@ -267,8 +362,11 @@ class Conversation:
 
     def _forget(self, known: int) -> None:
         """Drop the items from a number on, and note again which calls are open before it."""
+        self.messages, self._items = Growing.of(self.messages), Growing.of(self._items)  # windows of before keep theirs
+        self._past = None
+        self._recorder.forget(known)
         del self.messages[known:]
-        self._items = self._items[:known]  # windows of before keep theirs
+        del self._items[known:]
         self._marked = {number for number in self._marked if number < known}
         if self.beginning is not None and self.beginning.count > known:
             for message in self.messages:

@@ -14,6 +14,7 @@ from undrift.stores.base import Context, Known
 from undrift.stores.contract import Store
 from undrift.stores.memory_values import MemoryChange
 from undrift.values.window import ContextEntry, Decision, Original, Tag, Tasks, TaskUpdate
+from undrift.window.conversation import Conversation
 from undrift.window.decisions import Decisions
 
 __all__ = ["ASKED_EVERY_MS", "Ledger", "masked_original", "masked_value"]
@@ -46,6 +47,7 @@ class Ledger:
         self._seq = self._reset_at = store.last_seq(session_id)
         self.was_empty = self._seq == 0
         self._known = Known()
+        self.along: Conversation | None = None  # what was read of it is written with whatever is written
         self._decisions = Decisions(session_id, (), ()) if self.was_empty else None
         self._reports = self._stored_reports()
         self._asked = self._stored_asked()
@@ -233,7 +235,10 @@ class Ledger:
         """
         known = self._store.last_seq(self._session_id) == self._seq
         context = Context(self._store.scope.of(self._session_id), at_ms, self._seq)
-        seq = self._store.commit(context, kind, changes, payload=payload)
+        readings = [] if self.along is None else self.along.unrecorded()
+        seq = self._store.commit(context, kind, [*changes, *readings], payload=payload)
+        if self.along is not None:
+            self.along.recorded(readings)
         if known:
             self._seq = seq
 

@@ -3,11 +3,27 @@
 Law: a provider's id of a call can repeat; a pair id is unique in its history, as it holds the id of the call's item.
 """
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from undrift.wire.form import Block, View
 
-__all__ = ["Pairing"]
+__all__ = ["Pairing", "calls_of", "served_by"]
+
+
+def calls_of(view: View, item_id: str, run: str) -> Iterator[tuple[str, str, str]]:
+    """Yield the calls of an answer: id, pair id, tool."""
+    whole = run or (f"{item_id}:*" if view.bundle == "item" else "")
+    for block in view.blocks if view.role == "assistant" else ():
+        if block.kind == "call" and block.call_id:
+            yield block.call_id, whole or f"{item_id}:{block.call_id}", block.tool_name or ""
+
+
+def served_by(view: View, item_id: str) -> Iterator[tuple[str, str]]:
+    """Yield the calls that the provider runs itself: id, and that of their item."""
+    for block in view.blocks:
+        if block.kind == "other" and block.call_id is not None and not block.answers:
+            yield block.call_id, item_id
 
 
 class Pairing:
@@ -40,12 +56,29 @@ class Pairing:
             return
         if self._is_adjacent and role_before != "assistant":
             self._pairs = {}
-        whole = run or (f"{item_id}:*" if view.bundle == "item" else "")
-        for block in view.blocks:
-            if block.kind == "call" and block.call_id:
-                self._pairs[block.call_id] = whole or f"{item_id}:{block.call_id}"
-                tool = block.tool_name or ""
-                self._tools[block.call_id] = tool if self._tools.get(block.call_id, tool) == tool else ""
+        for call_id, pair_id, tool in calls_of(view, item_id, run):
+            self._pairs[call_id] = pair_id
+            self._name(call_id, tool)
+
+    def go_on(
+        self, calls: Sequence[tuple[str, str, str]], served: Sequence[tuple[str, str]], still_open: Mapping[str, str]
+    ) -> None:
+        """Note what was found in items that are not read again.
+
+        Args:
+            calls: As `calls_of` gives them.
+            served: As `served_by` gives them.
+            still_open: Call id to pair id, of calls that what follows them directly may answer.
+        """
+        self._pairs = (
+            {**still_open} if self._is_adjacent else {**self._pairs, **{call: pair for call, pair, _ in calls}}
+        )
+        for call_id, _, tool in calls:
+            self._name(call_id, tool)
+        self._server_pairs.update((call_id, f"{item_id}:{call_id}") for call_id, item_id in served)
+
+    def _name(self, call_id: str, tool: str) -> None:
+        self._tools[call_id] = tool if self._tools.get(call_id, tool) == tool else ""
 
     def named(self, block: Block) -> Block:
         """Return a result with the tool that was called, where it does not say so itself."""

@@ -5,6 +5,7 @@ on them, so it is enough to know that the beginning ends inside the array. A mar
 where the mark does not come back as the array's first item, that name stands twice, and the whole body is read.
 """
 
+import re
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +17,9 @@ from undrift.errors import WireError
 from undrift.wire import raw
 
 __all__ = ["Beginning", "Rest"]
+
+_MOST_HEADS = 4  # places that look like the start of the array, as within a text
+_OPENS = re.compile(rb"\s*:\s*\[\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,31 @@ class Beginning:
             return None
         head = {key: b"" if key == name else bytes(value) for key, value in fields.items()}
         return cls(name, body, places, head, object())
+
+    @classmethod
+    def head(cls, body: bytes, name: str) -> "tuple[int, dict[str, bytes]] | None":
+        """Return where the array's first item starts, and the fields up to there; None where that is not plain to see.
+
+        The array stands there if a mark in place of its items comes back as its only one.
+        """
+        key, end = msgspec.json.encode(name), 0
+        for _ in range(_MOST_HEADS):
+            end = body.find(key, end) + len(key)
+            found = _OPENS.match(body, end)
+            if end < len(key):
+                break
+            if found is None:
+                continue
+            before = body[: found.end()]
+            mark = _mark(before)
+            try:
+                fields = raw.fields(before + mark + b"]}")
+                items = raw.split(fields.get(name, b""), name)
+            except WireError:
+                continue
+            if [bytes(item) for item in items] == [mark]:
+                return found.end(), {key: b"" if key == name else bytes(value) for key, value in fields.items()}
+        return None
 
     @property
     def count(self) -> int:

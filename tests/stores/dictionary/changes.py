@@ -11,6 +11,7 @@ from undrift.errors import InputError, StoreError
 from undrift.stores.base import RunChange
 from undrift.stores.memory_values import MemoryLines, MemoryUpdate, Unchanged
 from undrift.values.facts import FactChange, FactVersion
+from undrift.values.readings import StretchReading
 from undrift.values.window import Decision, Original, Tag, Task, TaskUpdate
 
 __all__ = ["Writing", "write"]
@@ -188,5 +189,6 @@ _KINDS: Mapping[type, Any] = {
     RunChange: _run,
     MemoryUpdate: _memory,
     MemoryLines: _lines,
+    StretchReading: lambda _, __: None,  # derived: nothing is lost where none is kept
     Unchanged: _unchanged,
 }

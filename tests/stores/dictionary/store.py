@@ -14,6 +14,7 @@ from tests.stores.dictionary.searching import words_of
 from undrift.errors import InputError, RecallError, StoreError
 from undrift.stores.base import Context, Found, KnownMark, Mark, Operation, SessionRow
 from undrift.values.facts import FactVersion
+from undrift.values.readings import Heads, StretchReading
 from undrift.values.scope import Scope
 from undrift.values.window import ContextEntry, Decision, Original, Tasks
 
@@ -95,6 +96,10 @@ class DictionaryStore:
         for text in old[: max(0, len(kept) - _MOST_MARKS)]:
             del kept[text]
         return True
+
+    def readings(self, session_id: str, key: str, chosen: Callable[[Heads], Collection[int]]) -> list[StretchReading]:
+        del session_id, key, chosen
+        return []
 
     def rewind_facts(self, session_id: str, to: int, *, at_ms: int) -> int:
         context = Context(replace(self.scope, session=session_id), at_ms)

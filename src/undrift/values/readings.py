@@ -1,0 +1,30 @@
+"""What was read of a stretch of a history, as it is kept on disk: it saves a restart from reading the same bytes again."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+__all__ = ["Heads", "StretchReading"]
+
+
+@dataclass(frozen=True, slots=True)
+class StretchReading:
+    """One stretch of the items of a history.
+
+    Args:
+        key: What it was read with: form, counter and version, so that nothing else takes it over.
+        before: SHA-256 of all that stands before it in the array, in hexadecimal; empty at the first item.
+        sha256: The same behind it: of `before` and of the stretch's own bytes.
+        length: Bytes, from the end of the item before to the end of its last item.
+        record: What was read, as JSON; `undrift.window.readings` knows its shape.
+    """
+
+    key: str
+    before: str
+    sha256: str
+    length: int
+    record: bytes = b""
+
+
+Heads: TypeAlias = Sequence[tuple[int, StretchReading]]
+"""Readings without what was read, each with its number, oldest first."""

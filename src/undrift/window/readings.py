@@ -1,0 +1,264 @@
+"""What was read of the beginning of a history: written down for the next start, and taken over by it. No I/O.
+
+Law: it is taken over where the very bytes stand in the new body that it was read from, in the same form, with the same
+counter and version. Whatever is missing, cut or doubtful is read from the bytes, as if nothing had been known.
+"""
+
+import hashlib
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate, chain, pairwise
+from typing import Any
+
+import msgspec
+
+from undrift.values.readings import Heads, StretchReading
+from undrift.wire.beginning import Beginning
+
+__all__ = ["Recorder", "StretchRecord", "TakenOver", "plain", "reading_key", "recalled"]
+
+_LEAST = 64
+"""A stretch has at least so many items."""
+
+
+_LAYOUT = 1
+"""One more wherever a form reads the same bytes otherwise, or a record says something else."""
+_PROBE = "".join(map(chr, range(1, 0x500, 3))) * 3 + "\n    def read(self, path: str) -> dict[str, int]:  # 12,345\n"
+
+
+def reading_key(form: str, counter: str, count: Callable[[str], int], *, defers_tools: bool) -> str:
+    """Return what stands for the way in which a history is read: whoever reads it otherwise takes nothing over."""
+    return f"{_LAYOUT} {form} {counter} {count(_PROBE)} {defers_tools}"
+
+
+class StretchRecord(msgspec.Struct):
+    """What was read of a stretch, column by column; the columns of items are equally long.
+
+    Args:
+        ids: Chain ids of the items.
+        places: Where each item starts and ends, in turn, in bytes from the start of the stretch.
+        tokens: Of each item.
+        pairs: The pair id of each block of each item.
+        items: For each item its run, whether that has more than reasoning, and tokens, tool and fixedness of its blocks.
+        calls: Id, pair id and tool of each call.
+        served: Id of each call that the provider runs itself, and that of its item.
+        open: Calls that what follows may answer, with their pair ids.
+        marked: Numbers of the items with a cache marker, from the start of the stretch.
+    """
+
+    ids: list[str]
+    places: list[int]
+    tokens: list[int]
+    pairs: list[list[str | None]]
+    items: list[msgspec.Raw]
+    calls: list[tuple[str, str, str]]
+    served: list[tuple[str, str]]
+    open: dict[str, str]
+    marked: list[int]
+
+    def is_whole(self, length: int) -> bool:
+        """Whether the columns fit to each other and to a stretch of so many bytes."""
+        count, places = len(self.ids), self.places
+        columns = (self.tokens, self.pairs, self.items)
+        ordered = all(a <= b for a, b in pairwise(places))
+        return (
+            0 < count == len(places) // 2
+            and all(len(column) == count for column in columns)
+            and ordered
+            and places[0] >= 0
+            and places[-1] == length
+            and all(0 <= number < count for number in self.marked)
+        )
+
+
+@dataclass(slots=True)
+class TakenOver:
+    """The first items of a history, as they were read before.
+
+    Args:
+        beginning: The bytes that they stand in.
+        ends: How many items, how many bytes and which SHA-256 each stretch ends with.
+        stretches: What was read.
+    """
+
+    beginning: Beginning
+    ends: list[tuple[int, int, str]]
+    stretches: list[StretchRecord]
+    ids: list[str] = field(init=False)
+    tokens: list[int] = field(init=False)
+    pairs: list[list[str | None]] = field(init=False)
+    items: list[msgspec.Raw] = field(init=False)
+    firsts: list[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        for name in ("ids", "tokens", "pairs", "items"):
+            setattr(self, name, [*chain.from_iterable(getattr(one, name) for one in self.stretches)])
+        self.firsts = [0, *accumulate(map(len, self.pairs))]
+
+    @property
+    def count(self) -> int:
+        """How many items they are."""
+        return len(self.ids)
+
+    @property
+    def marked(self) -> Iterator[int]:
+        """Numbers of the items that have a cache marker."""
+        starts = (0, *(end for end, _, _ in self.ends))
+        return (start + number for start, one in zip(starts, self.stretches, strict=False) for number in one.marked)
+
+    def item(self, number: int) -> tuple[str, bool, list[tuple[int, str | None, bool]]]:
+        """Return an item's run, whether that has more than reasoning, and tokens, tool and fixedness of its blocks."""
+        return _ITEM.decode(self.items[number])
+
+
+_RECORD = msgspec.json.Decoder(StretchRecord)
+_ITEM = msgspec.json.Decoder(tuple[str, bool, list[tuple[int, str | None, bool]]])
+
+
+def recalled(
+    body: bytes, name: str, stored: Callable[[Callable[[Heads], list[int]]], list[StretchReading]]
+) -> TakenOver | None:
+    """Return what was read before of a body's beginning; None where nothing was that stands there.
+
+    Args:
+        body: JSON.
+        name: Of the field with the history.
+        stored: Gives the readings that are chosen by their heads.
+    """
+    head: list[tuple[int, dict[str, bytes]]] = []
+
+    def chosen(heads: Heads) -> list[int]:
+        found = Beginning.head(body, name)
+        if found is None:
+            return []
+        head.append(found)
+        return _chain(heads, body, found[0])
+
+    readings = {one.before: one for one in stored(chosen)}
+    if not head or not readings:
+        return None
+    (start, fields), places = head[0], array("Q")
+    ends: list[tuple[int, int, str]] = []
+    stretches: list[StretchRecord] = []
+    end, before, count = start, "", 0
+    while one := readings.get(before):
+        try:
+            record = _RECORD.decode(one.record)
+        except (msgspec.DecodeError, ValueError, RecursionError):
+            break
+        if not record.is_whole(one.length):
+            break
+        places.extend(end + place for place in record.places)
+        end, before, count = end + one.length, one.sha256, count + len(record.ids)
+        ends.append((count, end - start, before))
+        stretches.append(record)
+    if not stretches:
+        return None
+    return TakenOver(Beginning(name, body, places, fields, object()), ends, stretches)
+
+
+def _chain(heads: Heads, body: bytes, start: int) -> list[int]:
+    """The numbers of the readings of which one follows the other from a place in a body on."""
+    behind: dict[str, list[tuple[int, StretchReading]]] = {}
+    for number, one in heads:
+        behind.setdefault(one.before, []).append((number, one))
+    found, before = [], ""
+    while True:
+        for number, one in sorted(behind.get(before, ()), key=lambda pair: -pair[1].length):
+            if one.length > 0 and one.sha256 == _digest(before, body, start, start + one.length):
+                found.append(number)
+                start, before = start + one.length, one.sha256
+                break
+        else:
+            return found
+
+
+def _digest(before: str, body: bytes, start: int, end: int) -> str:
+    """What stands for a stretch and all before it; empty where the body ends earlier."""
+    if end > len(body):
+        return ""
+    digest = hashlib.sha256(before.encode("ascii", "replace"))
+    digest.update(memoryview(body)[start:end])
+    return digest.hexdigest()
+
+
+class Recorder:
+    """Knows how much of one conversation's beginning is on disk.
+
+    Args:
+        key: See `reading_key`; empty where nothing is kept.
+    """
+
+    def __init__(self, key: str = "") -> None:
+        self.key = key
+        self._stem: object = None
+        self._ends: list[tuple[int, int, str]] = []
+
+    @property
+    def count(self) -> int:
+        """How many items are on disk."""
+        return self._ends[-1][0] if self._ends else 0
+
+    @property
+    def first(self) -> str:
+        """SHA-256 of the first stretch; empty where nothing is on disk."""
+        return self._ends[0][2] if self._ends else ""
+
+    def took(self, past: TakenOver) -> None:
+        """Take note of what was read from there."""
+        self._stem, self._ends = past.beginning.stem, [*past.ends]
+
+    def forget(self, known: int) -> None:
+        """Take note that the items from a number on are others now."""
+        self._ends = [one for one in self._ends if one[0] <= known]
+
+    def due(self, beginning: Beginning | None) -> range:
+        """Return the numbers of the items to be written; none where they are too few."""
+        if not self.key or beginning is None:
+            return range(0)
+        if beginning.stem is not self._stem:
+            self._stem, self._ends = beginning.stem, _standing(self._ends, beginning)
+        more = range(self.count, beginning.count)
+        return more if len(more) >= _LEAST else range(0)
+
+    def reading(self, beginning: Beginning, record: Callable[[list[int]], StretchRecord]) -> StretchReading | None:
+        """Return what is to be written of the items that are due; None where JSON cannot hold it.
+
+        Args:
+            beginning: The bytes.
+            record: Makes it, given the places of the items in the stretch.
+        """
+        first, places = self.count, beginning.places
+        start = places[2 * first - 1] if first else places[0]
+        before = self._ends[-1][2] if self._ends else ""
+        try:
+            made = msgspec.json.encode(record([place - start for place in places[2 * first :]]))
+        except (UnicodeEncodeError, msgspec.EncodeError):  # half of a pair of surrogates
+            return None
+        return StretchReading(
+            self.key, before, _digest(before, beginning.body, start, places[-1]), places[-1] - start, made
+        )
+
+    def written(self, reading: StretchReading, beginning: Beginning) -> None:
+        """Take note that it is on disk."""
+        length = (self._ends[-1][1] if self._ends else 0) + reading.length
+        self._ends.append((beginning.count, length, reading.sha256))
+
+
+def _standing(ends: Sequence[tuple[int, int, str]], beginning: Beginning) -> list[tuple[int, int, str]]:
+    """Those stretches that stand in other bytes as well."""
+    found: list[tuple[int, int, str]] = []
+    start, places, before, former = beginning.places[0], beginning.places, "", 0
+    for count, length, sha256 in ends:
+        is_here = count <= beginning.count and places[2 * count - 1] == start + length
+        if not is_here or _digest(before, beginning.body, start + former, start + length) != sha256:
+            break
+        found.append((count, length, sha256))
+        before, former = sha256, length
+    return found
+
+
+def plain(value: Any) -> msgspec.Raw:
+    """Return a value as JSON that is read only when it is asked for."""
+    return msgspec.Raw(msgspec.json.encode(value))
