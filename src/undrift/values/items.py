@@ -1,4 +1,4 @@
-"""The items of a history, as a value that costs nothing to make; those that nobody looks at are never made."""
+"""The items of a history, as a value that costs nothing to make; unread ones are never made."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class Growing(list[T]):
-    """A list whose first values are made when somebody looks at them.
+    """A list whose first values are made at their first reading.
 
     Args:
         count: How many there are at first.
@@ -34,7 +34,7 @@ class Growing(list[T]):
         return found
 
     def has(self, number: int) -> bool:
-        """Whether a value was made already."""
+        """Tell whether a value was made already."""
         return super().__getitem__(number) is not None
 
     @overload

@@ -1,4 +1,4 @@
-"""What was read of a stretch of a history, as it is kept on disk: it saves a restart from reading the same bytes again."""
+"""A stored reading of a stretch of a history: it saves a restart from reading the same bytes again."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
