@@ -1,7 +1,9 @@
 """The values: valid from construction on, unchangeable, and plain enough for JSON."""
 
+import copy
 import dataclasses
 import json
+import pickle
 from types import MappingProxyType
 from typing import Any, get_args
 
@@ -157,7 +159,7 @@ VALUES = [
     TaskUpdate(None, Task("t1")),
     Edit(),
     Item(0, "m0", "user", (), 0),
-    Sent((), {}, (), (), 0, -1),
+    Sent((), {}, (), 0, 0, -1),
 ]
 
 
@@ -181,3 +183,31 @@ def test_two_results_do_not_share_their_headers_or_details():
     """R2-15: a default that is a mapping is made anew for each value."""
     assert Prepared({}, 1, 1, 1).headers is not Prepared({}, 1, 1, 1).headers
     assert Decision("a", "pruned", "", 1, "").detail is not Decision("a", "pruned", "", 1, "").detail
+
+
+def test_actions_that_are_made_late_are_part_of_the_value_like_others():
+    """They are made once, and compared, shown, replaced and copied as if they had been there from the start."""
+    action, made = Action("pruned", "e1", "older", 3, "0" * 16), []
+
+    def late() -> tuple[Action, ...]:
+        made.append(1)
+        return (action,)
+
+    plain = Prepared({}, 2, 1, 1, (action,))
+    for same in (lambda one: one, copy.deepcopy, copy.copy, dataclasses.replace, pickled):
+        assert same(Prepared({}, 2, 1, 1).telling(1, late)) == plain
+    assert (plain.action_count, pickled(plain).action_count, Prepared({}, 2, 1, 1).action_count) == (1, 1, 0)
+    found = Prepared({}, 2, 1, 1).telling(1, late)
+    assert (found.action_count, len(made)) == (1, 5)
+    assert (found.actions, found.actions, repr(found), dataclasses.asdict(found)) == (
+        (action,),
+        (action,),
+        repr(plain),
+        dataclasses.asdict(plain),
+    )
+    assert len(made) == 6
+
+
+def pickled(value: Prepared) -> Prepared:
+    found: Prepared = pickle.loads(pickle.dumps(value))
+    return found

@@ -251,7 +251,7 @@ class OpenSessions:
             prepared.headers,
             prepared.tokens_before,
             prepared.tokens_after + more,
-            len(prepared.actions),
+            prepared.action_count,
             restored,
             lane.turn,
             told.name.place,

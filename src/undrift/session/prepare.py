@@ -143,15 +143,15 @@ class Preparer:
             keep_tool_results=self.settings.keep_tool_results,
         )
         given = None if not window.sent else items
-        return Prepared(
+        prepared = Prepared(
             body=body if given is None and not changed else request.with_items(given, changed),
             tokens_before=calibration.tokens(fixed + window.tokens_before),
             tokens_after=calibration.tokens(after),
             budget_tokens=budget,
-            actions=() if items is None else window.actions,
             headers=headers_for(changed),
             warnings=tuple(warnings),
         )
+        return prepared if items is None else prepared.telling(window.action_count, lambda: window.actions)
 
     def _turn(
         self, request: Request, conversation: Conversation, model: Model, room: Room, texts: Texts, cache: Cache

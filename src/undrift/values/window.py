@@ -3,7 +3,7 @@
 Timestamps are Unix milliseconds, sizes are tokens unless a name says otherwise.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
@@ -167,8 +167,16 @@ class Item:
     tokens: int
 
 
+class _Late:
+    """A place for the number of actions of a `Prepared`, and for what makes them."""
+
+    __slots__ = ("_late",)
+
+    _late: tuple[int, Callable[[], tuple[Action, ...]]]
+
+
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class Prepared(_Late):
     """A provider body that fits, and what was done to make it fit.
 
     Args:
@@ -189,6 +197,25 @@ class Prepared:
     actions: tuple[Action, ...] = ()
     headers: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+
+    def telling(self, count: int, make: Callable[[], tuple[Action, ...]]) -> "Prepared":
+        """Return this value with actions that are made when they are first asked for: a long session has 10,000."""
+        object.__delattr__(self, "actions")
+        object.__setattr__(self, "_late", (count, make))
+        return self
+
+    @property
+    def action_count(self) -> int:
+        """The number of actions; none of them is made for it."""
+        late = getattr(self, "_late", None)
+        return len(self.actions) if late is None else late[0]
+
+    def __getattr__(self, name: str) -> tuple[Action, ...]:
+        if name != "actions":
+            raise AttributeError(name)
+        made = self._late[1]()
+        object.__setattr__(self, name, made)
+        return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +249,7 @@ class Sent:
         entries: As they are sent, in order; empty where nothing is.
         edits: Number of a block to what becomes of it.
         appended: Texts that are put behind the blocks.
-        actions: What was done to it.
+        actions: The number of `Action`s about it.
         tokens: What the entries cost together.
         rewritten_at: Number of the history's newest item when something of it was last rewritten; -1 for never.
     """
@@ -230,7 +257,7 @@ class Sent:
     entries: tuple[ContextEntry, ...]
     edits: Mapping[int, Edit]
     appended: tuple[str, ...]
-    actions: tuple[Action, ...]
+    actions: int
     tokens: int
     rewritten_at: int
 

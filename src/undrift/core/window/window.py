@@ -7,7 +7,7 @@ which it was taken, and in no other (docs/adr/0009-conversations-know-themselves
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property, lru_cache
 from typing import Protocol
 
 from undrift.core.window.additions import note_entry, pin_text
@@ -21,7 +21,12 @@ __all__ = ["Log", "Window", "taken_at"]
 PLACED = ("pinned", "noted")
 _GONE = Edit()
 
-_OF_SENT = ("rewritten_at", "actions", "notes")  # what only `sent` decides, and what the items do as well
+_OF_SENT = (
+    "rewritten_at",
+    "actions",
+    "action_count",
+    "notes",
+)  # what only `sent` decides, and what the items do as well
 _OF_ITEMS = ("entries", "thinking")
 
 
@@ -179,29 +184,28 @@ class Window:
 
     def _made(self, item: Item) -> Sent | None:
         """What is sent in the place of an item; None where it is sent as it came."""
+        about, placed = [self.decision_about(e) for e in item.entries], self.placed_in(item.id)
+        taken = [d for d in (*about, *placed) if d is not None]
+        if not taken:
+            return None
+        rewritten_at = max([self.numbers.get(_rewritten_at(d), -1) for d in about if d is not None], default=-1)
+        actions = sum(1 for d in taken if d.ref)
+        if len(taken) == len(about) and all(d.kind == "pruned" for d in taken):  # most items of a long history
+            return _gone(len(about), actions, rewritten_at)
         edits: dict[int, Edit] = {}
-        live, actions, rewritten_at = [], [], -1
-        for place, entry in enumerate(item.entries):
-            decision = self.decision_about(entry)
+        live, appended = [], []
+        for place, (entry, decision) in enumerate(zip(item.entries, about, strict=True)):
             if decision is None:
                 live.append(entry)
-                continue
-            actions.append(_action(decision))
-            rewritten_at = max(rewritten_at, self.numbers.get(_rewritten_at(decision), -1))
-            edits[place], left = self._left(entry, decision)
-            live += left
-        appended = []
-        for decision in self.placed_in(item.id):
+            else:
+                edits[place], left = self._left(entry, decision)
+                live += left
+        for decision in placed:
             entry, text = self._put_in(decision, item)
             live.append(entry)
             appended.append(text)
-            actions.append(_action(decision))
-        if not edits and not appended:
-            return None
-        if all(edit is _GONE for edit in edits.values()) and not live:  # most items of a long history
-            edits = _all_gone(len(edits))
         tokens = sum(e.token_count for e in live)
-        return Sent(tuple(live), edits, tuple(appended), tuple(actions), tokens, rewritten_at)
+        return Sent(tuple(live), edits, tuple(appended), actions, tokens, rewritten_at)
 
     def _left(self, entry: ContextEntry, decision: Decision) -> tuple[Edit, list[ContextEntry]]:
         """What becomes of a block, and the entry that stands for it."""
@@ -311,7 +315,17 @@ class Window:
     @cached_property
     def actions(self) -> tuple[Action, ...]:
         """What was done to the blocks of this history, in their order; not to those whose originals were purged."""
-        return tuple(action for number in sorted(self.sent) for action in self.sent[number].actions if action.ref)
+        found: list[Decision] = []
+        for number in sorted(self.sent):
+            item, sent = self.items[number], self.sent[number]
+            found += [self.ruling[item.entries[place].id] for place in sent.edits]
+            found += self.placed_in(item.id) if sent.appended else ()
+        return tuple(_action(decision) for decision in found if decision.ref)
+
+    @cached_property
+    def action_count(self) -> int:
+        """The number of `actions`; none of them is made for it."""
+        return sum(sent.actions for sent in self.sent.values())
 
     @property
     def decided_here(self) -> frozenset[str]:
@@ -332,7 +346,7 @@ class Window:
 
     def decision_about(self, entry: ContextEntry) -> Decision | None:
         """Return the decision about a block that counts; None where it is sent as it came."""
-        return None if entry.pair_id in self.stays else self.ruling.get(entry.id)
+        return None if self.stays and entry.pair_id in self.stays else self.ruling.get(entry.id)
 
     def is_gone(self, entry: ContextEntry) -> bool:
         """Tell whether a block has left whole."""
@@ -349,10 +363,10 @@ class Window:
         return item.entries if sent is None else sent.entries
 
 
-@cache
-def _all_gone(blocks: int) -> dict[int, Edit]:
-    """The edits of an item of which nothing is left."""
-    return dict.fromkeys(range(blocks), _GONE)
+@lru_cache(maxsize=1_000)
+def _gone(blocks: int, actions: int, rewritten_at: int) -> Sent:
+    """The value of an item that left whole; all items that one prune removed share it."""
+    return Sent((), dict.fromkeys(range(blocks), _GONE), (), actions, 0, rewritten_at)
 
 
 def taken_at(decision: Decision) -> str:
