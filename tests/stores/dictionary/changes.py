@@ -28,6 +28,7 @@ class Writing:
     session: Session
     name: str
     seq: int
+    payload: Any = None
 
 
 def write(writing: Writing, changes: Sequence[Any]) -> None:

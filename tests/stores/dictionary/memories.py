@@ -1,6 +1,6 @@
 """Memories as a list of what became of them: of each, the newest change counts that no rewinding took back."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 
 from tests.stores.dictionary.records import Event, Home, as_json
@@ -17,14 +17,14 @@ class MemoryReader:
     """The memories of a home.
 
     Args:
-        home: Its records.
+        home: Gives its records; raises where the store is closed.
     """
 
-    def __init__(self, home: Home) -> None:
+    def __init__(self, home: Callable[[], Home]) -> None:
         self._home = home
 
     def by_id(self, ids: Collection[str], viewer: Viewer | None = None) -> dict[str, MemoryEntry]:
-        found = {one.id: one for one in _seen(self._home, viewer)}
+        found = {one.id: one for one in _seen(self._home(), viewer)}
         return {name: found[name] for name in found if name in set(ids)}
 
     def by_slot(self, keys: Iterable[tuple[str, str]], viewer: Viewer) -> list[MemoryEntry]:
@@ -38,7 +38,7 @@ class MemoryReader:
         for key in keys:
             of_one = {
                 event.id: None
-                for event in reversed(self._home.events)
+                for event in reversed(self._home().events)
                 if event.entry is not None
                 and key in {(slot.relation, slot.entity if with_entity else "") for slot in event.entry.slots}
             }
@@ -46,14 +46,11 @@ class MemoryReader:
         return sorted(self.by_id(ids, viewer).values(), key=lambda one: one.seq)
 
     def by_digest(self, digest: str, viewer: Viewer) -> list[MemoryEntry]:
-        now = _seen(self._home, viewer._replace(seq=None))
+        now = _seen(self._home(), viewer._replace(seq=None))
         return [one for one in now if content_digest(one.content) == digest]
 
     def seen(self, viewer: Viewer) -> list[MemoryEntry]:
-        return sorted(_seen(self._home, viewer), key=lambda one: one.seq)
-
-    def history(self, memory_id: str) -> list[MemoryEntry]:
-        return [one.entry for one in self._home.events if one.id == memory_id and one.entry is not None]
+        return sorted(_seen(self._home(), viewer), key=lambda one: one.seq)
 
 
 def active(home: Home, session_id: str = "", seq: int | None = None) -> dict[str, Event]:
@@ -99,7 +96,7 @@ def update_memory(home: Home, by: tuple[str, int], update: MemoryUpdate) -> None
 
 def check(home: Home, unchanged: Unchanged) -> None:
     """Refuse what rests on memories that have changed."""
-    reader = MemoryReader(home)
+    reader = MemoryReader(lambda: home)
     same = {one.id for one in reader.by_digest(unchanged.digest, unchanged.viewer)}
     alike = {one.id for one in reader.by_slot(unchanged.keys, unchanged.viewer)}
     if not (same <= {*unchanged.same} and alike <= {*unchanged.alike}):

@@ -2,7 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from math import log, sqrt
 from typing import Any
 
@@ -11,11 +12,48 @@ from tests.stores.dictionary.records import Home
 from undrift.errors import DimensionError
 from undrift.stores.memory_filter import ALL, Filter
 from undrift.stores.memory_values import MemoryLine, MemoryLines, Place, Viewer
+from undrift.values.memory import MemoryEntry
 
-__all__ = ["SearchedLines", "forget_lines", "keep_lines", "words_of"]
+__all__ = ["DictionarySearch", "SearchedLines", "forget_lines", "keep_lines", "words_of"]
 
 _WORD = re.compile(r"[^\W_]+")
 _ENDINGS = ("ations", "ation", "ings", "ing", "ies", "ed", "es", "s", "e", "y")
+
+
+class DictionarySearch:
+    """The search over the memories of a home.
+
+    Args:
+        home: Gives its records; raises where the store is closed.
+        embedder: Makes vectors; None searches by words alone.
+    """
+
+    def __init__(self, home: Callable[[], Home], embedder: Any) -> None:
+        self.embedder = embedder
+        self._home = home
+
+    @contextmanager
+    def open(self) -> Iterator["SearchedLines"]:
+        home = self._home()
+        missing = [line for _, line in home.lines.values() if (self._id, line.id) not in home.vectors]
+        if self.embedder is not None and missing:
+            made = self.embedder.embed([line.text for line in missing])
+            home.vectors |= {(self._id, line.id): vector for line, vector in zip(missing, made, strict=True)}
+        yield SearchedLines(home, self.embedder)
+
+    def rebuild(self, lines_of: Callable[[list[MemoryEntry]], Iterable[MemoryLine]]) -> int:
+        home = self._home()
+        newest = {event.id: event.entry for event in home.events if event.entry is not None}
+        home.lines, home.vectors = {}, {}
+        keep_lines(home, MemoryLines(list(lines_of(sorted(newest.values(), key=lambda one: one.seq)))))
+        return sum(event.entry is not None for event in active(home).values())
+
+    def scour(self) -> None:
+        assert self._home() is not None
+
+    @property
+    def _id(self) -> str:
+        return "" if self.embedder is None else str(self.embedder.id)
 
 
 class SearchedLines:
@@ -33,10 +71,6 @@ class SearchedLines:
         gone = {event.id for event in home.events} - there
         self._lines: dict[int, MemoryLine] = dict(home.lines.values())
         self._there = {number for number, line in self._lines.items() if line.id not in gone}
-
-    @property
-    def has_vectors(self) -> bool:
-        return self.embedder is not None
 
     def match(
         self, words: Sequence[str], limit: int, only: Filter = ALL, *, taken_back: bool = False

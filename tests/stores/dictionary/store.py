@@ -1,5 +1,7 @@
 """The dictionary store: its methods, over what `records` holds."""
 
+import copy
+import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -9,10 +11,24 @@ from typing import Any, Self, TypeVar
 from tests.stores.dictionary.changes import Writing, write
 from tests.stores.dictionary.documents import DictionaryDocuments
 from tests.stores.dictionary.memories import MemoryReader
+from tests.stores.dictionary.purging import destroy, doomed, remains
 from tests.stores.dictionary.records import Home, Session, as_json, integer
-from tests.stores.dictionary.searching import words_of
+from tests.stores.dictionary.searching import DictionarySearch, words_of
+from tests.stores.dictionary.timeline import go_back, state_of
 from undrift.errors import InputError, RecallError, StoreError
-from undrift.stores.base import Context, Found, KnownMark, Mark, Operation, SessionRow
+from undrift.stores.base import (
+    Aim,
+    Context,
+    Counts,
+    Destroyed,
+    Found,
+    KnownMark,
+    Mark,
+    Moved,
+    Operation,
+    Remains,
+    SessionRow,
+)
 from undrift.values.facts import FactVersion
 from undrift.values.readings import Heads, StretchReading
 from undrift.values.scope import Scope
@@ -21,14 +37,17 @@ from undrift.values.window import ContextEntry, Decision, Original, Tasks
 __all__ = ["DictionaryStore"]
 
 T = TypeVar("T")
+PathName = str | os.PathLike[str]
 
 _MOST_MARKS = 1_024
 _BACK = ("rewind", "undo", "purge")
-_HOMES: dict[tuple[str, ...], Home] = {}
+_OWNER = Scope()
+_HOMES: dict[str, dict[Scope, Home]] = {}
+_BACKUPS: dict[str, dict[Scope, Home]] = {}
 
 
 class DictionaryStore:
-    """`undrift.stores.base.Store` for the tests that take any store; made by `open`."""
+    """`undrift.stores.contract.Store` for the tests that take any store; made by `open`."""
 
     def __init__(self, home: Home, scope: Scope) -> None:
         self.scope = scope
@@ -36,10 +55,42 @@ class DictionaryStore:
         self._is_open = True
 
     @classmethod
-    def open(cls, home: Path, scope: Scope | None = None) -> Self:
-        scope = scope or Scope()
-        key = (str(home), scope.organisation, scope.person, scope.project)
-        return cls(_HOMES.setdefault(key, Home()), scope)
+    def open(
+        cls, home: PathName, scope: Scope = _OWNER, *, create: bool = True, busy_timeout_ms: int = 5_000
+    ) -> "DictionaryStore":
+        homes = _HOMES.get(str(home))
+        if homes is None and not create:
+            raise StoreError(f"{home}: there is no store")
+        return cls(_HOMES.setdefault(str(home), {}).setdefault(_owner(scope), Home()), scope.of(""))
+
+    @staticmethod
+    def is_there(home: PathName) -> bool:
+        return str(home) in _HOMES
+
+    @staticmethod
+    def written_ns(home: PathName) -> int:
+        if str(home) not in _HOMES:
+            raise OSError(f"{home}: nothing was kept in it yet")
+        return sum(len(one.order) for one in _HOMES[str(home)].values())
+
+    @staticmethod
+    def back_up(home: PathName, target: PathName) -> Counts:
+        if str(home) not in _HOMES:
+            raise StoreError(f"{home}: there is no store")
+        if Path(target).exists():
+            raise InputError(f"{target}: something else stands under that name")
+        _BACKUPS[str(target)] = copy.deepcopy(_HOMES[str(home)])
+        return _counts(_BACKUPS[str(target)])
+
+    @staticmethod
+    def restore_backup(source: PathName, home: PathName) -> Counts:
+        if str(source) not in _BACKUPS:
+            raise InputError(f"{source}: is no backup")
+        kept = Path(f"{home}.before") if str(home) in _HOMES else None
+        if kept is not None:
+            _HOMES[str(kept)] = _HOMES.pop(str(home))
+        _HOMES[str(home)] = copy.deepcopy(_BACKUPS[str(source)])
+        return replace(_counts(_HOMES[str(home)]), kept=kept)
 
     def close(self) -> None:
         self._is_open = False
@@ -71,12 +122,14 @@ class DictionaryStore:
             raise InputError("a session id must not be empty")
         if not self.scope.holds(context.scope):
             raise InputError(f"this store was opened for {self.scope}")
-        operation = Operation(0, kind, integer("at_ms", context.at_ms), as_json(payload, "payload"))
+        integer("at_ms", context.at_ms)
         draft, session = home.drafted(name)
-        writing = Writing(draft, session, name, session.last + 1)
-        yield writing
-        session.log.append(replace(operation, seq=writing.seq))
+        writing = Writing(draft, session, name, session.last + 1, as_json(payload, "payload"))
         session.now.counted[writing.seq] = None
+        yield writing
+        session = writing.session
+        session.log.append(Operation(writing.seq, kind, context.at_ms, writing.payload))
+        session.now.counted[writing.seq] = None  # once more, if the state is an earlier one now
         session.past[writing.seq] = session.now.copied()
         draft.order.append((name, writing.seq))
         draft.sessions[name] = draft.sessions.pop(name)  # the one written last stands last
@@ -102,12 +155,47 @@ class DictionaryStore:
         return []
 
     def rewind_facts(self, session_id: str, to: int, *, at_ms: int) -> int:
-        context = Context(replace(self.scope, session=session_id), at_ms)
+        context = Context(self.scope.of(session_id), at_ms)
         with self._writing(context, "rewind-facts", {"to": to}) as writing:
             now, then = writing.session.now, writing.session.then(to)
             if now.facts != then.facts:
                 now.facts, writing.session.facts_at = dict(then.facts), writing.seq
         return writing.seq
+
+    def rewind(
+        self, context: Context, then: int, kind: str, changes: Sequence[Any] = (), *, payload: Mapping[str, Any]
+    ) -> Moved:
+        with self._writing(context, kind, payload) as writing:
+            write(writing, changes)
+            moved = go_back(writing.home, writing.name, then, writing.seq)
+        return Moved(writing.seq, *moved)
+
+    def state(self, session_id: str, seq: int | None = None) -> dict[str, dict[str, bytes]]:
+        return state_of(self._home, session_id, seq)
+
+    def notes_at(self, session_id: str, seq: int) -> str:
+        session = self._home.of(session_id)
+        counted = session.then(seq).counted
+        texts = [(one.payload or {}).get("scratchpad") for one in session.log if one.seq in counted]
+        return next((text for text in reversed(texts) if isinstance(text, str)), "")
+
+    def purge(self, aims: Sequence[Aim], blank: Callable[[Decision], Decision], *, at_ms: int) -> Destroyed | None:
+        home, name = self._home, aims[0].session_id
+        every = [doomed(home, aim) for aim in aims]
+        found = next((one for one in every if one.aim.kind == "session" or not one.is_nothing), None)
+        if found is None and not self.operations(name, ("purge",)):
+            return None
+        payload: dict[str, Any] = {"what": found.aim.kind if found else aims[0].kind, "removed": {}}
+        with self._writing(Context(self.scope.of(name), at_ms), "purge", None) as writing:
+            if found is not None:
+                payload["removed"] = destroy(writing.home, found, blank)
+            writing.session, writing.payload = writing.home.of(name), payload
+        if found is None:
+            return Destroyed(aims[0].kind, {})
+        return Destroyed(found.aim.kind, payload["removed"], found.tasks, found.texts)
+
+    def clean(self, destroyed: Destroyed) -> Remains:
+        return remains(self._home, destroyed.pieces)
 
     # -------------------------------------------------------------------------------------------------- log and sessions
 
@@ -220,7 +308,13 @@ class DictionaryStore:
 
     @property
     def memories(self) -> MemoryReader:
-        return MemoryReader(self._home)
+        return MemoryReader(lambda: self._home)
+
+    def search_memories(self, embedder: Any = None, index: str = "exact") -> DictionarySearch:
+        return DictionarySearch(lambda: self._home, embedder)
+
+    def next_memory_seq(self) -> int:
+        return 1 + max((one.entry.seq for one in self._home.events if one.entry is not None), default=0)
 
     def ratings(self, most: int) -> list[tuple[int, int]]:
         home = self._home
@@ -240,7 +334,7 @@ class DictionaryStore:
     def change_documents(
         self, session_id: str, act: Callable[[Any], T], *, at_ms: int, payload: Mapping[str, Any]
     ) -> T:
-        context = Context(replace(self.scope, session=session_id), at_ms)
+        context = Context(self.scope.of(session_id), at_ms)
         with self._writing(context, "documents", payload) as writing:
             return act(DictionaryDocuments(writing.session, writing.home))
         raise AssertionError  # a context manager may swallow what is raised; this one does not
@@ -259,6 +353,16 @@ class DictionaryStore:
         if not self._is_open:
             raise StoreError("the store is closed")
         return self._records
+
+
+def _owner(scope: Scope) -> Scope:
+    return scope.of("")
+
+
+def _counts(homes: Mapping[Scope, Home]) -> Counts:
+    sessions = [one for home in homes.values() for one in home.sessions.values()]
+    originals = sum(len(one.archive) for one in sessions)
+    return Counts(sum(len(one.log) for one in sessions), originals, sum(len(one.now.decisions) for one in sessions), 1)
 
 
 def _has_left(session: Session, one: Original) -> bool:
