@@ -13,7 +13,7 @@ import pytest
 
 from tests.stores.builders import add, database, original, python, raw
 from undrift import Session, Settings
-from undrift.errors import InputError, StoreVersionError
+from undrift.errors import InputError, StoreError, StoreVersionError
 from undrift.stores.base import Context
 from undrift.stores.migrations import MIGRATIONS, identify
 from undrift.stores.sqlite import SqliteStore
@@ -92,6 +92,17 @@ def test_an_update_that_is_killed_at_any_moment_is_done_by_the_next_one(tmp_path
         assert json.dumps(window(old)["messages"]) == json.dumps(TURN["window"])
         with SqliteStore.open(old) as store:
             assert store.integrity() == ()
+
+
+def test_a_home_with_records_of_somebody_else_is_refused_whole(home: Path):
+    """Reads do not filter by scope, so there must be nothing to filter."""
+    SqliteStore.open(home).close()
+    connection = raw(home)
+    connection.execute("INSERT INTO scopes VALUES(2, 'local', 'ann', 'local')")
+    connection.close()
+    for create in (True, False):
+        with pytest.raises(StoreError, match="records of a named organisation, person or project"):
+            SqliteStore.open(home, create=create)
 
 
 def test_a_rewinding_of_another_scope_is_refused(home: Path):

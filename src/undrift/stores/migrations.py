@@ -96,6 +96,8 @@ CREATE TABLE scopes(
 );
 INSERT INTO scopes VALUES(1, 'local', 'local', 'local');
 """
+_SCOPED_SINCE = 13
+_OTHERS = "SELECT 1 FROM scopes WHERE (organisation, person, project) <> ('local', 'local', 'local')"
 _SCOPED = (
     "operations", "originals", "decisions", "marks", "tasks", "tags", "facts", "run_records", "memories", "documents",
 )  # fmt: skip
@@ -231,7 +233,7 @@ def identify(connection: apsw.Connection, newest: int = len(MIGRATIONS)) -> int:
 
     Raises:
         StoreVersionError: It was written by a newer undrift.
-        StoreError: It belongs to another program.
+        StoreError: It belongs to another program, or holds records of another scope than `Scope()`.
     """
     found: list[Any] = connection.execute(_IDENTITY).fetchall()
     ((version, application, things),) = found
@@ -240,6 +242,11 @@ def identify(connection: apsw.Connection, newest: int = len(MIGRATIONS)) -> int:
             raise StoreVersionError(
                 f"{connection.filename}: it has version {version}, this undrift knows up to version {newest}; "
                 "it was not changed. Update undrift, or choose another --home"
+            )
+        if version >= _SCOPED_SINCE and connection.execute(_OTHERS).fetchall():
+            raise StoreError(
+                f"{connection.filename}: it holds records of a named organisation, person or project, which this undrift "
+                "cannot tell apart in a file; it was not changed. Open it with the undrift that wrote it"
             )
         return int(version)
     if application or version or things:
