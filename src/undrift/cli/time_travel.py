@@ -1,7 +1,7 @@
 """``undrift checkpoint``, ``rewind``, ``undo``, ``history``, ``diff`` and ``purge``: a session back in time, and what ends."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import click
 
@@ -13,8 +13,7 @@ from undrift.errors import InputError, RecallError
 from undrift.session.purge import Purged
 from undrift.session.rewind import Rewound
 from undrift.stores.base import Operation
-from undrift.stores.connection import NAME
-from undrift.stores.opening import open_store
+from undrift.stores.opening import engine_of, open_store
 from undrift.values.scope import Scope
 
 __all__ = [
@@ -142,7 +141,7 @@ def purge_command(what: str, yes: bool, session: str | None, home: str | None, a
             }
         )
     else:
-        _show_purged(done)
+        _show_purged(done, engine_of(settings_of(home).home).own_files)
     if done.traces or not done.removed:
         raise click.exceptions.Exit(1)
 
@@ -158,13 +157,13 @@ def _session_of(home: str | None, what: str) -> str | None:
             return None
 
 
-def _show_purged(done: Purged) -> None:
+def _show_purged(done: Purged, own_files: Collection[str]) -> None:
     gone = ", ".join(f"{number:,} of {kind}" for kind, number in done.removed.items())
     click.echo(f"purged ({done.kind}): {gone}" if gone else "nothing is stored under that name any more; cleaned again")
     for one in done.copies:
         click.echo(f"the same words are also in {safe(one)}; purge it too if they have to go", err=True)
     for one in done.traces:
-        own = one in (NAME, f"{NAME}-wal")  # nobody is told to delete the store
+        own = one in own_files  # nobody is told to delete the store
         remedy = (
             "see below"
             if own and done.remains

@@ -14,14 +14,14 @@ from undrift.errors import InputError, StoreCorrupt, StoreError
 from undrift.stores import copies, files, newest, search
 from undrift.stores.migrations import MIGRATIONS, identify, migrate, transaction
 
-__all__ = ["NAME", "Patience", "connect", "connect_to_read", "is_without_room", "prepare_file"]
+__all__ = ["NAME", "Patience", "SIDE_FILES", "connect", "connect_to_read", "is_without_room", "prepare_file"]
 
 NAME = "undrift.db"
 """The file in the home folder; SQLite puts ``-wal`` and ``-shm`` beside it and gives them its permissions."""
 
 _NO_ROOM = frozenset({apsw.SQLITE_IOERR_SHMSIZE, apsw.SQLITE_IOERR_SHMMAP, apsw.SQLITE_IOERR_SHMOPEN})
 _NAPS_S = (0.001, 0.002, 0.003, 0.005, 0.007)
-_SIDE_FILES = ("", "-wal", "-shm", "-journal")
+SIDE_FILES = ("", "-wal", "-shm", "-journal")
 _SETTINGS = """
 PRAGMA foreign_keys = ON;
 PRAGMA synchronous = FULL;
@@ -50,7 +50,7 @@ def prepare_file(home: Path, *, create: bool) -> Path:
             newest.forget(home)  # it is about a store that somebody took away
     elif not path.exists() and not path.is_symlink():
         raise StoreError(f"no store in {home}: nothing was recorded there yet, or it is another --home")
-    for suffix in _SIDE_FILES:
+    for suffix in SIDE_FILES:
         files.check_regular(home / f"{NAME}{suffix}")
     return path
 

@@ -371,6 +371,11 @@ class Engine(Protocol):
         """Open the records of one scope; see `open_store`."""
         ...
 
+    @property
+    def own_files(self) -> tuple[str, ...]:
+        """Names in the home's folder that are the store itself; none if it keeps nothing there."""
+        ...
+
     def is_there(self, home: str | os.PathLike[str]) -> bool:
         """Tell whether anything was kept in a home yet; nothing is opened."""
         ...

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import apsw
 
-__all__ = ["Loss", "accept", "forget", "loss", "note", "noted"]
+__all__ = ["Loss", "NOTED", "accept", "forget", "loss", "note", "noted"]
 
-_NOTED = "undrift.newest"
+NOTED = "undrift.newest"
 _LOST = "undrift.lost"
 """Kept until somebody has seen it: the next operation takes the number of one that is missing."""
 _LINE = re.compile(rb"(\d{1,20}) ([0-9a-f]{8})\n")
@@ -38,12 +38,12 @@ class Loss(tuple[int, int]):
 def note(home: Path, seq: int) -> None:
     """Note an operation that is committed; where that cannot be written, less is noticed."""
     with suppress(OSError):
-        _put(home / _NOTED, _line(seq))
+        _put(home / NOTED, _line(seq))
 
 
 def noted(home: Path) -> int:
     """Return the newest operation that was noted; 0 where that is not known. Read it before the store is asked."""
-    return _read(home / _NOTED)[0]
+    return _read(home / NOTED)[0]
 
 
 def loss(home: Path, connection: apsw.Connection | None, known: int) -> Loss | None:
@@ -82,7 +82,7 @@ def forget(home: Path) -> None:
     Raises:
         OSError: It cannot be deleted.
     """
-    for name in (_NOTED, _LOST):
+    for name in (NOTED, _LOST):
         (home / name).unlink(missing_ok=True)
 
 

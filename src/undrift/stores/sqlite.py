@@ -35,7 +35,7 @@ from undrift.stores.base import (
     SessionRow,
 )
 from undrift.stores.cleaning import clean
-from undrift.stores.connection import NAME
+from undrift.stores.connection import NAME, SIDE_FILES
 from undrift.stores.database import Database
 from undrift.stores.document_contract import DocumentChange
 from undrift.stores.documents import StoredDocuments
@@ -74,6 +74,7 @@ _NEWEST = "SELECT CAST(session_id AS BLOB) FROM operations ORDER BY seq DESC LIM
 class SqliteStore(SqliteOriginals, Closing):
     """`undrift.stores.contract.Store` in the file ``undrift.db`` of a home folder; made by `open`."""
 
+    own_files = (*(f"{NAME}{suffix}" for suffix in SIDE_FILES), newest.NOTED)
     back_up = staticmethod(back_up)
     restore_backup = staticmethod(restore_backup)
 

@@ -29,15 +29,13 @@ from undrift.session.session import Session
 from undrift.settings import Settings
 from undrift.settings.model_table import UNKNOWN, Model, lookup, read_models
 from undrift.stores import faults, files
+from undrift.stores.opening import engine_of
 from undrift.transcripts import Recording
 from undrift.values.extras import command_for
 from undrift.values.window import Action, ContextEntry, Prepared
 from undrift.wire import anthropic
 
 __all__ = ["replay", "replay_folder"]
-
-_FILES = ("undrift.db", "undrift.db-wal", "undrift.db-shm", "undrift.db-journal", "undrift.newest")
-"""All that a replay ever makes in its folder, hence all that the next one removes."""
 
 _NOT_STORED = "nothing left the window, because it could not be stored first: "
 """How the session's warning begins; live the request goes out all the same, a replay has nothing to tell then."""
@@ -97,9 +95,10 @@ def _cleared(folder: Path) -> Path:
         for place in (folder.parent, folder):
             if place.is_symlink():
                 raise OSError(errno.ELOOP, "it is a link to another place", str(place))
-        for name in _FILES:
+        made = engine_of(folder).own_files  # all that a replay ever makes there
+        for name in made:
             files.check_regular(folder / name)
-        for name in _FILES:
+        for name in made:
             (folder / name).unlink(missing_ok=True)
     except OSError as error:
         raise faults.from_system(error, error.filename or folder) from error
