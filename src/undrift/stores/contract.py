@@ -1,4 +1,4 @@
-"""What a store promises, whichever engine keeps it: small protocols, and `Store`, which is all of them.
+"""What a store promises, whichever engine keeps it: small protocols, and `Store`, which is all of them. Pure: no I/O.
 
 Law: a store is a view of one scope. It gives and takes records of that organisation, person and project alone, and its
 methods name sessions inside it. Nothing here needs a number over several sessions, a file, or a lock over all of them: a turn
@@ -10,7 +10,6 @@ not match its SHA-256. Ids, references and queries may hold anything, NUL and lo
 Source: R2-22, A2-5, RELIABILITY section 4; docs/adr/0026.
 """
 
-import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Protocol, Self
@@ -18,7 +17,6 @@ from typing import Any, Protocol, Self
 from undrift.stores.base import (
     Aim,
     Context,
-    Counts,
     Destroyed,
     Found,
     Known,
@@ -39,7 +37,6 @@ from undrift.values.window import ContextEntry, Decision, Original, Tasks
 __all__ = [
     "CareStore",
     "DecisionStore",
-    "Engine",
     "FactVersionStore",
     "MarkStore",
     "OperationStore",
@@ -360,44 +357,3 @@ class Store(
     Protocol,
 ):
     """All that is kept for one scope; `undrift.stores.opening.open_store` gives one. Threads may share it."""
-
-
-class Engine(Protocol):
-    """What is done to a home that needs no open store. `home` is a folder, or whatever else names a home of this engine."""
-
-    def open(
-        self, home: str | os.PathLike[str], scope: Scope, *, create: bool = True, busy_timeout_ms: int = 5_000
-    ) -> Store:
-        """Open the records of one scope; see `open_store`."""
-        ...
-
-    @property
-    def own_files(self) -> tuple[str, ...]:
-        """Names in the home's folder that are the store itself; none if it keeps nothing there."""
-        ...
-
-    def is_there(self, home: str | os.PathLike[str]) -> bool:
-        """Tell whether anything was kept in a home yet; nothing is opened."""
-        ...
-
-    def written_ns(self, home: str | os.PathLike[str]) -> int:
-        """Return when a home was last written, in Unix nanoseconds; OSError if nothing was kept in it yet."""
-        ...
-
-    def back_up(self, home: str | os.PathLike[str], target: str | os.PathLike[str]) -> Counts:
-        """Copy all of a home into one file while it is in use, and read the copy whole.
-
-        Raises:
-            InputError: Something else than an earlier backup stands under that name.
-            StoreCorrupt: The store is damaged; nothing was changed.
-        """
-        ...
-
-    def restore_backup(self, source: str | os.PathLike[str], home: str | os.PathLike[str]) -> Counts:
-        """Put a backup in the place of a home; what was there is kept.
-
-        Raises:
-            InputError: It is not a backup. In every case of an error the home is as it was.
-            StoreBusy: Others have the store open.
-        """
-        ...

@@ -7,11 +7,11 @@ is refused. Fork is not supported: a process opens its own store after the fork.
 import logging
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Concatenate, ParamSpec, Self, TypeVar
 
 import apsw
 
@@ -20,6 +20,9 @@ from undrift.stores import faults, files, holders, newest, read_only, rows
 from undrift.stores.connection import connect, connect_to_read, is_without_room, prepare_file
 
 __all__ = ["Database"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 _log = logging.getLogger("undrift.store")
 
@@ -68,6 +71,11 @@ class Database:
             ref: Of the original that is read, for the message.
         """
         return _Use(self, ref)
+
+    def ask(self, read: Callable[Concatenate[apsw.Connection, P], R], *given: P.args, **named: P.kwargs) -> R:
+        """Return what a function gives that takes the connection first."""
+        with self.using() as connection:
+            return read(connection, *given, **named)
 
     def close(self) -> None:
         """Close the file; a second call does nothing."""

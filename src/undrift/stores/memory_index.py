@@ -226,29 +226,19 @@ class StoredMemories:
         self._made: tuple[apsw.Connection, MemoryIndex] | None = None
 
     def by_id(self, ids: Collection[str], viewer: Viewer | None = None) -> dict[str, MemoryEntry]:
-        """Return memories by id; see `MemoryReading.by_id`."""
-        with self._database.using() as connection:
-            return memories.by_id(connection, ids, viewer)
+        return self._database.ask(memories.by_id, ids, viewer)
 
     def by_slot(self, keys: Iterable[tuple[str, str]], viewer: Viewer) -> list[MemoryEntry]:
-        """Return memories that state something about a pair of relation and entity."""
-        with self._database.using() as connection:
-            return memories.by_slot(connection, keys, viewer)
+        return self._database.ask(memories.by_slot, keys, viewer)
 
     def by_relation(self, relations: Iterable[str], viewer: Viewer) -> list[MemoryEntry]:
-        """Return memories that state a value for one of these relations."""
-        with self._database.using() as connection:
-            return memories.by_relation(connection, relations, viewer)
+        return self._database.ask(memories.by_relation, relations, viewer)
 
     def by_digest(self, digest: str, viewer: Viewer) -> list[MemoryEntry]:
-        """Return the memories whose content has this digest."""
-        with self._database.using() as connection:
-            return memories.by_digest(connection, digest, viewer)
+        return self._database.ask(memories.by_digest, digest, viewer)
 
     def seen(self, viewer: Viewer) -> list[MemoryEntry]:
-        """Return every memory that a viewer may see, oldest first."""
-        with self._database.using() as connection:
-            return memories.seen(connection, viewer)
+        return self._database.ask(memories.seen, viewer)
 
     @contextmanager
     def open(self) -> Iterator[MemoryIndex]:
@@ -258,12 +248,10 @@ class StoredMemories:
             yield index
 
     def rebuild(self, lines_of: LinesOf) -> int:
-        """Rebuild all that is searched; see `MemorySearching.rebuild`."""
         with self._index() as index:
             return index.rebuild_all(lines_of)
 
     def scour(self) -> None:
-        """Take the last traces of destroyed memories out of what is searched."""
         with self._index() as index:
             index.scour()
 

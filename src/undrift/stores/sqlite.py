@@ -72,7 +72,10 @@ _NEWEST = "SELECT CAST(session_id AS BLOB) FROM operations ORDER BY seq DESC LIM
 
 
 class SqliteStore(SqliteOriginals, Closing):
-    """`undrift.stores.contract.Store` in the file ``undrift.db`` of a home folder; made by `open`."""
+    """`undrift.stores.contract.Store` in the file ``undrift.db`` of a home folder; made by `open`.
+
+    The contract says what each method promises; what stands here is about the file.
+    """
 
     own_files = (*(f"{NAME}{suffix}" for suffix in SIDE_FILES), newest.NOTED)
     back_up = staticmethod(back_up)
@@ -121,7 +124,6 @@ class SqliteStore(SqliteOriginals, Closing):
     def commit(
         self, context: Context, kind: str, changes: Sequence[Any] = (), *, payload: Mapping[str, Any] | None = None
     ) -> int:
-        """Write one operation and its changes in one transaction; see `Store.commit`."""
         session_id, based_on = context.scope.session, context.based_on
         check_scope(self.scope, context.scope)
         operation = operation_row(session_id, kind, context.at_ms, payload)
@@ -152,7 +154,6 @@ class SqliteStore(SqliteOriginals, Closing):
     def rewind(
         self, context: Context, then: int, kind: str, changes: Sequence[Any] = (), *, payload: Mapping[str, Any]
     ) -> Moved:
-        """Activate what was active in a session right after an operation; see `TimelineStore.rewind`."""
         session_id = context.scope.session
         check_scope(self.scope, context.scope)
         operation = operation_row(session_id, kind, context.at_ms, payload)
@@ -166,18 +167,14 @@ class SqliteStore(SqliteOriginals, Closing):
             return Moved(seq, *change.counts)
 
     def state(self, session_id: str, seq: int | None = None) -> dict[str, dict[str, bytes]]:
-        """Return what is active in a session; see `TimelineStore.state`."""
-        with self._database.using() as connection:
-            return rewinding.state(connection, rows.key(session_id), seq)
+        return self._database.ask(rewinding.state, rows.key(session_id), seq)
 
     def notes_at(self, session_id: str, seq: int) -> str:
-        """Return the reference of a session's notes as last stored before a moment; empty without any."""
         with self._database.using() as connection:
             found = timeline.note(connection, rows.key(session_id), seq)
         return str((operation_from(found).payload or {})["scratchpad"]) if found is not None else ""
 
     def purge(self, aims: Sequence[Aim], blank: Callable[[Decision], Decision], *, at_ms: int) -> Destroyed | None:
-        """Destroy what the first of some aims names that names anything; see `PurgeStore.purge`."""
         return purging.purge(self._database, aims, blank, at_ms)
 
     def clean(self, destroyed: Destroyed) -> Remains:
@@ -199,20 +196,15 @@ class SqliteStore(SqliteOriginals, Closing):
         return int(self._read("SELECT coalesce(max(seq), 0) + 1 FROM operations")[0][0])
 
     def ratings(self, most: int) -> list[tuple[int, int]]:
-        """Return how many results the newest rated searches had, and how many of these were of use; the newest first."""
-        with self._database.using() as connection:
-            return ratings(connection, most)
+        return self._database.ask(ratings, most)
 
     @contextmanager
     def documents(self, session_id: str) -> Iterator[StoredDocuments]:
-        """Give the documents of a session to read; others of this process wait until that is done."""
         with self._database.using() as connection:
             yield StoredDocuments(connection, session_id)
 
     def document_owners(self, kind: str) -> list[str]:
-        """Return the sessions that have documents of a kind."""
-        with self._database.using() as connection:
-            return documents_table.owners(connection, kind)
+        return self._database.ask(documents_table.owners, kind)
 
     def change_documents(
         self, session_id: str, act: Callable[[DocumentChange], T], *, at_ms: int, payload: Mapping[str, Any]
@@ -232,43 +224,32 @@ class SqliteStore(SqliteOriginals, Closing):
         return done[0]
 
     def sessions(self) -> tuple[SessionRow, ...]:
-        """Return every session of the home, the one written last first."""
         return tuple(map(session_from, self._read(SESSIONS)))
 
     def newest_session(self) -> str | None:
-        """Return the session that was written last, without a look at the others; None where there is none."""
         return next((rows.shown_text(row[0]) for row in self._read(_NEWEST)), None)
 
     def operations(self, session_id: str, kinds: Collection[str] | None = None) -> tuple[Operation, ...]:
-        """Return the log of a session, or its operations of some kinds, oldest first."""
         which = "" if kinds is None else f"AND kind IN ({', '.join('?' * len(kinds))})"
         found = self._of(session_id, _OPERATIONS.format(which), OPERATION_SESSION, *(kinds or ()))
         return tuple(map(operation_from, found))
 
     def last_seq(self, session_id: str, *, until: int | None = None) -> int:
-        """Return the sequence number of the session's newest operation, or of its newest up to a number; 0: none."""
         if until is None:
             return self._read(_LAST, rows.key(session_id))[0][0] or 0
-        with self._database.using() as connection:
-            return timeline.last(connection, rows.key(session_id), until)
+        return self._database.ask(timeline.last, rows.key(session_id), until)
 
     def tasks(self, session_id: str, known: Known | None = None) -> Tasks:
-        """Return the tasks of a session and the tags of its calls; see `Store.tasks`."""
-        with self._database.using() as connection:
-            return tasks_table.find(connection, session_id, known)
+        return self._database.ask(tasks_table.find, session_id, known)
 
     def facts(self, session_id: str, *, as_of: int | None = None) -> tuple[FactVersion, ...]:
-        """Return the versions of the facts of a session; see `Store.facts`."""
-        with self._database.using() as connection:
-            return facts_table.find(connection, session_id, as_of)
+        return self._database.ask(facts_table.find, session_id, as_of)
 
     def facts_state(self, session_id: str) -> tuple[int, int]:
-        """Return how far the facts of a session have come; see `Store.facts_state`."""
         with self._database.using() as connection:
             return facts_table.last_seq(connection, session_id), facts_table.next_sequence(connection, session_id)
 
     def rewind_facts(self, session_id: str, to: int, *, at_ms: int) -> int:
-        """Make the facts of a session what they were; see `Store.rewind_facts`."""
         operation = operation_row(session_id, "rewind-facts", at_ms, {"to": to})
         with self._database.using() as connection, transaction(connection):
             seq = write(connection, session_id, operation)
@@ -276,22 +257,16 @@ class SqliteStore(SqliteOriginals, Closing):
             return seq
 
     def run_records(self, session_id: str, names: Sequence[str] | None = None) -> dict[str, Mapping[str, Any]]:
-        """Return what a dispatcher keeps of a run; see `Store.run_records`."""
-        with self._database.using() as connection:
-            return dispatch_table.find(connection, session_id, names)
+        return self._database.ask(dispatch_table.find, session_id, names)
 
     def readings(self, session_id: str, key: str, chosen: Callable[[Heads], Collection[int]]) -> list[StretchReading]:
-        """Return what was read of histories of a session; see `Store.readings`."""
-        with self._database.using() as connection:
-            return readings_table.find(connection, session_id, key, chosen)
+        return self._database.ask(readings_table.find, session_id, key, chosen)
 
     def find_marks(self, texts: Sequence[str]) -> tuple[KnownMark, ...]:
-        """Return which of these marks sessions have left; see `Store.find_marks`."""
         with self._database.using() as connection:
             return tuple(marks_table.find(connection, texts))
 
     def add_marks(self, session_id: str, marks: Sequence[Mark], *, is_claim: bool = False) -> bool:
-        """Leave marks of a session; see `Store.add_marks`."""
         if not session_id:
             raise InputError("a session id must not be empty")
         with self._database.using() as connection:
@@ -306,15 +281,12 @@ class SqliteStore(SqliteOriginals, Closing):
             return done
 
     def rebuild_search(self) -> None:
-        """Make the search index anew from the originals; the same answers come out."""
         with self._database.using() as connection, transaction(connection):
             search.rebuild(connection)
 
     def integrity(self) -> tuple[str, ...]:
-        """Read everything and return what is wrong, in sentences; empty when all is well."""
         with self._database.using() as connection:
             return tuple(problems(connection))
 
     def close(self) -> None:
-        """Close the store; a second call does nothing."""
         self._database.close()

@@ -42,33 +42,27 @@ class SqliteOriginals:
         self._database = database
 
     def decided(self, session_id: str, known: Known | None = None) -> tuple[Decision, ...]:
-        """Return every decision of a session; see `Store.decided`."""
         with self._database.using() as connection:
             return tuple(read(connection, session_id, DECISIONS, known.decisions if known else None))
 
     def decisions(self, session_id: str) -> dict[str, Decision]:
-        """Return the newest decision about each entry; see `Store.decisions`."""
         return {decision.entry_id: decision for decision in self.decided(session_id)}
 
     def decision(self, ref: str) -> Decision | None:
-        """Return the newest decision that carries this reference, or None."""
         found = next(map(decision_from, self._read(_DECISION, rows.key(ref))), None)
         if found is not None and found.ref != ref:
             raise StoreCorrupt(f"decision about {ref!r}: {_WRONG_WAY}")
         return found
 
     def buffer(self, session_id: str) -> tuple[ContextEntry, ...]:
-        """Return the buffer entries that no ``pruned`` decision removed, oldest first; `seq` is the store's own number."""
         found = map(original_from, self._of(session_id, BUFFER, ORIGINAL_SESSION))
         return tuple(replace(stored.original.entry, seq=stored.number) for stored in found)
 
     def pins(self, session_id: str, known: Known | None = None) -> tuple[Original, ...]:
-        """Return the originals with source ``pin``, oldest first; see `Store.decided`."""
         with self._database.using() as connection:
             return tuple(read(connection, session_id, PINS, known.pins if known else None))
 
     def original(self, ref: str) -> Original:
-        """Return an original; see `Store.original`."""
         for row in self._read(_BY_REF, rows.key(ref), ref=ref):
             found = original_from(row).original
             if found.ref == ref:
@@ -79,7 +73,6 @@ class SqliteOriginals:
         raise RecallError(f"no original {ref[:64]!r} in {self._database.path.parent}; check the reference and --home")
 
     def by_entry(self, session_id: str, entry_id: str) -> Original:
-        """Return the newest original of an entry; see `Store.original`."""
         for row in self._read(_BY_ENTRY, rows.key(session_id), rows.key(entry_id)):
             found = original_from(row).original
             if (found.session_id, found.entry.id) == (session_id, entry_id):
@@ -92,7 +85,6 @@ class SqliteOriginals:
         )
 
     def find(self, query: str, *, session_id: str | None = None, limit: int = 10) -> tuple[Found, ...]:
-        """Search what left the windows by words, best first; see `Store.find`."""
         if limit <= 0:
             return ()
         with self._database.using() as connection:
