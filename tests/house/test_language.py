@@ -78,8 +78,6 @@ ROOMS_NOT_YET: tuple[str, ...] = (
     "bench",
     "cli",
     "clients",
-    "core",
-    "core/text",
     "core/window",
     "dispatch",
     "doctor",
@@ -97,7 +95,6 @@ ROOMS_NOT_YET: tuple[str, ...] = (
     "tasks",
     "testing",
     "tiered",
-    "transcripts",
     "window",
     "wire",
 )

@@ -264,7 +264,7 @@ def test_a_message_without_blocks_is_none_and_a_string_stays_a_string():
 
 
 def test_what_the_user_says_is_read_back():
-    assert FORM.read(FORM.said("go on"), "m") == View("user", (Block("text", "go on"),))
+    assert FORM.read(FORM.user_item("go on"), "m") == View("user", (Block("text", "go on"),))
 
 
 # ----------------------------------------------------------------------------------- what goes beside the messages

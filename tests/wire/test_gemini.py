@@ -375,7 +375,7 @@ def test_a_response_can_be_given_another_text_and_a_call_cannot():
 
 
 def test_what_the_user_says_is_a_content():
-    assert form.said("x") == user("x")
+    assert form.user_item("x") == user("x")
 
 
 # ------------------------------------------------------------------------------------------------------- problems

@@ -395,7 +395,7 @@ def test_what_is_no_text_becomes_one():
 
 
 def test_what_the_user_says_is_a_message():
-    assert FORM.said("hi") == user("hi")
+    assert FORM.user_item("hi") == user("hi")
 
 
 # ------------------------------------------------------------------------------------------------------- problems

@@ -369,7 +369,7 @@ def test_an_output_can_be_given_another_text():
 
 
 def test_what_the_user_says_is_a_message_of_parts():
-    assert form.said("x") == {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "x"}]}
+    assert form.user_item("x") == {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "x"}]}
 
 
 # ------------------------------------------------------------------------------------------------------- problems

@@ -1,4 +1,4 @@
-"""What an agent is told so that its finished work can give way to a summary: the rules, and the tool. Pure.
+"""The rules and the tool for an agent, so that a summary can replace its finished work. Pure.
 
 Law: the one source of these texts. The README, the MCP server and the gateway deliver them as they stand here.
 """
@@ -13,7 +13,7 @@ MIN_SUMMARY_CHARACTERS = 15
 TASK_TOOL_NAME = "task_update"
 
 TOLD_BY_REPLY = frozenset({TASK_TOOL_NAME, "SigmaTaskUpdate"})
-"""Calls of these, in an answer that `Session.record` is given, change tasks; nobody else carries them out."""
+"""Calls of these, in an answer that `Session.record` is given, change tasks; the caller need not carry them out."""
 
 TASK_TOOLS = frozenset({*TOLD_BY_REPLY, "mcp__undrift__task_update"})
 """The tools by which tasks are changed: their own results are never tagged."""
@@ -21,11 +21,11 @@ TASK_TOOLS = frozenset({*TOLD_BY_REPLY, "mcp__undrift__task_update"})
 AGENT_RULES = f"""\
 1. Task first. Before you use any tool, set the task you work on to in_progress with {TASK_TOOL_NAME}. One task at a time.
 2. Distil before it goes. When a task is completed, its tool outputs and your thinking leave the window and its summary
-   stands in for them. Put what you found, with file names, numbers and verdicts, into result_summary (at least
-   {MIN_SUMMARY_CHARACTERS} characters). What is longer belongs into active_context.md before you complete the task.
-3. Groom the notes. active_context.md is volatile: when a sub-project is done, delete the sections nobody needs.
-4. Ask yourself before you complete a task: "Could I go on from this summary and the notes alone, without the raw logs?"
-   If not, add what is missing. An original that is needed after all comes back with: undrift recall REF
+   replaces them. Put what you found, with file names, numbers and verdicts, into result_summary (at least
+   {MIN_SUMMARY_CHARACTERS} characters). Put longer texts into active_context.md before you complete the task.
+3. Groom the notes. active_context.md is volatile: when a sub-project is done, delete its sections.
+4. Ask yourself before you complete a task: "Could I continue from summary and notes alone, without the raw logs?"
+   If not, add what is missing. To get an original back: undrift recall REF
 """
 """The rules for agents."""
 
@@ -33,7 +33,7 @@ TASK_TOOL_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
         "id": {"type": "string", "description": "The task's id, as in fix-login."},
-        "content": {"type": "string", "description": "What is to be done; needed for a new task."},
+        "content": {"type": "string", "description": "The work to do; needed for a new task."},
         "status": {"type": "string", "enum": ["pending", "in_progress", "completed", "delegated", "cancelled"]},
         "acceptance_criteria": {"type": "array", "items": {"type": "string"}},
         "result_summary": {

@@ -1,4 +1,4 @@
-"""What a sequence of prompts costs where the provider caches the common prefix. Pure."""
+"""Count what a sequence of prompts costs if the provider caches the common prefix. Pure."""
 
 import math
 from collections.abc import Sequence
@@ -58,7 +58,7 @@ class PromptCost:
 
     @property
     def cost_tokens(self) -> float:
-        """What all prompts cost so far, in plain input tokens."""
+        """The cost of all prompts so far, in plain input tokens."""
         return self.prices.read * self.cached_tokens + self.prices.write * (self.input_tokens - self.cached_tokens)
 
     def add(self, texts: Sequence[tuple[str, int]], *, at_ms: int | None) -> None:

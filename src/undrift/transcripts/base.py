@@ -14,7 +14,7 @@ Kind = Literal["text", "thinking", "call", "result", "image", "summary", "other"
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """What one session file holds, in the order in which the provider saw it.
+    """The content of one session file, in the order in which the provider saw it.
 
     Args:
         format: The reader's name, a key of `FORMATS`.
@@ -39,7 +39,7 @@ class Recording:
 
 
 class Reader(Protocol):
-    """What a module must offer to be a line in the table `FORMATS`."""
+    """The interface of a module in the table `FORMATS`."""
 
     def read(self, lines: Iterable[str], *, count: Callable[[str], int]) -> Recording:
         """Read a whole session; never raises on what the lines hold.
@@ -80,4 +80,4 @@ class Skip:
 
 
 Part = RecordedBlock | Skip
-"""What a record falls into."""
+"""The kinds of a record's parts."""

@@ -1,4 +1,4 @@
-"""What the formats share inside a message: contents flattened to text, calls, results. Pure."""
+"""The shared reading of a message's inside: contents flattened to text, calls, results. Pure."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -59,7 +59,7 @@ def call(call_id: Any, name: Any, given: Any) -> RecordedBlock:
 
 
 def arguments(given: Any) -> Any:
-    """Read the JSON object in a string; whatever else it is stays as it is."""
+    """Read the JSON object in a string; any other value stays as it is."""
     if not isinstance(given, str):
         return given
     found, failed = decode(given)
@@ -67,7 +67,7 @@ def arguments(given: Any) -> Any:
 
 
 def result(role: Role, call_id: Any, content: Any, *, is_error: bool) -> Iterator[Part]:
-    """Make a result block out of whatever the tool gave, and count what has no text."""
+    """Make a result block out of any output of a tool, and count the parts without text."""
     flat, skips = flatten(content)
     yield RecordedBlock("result", role, flat, "tool_result", {**_named(call_id), "is_error": is_error})
     yield from skips

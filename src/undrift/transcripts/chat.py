@@ -9,7 +9,7 @@ assistant: thinking_blocks, reasoning_content,     ``thinking``; the same text t
 reasoning                                          "encrypted thinking"
 assistant: content, refusal                        ``text``
 assistant: tool_calls, function_call               ``call``; arguments that are no JSON object go under ``input``; a
-                                                   function_call has no id: its name stands for it
+                                                   function_call has no id: its name is used
 tool, function                                     ``result``
 parts tool_use, tool_result, thinking              as in the messages of Anthropic
 function_call, function_call_output, reasoning     as in the items of the Responses interface; a message that is a whole

@@ -231,8 +231,8 @@ def _file(attachment: Mapping[str, Any]) -> Any:
 # The hooks whose plain output the client hands to the model; of others it hands on additional context only.
 _TELLING_HOOKS = ("SessionStart", "UserPromptSubmit")
 
-# What reached the model, and where in the record it stands. Left out, since the model did not get it: what a hook told
-# the user (hook_system_message) and permissions (command_permissions).
+# The attachments that reached the model, and their place in the record. The model did not get a hook's message to the user
+# (hook_system_message) and permissions (command_permissions), so they are left out.
 _ATTACHMENTS: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {
     "agent_listing_delta": lambda a: a.get("addedLines"),
     "compact_file_reference": lambda a: a.get("filename"),

@@ -215,7 +215,7 @@ def _failed(output: Any) -> bool:
 
 
 def _replacement(compacted: Mapping[str, Any], seen: set[str]) -> Iterator[Part]:
-    """What a compaction put in place of the history, where it says anything new."""
+    """Read what a compaction put in place of the history, if it says anything new."""
     yield Skip("compaction boundary")
     known = set(seen)
     message = text_at(compacted, "message")

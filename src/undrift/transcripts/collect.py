@@ -14,7 +14,7 @@ __all__ = ["Collector", "RecordPlace"]
 
 @dataclass(frozen=True, slots=True)
 class RecordPlace:
-    """Where a record stands: line from 1, and its number on that line from 0."""
+    """The place of a record: line from 1, and its number on that line from 0."""
 
     line: int
     part: int
@@ -185,7 +185,7 @@ def _pairings(rows: list[_Row]) -> list[dict[str, Any]]:
     """Give each row the metadata of its pair: a result answers the oldest open call of its id; ids used again are numbered."""
     pairings: list[dict[str, Any]] = [{} for _ in rows]
     waiting: dict[str, deque[int]] = {}
-    taken: dict[str, int] = {}
+    used_ids: dict[str, int] = {}
     for index, row in enumerate(rows):
         kind, call_id = row.block.kind, row.block.extra.get("call_id")
         if kind not in ("call", "result"):
@@ -195,17 +195,17 @@ def _pairings(rows: list[_Row]) -> list[dict[str, Any]]:
             waiting.setdefault(call_id, deque()).append(index)
         elif call_id and waiting.get(call_id):
             called = waiting[call_id].popleft()
-            pair = _free(call_id, taken)
+            pair = _free(call_id, used_ids)
             pairings[called] = {"pair_id": pair}
             pairings[index] = {"pair_id": pair, "tool_name": rows[called].block.extra["tool_name"]}
     return pairings
 
 
-def _free(call_id: str, taken: dict[str, int]) -> str:
-    """Give a pair id that no pair has: the call id, or numbered; `taken` keeps how often each was asked for."""
+def _free(call_id: str, used_ids: dict[str, int]) -> str:
+    """Give a pair id that no pair has: the call id, or numbered; `used_ids` keeps how often each was asked for."""
     pair = call_id
-    while pair in taken:
-        taken[call_id] += 1
-        pair = f"{call_id}#{taken[call_id]}"
-    taken[pair] = 1
+    while pair in used_ids:
+        used_ids[call_id] += 1
+        pair = f"{call_id}#{used_ids[call_id]}"
+    used_ids[pair] = 1
     return pair

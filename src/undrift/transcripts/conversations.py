@@ -26,7 +26,7 @@ Member = tuple[str, RecordPlace, Any]
 def first(
     collector: Collector, lines: Iterable[str], arrays: Sequence[str], is_message: Callable[[Any], bool]
 ) -> Iterator[Member]:
-    """Yield the members of the first conversation: every element of its `arrays`, and whatever stands beside them.
+    """Yield the members of the first conversation: every element of its `arrays`, and all members next to them.
 
     Args:
         collector: Counts what cannot be read, and the messages of other conversations.

@@ -19,7 +19,7 @@ tool.execution_complete                    ``result``: its content, or the messa
 system.notification                        ``text``, role user, ``meta: True``
 session.compaction_complete                a compaction, counted "compaction boundary"; its summaryContent:
                                            ``summary``; one that failed: counted as a client record
-whatever names a parentToolCallId          counted "side chain": another agent's context
+any record with a parentToolCallId          counted "side chain": another agent's context
 other events of a known kind               counted "client record: TYPE"
 anything else                              counted "unknown record: TYPE"
 ========================================== ==================================================================

@@ -1,4 +1,4 @@
-"""A file that is one JSON document -> its members, whatever is left of it. Pure; never raises on what the file holds.
+"""A file that is one JSON document -> its members, also of a damaged one. Pure; never raises on what the file holds.
 
 The clients that keep a session in one document keep its messages in one long array. The document is not decoded as a
 whole: its brackets are matched, and each member and each element of that array is decoded for itself, so that damage
@@ -35,7 +35,7 @@ def members(
 ) -> Iterator[tuple[str, RecordPlace, Any]]:
     """Yield each member of the document with its key and place; of the `arrays`, and of a bare array, each element.
 
-    What cannot be decoded is counted by the collector; so is a document that is not there to its end.
+    The collector counts what cannot be decoded, and a document without its end.
 
     Args:
         collector: Counts.

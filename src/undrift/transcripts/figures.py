@@ -1,7 +1,7 @@
-"""What a client recorded of its own prompts and compactions: tokens sent, cached and written; what a compaction kept. Pure.
+"""Read a client's own figures of its prompts and compactions: tokens sent, cached and written; what was kept. Pure.
 
-A second, cheap look at a session's file beside its reader: lines that hold none of `_MARKS` are not decoded. What is
-not recorded is absent, never guessed.
+A second, cheap look at a session's file, apart from its reader: lines that hold none of `_MARKS` are not decoded. A figure
+that was not recorded is absent, never guessed.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,12 +15,12 @@ __all__ = ["Boundary", "PromptUsage", "RecordedFigures", "figures"]
 
 _MARKS = ('"usage"', '"compact_boundary"', '"isCompactSummary"', '"token_count"', '"compacted"', '"session_meta"')
 _HEAD_LINES = 64
-"""How many lines are decoded whatever they hold: they say whose session it is."""
+"""The first lines are always decoded: they name the session."""
 
 
 @dataclass(frozen=True, slots=True)
 class PromptUsage:
-    """What the provider counted for one prompt.
+    """The provider's counts for one prompt.
 
     Args:
         line: Line of the file, from 1.
@@ -41,7 +41,7 @@ class PromptUsage:
 
 @dataclass(frozen=True, slots=True)
 class Boundary:
-    """What a client recorded of one compaction.
+    """A client's record of one compaction.
 
     Args:
         line: Line of the file, from 1.

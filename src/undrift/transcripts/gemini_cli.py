@@ -88,7 +88,7 @@ def read(lines: Iterable[str], *, count: Callable[[str], int]) -> Recording:
 
 @dataclass(slots=True)
 class _GeminiChat:
-    """The messages in the order of their first writing, each as it was written last; None stands for a compaction."""
+    """The messages in the order of their first writing, each as it was written last; None marks a compaction."""
 
     collector: Collector
     messages: dict[str, tuple[RecordPlace, Mapping[str, Any] | None]] = field(default_factory=dict)
@@ -226,7 +226,7 @@ def _text(role: Role, text: str, *, thought: bool) -> Part:
 
 
 def _result(call: Mapping[str, Any], called: set[str]) -> Iterator[Part]:
-    """What a tool gave; a call that was never answered has none."""
+    """The output of a tool; a call that was never answered has none."""
     given = call.get("result")
     if given is None:
         return

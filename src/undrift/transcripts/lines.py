@@ -1,8 +1,8 @@
-"""A line of text -> the JSON objects on it, whatever was written there. Pure; never raises on what a line holds.
+"""A line of any text -> the JSON objects on it. Pure; never raises on what a line holds.
 
-What leaves here is safe to hand on: no NaN or infinity (null instead), no integer beyond 64 bits (a float instead, as the
-JavaScript clients themselves would read it), no lone surrogate (U+FFFD instead), no nesting beyond `MAX_DEPTH`. Of a
-key that is given twice the last counts.
+The values are safe to hand on: no NaN or infinity (null instead), no integer beyond 64 bits (a float instead, as the
+JavaScript clients themselves would read it), no lone surrogate (U+FFFD instead), no nesting beyond `MAX_DEPTH`. If a
+key stands twice, the last counts.
 """
 
 import json
@@ -92,7 +92,7 @@ def decode(line: str) -> tuple[list[dict[str, Any]], str | None]:
 
 
 def decode_at(text: str, at: int) -> tuple[Any, int, str | None]:
-    """Decode the one JSON value, of whatever type, that begins at a place.
+    """Decode the one JSON value, of any type, that begins at a place.
 
     Args:
         text: Without lone surrogates.

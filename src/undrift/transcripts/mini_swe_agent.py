@@ -1,6 +1,6 @@
 """Trajectories of mini-swe-agent: one JSON document, with its ``info`` beside the messages, or the messages alone. Pure.
 
-Messages become what `undrift.transcripts.chat` says. Up to its first version, and still where it is told to, the agent
+Messages become what `undrift.transcripts.chat` says. Up to its first version, and later on request, the agent
 writes its one command into the text, between fences; there
 
 ======================================= =====================================================================
@@ -33,7 +33,7 @@ FORMAT = "mini-swe-agent"
 
 _ARRAYS = ("messages",)
 _MARKS = ("mswea_bash_command", "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT", "MINI_SWE_AGENT_FINAL_OUTPUT")
-"""What its instructions tell the model to write; the first two or three messages hold them."""
+"""The form that its instructions ask the model for; the first two or three messages hold them."""
 
 _OWN_FENCES = (("```mswea_bash_command", "\n```"), ("<mswea_bash_command>", "</mswea_bash_command>"))
 _FENCES = (("```bash", "\n```"),)
@@ -122,7 +122,7 @@ class _MessagesReader:
 
 
 def _commands(text: str, opening: str, closing: str) -> Iterator[tuple[int, int, str]]:
-    """Yield where each command stands with its fence, and the command; in linear time whatever the text holds."""
+    """Yield the place of each command with its fence, and the command; in linear time for any text."""
     at = end = 0
     while (start := text.find(opening, at)) >= 0:
         at = start + len(opening)

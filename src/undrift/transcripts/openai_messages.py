@@ -1,7 +1,7 @@
 """Message lists of chat completions: a JSON array, a request body, or a message or conversation a line. Pure.
 
-What messages become is said in `undrift.transcripts.chat`. Of a file with many conversations (training data, results of
-a benchmark) the first is read, and the messages of the others are counted "message of another conversation". The list
+`undrift.transcripts.chat` says what messages become. If a file has many conversations (training data, results of a
+benchmark), the first is read, and the messages of the others are counted "message of another conversation". The list
 stands bare, or under one of `_ARRAYS`; of what stands beside it only the names of the model, the session and the folder
 are read, and a ``system`` text, which other providers keep apart from the messages. A tool that is asked for inside a
 text stays text here: nothing in the format says that it was one.

@@ -21,7 +21,7 @@ anything else                                   counted "unknown event: TYPE"
 =============================================== =============================================================
 
 A call that has no id in the record is named after its event, which its observation names as the cause. The log of a
-request holds what was sent, and the answer: `undrift.transcripts.chat` says what messages become. Where tools were asked
+request holds what was sent, and the answer: `undrift.transcripts.chat` says what messages become. If tools were asked
 for in plain text, the log also has the messages before they were rendered; these are read, the rendered ones are counted
 "message rendered as text". A file of many sessions gives the first, as `undrift.transcripts.conversations` says.
 """
@@ -45,7 +45,7 @@ _UNRENDERED = ("raw_messages", "fncall_messages")
 _ARRAYS = (_HISTORY, _SENT, *_UNRENDERED)
 _CLIENT = frozenset({"agent_state_changed", "change_agent_state", "null", "pause", "recall", "resume", "stop"})
 _ASIDE = frozenset({"blocking", "confirmation_state", "hidden", "impl_source", "is_confirmed", "thought"})
-"""What OpenHands adds to the arguments of an action."""
+"""The fields that OpenHands adds to the arguments of an action."""
 
 
 def recognises(lines: Sequence[str]) -> bool:

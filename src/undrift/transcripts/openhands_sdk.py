@@ -15,7 +15,7 @@ any other kind that the SDK has (`_CLIENT`)        counted "client event: KIND"
 anything else                                      counted "unknown event: KIND"
 ================================================== ==========================================================
 
-`undrift.transcripts.chat` says what a message becomes. What was forgotten by a condensation stays where it was said.
+`undrift.transcripts.chat` says what a message becomes. A message that a condensation removed stays at its place.
 """
 
 from collections.abc import Iterator, Mapping

@@ -121,7 +121,7 @@ class Renderer:
         form = self._conversation.form
         beside = sent.appended if self._conversation.messages[number].item.role == "tool" else ()
         edited = form.edit(request.load(number), sent.edits, () if beside else sent.appended)
-        return [*([] if edited is None else [edited]), *map(form.said, beside)]
+        return [*([] if edited is None else [edited]), *map(form.user_item, beside)]
 
 
 def _is_gone(sent: Sent) -> bool:

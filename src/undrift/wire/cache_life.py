@@ -1,7 +1,7 @@
-"""How long a request asks a provider to keep its prompt in the cache, by the markers in it. Pure; never raises.
+"""Read from the markers of a request how long the provider keeps its prompt in the cache. Pure; never raises.
 
 Law: what the markers of the history say counts, as a prune rewrites the history; those before it only where it has none.
-Of several the longest counts: a cache that is still warm is never taken for a cold one.
+The longest of several counts: a cache that is still warm is never taken for a cold one.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ def seconds_of(views: Sequence[View], fields: Mapping[str, Any]) -> int | None:
 
     Args:
         views: The history, read.
-        fields: Of the body; a marker of the whole request stands for one on the newest block.
+        fields: The body's fields; a marker of the whole request counts as one on the newest block.
     """
     found = (block.marker for view in reversed(views) for block in view.blocks if block.marker)
     return _longest((*islice(found, _MARKERS), _ttl(fields)))

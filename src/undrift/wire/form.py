@@ -1,4 +1,4 @@
-"""What the engine asks of a wire form: items of a history read alike, edited ones written back. Pure.
+"""The interface of a wire form: it reads the items of a history, and writes edited ones back. Pure.
 
 A form is a module. It knows one provider's JSON and nothing of budgets; the engine knows budgets and nothing of JSON.
 An item is one element of the history's array: a message, a content, an input item.
@@ -36,9 +36,9 @@ _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 Kind = Literal["text", "call", "result", "thinking", "image", "other"]
 
 Bundle = Literal["", "item", "run"]
-"""What shares one fate beyond a call and its result: nothing; the calls of one item, with their results; or the run of
-the model's items that begins here, with the results of its calls. An item that is not the model's says by ``run`` that it
-belongs to the run directly before it."""
+"""Parts that leave together, more than a call and its result. ``""``: none. ``item``: the calls of one item, with their
+results. ``run``: the run of the model's items that begins here, with the results of its calls. On an item that is not the
+model's, ``run`` says that it belongs to the run directly before it."""
 
 MAX_ITEMS = 100_000
 """The longest history that any provider documents."""
@@ -78,8 +78,8 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class BlockPlace:
-    """Where a block stands: the chain id of its item and its number in that; when it was read, in Unix milliseconds and as
-    a running number."""
+    """The place of a block: the chain id of its item, and its number in the item. Also the time when it was read: in Unix
+    milliseconds and as a running number."""
 
     item_id: str
     number: int
@@ -115,7 +115,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a call came to: the id of the call, a text for the model, and whether it says that the call failed."""
+    """The outcome of a call: the id of the call, a text for the model, and whether it says that the call failed."""
 
     call_id: str
     text: str
@@ -124,7 +124,7 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class ProviderReply:
-    """What a provider's answer says, in one meaning for all forms.
+    """A provider's answer, with one meaning for all forms.
 
     Args:
         input_tokens: All that was sent, cached or not; None where the answer has no usage.
@@ -165,7 +165,7 @@ class Form(Protocol):
     """Fields beside the history that are sent with it and counted, or that the rules look at."""
 
     ADJACENT: bool
-    """Whether a result must follow its call directly; else it is found by its id wherever it stands."""
+    """True if a result must follow its call directly; else it is found by its id at any place."""
 
     def items(self, history: Any) -> list[Any]:
         """Return the items of the history's field, where the form allows another notation of it.
@@ -187,7 +187,7 @@ class Form(Protocol):
     def edit(self, item: Any, edits: Mapping[int, Edit], appended: Sequence[str]) -> dict[str, Any] | None:
         """Return a copy of a readable item with `edits` by block number and texts `appended`; None when nothing is left."""
 
-    def said(self, text: str) -> dict[str, Any]:
+    def user_item(self, text: str) -> dict[str, Any]:
         """Return an item in which the user says `text`."""
 
     def beside_texts(self, beside: Mapping[str, Any]) -> Iterator[str]:
@@ -242,11 +242,11 @@ def entry_of(
     """Make the entry of one block: system text is `spec`, a tool result `tool_result`, all else `reasoning`.
 
     Args:
-        block: From `Form.read`.
-        role: Of its item.
-        place: Of the block; the entry's id is the item's and the number, joined by a point.
-        pair_id: What call and result share, if any, or all of a bundle.
-        count: The token counter in force.
+        block: A block from `Form.read`.
+        role: The role of its item.
+        place: The block's place; the entry's id is the item's and the number, joined by a point.
+        pair_id: The id that a call and its result share, if any, or all of a bundle.
+        count: The active token counter.
     """
     type_: EntryType = "reasoning"
     if role == "system" or block.is_pinned:

@@ -1,6 +1,6 @@
 """Objects of a provider's SDK as the JSON that the SDK itself would send. Pure.
 
-Law: plain JSON is given back as the very object that came in; only what holds an SDK's object is made anew.
+Law: plain JSON is returned as the very object that came in; only a value that holds an SDK's object is rebuilt.
 """
 
 from collections.abc import Mapping
@@ -15,8 +15,8 @@ REMEDY = "give plain JSON, as `.model_dump()` of an SDK's object returns"
 
 _AS_SENT: Mapping[str, Any] = {"mode": "json", "exclude_unset": True}
 _WAYS: tuple[Mapping[str, Any], ...] = ({**_AS_SENT, "by_alias": True, "warnings": False}, _AS_SENT, {})
-"""How `model_dump` is called, until an object takes the arguments. The first is how the SDKs of Anthropic and OpenAI write a
-request: a field that the API did not set is left out, as providers refuse some of them as null."""
+"""The arguments of `model_dump`, tried in this order until an object takes them. The first is the way of Anthropic's and
+OpenAI's SDKs: they leave out a field that the API did not set. Providers refuse some of them as null."""
 
 
 def dumped(value: Any, path: str = "") -> Any:
@@ -46,7 +46,7 @@ def plain(value: Any, path: str = "") -> tuple[bytes, Any]:
         return raw.encode(value, path), value
     except WireError as error:
         try:
-            made = _made(value, path)
+            made = _plain_value(value, path)
         except RecursionError:
             raise error from None
     return raw.encode(made, path), made
@@ -57,22 +57,22 @@ def _called(dump: Any, ways: tuple[Mapping[str, Any], ...], value: Any, name: st
     for way in ways:
         try:
             return dump(**way, **({"exclude": hidden} if hidden and way else {}))
-        except Exception as error:  # somebody else's code may raise anything
+        except Exception as error:  # foreign code may raise anything
             if way and isinstance(error, TypeError):
                 continue  # perhaps it does not take these arguments
             raise WireError(f"not a JSON value: {name} failed: {error}", path=path) from error
     raise AssertionError  # the last way returns or raises
 
 
-def _made(value: Any, path: str) -> Any:
+def _plain_value(value: Any, path: str) -> Any:
     if value is None or isinstance(value, (str, int, float)):
         return value
     if isinstance(value, Mapping):
-        return {key: _made(inner, f"{path}.{key}" if path else str(key)) for key, inner in value.items()}
+        return {key: _plain_value(inner, f"{path}.{key}" if path else str(key)) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_made(inner, f"{path}[{number}]") for number, inner in enumerate(value)]
+        return [_plain_value(inner, f"{path}[{number}]") for number, inner in enumerate(value)]
     if (found := dumped(value, path)) is not None:
-        return _made(found, path)
+        return _plain_value(found, path)
     try:
         raw.encode(value)
     except WireError:

@@ -10,7 +10,7 @@ __all__ = ["defers_tools", "tool_names"]
 
 _FIELDS = ("tools", "functions")
 _INSIDE = ("function", "functionDeclarations", "function_declarations", "tools")
-"""Where a form puts a tool's name one level further in: Chat, Gemini, and the namespaces of Responses."""
+"""The fields with a tool's name one level further in: Chat, Gemini, and the namespaces of Responses."""
 _DEEPEST = 3
 
 

@@ -45,7 +45,7 @@ def may_have_note(body: bytes) -> bool:
 def restored(form: Form, came: Sequence[Any], sent: Sequence[Any]) -> dict[int, Any]:
     """Return the items to send in place of some of `sent`, by their number; empty where nothing is to be done.
 
-    A note is answered with the newest reading of the same place before it, unless that is still in the window as it came.
+    A note is answered with the newest reading of the same place before it, unless that is still unchanged in the window.
 
     Args:
         form: Of the provider.
@@ -85,7 +85,7 @@ def _is_stub(text: str) -> bool:
 
 
 def _is_note(text: str) -> bool:
-    """Whether it is no content of a file: a stub, or what a client puts in the place of what it cleared itself."""
+    """Return whether it is no content of a file: a stub, or a client's own text for a result that it cleared."""
     return _is_stub(text) or text.startswith("[Old tool result content cleared") or not text.strip()
 
 
@@ -108,7 +108,7 @@ def _places(form: Form, items: Sequence[Any]) -> dict[str, tuple[str | None, ...
 
 
 def _where(call: str) -> tuple[str, ...] | None:
-    """What a call's arguments say of the place that it reads; None where they name no file."""
+    """Return the place that a call reads, by its arguments; None if they name no file."""
     try:
         given = raw.decode(call.encode("utf-8", "surrogatepass"))
     except WireError:

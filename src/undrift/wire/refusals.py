@@ -1,4 +1,4 @@
-"""What a provider says when a prompt is too long for its model: how long it was, and how long it may be. Pure."""
+"""Read a provider's refusal of a prompt that is too long: how long it was, and how long it may be. Pure."""
 
 import re
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from undrift.wire import raw
 __all__ = ["REFUSAL_STATUSES", "TooLong", "too_long"]
 
 REFUSAL_STATUSES = (400, 413, 422)
-"""Of HTTP, with which a prompt is refused for its length."""
+"""The HTTP codes by which a provider refuses a prompt for its length."""
 
 _MOST_BYTES = 64 << 10  # a refusal is a sentence; what is longer is something else
 _NUMBER = r"([0-9][0-9,_]{0,14})"
@@ -44,7 +44,7 @@ def too_long(status: int, body: bytes) -> TooLong | None:
     if status not in REFUSAL_STATUSES or len(body) > _MOST_BYTES:
         return None
     try:
-        text = " ".join(_said(raw.decode(body)))
+        text = " ".join(_texts_of(raw.decode(body)))
     except WireError:
         return None
     for pattern, sent, limit in _WORDINGS:
@@ -53,7 +53,7 @@ def too_long(status: int, body: bytes) -> TooLong | None:
     return TooLong() if any(words in text.lower() for words in _WORDS) else None
 
 
-def _said(answer: Any) -> list[str]:
+def _texts_of(answer: Any) -> list[str]:
     error = answer.get("error") if isinstance(answer, Mapping) else None
     fields = error if isinstance(error, Mapping) else answer if isinstance(answer, Mapping) else {}
     return [

@@ -1,7 +1,7 @@
 """Streamed answers, put together again: the bytes of a stream in, the answer that `Session.record` takes out. Pure.
 
-Law: an answer comes out only of a stream that reached its terminal event. A stream that was cut, at whatever byte, and one
-that ended in an error give None; nothing raises, and the time is linear in the bytes.
+Law: an answer comes out only of a stream that reached its terminal event. A stream that was cut, at any byte, and one that
+ended in an error give None; nothing raises, and the time is linear in the bytes.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ _ALWAYS: Mapping[str, tuple[bytes, ...]] = {
     "openai-responses": (b'.delta"',),  # each item comes again when it is done
     "gemini": (),
 }
-"""What no event that counts has in it. Within a JSON string the closing quote would have a backslash before it."""
+"""No event that counts has this in it. Within a JSON string the closing quote would have a backslash before it."""
 _SAID: Mapping[str, tuple[bytes, ...]] = {
     "anthropic": (b'"text_delta"', b'"thinking_delta"'),
     "openai-chat": (),

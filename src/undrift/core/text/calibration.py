@@ -1,7 +1,7 @@
 """From what a provider reports of its prompts to the tokens of the next one. Pure.
 
-Law: what is in force follows from the last `REPORTS` kept reports alone, and the newest of them is met exactly. So a
-report that was wrong is gone with the next one, and no figure is ever a high-water mark.
+Law: the active calibration follows from the last `REPORTS` kept reports alone, and meets the newest of them exactly. So
+the next report removes a wrong one, and no figure is ever a high-water mark.
 
 ``tokens = offset + slope x counted``. The slope is how many tokens this session's texts cost for each that is counted;
 the offset is what the provider adds of its own, or what the counter cannot see: its prompt for tools, what surrounds a
@@ -51,7 +51,7 @@ class UsageReport:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What is in force: ``tokens = offset + slope x counted``.
+    """The active calibration: ``tokens = offset + slope x counted``.
 
     Args:
         slope: From 0.25 to 4.
@@ -68,8 +68,8 @@ class Calibration:
     def counted(self, tokens: int) -> int:
         """Return how much may be counted here for a budget of `tokens`.
 
-        Never less than a quarter nor more than four times of it, whatever was reported: what leaves a window on a
-        wrong report does not come back by itself.
+        Never less than a quarter nor more than four times of it, for any report: text that leaves a window on a wrong
+        report does not come back by itself.
         """
         wanted = floor(round((tokens - self.offset_tokens) / self.slope, 6))
         return int(min(max(wanted, tokens / _PLAUSIBLE), tokens * _PLAUSIBLE))
@@ -98,7 +98,7 @@ def is_news(reports: Sequence[UsageReport], report: UsageReport) -> bool:
 
 
 def calibration_of(reports: Sequence[UsageReport]) -> Calibration:
-    """Return what is in force after these reports.
+    """Return the calibration after these reports.
 
     The slope is the weighted median of the steps from each report to the next, upward or downward; a step weighs the
     tokens it counted. Steps that cost less than half or more than twice of what was counted say nothing of the texts.

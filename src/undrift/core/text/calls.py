@@ -1,4 +1,4 @@
-"""What a tool call is, by the names and arguments that the known clients give their tools. Pure, linear in the arguments."""
+"""Tell the kind of a tool call by the tool names and arguments of the known clients. Pure, linear in the arguments."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -76,7 +76,7 @@ _LETTERS = {
         r"\U0001d660\U0001d67a\U0001d694\U0001f13a"
     ),
 }
-"""What reads as a letter of "sigma-task" and is none: accented, styled, of another alphabet (generated from Unicode's
+"""Characters that look like a letter of "sigma-task": accented, styled, of another alphabet (generated from Unicode's
 compatibility decompositions; the alphabets by hand). As the inside of a character class."""
 _DASHES = (
     r"\-\u02d7\u058a\u05be\u06d4\u1400\u1806\u2010-\u2015\u2043\u2212\u2796\u2cba\u2e1a\u2e3a\u2e3b\u301c\u3030"
@@ -97,7 +97,7 @@ _DASH_NAMES = r"(?:hyphen|dash|[mn]dash|horbar|minus|hybull)"
 _COLON_CODES = (0x3A, 0x2236, 0xA789, 0xFE55, 0xFF1A)
 _COLON_NAMES = r"(?:colon|ratio)"
 _NEEDED = ("sS", "gG", "mM", "aA", "tT", "kK", "-", ":")
-"""What a look-alike in plain ASCII has some form of."""
+"""A part of every look-alike in plain ASCII."""
 
 
 def safe_id(task_id: str) -> str:
@@ -105,7 +105,7 @@ def safe_id(task_id: str) -> str:
 
     Itself where it is 1 to 64 letters, digits and ``_`` of ASCII, in which single dots and dashes may stand between
     others, and does not look like a hash. Another id gives another answer, but for 64 bits of SHA-256. Apply it once,
-    to the id as it came: the answer for a hash is another hash.
+    to the unchanged id: the answer for a hash is another hash.
     """
     if _ID.fullmatch(task_id) and not _HASHED.fullmatch(task_id):
         return task_id
@@ -116,8 +116,8 @@ def mark(text: str, task_id: str) -> str:
     """Return the text, its look-alikes neutralised, with the mark of a task as its last line.
 
     Args:
-        text: What a tool returned; of several parts, the last text part.
-        task_id: As it came; `safe_id` is applied here.
+        text: The result of a tool; if it has several parts, the last text part.
+        task_id: The unchanged id; `safe_id` is applied here.
     """
     marker = f"{_PREFIX}{safe_id(task_id)}{_SUFFIX}"
     return f"{neutralise(text)}\n{marker}" if text else marker
@@ -126,7 +126,7 @@ def mark(text: str, task_id: str) -> str:
 def marker_of(text: str) -> str | None:
     """Return the safe id in the mark on the last line; None without one. White space after it does not count.
 
-    Ask only about text that `mark` has written: of any other text it tells what somebody wrote there.
+    Ask only about text that `mark` has written: for any other text the answer is what its author wrote.
     """
     text = text.rstrip(" \t\r\n")
     end = len(text)
@@ -175,16 +175,16 @@ class StreamStripper:
 
     @property
     def held_characters(self) -> int:
-        """How much is held back, a mark that will not be shown included: at most 171 characters."""
+        """The characters that are held back, a mark that will not be shown included: at most 171."""
         return len(self._held)
 
     def feed(self, delta: str) -> str:
-        """Return what of the text so far can be shown by now; maybe nothing."""
+        """Return the part of the text that can be shown by now; maybe nothing."""
         text = self._held + delta
         cut, marked, begun = _open_end(text)
         if not marked:
             self._held = text[cut:]
-        else:  # one mark stands for any number: what comes next says whether the line end before them stays
+        else:  # one mark or more: the next character says whether the line end before them stays
             line_end = "\n" if text.startswith("\n", cut) else ""
             self._held = f"{line_end}{_PREFIX}0{_SUFFIX}{text[begun:]}"
         return strip_markers(text[:cut])
@@ -220,7 +220,7 @@ def _begins_marker(end: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Forms:
-    """How a character may be written in hexadecimal and decimal digits, and the names of its entities: patterns."""
+    """Patterns for a character: in hexadecimal and decimal digits, and by the names of its entities."""
 
     hexadecimal: str
     decimal: str

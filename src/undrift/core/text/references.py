@@ -1,7 +1,7 @@
 """A reference is a name or a line of code: what an agent may need again. Pure, linear in the text.
 
 Law: the only definition. The engine weighs references by it, the measure counts them by it, and so do the restore text and
-the autopsy. What each of them takes for *needed* is its own matter (docs/MEASURES.md).
+the autopsy. Each of them has its own rule for *needed* (docs/MEASURES.md).
 """
 
 import re
@@ -35,7 +35,7 @@ NAME_CANDIDATE = re.compile(r"[A-Za-z0-9_./\-]{6,120}")
 _NAME_EDGE = "./-_"
 _NAME_MIN_CHARACTERS = 6
 _NAME_SHAPE = re.compile(r"[_/.\d]|[a-z][A-Z]")
-"""What tells a name from a plain word: a joint, a digit, or a hump."""
+"""A name differs from a plain word by a joint, a digit, or a hump."""
 
 _GUTTER = re.compile(r"\s*(\d{1,9})\s*[→|:\t]")
 

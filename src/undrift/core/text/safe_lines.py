@@ -1,4 +1,4 @@
-"""Text from a session made safe to stand in a prompt: one line stays one line, and nothing in it can end or open a section. Pure."""
+"""Make text from a session safe for a prompt: one line stays one line, and nothing in it ends or opens a section. Pure."""
 
 import re
 
@@ -6,7 +6,7 @@ from undrift.core.text.secrets import mask
 
 __all__ = ["label", "safe_line", "safe_lines"]
 
-# Whatever a terminal or a model takes for a line end or for nothing at all: controls but the tab, separators,
+# Characters that a terminal or a model takes for a line end or for nothing at all: controls but the tab, separators,
 # zero-width and direction marks, and the tag characters that hide a text in plain sight.
 _UNSEEN = re.compile(
     "[\x00-\x08\x0a-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ufeff\U000e0000-\U000e007f]"
@@ -25,7 +25,7 @@ _OPENS = ("#", "Human:", "Assistant:", "System:", "User:", "===", "---", "```", 
 def safe_line(line: str) -> str:
     """Make one line safe; a line without anything to make safe is given back as it is.
 
-    What looks like a heading or a speaker is moved in by a space: our own headings stand at the edge.
+    A line that looks like a heading or a speaker is moved in by a space: our own headings stand at the edge.
     """
     if not line.isprintable():
         line = _UNSEEN.sub("", _COLOUR.sub("", line))

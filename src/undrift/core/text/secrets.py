@@ -80,8 +80,8 @@ def _compiled(expression: str) -> re.Pattern[str]:
 def mask(text: str) -> Masked:
     """Put ``[masked:NAME]`` in the place of every secret.
 
-    Deterministic and idempotent: a masked text is left as it is. Where secrets overlap, one marker covers them all and
-    bears the name of the one that begins first, of the longest among those.
+    Deterministic and idempotent: a masked text is left as it is. If secrets overlap, one marker covers them all. It
+    has the name of the one that begins first, of the longest among those.
 
     Args:
         text: Any string.
@@ -134,7 +134,7 @@ def _found(text: str) -> list[MaskedSpan]:
 
 def _found_in(text: str) -> list[MaskedSpan]:
     """Give every secret of every pattern, in no order, overlaps included."""
-    # One byte a character whatever the script: faster to search, and positions stay.
+    # One byte for a character of any script: faster to search, and positions stay.
     plain = text if text.isascii() else text.encode("ascii", "replace").decode("ascii")
     folded = plain.lower()
     markers, runs = _markers(plain), "\n".join(_compiled(_RUN).findall(plain))
@@ -182,7 +182,7 @@ def _merged(found: list[MaskedSpan]) -> list[MaskedSpan]:
 
 _MARKER = r"\[masked:([a-z0-9-]{1,40})\]"
 
-# What must not stand before a token: a letter or digit, unless it is the tail of an escape (\n in a JSON string).
+# Must not stand before a token: a letter or digit, unless it is the tail of an escape (\n in a JSON string).
 _START = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrtbf]))"
 _END = r"(?![A-Za-z0-9])"
 _RUN = r"(?<![A-Za-z0-9_+/=.$-])[A-Za-z0-9_+/=.$-]{15,}+"

@@ -1,4 +1,4 @@
-"""How many tokens a text costs, without a tokenizer, a download or a dependency. Pure.
+"""Estimate the tokens of a text, without a tokenizer, a download or a dependency. Pure.
 
 The estimate is a linear form over counts of character classes and of a few runs. A byte is first mapped to its class
 (lower, upper, digit, space, other white space, punctuation, control, and one class for each group of UTF-8 lead
@@ -19,7 +19,7 @@ _FIRST_LEADS = (0xC2, 0xC3, 0xCA, 0xD0, 0xD5, 0xE0, 0xE2, 0xE3, 0xEA, 0xEE, 0xF0
 
 
 def _class_of(byte: int) -> int:
-    """Give the byte that stands for the class of `byte`."""
+    """Give the byte that represents the class of `byte`."""
     if byte >= 0x80:
         return max((first for first in _FIRST_LEADS if first <= byte), default=byte)
     character = chr(byte)
@@ -40,13 +40,13 @@ def estimate(text: str) -> int:
 
     Deterministic, integer arithmetic, linear in the length; a lone surrogate counts like a Hangul syllable.
     The estimate of a concatenation differs from the sum of the estimates by at most 16: only runs that lie across the
-    seam count anew.
+    seam count again.
 
     Args:
         text: Any string.
 
     Returns:
-        At least 1, but 0 for the empty string; at least a token for every 128 bytes, whatever the text repeats.
+        At least 1, but 0 for the empty string; at least a token for every 128 bytes, however much the text repeats.
     """
     if not text:
         return 0
@@ -55,7 +55,7 @@ def estimate(text: str) -> int:
         classes = encoded.translate(_CLASSES)
         thousandths = 0
     else:
-        # Without the continuation bytes one byte stands for one character, whatever its script.
+        # Without the continuation bytes one byte represents one character, in any script.
         classes = encoded.translate(_CLASSES, _CONTINUATION)
         thousandths = _beyond_ascii(encoded, classes)
     count = classes.count
@@ -77,7 +77,7 @@ def _beyond_ascii(encoded: bytes, classes: bytes) -> int:
             for prefix in prefixes:
                 thousandths += weight * encoded.count(prefix)
     for run, weight in MARKED_RUNS:
-        if max(run) in classes:  # of the class of its script, which is found out faster than the run is counted
+        if max(run) in classes:  # of the class of its script: this test is faster than to count the run
             thousandths += weight * classes.count(run)
     return thousandths
 
@@ -118,7 +118,7 @@ def counter(name: str, install: Callable[[str], str] = "the extra undrift[{}]".f
         A function from a text to its tokens, at least 0.
 
     Raises:
-        InputError: The name is unknown, the extra is not installed, or the encoding is not to be had.
+        InputError: The name is unknown, the extra is not installed, or the encoding is not available.
     """
     if name == "estimate":
         return estimate

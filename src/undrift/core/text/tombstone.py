@@ -1,7 +1,7 @@
 """The texts that stand where a finished task's raw logs stood. Pure; the same values give the same bytes.
 
-Law: everything in a tombstone but its own words is hostile: a task's id, its title, its summary. What could be read as
-a mark, as another tombstone or as the end of this one is made unreadable before it goes in. A summary comes annotated
+Law: everything in a tombstone but its own words is hostile: a task's id, its title, its summary. A text that could be
+read as a mark, as another tombstone or as the end of this one is made unreadable before it goes in. A summary comes annotated
 and stored, and is otherwise given as it is.
 """
 
@@ -68,8 +68,8 @@ class RolledTask:
     """A finished task as one line of `roll_up`.
 
     Args:
-        task_id: As it came.
-        title: What the task was; may be empty.
+        task_id: The unchanged id.
+        title: The task's title; may be empty.
         summary: Stored and annotated; its beginning is shown, on one line.
         ref: What `recall` takes; empty where there is none.
     """
@@ -84,7 +84,7 @@ def tool_tombstone(task_id: str, summary: str | None = None, *, ref: str = "", l
     """Return what stands in place of a tool result of a finished task.
 
     Args:
-        task_id: As it came; shown as `safe_id` has it.
+        task_id: The unchanged id; shown as `safe_id` has it.
         summary: Only in the last tombstone of its kind; None gives the short form.
         ref: What `recall` takes: 16 characters of ``[0-9a-f]``; empty where there is none.
         log_path: Of the exported log, made of safe or hashed names; one that a command line would have to quote is
@@ -151,7 +151,7 @@ def is_tombstone(text: str) -> bool:
     """Tell whether a text has the form of one of our tombstones.
 
     The form proves nothing: a tool can print it. Ask only about a block of which the store already says that it was
-    evicted, to see that nobody has changed it.
+    evicted, to see that it was not changed.
     """
     return _form().fullmatch(text) is not None
 

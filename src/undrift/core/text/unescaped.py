@@ -1,7 +1,7 @@
 """Text as it reads without its escape codes, every character in its old place. Pure, linear in the text.
 
 Colour codes, real or spelled out, become spaces; an encoded sign that ends a name or a value (``%3D``, ``%253D``,
-``\\u003d``) becomes the sign with spaces before it. What stands for a letter or digit stays: inside a key nothing is decoded.
+``\\u003d``) becomes the sign with spaces before it. An escaped letter or digit stays: inside a key nothing is decoded.
 """
 
 import re

@@ -17,7 +17,7 @@ _NO_TERM = frozenset("=-/.:")
 _CONTRACTION = re.compile(r"\b(can)(?:not|['\u2019]t)\b|\b(wo)n['\u2019]t\b|(\w)n['\u2019]t\b", re.IGNORECASE)
 _DOUBLED = re.compile(r"([bdgmnprt])\1$")
 _MOST_WORDS_OF_A_SPEAKER = 32
-_LONGEST_WORD = 64  # characters; a longer run is data, and its beginning stands for it
+_LONGEST_WORD = 64  # characters; a longer run is data, and only its beginning counts
 
 _IRREGULAR = {
     "written": "write", "wrote": "write", "built": "build",
@@ -42,7 +42,7 @@ def words_of(text: str) -> list[str]:
 
 
 def speaker_key(name: str) -> str:
-    """Return what stands for a speaker: the words of the name; empty if it has none."""
+    """Return the key of a speaker: the words of the name; empty if it has none."""
     return " ".join(words_of(name)[:_MOST_WORDS_OF_A_SPEAKER])
 
 

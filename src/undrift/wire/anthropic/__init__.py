@@ -1,6 +1,6 @@
 """The Anthropic Messages form; see `undrift.wire.form.Form`."""
 
-from undrift.wire.anthropic.editing import edit, said
+from undrift.wire.anthropic.editing import edit, user_item
 from undrift.wire.anthropic.reading import beside_texts, delta, digest, items, read, session_id
 from undrift.wire.anthropic.reply import reply
 from undrift.wire.anthropic.rules import problems
@@ -18,7 +18,7 @@ __all__ = [
     "problems",
     "read",
     "reply",
-    "said",
+    "user_item",
     "session_id",
 ]
 

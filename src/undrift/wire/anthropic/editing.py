@@ -8,7 +8,16 @@ from typing import Any
 
 from undrift.wire.form import Edit
 
-__all__ = ["BINDING_BETA", "CLEARING_BETA", "clear_tool_uses", "drop_block", "edit", "merged_betas", "said", "thinks"]
+__all__ = [
+    "BINDING_BETA",
+    "CLEARING_BETA",
+    "clear_tool_uses",
+    "drop_block",
+    "edit",
+    "merged_betas",
+    "user_item",
+    "thinks",
+]
 
 BINDING_BETA = "thinking-binding-controls-2026-08-01"
 """Beta of `drop_block`."""
@@ -45,8 +54,8 @@ def _rewritten(part: Mapping[str, Any], text: str) -> dict[str, Any]:
     return {**part, "text": text} if part["type"] == "text" else {"type": "text", "text": text}
 
 
-def said(text: str) -> dict[str, Any]:
-    """Return a message in which the user says `text`; see `Form.said`."""
+def user_item(text: str) -> dict[str, Any]:
+    """Return a message in which the user says `text`; see `Form.user_item`."""
     return {"role": "user", "content": text}
 
 
@@ -66,16 +75,16 @@ def drop_block(thinking: Mapping[str, Any]) -> dict[str, Any]:
 def clear_tool_uses(management: Any, *, trigger_tokens: int, keep_tool_uses: int) -> dict[str, Any] | None:
     """Return the field ``context_management`` with an order to the provider to clear old tool results.
 
-    What the client orders itself stays, and stands first (``clear_thinking`` has to); where it clears tool results
-    already, or the field has a shape that is not known, nothing is added.
+    The client's own orders stay, and stand first (``clear_thinking`` has to). If it clears tool results already, or the
+    field has an unknown shape, nothing is added.
 
     Args:
-        management: The field as it came, or None.
+        management: The client's field, or None.
         trigger_tokens: Input tokens above which the provider clears.
         keep_tool_uses: How many of the newest tool uses stay.
 
     Returns:
-        The field, or None when it is to stay as it came.
+        The field, or None to leave it unchanged.
     """
     given = {} if management is None else management
     edits = given.get("edits") if isinstance(given, Mapping) else management

@@ -1,4 +1,4 @@
-"""Anthropic Messages: a message read into blocks, and what of it means the same. Pure."""
+"""Anthropic Messages: read a message into blocks, and compare messages by their meaning. Pure."""
 
 import hashlib
 from collections.abc import Iterator, Mapping
@@ -11,9 +11,9 @@ from undrift.wire.form import Block, View, string_at
 __all__ = ["IMAGE_TOKENS", "beside_texts", "delta", "digest", "items", "marker_of", "read", "session_id"]
 
 IMAGE_TOKENS = 1_600
-"""What a full-size image costs; the provider bills width x height / 750 and scales larger ones down to this."""
+"""The tokens of a full-size image; the provider bills width x height / 750 and scales larger ones down to this."""
 
-_DOCUMENT_CHARACTERS_PER_TOKEN = 16  # base64 of a PDF; rough, as the bill goes by its pages
+_DOCUMENT_CHARACTERS_PER_TOKEN = 16  # base64 of a PDF; rough, because the bill counts its pages
 
 
 def items(history: Any) -> list[Any]:
@@ -95,7 +95,7 @@ def _block(part: Any, path: str) -> Block:
     if type_ in ("image", "document"):
         counted, extra = _media(part, path)
         return Block("image", _json(part, path), extra_tokens=extra, counted=counted, marker=marker)
-    if type_ == "compaction":  # signed, and sent back as it came
+    if type_ == "compaction":  # signed, and sent back unchanged
         return Block("other", _json(part, path), is_pinned=True, marker=marker)
     answered = part.get("tool_use_id")  # server tools: call and result may both stand in one message
     other_id = part.get("id") if answered is None else answered
@@ -106,7 +106,7 @@ def _block(part: Any, path: str) -> Block:
 
 
 def _refers_to_tools(content: Any) -> bool:
-    """Whether it has references that the provider expands into the schemas of deferred tools."""
+    """Return whether it has references that the provider expands into the schemas of deferred tools."""
     return isinstance(content, list) and any(
         isinstance(p, Mapping) and p.get("type") == "tool_reference" for p in content
     )
@@ -147,7 +147,7 @@ def _result(content: Any, path: str) -> tuple[str, str, int]:
 
 
 def _media(part: Mapping[str, Any], path: str) -> tuple[str, int]:
-    """What an image or document holds that is billed as text, and the tokens of all else."""
+    """Return the text of an image or document that is billed as text, and the tokens of all else."""
     source = part.get("source")
     if part.get("type") != "document" or not isinstance(source, Mapping):
         return "", IMAGE_TOKENS

@@ -1,4 +1,4 @@
-"""What Anthropic refuses in a history: one rule, one function, the provider's words in its docstring. Pure.
+"""The histories that Anthropic refuses: one rule, one function, the provider's words in its docstring. Pure.
 
 The provider merges neighbouring messages of one role before it looks, and so do the rules. Rules that depend
 on what the provider has sent itself, as signatures do, are kept by never touching what they speak of (`core.thinking`).

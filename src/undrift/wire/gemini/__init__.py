@@ -1,6 +1,6 @@
 """The Gemini `generateContent` form; see `undrift.wire.form.Form`."""
 
-from undrift.wire.gemini.editing import edit, said
+from undrift.wire.gemini.editing import edit, user_item
 from undrift.wire.gemini.meaning import digest
 from undrift.wire.gemini.reading import beside_texts, delta, items, read, session_id
 from undrift.wire.gemini.reply import reply
@@ -19,7 +19,7 @@ __all__ = [
     "problems",
     "read",
     "reply",
-    "said",
+    "user_item",
     "session_id",
 ]
 

@@ -9,7 +9,7 @@ from typing import Any
 from undrift.wire.form import Edit
 from undrift.wire.gemini.names import data_of, parts_of
 
-__all__ = ["edit", "said"]
+__all__ = ["edit", "user_item"]
 
 
 def edit(item: Any, edits: Mapping[int, Edit], appended: Sequence[str] = ()) -> dict[str, Any] | None:
@@ -30,8 +30,8 @@ def edit(item: Any, edits: Mapping[int, Edit], appended: Sequence[str] = ()) -> 
     return {**item, "parts": kept} if kept else None
 
 
-def said(text: str) -> dict[str, Any]:
-    """Return a content in which the user says `text`; see `Form.said`."""
+def user_item(text: str) -> dict[str, Any]:
+    """Return a content in which the user says `text`; see `Form.user_item`."""
     return {"role": "user", "parts": [{"text": text}]}
 
 
@@ -48,7 +48,7 @@ def _shortened(part: Mapping[str, Any], text: str) -> Any:
     kind, name, data = data_of(part)
     if kind == "text":
         return {**part, name: text}
-    if kind == "functionResponse":  # its media were part of what the text stands for
+    if kind == "functionResponse":  # the text replaces its media as well
         kept = {field: value for field, value in data.items() if field != "parts"}
         return {**part, name: {**kept, "response": {"output": text}}}
     return part

@@ -1,4 +1,4 @@
-"""Gemini: what of a content means the same, however it is written. Pure."""
+"""Gemini: compare contents by their meaning, however they are written. Pure."""
 
 import hashlib
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ def digest(item: Any) -> bytes:
     """Return 32 bytes that two contents share when they mean the same; see `Form.digest`.
 
     Names are camelCase or snake_case, null is as good as absent, no role is the user's, and both alphabets of base64
-    spell the same bytes (WIRE section 10, trap 4). What the client's tools take and give is compared as it stands.
+    spell the same bytes. Arguments and results of the client's tools are compared as they stand.
     """
     meaning = camelled(item)
     meaning["role"] = meaning.get("role") or "user"

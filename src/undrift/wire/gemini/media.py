@@ -1,7 +1,7 @@
 """Gemini: what parts cost that are not text. Pure.
 
-The bill goes by pictures, pages and seconds, never by the length of the base64. Where the bytes stand in the request
-they are the measure; a file elsewhere counts as one picture. A session's recorded usage corrects the rest.
+The bill counts pictures, pages and seconds, never the length of the base64. If the bytes stand in the request they are the
+measure; a file elsewhere counts as one picture. A session's recorded usage corrects the rest.
 """
 
 from collections.abc import Mapping
@@ -12,10 +12,10 @@ from undrift.wire.gemini.names import camelled
 __all__ = ["IMAGE_TOKENS", "PAGE_TOKENS", "media_tokens", "signature_tokens"]
 
 IMAGE_TOKENS = 1_120
-"""What a picture costs Gemini 3 unless a resolution is asked for; older models take 258 for each tile."""
+"""The tokens of a picture for Gemini 3 without a given resolution; older models take 258 for each tile."""
 
 PAGE_TOKENS = 560
-"""What a page of a document costs."""
+"""The tokens of a page of a document."""
 
 _RESOLUTIONS = {"LOW": 280, "MEDIUM": 560, "HIGH": 1_120, "ULTRA_HIGH": 2_240}
 _CHARACTERS_PER_TOKEN = {  # of base64

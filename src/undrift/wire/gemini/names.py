@@ -42,7 +42,7 @@ def data_of(part: Mapping[str, Any]) -> tuple[str, str, Any]:
 
 
 def parts_of(content: Mapping[str, Any]) -> Any:
-    """Return the parts of a content; a lone object is one part, and null is none. Anything else is as it came."""
+    """Return the parts of a content; a lone object is one part, and null is none. Anything else is unchanged."""
     parts = content.get("parts")
     return [parts] if isinstance(parts, Mapping) else [] if parts is None else parts
 

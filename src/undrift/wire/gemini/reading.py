@@ -1,6 +1,6 @@
 """Gemini: a content read into blocks. Pure.
 
-All calls of a model's content and all responses of the next one are one (WIRE G3, G4), whether they have ids, positions
+All calls of a model's content and all responses of the next one are one, whether they have ids, positions
 or, as clients mix it, ids on the calls alone. So they share one id here, and the engine need not match them.
 
 A model's content leaves as a whole, with the responses to its calls: were its words left behind, they would stand

@@ -40,7 +40,7 @@ def _parts(answer: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _texts(parts: list[Mapping[str, Any]]) -> Iterator[str]:
-    """What it says, without the summaries of its thoughts (G9)."""
+    """Return its text, without the summaries of its thoughts."""
     for part in parts:
         kind, _, text = data_of(part)
         if kind == "text" and isinstance(text, str) and part.get("thought") is not True:

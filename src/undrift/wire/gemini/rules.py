@@ -1,4 +1,4 @@
-"""What Gemini refuses in a history: one rule, one function, the provider's words in its docstring. Pure.
+"""The histories that Gemini refuses: one rule, one function, the provider's words in its docstring. Pure.
 
 Which signature belongs to which call the provider alone knows; that is kept by never altering a part.
 """

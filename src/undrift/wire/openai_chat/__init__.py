@@ -1,6 +1,6 @@
 """The OpenAI Chat Completions form; see `undrift.wire.form.Form`."""
 
-from undrift.wire.openai_chat.editing import edit, said
+from undrift.wire.openai_chat.editing import edit, user_item
 from undrift.wire.openai_chat.reading import beside_texts, delta, digest, items, read, session_id
 from undrift.wire.openai_chat.reply import reply
 from undrift.wire.openai_chat.rules import problems
@@ -18,7 +18,7 @@ __all__ = [
     "problems",
     "read",
     "reply",
-    "said",
+    "user_item",
     "session_id",
 ]
 

@@ -9,7 +9,7 @@ from typing import Any
 from undrift.wire.form import Edit
 from undrift.wire.openai_chat.reading import REASONING, RESULT_ROLES, Slot, slots
 
-__all__ = ["edit", "said"]
+__all__ = ["edit", "user_item"]
 
 _SEPARATOR = "\n\n"
 _CALLS = ("tool_calls", "function_call")
@@ -49,8 +49,8 @@ def edit(item: Any, edits: Mapping[int, Edit], appended: Sequence[str] = ()) -> 
     return out
 
 
-def said(text: str) -> dict[str, Any]:
-    """Return a message in which the user says `text`; see `Form.said`."""
+def user_item(text: str) -> dict[str, Any]:
+    """Return a message in which the user says `text`; see `Form.user_item`."""
     return {"role": "user", "content": text}
 
 

@@ -6,13 +6,13 @@ from typing import Any
 __all__ = ["IMAGE_TOKENS", "LOW_DETAIL_TOKENS", "media_tokens"]
 
 IMAGE_TOKENS = 1_536
-"""What a large picture costs: at most 1,536 patches, or 85 tokens and 170 for each of 8 tiles; the bill goes by its
-size and the model, neither of which is known here."""
+"""The tokens of a large picture: at most 1,536 patches, or 85 tokens and 170 for each of 8 tiles. The bill depends on its
+size and the model; both are unknown here."""
 
 LOW_DETAIL_TOKENS = 85
 
 _AUDIO_CHARACTERS_PER_TOKEN = 2_000  # base64; a token is 100 ms, of sound in 128 kbit/s
-_FILE_CHARACTERS_PER_TOKEN = 16  # base64 of a PDF; rough, as the bill goes by its pages
+_FILE_CHARACTERS_PER_TOKEN = 16  # base64 of a PDF; rough, because the bill counts its pages
 
 
 def media_tokens(part: Mapping[str, Any]) -> int:

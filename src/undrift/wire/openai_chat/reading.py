@@ -1,4 +1,4 @@
-"""OpenAI Chat Completions: a message read into blocks, and what of it means the same. Pure.
+"""OpenAI Chat Completions: read a message into blocks, and compare messages by their meaning. Pure.
 
 The blocks of a message stand in several of its fields; `slots` says in which, and in which order, to all who need it.
 """
@@ -30,12 +30,12 @@ __all__ = [
 RESULT_ROLES = ("tool", "function")
 
 REASONING = ("reasoning_content", "reasoning", "reasoning_details", "thinking_blocks")
-"""Where providers behind this form put the model's reasoning, which they want back with the answer that it led to."""
+"""The fields for the model's reasoning; providers of this form want it back with the answer that it led to."""
 
 _REASONING = frozenset(REASONING)
 
 LEGACY = "function "
-"""What a call of the old ``function_call`` has for an id, in front of the function's name: it has none of its own."""
+"""The id of an old ``function_call``, before the function's name: the call has no id of its own."""
 
 _NO_ID = "(empty)"  # an empty id is one all the same: call and result stay together
 _MEDIA = ("image_url", "input_audio", "file")
@@ -126,7 +126,7 @@ def read(item: Any, path: str) -> View:
 
 
 def _bundle(item: Mapping[str, Any], blocks: tuple[Block, ...]) -> Bundle:
-    """What a signature stands for goes with it, and what reasoning has led to with the reasoning.
+    """A part leaves with its signature, and an answer with the reasoning that led to it.
 
     DeepSeek refuses an answer in a tool loop without its ``reasoning_content``, and OpenRouter's ``reasoning_details``
     name the calls that they belong to.
@@ -236,7 +236,7 @@ def digest(item: Any) -> bytes:
     """Return 32 bytes that two messages share when they mean the same; see `Form.digest`.
 
     A lone text is a string or a part, what is absent may be null, no text beside calls may be the empty one, and cache
-    markers move; none of that makes another message (WIRE C3, and section 10, trap 4).
+    markers move; none of that makes another message.
     """
     meaning = _bare(item)
     content, calls = item.get("content"), item.get("tool_calls")

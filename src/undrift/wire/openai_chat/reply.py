@@ -28,12 +28,12 @@ def reply(answer: Mapping[str, Any]) -> ProviderReply:
         cached_tokens=cached or 0,
         written_tokens=count_at(details, "cache_write_tokens") or 0,
         output_tokens=count_at(usage, "completion_tokens") or 0,
-        text=_said(message.get("content")) or _text(message.get("refusal")),
+        text=_text_of(message.get("content")) or _text(message.get("refusal")),
         calls=tuple(_calls(message)),
     )
 
 
-def _said(content: Any) -> str:
+def _text_of(content: Any) -> str:
     if not isinstance(content, list):
         return _text(content)
     return "".join(_text(p.get("text")) for p in content if isinstance(p, Mapping) and p.get("type") == "text")

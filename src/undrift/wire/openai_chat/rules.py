@@ -1,4 +1,4 @@
-"""What OpenAI refuses in a Chat Completions history: one rule, one function, the provider's words in its docstring. Pure.
+"""The Chat Completions histories that OpenAI refuses: one rule, one function, the provider's words in its docstring. Pure.
 
 Calls of the old ``function_call`` are held to none of them: what the provider demands there is not known.
 """
@@ -83,7 +83,7 @@ def _asked(views: Sequence[View]) -> Iterator[str]:
 def _unique(views: Sequence[View]) -> Iterator[str]:
     """``Invalid parameter: Duplicate value for 'tool_call_id' of 'call_...', in messages[7] and messages[8].`` (C1).
 
-    In another round the same id is another call: some models number their calls anew in each.
+    In another round the same id is another call: some models restart their numbers in each.
     """
     for round_ in _rounds(views):
         named = [(round_.number, id_) for id_ in round_.calls]

@@ -1,6 +1,6 @@
 """The OpenAI Responses form; see `undrift.wire.form.Form`."""
 
-from undrift.wire.openai_responses.editing import edit, said
+from undrift.wire.openai_responses.editing import edit, user_item
 from undrift.wire.openai_responses.meaning import digest
 from undrift.wire.openai_responses.reading import beside_texts, delta, items, read, session_id
 from undrift.wire.openai_responses.reply import reply
@@ -19,7 +19,7 @@ __all__ = [
     "problems",
     "read",
     "reply",
-    "said",
+    "user_item",
     "session_id",
 ]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from undrift.wire.form import Edit
 
-__all__ = ["edit", "said"]
+__all__ = ["edit", "user_item"]
 
 
 def edit(item: Any, edits: Mapping[int, Edit], appended: Sequence[str] = ()) -> dict[str, Any] | None:
@@ -45,8 +45,8 @@ def _message(item: Mapping[str, Any], edits: Mapping[int, Edit], appended: Seque
     return {**item, "content": kept}
 
 
-def said(text: str) -> dict[str, Any]:
-    """Return an item in which the user says `text`; see `Form.said`."""
+def user_item(text: str) -> dict[str, Any]:
+    """Return an item in which the user says `text`; see `Form.user_item`."""
     return {"type": "message", "role": "user", "content": [_part("input_text", text)]}
 
 

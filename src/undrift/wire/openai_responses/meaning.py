@@ -1,4 +1,4 @@
-"""OpenAI Responses: what of an item means the same, however it is written. Pure."""
+"""OpenAI Responses: compare items by their meaning, however they are written. Pure."""
 
 import hashlib
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ def digest(item: Any) -> bytes:
     """Return 32 bytes that two items share when they mean the same; see `Form.digest`.
 
     Null is as good as absent, a lone text is a string or a part, cache breakpoints move, and clients give ids to what
-    they say themselves; the model sees none of it (WIRE R8, R10, section 10, trap 4). The ids of what the model made
+    they say themselves; the model sees none of it. The ids of what the model made
     bind it together (R3), so they count.
     """
     type_ = type_of(item)

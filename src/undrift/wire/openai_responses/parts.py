@@ -1,7 +1,7 @@
 """OpenAI Responses: parts of a content, of an output or of a reasoning, and what they cost. Pure.
 
-Images, files and encrypted texts are not billed by the length of their base64. What is counted instead is what the
-provider's own client reckons where it does; a session's recorded usage corrects the rest.
+Images, files and encrypted texts are not billed by the length of their base64. They count as the provider's own client
+estimates them; a session's recorded usage corrects the rest.
 """
 
 from collections.abc import Mapping
@@ -14,12 +14,12 @@ from undrift.wire.form import Block, string_at
 __all__ = ["IMAGE_TOKENS", "LOW_IMAGE_TOKENS", "block", "json_at", "reasoning_tokens", "texts"]
 
 IMAGE_TOKENS = 1_844
-"""What an image costs; Codex CLI reckons 7,373 bytes at four a token. Models differ by a factor of two."""
+"""The tokens of an image; Codex CLI counts 7,373 bytes at four a token. Models differ by a factor of two."""
 
 LOW_IMAGE_TOKENS = 85
-"""What an image with ``detail: low`` costs."""
+"""The tokens of an image with ``detail: low``."""
 
-_FILE_CHARACTERS_PER_TOKEN = 16  # base64 of a PDF; rough, as the bill goes by its pages
+_FILE_CHARACTERS_PER_TOKEN = 16  # base64 of a PDF; rough, because the bill counts its pages
 _AUDIO_CHARACTERS_PER_TOKEN = 2_000  # base64 of an MP3 with 128 kbit a second, ten tokens a second; rough
 _ENVELOPE_BYTES = 650
 _TEXTS = ("input_text", "output_text", "text", "summary_text", "reasoning_text")
@@ -85,14 +85,14 @@ def texts(value: Any, path: str) -> tuple[str, str, int]:
 def reasoning_tokens(encrypted: Any) -> int:
     """Return what an encrypted reasoning or compaction costs; 0 where there is none.
 
-    Base64 takes four characters for three bytes, and an envelope of 650 bytes is no text: so Codex CLI reckons.
+    Base64 takes four characters for three bytes, and an envelope of 650 bytes is no text: Codex CLI counts so.
     """
     length = len(encrypted) if isinstance(encrypted, str) else 0
     return -(-max(0, length * 3 // 4 - _ENVELOPE_BYTES) // 4)
 
 
 def _tokens(part: Mapping[str, Any]) -> int | None:
-    """What a part costs that is not text; None where it is billed as its JSON."""
+    """Return the tokens of a part that is not text; None if it is billed as its JSON."""
     type_ = part.get("type")
     if type_ in ("input_image", "computer_screenshot"):
         return LOW_IMAGE_TOKENS if part.get("detail") == "low" else IMAGE_TOKENS

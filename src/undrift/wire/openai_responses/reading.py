@@ -1,10 +1,10 @@
 """OpenAI Responses: an input item read into blocks. Pure.
 
-What an item is goes by its type's name, so that types of tomorrow pair as those of today do: ``*_call`` with a
-``call_id`` is a call, ``*_output`` its result, and what the provider runs itself (a web search, say) has no such id.
+The name of its type says what an item is, so that future types pair as those of today do. ``*_call`` with a ``call_id``
+is a call, ``*_output`` its result, and a call that the provider runs itself (a web search, say) has no such id.
 
 A reasoning item begins a run, and costs the text of its summary and what `parts.reasoning_tokens` makes of
-its encrypted content. What sets something up that holds for later items, or stands for what is not here, never leaves.
+its encrypted content. An item that sets something up for later items, or replaces absent ones, never leaves.
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,14 +25,14 @@ REFERENCE = "reference"
 _CALL_IDS = ("fc_", "ctc_", "cu_", "lsh_", "sh_", "apc_")
 _FROM_CLIENT = ("additional_tools", "agent_message", "compaction_trigger", "configuration_update")
 _STAYS = ("compaction", "compaction_summary", "program", "program_output", "tool_search_call", "tool_search_output")
-"""A compaction stands for what was before it; a program and what it calls hang together by a fingerprint; the tools
-that a search has found are there as long as its output is."""
+"""A compaction replaces the items before it. A program and its calls belong together by a fingerprint. The tools that a
+search has found are there as long as its output is."""
 
 
 def items(history: Any) -> list[Any]:
     """Return the input items; a string is the user's one message; see `Form.items`."""
     if isinstance(history, str):
-        return [editing.said(history)]
+        return [editing.user_item(history)]
     if not isinstance(history, list):
         raise WireError(f"must be a string or an array, not {type(history).__name__}", path="input")
     return history
@@ -115,7 +115,7 @@ def _message(item: Mapping[str, Any], path: str) -> View:
 
 
 def _reasoning(item: Mapping[str, Any], path: str) -> Block:
-    """Not `thinking`: it is bound to what follows it, wherever in an answer it stands."""
+    """Not `thinking`: it is bound to what follows it, at any place of an answer."""
     said = []
     for name in ("summary", "content"):
         found = item.get(name)
@@ -129,7 +129,7 @@ def _reasoning(item: Mapping[str, Any], path: str) -> Block:
 
 
 def _reference(item: Mapping[str, Any], path: str) -> View:
-    """What an item at the provider is shows in its id: reasoning holds its run here, a call has its output here."""
+    """The id of an item at the provider shows its kind: reasoning holds its run here, a call has its output here."""
     id_ = string_at(item, "id", path)
     if id_.startswith("rs_"):
         return View("assistant", (Block("other", parts.json_at(item, path), is_pinned=True),), bundle="run")
@@ -173,7 +173,7 @@ def _result(item: Mapping[str, Any], type_: str, path: str) -> Block:
 
 
 def _other(item: Mapping[str, Any], type_: str, path: str) -> Block:
-    """What the provider has run itself, and what is not known here."""
+    """Read a call that the provider has run itself, or an item of an unknown type."""
     text, stays = parts.json_at(item, path), type_ in _STAYS
     if type_ in ("compaction", "compaction_summary"):
         tokens = parts.reasoning_tokens(item.get("encrypted_content"))

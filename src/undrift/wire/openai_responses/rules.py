@@ -1,6 +1,6 @@
-"""What OpenAI Responses refuses in a history: one rule, one function, the provider's words in its docstring. Pure.
+"""The histories that OpenAI Responses refuses: one rule, one function, the provider's words in its docstring. Pure.
 
-That a call needs the reasoning it came from (WIRE R3, the other way round) cannot be seen in a history that lacks it;
+A call needs the reasoning that it came from. That cannot be seen in a history that lacks it;
 it is kept by letting a run leave as a whole (`View.bundle`).
 """
 
@@ -18,7 +18,7 @@ __all__ = ["problems"]
 class _ResponsesRequest:
     views: Sequence[View]
     is_whole: bool
-    """Whether every call stands here: the provider holds none of the items."""
+    """Return whether every call stands here: the provider holds none of the items."""
 
     @property
     def blocks(self) -> Iterator[Block]:
