@@ -319,4 +319,4 @@ TABLE = Table(
     shared="memory_id",
     of_session=False,
 )
-GUARDS = Table("", changes=(Unchanged,), prepare=_as_they_are, write=_check_all)
+GUARDS = Table("", changes=(Unchanged,), prepare=_as_they_are, write=_check_all, of_session=False)

@@ -277,4 +277,4 @@ def _write(writing: Writing, changes: Sequence[MemoryLines]) -> None:
         write_lines(writing.connection, one)
 
 
-TABLE = Table("memory_lines", changes=(MemoryLines,), prepare=_as_they_are, write=_write)
+TABLE = Table("memory_lines", changes=(MemoryLines,), prepare=_as_they_are, write=_write, of_session=False)

@@ -11,7 +11,7 @@ from typing import Any
 
 import apsw
 
-from undrift.stores import documents, memory_index, readings, rewinding, rows, search, traces
+from undrift.stores import documents, memory_index, readings, rows, search, traces
 from undrift.stores.base import Aim
 from undrift.stores.decisions import DECISION_COLUMNS, DECISION_SESSION, decision_from, decision_row
 from undrift.stores.memories import MEMORY_COLUMNS, memory_from, memory_row
@@ -25,17 +25,17 @@ _GIVEN = rows.IN_LIST.format("?")
 _REFS = rows.IN_LIST.format(":refs")
 _OF_TASK = """SELECT CAST(o.ref AS BLOB) FROM originals o WHERE o.session_id = :session AND o.source <> 'pin' AND (
     o.ref IN (SELECT d.ref FROM decisions d WHERE d.session_id = :session AND d.kind = 'evicted'
-        AND json_extract(d.detail, '$.task') = :name)
-    OR json_extract(o.metadata, '$.pair_id') IN (
-        SELECT g.call_id FROM tags g WHERE g.session_id = :session AND g.task_id = :name))"""
+        AND CAST(json_extract(d.detail, '$.task') AS BLOB) = CAST(:name AS BLOB))
+    OR CAST(json_extract(o.metadata, '$.pair_id') AS BLOB) IN (
+        SELECT CAST(g.call_id AS BLOB) FROM tags g WHERE g.session_id = :session AND g.task_id = :name))"""
+"""As bytes, here and below: a text with a lone surrogate is kept as bytes in a column, and as a text in JSON."""
 _OF_SESSION = "SELECT CAST(ref AS BLOB) FROM originals WHERE session_id = :session"
 _ORIGINAL = "SELECT CAST(ref AS BLOB) FROM originals WHERE session_id = :session AND (ref = :name OR entry_id = :name)"
 _MEMORY = """SELECT DISTINCT CAST(memory_id AS BLOB) FROM memories WHERE memory_id = :name AND (scope = 'project'
     OR (scope = 'agent' AND owner = :agent) OR (scope = 'session' AND owner = :session))"""
-_MEMORIES_OF_TASK = """SELECT DISTINCT CAST(memory_id AS BLOB) FROM memories
-    WHERE json_extract(record, '$.session_id') = :session AND json_extract(record, '$.source') = 'task:' || :name"""
 _MEMORIES_OF_SESSION = """SELECT DISTINCT CAST(memory_id AS BLOB) FROM memories
-    WHERE json_extract(record, '$.session_id') = :session"""
+    WHERE CAST(json_extract(record, '$.session_id') AS BLOB) = CAST(:session AS BLOB)"""
+_MEMORIES_OF_TASK = f"{_MEMORIES_OF_SESSION} AND CAST(json_extract(record, '$.source') AS BLOB) = CAST(:source AS BLOB)"
 _NOTES = """SELECT CAST(ref AS BLOB), detail FROM decisions WHERE kind = 'noted' AND ref IS NOT NULL
     AND json_extract(detail, '$.name') = ? AND (? IS NULL OR session_id = ?)"""
 _DECISIONS = f"SELECT {DECISION_COLUMNS} FROM decisions WHERE ref IN {_REFS}"  # noqa: S608 - constants of ours
@@ -52,11 +52,15 @@ _OPERATIONS = f"SELECT {OPERATION_COLUMNS} FROM operations WHERE payload IS NOT 
 _DOCUMENTS = "session_id = :session AND (:whole OR name = :document OR (name > :after AND name < :before))"
 _TEXTS = {
     "originals": f"SELECT content FROM originals WHERE ref IN {_REFS}",  # noqa: S608
-    "memories": f"""SELECT DISTINCT json_extract(record, '$.content') FROM memories
+    "memories": f"""SELECT DISTINCT CAST(json_extract(record, '$.content') AS BLOB) FROM memories
         WHERE memory_id IN {rows.IN_LIST.format(":memories")}""",  # noqa: S608
     "documents": f"SELECT content FROM documents WHERE {_DOCUMENTS}",  # noqa: S608
-    "tasks": """SELECT DISTINCT value FROM tasks, json_each(json_array(json_extract(record, '$.content'),
+    "tasks": """SELECT DISTINCT CAST(value AS BLOB) FROM tasks, json_each(json_array(json_extract(record, '$.content'),
         json_extract(record, '$.result_summary'))) WHERE session_id = :session AND (:whole OR task_id = :task)""",
+    "facts": """SELECT DISTINCT CAST(value AS BLOB) FROM facts, json_each(json_array(json_extract(record, '$.subject'),
+        json_extract(record, '$.object'))) WHERE session_id = :session AND :whole""",
+    "run_records": """SELECT DISTINCT CAST(atom AS BLOB) FROM run_records, json_tree(record)
+        WHERE session_id = :session AND :whole AND type = 'text'""",
 }
 _MOVES = ("to", "of")
 """What is kept of an operation's payload where its session is purged: the numbers by which going back finds its way."""
@@ -90,7 +94,8 @@ def is_nothing(found: Doomed) -> bool:
 
 def doomed(connection: apsw.Connection, aim: Aim) -> Doomed:
     """Find what belongs to it; nothing is changed."""
-    values = {"session": rows.key(aim.session_id), "name": rows.key(aim.name), "agent": rows.key(aim.agent)}
+    names = {"session": aim.session_id, "name": aim.name, "agent": aim.agent, "source": f"task:{aim.name}"}
+    values = {name: rows.key(text) for name, text in names.items()}
     refs = {"original": _ORIGINAL, "task": _OF_TASK, "session": _OF_SESSION}.get(aim.kind, "")
     ids = {"task": _MEMORIES_OF_TASK, "session": _MEMORIES_OF_SESSION, "memory": _MEMORY}.get(aim.kind, "")
     found = _texts(connection, refs, values) if refs else set()
@@ -103,8 +108,7 @@ def doomed(connection: apsw.Connection, aim: Aim) -> Doomed:
     }
     whole |= {"whole": aim.kind == "session", "task": values["name"] if aim.kind == "task" else None}
     whole |= _of_documents(aim)
-    texts = (bytes(one) if isinstance(one, bytes) else str(one).encode() for one in _contents(connection, whole))
-    pieces = traces.pieces(texts)
+    pieces = traces.pieces(_contents(connection, whole))
     return Doomed(
         aim, frozenset(found), frozenset(memories), _logs(connection, aim, whole), pieces, _counts(connection, aim)
     )
@@ -121,7 +125,7 @@ def destroy(connection: apsw.Connection, found: Doomed, blank: Callable[[Decisio
     aim, session = found.aim, rows.key(found.aim.session_id)
     is_in_step = remove_words(connection, found.refs)
     if aim.kind == "session":
-        for table in rewinding.present(connection):
+        for table in TABLES:
             if table.of_session:
                 _delete(connection, table.name, "session_id = ?", session)
         connection.execute("DELETE FROM marks WHERE session_id = ?", (session,))
@@ -231,7 +235,7 @@ def _counts(connection: apsw.Connection, aim: Aim) -> dict[str, int]:
             [one.name for one in TABLES if one.of_task],
         )
     elif aim.kind == "session":
-        tables = [one.name for one in rewinding.present(connection) if one.of_session]
+        tables = [one.name for one in TABLES if one.of_session]
         where, values = "session_id = ?", [session]
     elif aim.kind == "document":
         sql = f"SELECT count(*) FROM documents WHERE {_DOCUMENTS}"  # noqa: S608
@@ -242,11 +246,11 @@ def _counts(connection: apsw.Connection, aim: Aim) -> dict[str, int]:
     return {table: int(_one(connection, f"SELECT count(*) FROM {table} WHERE {where}", *values)) for table in tables}  # noqa: S608
 
 
-def _contents(connection: apsw.Connection, values: Mapping[str, Any]) -> Iterable[Any]:
-    for name, sql in _TEXTS.items():
+def _contents(connection: apsw.Connection, values: Mapping[str, Any]) -> Iterable[bytes]:
+    for sql in _TEXTS.values():
         wanted = {one: value for one, value in values.items() if f":{one}" in sql}
         for (text,) in connection.execute(sql, wanted):
-            if name != "tasks" or text:
+            if text:
                 yield text
 
 

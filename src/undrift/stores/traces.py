@@ -35,6 +35,8 @@ _RECORDS = {
     "task": ("tasks", "CAST(task_id AS BLOB)", "CAST(record AS BLOB)"),
     "memory": ("memories", "CAST(memory_id AS BLOB)", "CAST(record AS BLOB)"),
     "document": ("documents", "CAST(name AS BLOB)", "content"),
+    "fact": ("facts", "CAST(fact_id AS BLOB)", "CAST(record AS BLOB)"),
+    "run record": ("run_records", "CAST(name AS BLOB)", "CAST(record AS BLOB)"),
     "operation": ("operations", "CAST(seq AS BLOB)", "CAST(payload AS BLOB)"),
 }
 
