@@ -83,6 +83,24 @@ def dead_links(text: str, folder: Path) -> list[str]:
     return [target for target in targets if ":" not in target and not (folder / target).exists()]
 
 
+def headings(text: str) -> set[str]:
+    """Return the anchors of a Markdown text's headings, as the pages of a repository have them."""
+    text = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    found = re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in found}
+
+
+def dead_anchors(path: Path) -> list[str]:
+    """Return the links of a Markdown file to a heading that is not there."""
+    text = path.read_text(encoding="utf-8")
+    found = []
+    for target, anchor in re.findall(r"\]\(([^)#\s:]*\.md)?#([^)\s]+)\)", text):
+        page = path.parent / target if target else path
+        if page.is_file() and anchor not in headings(page.read_text(encoding="utf-8")):
+            found.append(f"{target}#{anchor}")
+    return found
+
+
 @pytest.mark.parametrize("path", REQUIRED)
 def test_the_document_exists_and_says_something(path: str):
     assert len(read(path)) > 200, f"{path} is all but empty: write what it promises"
@@ -126,6 +144,21 @@ def test_no_document_links_to_a_file_that_is_not_there():
         for target in dead_links(path.read_text(encoding="utf-8"), path.parent)
     ]
     assert not found, "\n".join(found)
+
+
+def test_no_document_links_to_a_heading_that_is_not_there():
+    paths = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+    found = [f"{path.relative_to(ROOT)}: {link}" for path in paths for link in dead_anchors(path)]
+    assert not found, "\n".join(found)
+
+
+def test_every_record_has_its_title_in_the_list_and_a_sentence_below_it():
+    listed = re.findall(r"^- \[(\d{4})\]\((\S+)\) (.+)$", read("docs/adr/README.md"), flags=re.MULTILINE)
+    paths = sorted((ROOT / "docs/adr").glob("[0-9]*.md"))
+    texts = [path.read_text(encoding="utf-8") for path in paths]
+    titles = [text.splitlines()[0].removeprefix("# ") for text in texts]
+    assert listed == [(path.name[:4], path.name, title) for path, title in zip(paths, titles, strict=True)]
+    assert all(text.splitlines()[1].startswith("**In short:** ") for text in texts)
 
 
 @click.group(help="Example.")
@@ -173,3 +206,9 @@ def test_a_dead_link_is_found(tmp_path: Path):
     (tmp_path / "there.md").touch()
     text = "[a](there.md#part) [b](gone.md) [c](https://example.org/x) [d](#part) ![e](gone.png 'title')"
     assert dead_links(text, tmp_path) == ["gone.md", "gone.png"]
+
+
+def test_a_dead_anchor_is_found(tmp_path: Path):
+    (tmp_path / "a.md").write_text("# One: `two`, three\n", encoding="utf-8")
+    (tmp_path / "b.md").write_text("# B\n[a](a.md#one-two-three) [b](a.md#four) [c](#b) [d](#e)\n", encoding="utf-8")
+    assert dead_anchors(tmp_path / "b.md") == ["a.md#four", "#e"]
