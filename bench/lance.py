@@ -10,8 +10,9 @@ from statistics import median
 from bench.figures import Claim, Figure, Report, ratio_claim
 from undrift.memory.repository import MemoryRepository, default_embedder
 from undrift.stores.memory_values import MemoryUpdate, Viewer
-from undrift.stores.sqlite import SqliteStore
+from undrift.stores.opening import open_store
 from undrift.values.memory import MemoryEntry
+from undrift.values.scope import Scope
 
 __all__ = ["measure"]
 
@@ -31,7 +32,7 @@ def measure(rounds: int = 9) -> Report:
     if embedder is None or not find_spec("lancedb"):
         report.skipped.append(_NEEDS)
         return report
-    with tempfile.TemporaryDirectory() as home, SqliteStore.open(home) as store:
+    with tempfile.TemporaryDirectory() as home, open_store(home, Scope()) as store:
         folder = Path(home) / "vectors"
         repository = MemoryRepository(store, embedder, "lance")
         chance = Random(7)

@@ -13,10 +13,12 @@ from bench.figures import Report, interleaved, ratio_claim
 from undrift import Session, Settings
 from undrift.core.memory.retrieve import parse
 from undrift.memory.repository import MemoryRepository, default_embedder
+from undrift.stores.contract import Store
 from undrift.stores.embed import Embedder
 from undrift.stores.memory_values import MemoryUpdate
-from undrift.stores.sqlite import SqliteStore
+from undrift.stores.opening import open_store
 from undrift.values.memory import MemoryEntry
+from undrift.values.scope import Scope
 
 __all__ = ["measure"]
 
@@ -34,7 +36,7 @@ _NEEDS = "memories found by meaning among 100,000: needs the extra `vectors`"
 class _Bare:
     """The same words asked of FTS5 alone, and the same vectors compared by one product; nothing is made of the hits."""
 
-    store: SqliteStore
+    store: Store
     embedder: Embedder | None
     matrix: Any
 
@@ -65,7 +67,7 @@ def measure(rounds: int = 5, memories: int = MEMORIES) -> Report:
     else:
         report.skipped.append(_NEEDS)
     for way, name in ways.items():
-        with tempfile.TemporaryDirectory() as home, SqliteStore.open(home) as store:
+        with tempfile.TemporaryDirectory() as home, open_store(home, Scope()) as store:
             embedder = default_embedder(name)
             _fill(MemoryRepository(store, embedder), texts)
             bare = _Bare(store, embedder, None if embedder is None else _matrix(embedder, texts))

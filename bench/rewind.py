@@ -15,7 +15,7 @@ from undrift.core.text.refs import ref_of
 from undrift.memory.repository import MemoryRepository
 from undrift.stores.base import Context
 from undrift.stores.memory_values import MemoryUpdate
-from undrift.stores.sqlite import SqliteStore
+from undrift.stores.opening import open_store
 from undrift.values.memory import MemoryEntry
 from undrift.values.scope import Scope
 from undrift.values.window import Decision, Original, Task, TaskUpdate
@@ -73,7 +73,7 @@ def _times(session: Session, to: int) -> Mapping[str, float]:
 
 def _make(home: Path) -> None:
     """Write mixed operations: of ten, six memories, one of them superseding, and a pin, a task, a decision, a checkpoint."""
-    with SqliteStore.open(home) as store:
+    with open_store(home, Scope()) as store:
         repository, before = MemoryRepository(store), None
         task: Task | None = None
         for number in range(1, OPERATIONS + 1):

@@ -12,7 +12,8 @@ from undrift.core.text.refs import ref_of
 from undrift.core.window.incremental import IncrementalWindow
 from undrift.core.window.prune import prune
 from undrift.stores.base import Context
-from undrift.stores.sqlite import SqliteStore
+from undrift.stores.contract import Store
+from undrift.stores.opening import open_store
 from undrift.values.scope import Scope
 from undrift.values.window import Original
 
@@ -101,12 +102,12 @@ def _scan(size: int) -> Callable[[], float]:
 
 def _stored(rounds: int) -> list[Figure]:
     """The whole way of an entry: masked, written, added, and what it drives out written as well."""
-    with tempfile.TemporaryDirectory() as home, SqliteStore.open(home) as store:
+    with tempfile.TemporaryDirectory() as home, open_store(home, Scope()) as store:
         measures = {f"add_entry over a store, buffer of {n:,}": _manager(store, n) for n in SIZES}
         return interleaved(rounds, measures, "us")
 
 
-def _manager(store: SqliteStore, size: int) -> Callable[[], float]:
+def _manager(store: Store, size: int) -> Callable[[], float]:
     session_id, stream = f"of-{size}", entries(size)
     known = list(itertools.islice(stream, size))
     for start in range(0, size, 10_000):

@@ -73,6 +73,15 @@ def test_a_moment_that_there_was_not_is_told(session: Session, to: Any):
     assert len(session.history()) == 1
 
 
+def test_a_number_that_another_session_reached_is_no_moment_of_this_one(session: Session, tmp_path: Path):
+    """A sequence belongs to a session: what a file counts over all of them is nobody's moment."""
+    session.checkpoint("a")
+    with opened(tmp_path, "other") as other:
+        number = max(other.checkpoint(str(n)) for n in range(9))
+    with pytest.raises(RecallError, match=f"no operation {number}"):
+        session.rewind(number)
+
+
 @pytest.mark.parametrize("to", [True, 1.5, b"x", ("t",)])
 def test_what_is_no_moment_is_refused(session: Session, to: Any):
     with pytest.raises(InputError):
