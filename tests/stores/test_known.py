@@ -95,7 +95,7 @@ VALUES = st.none() | st.booleans() | st.integers(-3, 300) | st.sampled_from([0.0
 DEEPER = st.recursive(
     VALUES, lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from("abc,"), inner), max_leaves=6
 )
-DETAILS = st.dictionaries(st.sampled_from(["a", "b", "at", "\ud800", '","{']), DEEPER, max_size=5)
+DETAILS = st.dictionaries(st.sampled_from(["a", "b", "at", "rows", "worth", "\ud800", '","{']), DEEPER, max_size=5)
 
 
 @given(st.lists(DETAILS, max_size=6))

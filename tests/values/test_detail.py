@@ -17,10 +17,11 @@ def written(value: Any) -> str:
     return json.dumps(value, default=dict)
 
 
-@given(DETAILS, st.integers(0, 5))
-def test_it_is_the_mapping_that_was_given_in_two_parts(whole, end):
+@given(DETAILS, st.integers(0, 5), st.booleans())
+def test_it_is_the_mapping_that_was_given_in_two_parts(whole, end, is_written):
     items = list(whole.items())
-    found = Detail(dict(items[:end]), dict(items[end:]))
+    own = dict(items[end:])
+    found = Detail(dict(items[:end]), json.dumps(own).encode() if is_written else own)
     assert found == whole
     assert whole == found
     assert written(found) == written(whole)

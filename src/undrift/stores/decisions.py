@@ -32,6 +32,8 @@ _REMOVED = """SELECT o.number FROM decisions d CROSS JOIN originals o
     AND o.session_id = d.session_id AND o.entry_id = d.entry_id AND o.source = 'buffer' AND o.to_seq IS NULL"""
 """CROSS JOIN: the new decisions first, each looked up in the index of what is in a buffer."""
 
+_ROWS = b',"rows":['
+"""Where the part of a detail begins that no other decision has, and that takes much memory once it is decoded."""
 _DECODE = msgspec.json.Decoder(dict[str, Any]).decode
 
 
@@ -60,18 +62,18 @@ def many_decisions() -> Callable[[rows.Row], Decision]:
         return texts.get(value) or texts.setdefault(value, rows.text_from(value))
 
     def detail(value: bytes) -> Mapping[str, Any]:
-        """Split before the last two names: a prune writes the figures of its plan before them."""
-        head = value.rsplit(b",", 2)[0]
-        end = value[len(head) + 1 :]
+        """Split before the rows that stay of a result, else before the last two names: the figures of a plan come first."""
+        head = value.partition(_ROWS)[0] if _ROWS in value else value.rsplit(b",", 2)[0]
+        end = b"{" + value[len(head) + 1 :]
         try:
             common = parts.get(head) or parts.setdefault(head, _DECODE(head + b"}"))
-            own = parts.get(end) or parts.setdefault(end, _DECODE(b"{" + end))
-            if common.keys().isdisjoint(own):
-                return Detail(common, own)
+            own = parts.get(end) or _DECODE(end)
         except msgspec.DecodeError:  # the comma is inside of a value, or there is none
-            pass
-        whole: Mapping[str, Any] = rows.load(value)
-        return whole
+            own = common = {"": None}
+        if not common.keys().isdisjoint(own):
+            whole: Mapping[str, Any] = rows.load(value)
+            return whole
+        return Detail(common, end if _ROWS in value else parts.setdefault(end, own))
 
     return lambda row: _made(row, text, detail)
 
