@@ -16,7 +16,7 @@ from undrift.core.text.calibration import Calibration, UsageReport, is_plausible
 from undrift.core.window.calling_back import offers_recall
 from undrift.core.window.fit import TurnPlan
 from undrift.core.window.low_water import Cache
-from undrift.core.window.turn import Room, Rules, Texts, Tools, Turn
+from undrift.core.window.turn import Binding, Room, Rules, Texts, Tools, Turn
 from undrift.errors import Declined, StoreError, WireError
 from undrift.memory.upkeep import MemoryUpkeep
 from undrift.session.cache import CacheTraffic, LastRequest
@@ -26,7 +26,7 @@ from undrift.tasks.logs import TaskLogs
 from undrift.tasks.updates import TaskUpdates
 from undrift.values.readings import Heads, StretchReading
 from undrift.values.window import Prepared
-from undrift.window.bound_thinking import binding_of, changed_fields, headers_for
+from undrift.window.bound_thinking import binding_of, changes
 from undrift.window.commit import Committer, past_of
 from undrift.window.context import SessionContext
 from undrift.window.conversation import Conversation
@@ -51,10 +51,12 @@ _CONVERSATIONS = 8  # of one session kept in memory at once: the main one, sub-a
 
 @dataclass(frozen=True, slots=True)
 class _Beside:
-    """What stands beside a history: its tokens, whether it defers tools, for how long it asks to be kept."""
+    """What stands beside a history: its tokens and its tools, and for how long it asks to be kept."""
 
     tokens: int
+    has_tools: bool
     defers_tools: bool
+    offers_recall: bool
     cache_seconds: int | None
 
 
@@ -94,11 +96,10 @@ class Preparer:
         self._committer = Committer(context.id, context.ledger)
         self._renderers: WeakKeyDictionary[Conversation, Renderer] = WeakKeyDictionary()
         self._conversations: list[Conversation] = []
-        self._fixed: tuple[Any, _Beside] = (None, _Beside(0, False, None))
+        self._fixed: tuple[Any, _Beside] = (None, _Beside(0, False, False, True, None))
         self._counters: dict[float, Callable[[str], int]] = {}
         self._last: LastRequest | None = None
         self._is_over = self._uses_tools = False
-        self._offered: tuple[bytes | None, bool] = (None, True)
         self._recalled = ("", "")
 
     def prepare(self, body: Any, *, wire: str = "anthropic", model: str | None = None) -> Prepared:
@@ -124,7 +125,8 @@ class Preparer:
         texts = Texts(self._context.scratchpad.note(warnings), self._about_newest_words(conversation, warnings))
         room = Room(calibration.counted(budget), fixed)
         asked = cache_life.seconds_of(conversation.marked, request.fields) or beside.cache_seconds
-        turn = self._turn(request, conversation, known, room, texts, self._cache.of(known, asked))
+        binding = binding_of(request.fields, form.NAME, known, self.settings)
+        turn = self._turn(conversation, beside, binding, room, texts, self._cache.of(known, asked))
         carried = self._committer.carry_out(turn, conversation, self._renderer(conversation), request)
         warnings += filter(None, [carried.warning])
         window, items = carried.window, carried.items
@@ -135,34 +137,29 @@ class Preparer:
         warnings.extend(self._plan_warnings(window.plan, after, budget, calibration))
         self._last = LastRequest(known, after, asked, now_ms)
         self._cache.asked(self._last, is_large=2 * after > room.budget_tokens)
-        changed = changed_fields(
-            turn.binding,
-            window,
-            request.fields,
-            trigger_tokens=budget,
-            keep_tool_results=self.settings.keep_tool_results,
-        )
+        changed, headers = changes(turn.binding, window, request.fields, budget, self.settings.keep_tool_results)
         given = None if not window.sent else items
         prepared = Prepared(
             body=body if given is None and not changed else request.with_items(given, changed),
             tokens_before=calibration.tokens(fixed + window.tokens_before),
             tokens_after=calibration.tokens(after),
             budget_tokens=budget,
-            headers=headers_for(changed),
+            headers=headers,
             warnings=tuple(warnings),
         )
         return prepared if items is None else prepared.telling(window.action_count, lambda: window.actions)
 
     def _turn(
-        self, request: Request, conversation: Conversation, model: Model, room: Room, texts: Texts, cache: Cache
+        self, conversation: Conversation, beside: _Beside, binding: Binding, room: Room, texts: Texts, cache: Cache
     ) -> Turn:
         """What this turn obeys."""
+        self._uses_tools |= beside.has_tools
         tools = Tools(
             count=conversation.count,
             ref_of=self._ledger.decisions.ref_of,
             known=conversation.known,
             log_path=self._logs.path_of,
-            names_recall=self._may_name_recall(request),
+            names_recall=self._names_recall == "always" or beside.offers_recall,
         )
         return Turn(
             room,
@@ -171,24 +168,18 @@ class Preparer:
             self._clock.now_ms,
             cache,
             self._ledger.idle_ms(self._clock.now_ms),
-            binding_of(request.fields, conversation.form.NAME, model, self.settings),
+            binding,
             self._ledger.tasks,
             self._ledger.decisions.pins,
             past_of(self._ledger, conversation),
             texts,
-            self._is_aside(request),
+            self._uses_tools and not beside.has_tools,  # it stands beside the work, as for a title
         )
 
     def _renderer(self, conversation: Conversation) -> Renderer:
         if conversation not in self._renderers:
             self._renderers[conversation] = Renderer(conversation)
         return self._renderers[conversation]
-
-    def _is_aside(self, request: Request) -> bool:
-        """Whether it stands beside the work, as for a title: without tools, in a session that works with tools."""
-        has_tools = request.has("tools")
-        self._uses_tools |= has_tools
-        return self._uses_tools and not has_tools
 
     def _about_newest_words(self, conversation: Conversation, warnings: list[str]) -> str:
         """What is remembered about the user's newest words; looked for once for the same words."""
@@ -311,17 +302,17 @@ class Preparer:
         key = (form.NAME, count, request.beside_key())
         if key != self._fixed[0]:
             given, tokens = request.fields, sum(map(count, form.beside_texts(request.fields)))
-            self._fixed = (key, _Beside(tokens, defers_tools(given), cache_life.seconds_beside(given)))
+            self._fixed = (
+                key,
+                _Beside(
+                    tokens,
+                    bool(given.get("tools")),
+                    defers_tools(given),
+                    offers_recall(tool_names(given)),
+                    cache_life.seconds_beside(given),
+                ),
+            )
         return self._fixed[1]
-
-    def _may_name_recall(self, request: Request) -> bool:
-        """Whether what is decided at this request may name the command; what was decided before keeps its words."""
-        if self._names_recall == "always":
-            return True
-        key = request.beside_key()
-        if key != self._offered[0]:
-            self._offered = (key, offers_recall(tool_names(request.fields)))
-        return self._offered[1]
 
     def _calibrate(self, sent: LastRequest, report: UsageReport) -> None:
         try:

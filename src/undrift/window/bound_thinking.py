@@ -15,13 +15,13 @@ from undrift.settings import Settings
 from undrift.settings.model_table import Model
 from undrift.wire.anthropic import editing
 
-__all__ = ["binding_of", "changed_fields", "headers_for"]
+__all__ = ["binding_of", "changes"]
 
 
-def changed_fields(
-    binding: Binding, window: Window, body: Mapping[str, Any], *, trigger_tokens: int, keep_tool_results: int
-) -> dict[str, Any]:
-    """Return the fields of the body that have to change, for good from the first edit on.
+def changes(
+    binding: Binding, window: Window, body: Mapping[str, Any], trigger_tokens: int, keep_tool_results: int
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the fields of the body that have to change, for good from the first edit on, and the headers that go with them.
 
     A pin is enough: it may stand in a message that a fork of this history had already sent without it.
 
@@ -36,10 +36,11 @@ def changed_fields(
         management = editing.clear_tool_uses(
             body.get("context_management"), trigger_tokens=trigger_tokens, keep_tool_uses=keep_tool_results
         )
-        return {} if management is None or "compaction" in body else {"context_management": management}
-    if binding.may_wait and window.sent:
-        return {"thinking": editing.drop_block(body["thinking"])}
-    return {}
+        if management is not None and "compaction" not in body:
+            return {"context_management": management}, editing.merged_betas([editing.CLEARING_BETA])
+    elif binding.may_wait and window.sent:
+        return {"thinking": editing.drop_block(body["thinking"])}, editing.merged_betas([editing.BINDING_BETA])
+    return {}, {}
 
 
 def binding_of(body: Mapping[str, Any], wire: str, model: Model, settings: Settings) -> Binding:
@@ -56,9 +57,3 @@ def binding_of(body: Mapping[str, Any], wire: str, model: Model, settings: Setti
         mode=settings.bound_thinking if is_bound else "",
         thinks=is_bound and editing.thinks(body),
     )
-
-
-def headers_for(fields: Mapping[str, Any]) -> dict[str, str]:
-    """Return the headers that must go with changed fields."""
-    betas = {"thinking": editing.BINDING_BETA, "context_management": editing.CLEARING_BETA}
-    return editing.merged_betas([betas[name] for name in fields])
