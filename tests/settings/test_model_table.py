@@ -203,7 +203,7 @@ def test_models_of_one_family_have_one_token_factor() -> None:
 
 
 def test_the_guide_tells_every_field_and_the_careful_defaults() -> None:
-    text = (ROOT / "docs/settings.md").read_text()
+    text = (ROOT / "docs/models.md").read_text()
     for field in dataclasses.fields(Model):
         assert f"| `{field.name}` |" in text
     defaults = re.findall(r"^\| (another \w+|anything else) \| ([\d,]+) \| unknown \| ([\d.]+) \| (yes|no)", text, re.M)

@@ -13,6 +13,25 @@ from undrift.settings import PRUNE_THRESHOLD, SETTINGS, TERMINAL_OBSERVATION_WIN
 
 ROOT = Path(__file__).parents[2]
 NAMES = {setting.name: setting for setting in SETTINGS}
+SEEDS_NAMES = {
+    "contradiction_penalty",  # DEVS_CONTRADICTION_PENALTY
+    "debug_archive",  # DEBUG_ARCHIVE
+    "eviction_respects_anchor",  # AX-1; tests/seeds
+    "finished_tasks_shown",  # AX-2; tests/seeds
+    "min_decay_floor",  # DEVS_MIN_DECAY_FLOOR
+    "phase_weight",  # DEVS_PHASE_WEIGHT
+    "prune_target_ratio",  # A2-3; tests/seeds
+    "prune_threshold_tokens",  # DEVS_PRUNE_THRESHOLD
+    "retrieval_monitor_window",  # DEVS_RETRIEVAL_MONITOR_WINDOW
+    "rolling_tool_results",  # A3-19; tests/seeds
+    "route_complex",  # UNDRIFT_ROUTE_COMPLEX
+    "route_simple",  # UNDRIFT_ROUTE_SIMPLE
+    "stale_eviction_threshold",  # DEVS_STALE_EVICTION_THRESHOLD
+    "task_markers",  # the seed's task marker
+    "tombstone_share",  # AX-2; tests/seeds
+    "vector_index",  # LanceDB
+}
+"""The settings that the seed documents ask for, and where they do."""
 COUNTS = (
     "budget_tokens",
     "prune_threshold_tokens",
@@ -354,21 +373,37 @@ def test_no_variable_sets_two_settings() -> None:
 
 
 def test_the_guide_has_one_row_for_each_setting_word_for_word() -> None:
-    rows = [line for line in (ROOT / "docs/settings.md").read_text().splitlines() if "| `UNDRIFT_" in line]
+    rows = [
+        line for line in (ROOT / "docs/settings.md").read_text().splitlines() if re.match(r"\| `\w+` `UNDRIFT_", line)
+    ]
     assert rows == [
         "| "
         + " | ".join(
             (
-                f"`{setting.name}`",
-                ", ".join(f"`{variable}`" for variable in setting.environment),
+                " ".join(f"`{name}`" for name in (setting.name, *setting.environment)),
                 "not set" if setting.default is None else f"`{as_text(setting.default)}`",
-                setting.rule,
-                setting.help,
+                setting.rule.partition(" (")[0],
+                setting.help + (" *private*" if setting.is_private else ""),
             )
         )
         + " |"
         for setting in SETTINGS
     ]
+
+
+def test_the_guide_has_a_heading_for_each_group_with_its_settings_below() -> None:
+    parts = (ROOT / "docs/settings.md").read_text().split("\n## ")
+    of_group = {part.partition("\n")[0]: part for part in parts}
+    for setting in SETTINGS:
+        assert f"| `{setting.name}` `UNDRIFT_" in of_group[setting.group]
+
+
+def test_at_most_15_settings_are_a_promise_and_the_seeds_names_stand_apart() -> None:
+    """A setting needs a figure or a reason. Who adds one says in the same commit what it replaces."""
+    own = [setting.name for setting in SETTINGS if not setting.is_seed]
+    assert len(own) <= 15
+    assert [setting.name for setting in SETTINGS[: len(own)]] == own
+    assert {setting.name for setting in SETTINGS if setting.is_seed} == SEEDS_NAMES
 
 
 def test_the_guide_names_the_budgets_that_the_engine_uses() -> None:

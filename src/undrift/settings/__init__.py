@@ -1,14 +1,20 @@
 """The settings: one frozen object, checked once when it is made.
 
-Law: the only reader of the environment; no value is read again later. A setting is one field of `Settings`.
+Law: the only reader of the environment. A setting is one field of `Settings`; an argument wins over a variable, a variable over
+the project's `undrift.toml`, that over the user's, and that over the default.
 """
 
+import logging
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any, Self
 
 from undrift.errors import SettingsError
+from undrift.settings.files import Placed, from_files
+from undrift.settings.removed import removed_in
 from undrift.settings.rules import (
     COUNT,
     COUNT_OR_NONE,
@@ -25,6 +31,7 @@ from undrift.settings.rules import (
     is_count,
     setting,
     settings_of,
+    shown,
 )
 from undrift.values.memory import CONTRADICTION_PENALTY, MIN_DECAY_FLOOR, PHASE_WEIGHT, STALE_THRESHOLD
 
@@ -35,207 +42,240 @@ __all__ = [
     "Settings",
     "TERMINAL_OBSERVATION_WINDOW",
     "environment",
+    "removed_variables",
     "sources",
 ]
 
+_log = logging.getLogger("undrift.settings")
+
 PRUNE_THRESHOLD = 800_000
-"""Default of `prune_threshold_tokens`; what is in force is the settings object's value (R2-20, A0-5)."""
+"""Default of `prune_threshold_tokens`. The settings object holds the active value."""
 
 TERMINAL_OBSERVATION_WINDOW = 5
-"""Default of `keep_tool_results`; what is in force is the settings object's value (R0-01, A0-5)."""
+"""Default of `keep_tool_results`. The settings object holds the active value."""
 
-_SHOWN_CHARACTERS = 80  # an error quotes a value, it does not repeat a megabyte of it
+_SIZE = "How much is sent"
+_LEAVES = "Leaving the window"
+_MEMORY = "Memory"
+_KEPT = "The store"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Hold every setting, valid from construction on; `SETTINGS` says what each one means.
+    """All settings of a session. They are checked when the object is made, and never change.
+
+    Every setting is a keyword; `undrift config NAME` and docs/settings.md explain each one.
+
+    >>> settings = Settings(budget_tokens=60_000)
+    >>> settings.budget_for(window_tokens=200_000)
+    60000
+    >>> Settings(policy="newest")
+    Traceback (most recent call last):
+    undrift.errors.SettingsError: policy='newest': must be worth or recency
 
     Raises:
         SettingsError: A value breaks its rule; the message names the field, the value and the rule.
-
-    Source: R2-20, R2-21, R0-01, R0-13, A0-5, A2-3, A2-12, AX-4, AX-7.
     """
 
     budget_tokens: int | None = setting(
         None,
         COUNT,
-        "Most tokens to send, system and tools included. Not set: the smaller of prune_threshold_tokens and "
-        "window_share of the model's window.",
+        "The most tokens to send, with system prompt and tools. Not set: window_share of the model's window, "
+        "at most prune_threshold_tokens.",
+        group=_SIZE,
     )
-    prune_threshold_tokens: int = setting(
-        PRUNE_THRESHOLD,
-        COUNT,
-        "Without budget_tokens: a window above this many tokens is pruned, however large the model's own is.",
-        also="DEVS_PRUNE_THRESHOLD",
-    )
-    prune_target_ratio: float = setting(
+    window_share: float = setting(
         0.75,
         SHARE,
-        "How far down one pruning goes: for a session at least so large a share of the budget, for a "
-        "TieredMemoryManager the share of what its pins leave free. 1 prunes just enough, and therefore nearly "
-        "every turn.",
+        "The budget as a share of the model's window, if budget_tokens is not set.",
+        group=_SIZE,
+    )
+    token_counter: str = setting(
+        "estimate",
+        COUNTER,
+        "The way to count tokens. estimate needs nothing else. characters/4 rounds up. tiktoken needs that package and "
+        "its vocabulary.",
+        group=_SIZE,
+        is_private=True,
+    )
+    models_file: str | None = setting(
+        None,
+        TEXT,
+        "A JSON file with your own figures about models: it changes or extends the table of models.",
+        group=_SIZE,
+        is_private=True,
     )
     prune_when: str = setting(
         "pauses",
         choice("pauses", "cheapest", "over_budget"),
-        "When a session prunes: `over_budget`, only then; `pauses`, also where the prompt is written anew anyway; "
-        "`cheapest`, likewise, and mostly behind the window's beginning, which stays cached.",
+        "The moments of a prune. With over_budget only when the window is too large. With pauses also after a pause, "
+        "when the provider's cache is cold. With cheapest most prunes also keep the cached beginning.",
+        group=_LEAVES,
     )
     policy: str = setting(
         "worth",
         choice("worth", "recency"),
-        "What leaves a session's window first: `worth`, the lines and blocks that are least likely to be needed "
-        "again; or `recency`, the oldest blocks, whole. A TieredMemoryManager always goes by recency.",
+        "The order in which text leaves. worth: first the lines and blocks that are least likely to be needed again. recency: the "
+        "oldest blocks, whole.",
+        group=_LEAVES,
     )
     keep_tool_results: int = setting(
         TERMINAL_OBSERVATION_WINDOW,
         COUNT,
-        "The newest tool results that stay in the window unchanged.",
+        "The number of newest tool results that stay in the window unchanged.",
+        group=_LEAVES,
         also="DEVS_TERMINAL_WINDOW_SIZE",
     )
     keep_user_text_tokens: int = setting(
         2_000,
         PASTE,
-        "A user's text up to this many tokens stays whole; a longer paste may lose its middle.",
+        "A user's text up to this many tokens stays whole. A longer paste can lose its middle.",
+        group=_LEAVES,
     )
     bound_thinking: str = setting(
         "drop_block",
         choice("drop_block", "strip", "server", "keep"),
-        "What becomes of thinking that a model binds to the history as it was sent, when that is rewritten. "
-        "drop_block: it leaves, and the provider is told to drop what no longer fits (a beta header). strip: it "
-        "leaves, but never while calls are being answered. server: nothing is rewritten, the provider clears old "
-        "tool results. keep: nothing is rewritten.",
-    )
-    eviction_respects_anchor: str = setting(
-        "on_failed_validation",
-        choice("on_failed_validation", "always", "never"),
-        "When a completed task's newest tool results stay raw until newer ones displace them: only where nothing "
-        "confirmed its summary, always, or never.",
-    )
-    rolling_tool_results: int = setting(
-        0,
-        COUNT_OR_NONE,
-        "Tool results of one task that is still open which stay in the window: at half as many again the older "
-        "ones leave. 0 switches it off; never fewer than keep_tool_results stay.",
-    )
-    tombstone_share: float = setting(
-        0.05,
-        SHARE,
-        "The share of the budget that the tombstones of finished tasks may take before the oldest are rolled up.",
-    )
-    finished_tasks_shown: int = setting(
-        10,
-        COUNT_OR_NONE,
-        "How many finished tasks, whose tombstones have left, stand with id, title and summary in one list at the "
-        "end of the window. 0 shows none.",
-    )
-    task_markers: bool = setting(
-        False,
-        SWITCH,
-        "Believe the marker that Session.mark puts behind a tool result, where a call has no id by which it could "
-        "be tagged. Off, no text decides which task a result belongs to.",
-    )
-    debug_archive: bool = setting(
-        False,
-        SWITCH,
-        "Write what a finished task lets go to archives/SESSION/TASK.log as well, for grep. The store keeps it anyway.",
-        also="DEBUG_ARCHIVE",
+        "The rule for thinking that the provider signs over the history. With drop_block it leaves when the history "
+        "changes. With strip too, but not between a call and its result. With server the provider prunes. With keep "
+        "nothing changes.",
+        group=_LEAVES,
     )
     embedder: str = setting(
         "auto",
         choice("auto", "wordllama", "none"),
-        "What makes the vectors by which memories are found besides their words. auto: wordllama where it is "
-        "installed (pip install 'undrift[vectors]'), else none. Nothing is ever downloaded.",
+        "The model that makes vectors, so that memories are found by meaning too. auto: wordllama if it is installed (extra "
+        "vectors). Nothing is downloaded.",
+        group=_MEMORY,
     )
-    vector_index: str = setting(
-        "exact",
-        choice("exact", "lance"),
-        "What searches the vectors. exact compares them all; lance hands them to LanceDB (pip install "
-        "'undrift[lancedb]').",
+    remember_tasks: bool = setting(
+        True,
+        SWITCH,
+        "Remember the summary of a completed task, if the raw logs confirm it.",
+        group=_MEMORY,
+        is_private=True,
     )
-    route_simple: str = setting(
-        "simple",
-        PROVIDER,
-        "The provider that undrift dispatch sends tasks to that look simple: the name of one of the plan's commands.",
+    memory_tokens: int = setting(
+        0,
+        COUNT_OR_NONE,
+        "The most tokens of memories about the user's newest words that are added to the window. 0: none.",
+        group=_MEMORY,
+        is_private=True,
     )
-    route_complex: str = setting(
-        "complex",
-        PROVIDER,
-        "The provider that undrift dispatch sends all other tasks to.",
+    home: str = setting(
+        ".undrift",
+        TEXT,
+        "The folder that holds the store. It is made when it is first needed.",
+        group=_KEPT,
+        is_private=True,
     )
-    window_share: float = setting(
-        0.75,
-        SHARE,
-        "The share of the model's window that is the budget where none is set.",
-    )
-    token_counter: str = setting(
-        "estimate",
-        COUNTER,
-        "How tokens are counted. estimate needs no download, characters/4 rounds up, tiktoken needs that package "
-        "and its vocabulary.",
+    session: str | None = setting(
+        None,
+        TEXT,
+        "The session that undrift agent mcp serves. Not set: each server has its own, named after its folder and client.",
+        group=_KEPT,
+        is_private=True,
     )
     mask_secrets: bool = setting(
         True,
         SWITCH,
         "Mask API keys, tokens and private keys before anything is written to disk.",
+        group=_KEPT,
+        is_private=True,
     )
-    models_file: str | None = setting(
-        None,
-        TEXT,
-        "A JSON file that overrides or extends the table of models.",
+    prune_threshold_tokens: int = setting(
+        PRUNE_THRESHOLD,
+        COUNT,
+        "The most tokens to send, if budget_tokens is not set, no matter how large the model's window is.",
+        also="DEVS_PRUNE_THRESHOLD",
     )
-    home: str = setting(
-        ".undrift",
-        TEXT,
-        "The folder in which sessions are stored, made when first needed.",
+    prune_target_ratio: float = setting(
+        0.75,
+        SHARE,
+        "The size to which one prune goes down, as a share of the budget. A TieredMemoryManager applies it to the room that pins "
+        "leave free.",
     )
-    session: str | None = setting(
-        None,
-        TEXT,
-        "The session that undrift mcp serves. Not set: each server process has its own, named after its folder "
-        "and client.",
+    eviction_respects_anchor: str = setting(
+        "on_failed_validation",
+        choice("on_failed_validation", "always", "never"),
+        "Keep the newest tool results of a completed task raw: if nothing confirmed its summary, always, or never.",
+    )
+    rolling_tool_results: int = setting(
+        0,
+        COUNT_OR_NONE,
+        "The number of newest tool results of one open task that stay; the older ones leave in batches of half as many. "
+        "0: all stay.",
+    )
+    tombstone_share: float = setting(
+        0.05,
+        SHARE,
+        "The share of the budget for the tombstones of finished tasks. Beyond it the oldest leave.",
+    )
+    finished_tasks_shown: int = setting(
+        10,
+        COUNT_OR_NONE,
+        "The number of finished tasks that stay in a list with their summaries after their tombstones left. 0: none.",
+    )
+    task_markers: bool = setting(
+        False,
+        SWITCH,
+        "Trust the marker that Session.mark writes after a tool result, if the call has no id. Off: no text decides "
+        "which task a result belongs to.",
+        is_private=True,
+    )
+    debug_archive: bool = setting(
+        False,
+        SWITCH,
+        "Also write the logs of a finished task to archives/SESSION/TASK.log, for grep. The store keeps them anyway.",
+        also="DEBUG_ARCHIVE",
+        is_private=True,
+    )
+    vector_index: str = setting(
+        "exact",
+        choice("exact", "lance"),
+        "The index of the vectors. exact compares all of them. lance uses LanceDB (extra lancedb).",
+    )
+    route_simple: str = setting(
+        "simple",
+        PROVIDER,
+        "The provider for tasks that look simple: a name among the plan's commands.",
+        is_private=True,
+    )
+    route_complex: str = setting(
+        "complex",
+        PROVIDER,
+        "The provider for all other tasks.",
+        is_private=True,
     )
     phase_weight: int = setting(
         PHASE_WEIGHT,
         COUNT,
-        "How many tasks of age one phase counts when memories decay; should exceed the number of tasks in a phase.",
+        "The age of one phase, in tasks. It should exceed the number of tasks in a phase.",
         also="DEVS_PHASE_WEIGHT",
     )
     contradiction_penalty: float = setting(
         CONTRADICTION_PENALTY,
         SHARE,
-        "What is left of the score of a memory that a later one contradicts.",
+        "The factor on the score of a memory that a later one contradicts.",
         also="DEVS_CONTRADICTION_PENALTY",
     )
     min_decay_floor: float = setting(
         MIN_DECAY_FLOOR,
         PORTION,
-        "The score that a memory keeps however old it is, unless it never had as much.",
+        "The score that an old memory keeps, unless it never had as much.",
         also="DEVS_MIN_DECAY_FLOOR",
     )
     stale_eviction_threshold: float = setting(
         STALE_THRESHOLD,
         STALENESS,
-        "Below which stored weight Session.prune_memories takes a memory out of sight; a contradicted one below "
-        "twice of it, its age counted in. Age alone never does.",
+        "Session.prune_memories hides a memory below this stored weight, and a contradicted one below twice of it. Age "
+        "alone hides none.",
         also="DEVS_STALE_EVICTION_THRESHOLD",
     )
     retrieval_monitor_window: int = setting(
         20,
         COUNT,
-        "How many of the newest rated searches the precision is the mean of.",
+        "The precision of searches is the mean of this many newest ratings.",
         also="DEVS_RETRIEVAL_MONITOR_WINDOW",
-    )
-    remember_tasks: bool = setting(
-        True,
-        SWITCH,
-        "Remember the summary of a completed task whose verdict is that it is valid and faithful to the raw logs.",
-    )
-    memory_tokens: int = setting(
-        0,
-        COUNT_OR_NONE,
-        "How many tokens of what is remembered about the user's newest words go into the window, as a note. 0: none.",
     )
 
     def __post_init__(self) -> None:
@@ -244,37 +284,24 @@ class Settings:
             if value is None and row.default is None:
                 continue
             if not row.check(value):
-                raise SettingsError(f"{row.name}={_shown(value)}: must be {row.rule}")
+                raise SettingsError(f"{row.name}={shown(value)}: must be {row.rule}")
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None, **overrides: Any) -> Self:
-        """Read the settings from environment variables; an override wins over its variable.
+        """Read the settings of this process: its variables, then the `undrift.toml` of the project and of the user.
 
         Args:
-            environ: Variables to read; None reads those of this process, once.
-            overrides: Fields of `Settings`. A variable is checked even where an override replaces its value: a wrong
-                one is never passed over in silence.
+            environ: Variables to read in place of the process's own; then no file is read.
+            overrides: Fields of `Settings`; they win. A wrong variable is an error even then.
 
         Raises:
-            SettingsError: A value breaks its rule, or two variables of one setting differ; the message names the
-                variables, the values and the rule.
-
-        Source: R0-13, A0-5.
+            SettingsError: A value breaks its rule, two variables of one setting differ, or a file has a key that is no
+                setting. The message names the place, the value and the rule.
         """
-        variables = os.environ if environ is None else environ
-        values: dict[str, Any] = {}
-        for row in SETTINGS:
-            found = {name: _parsed(row, name, variables[name]) for name in row.environment if name in variables}
-            first, *others = found.values() or [row.default]
-            if any(other != first for other in others):
-                named = " and ".join(f"{name}={_shown(variables[name])}" for name in found)
-                raise SettingsError(
-                    f"{named} set the same thing to different values: set one of them, or both alike; "
-                    f"must be {row.rule}"
-                )
-            if found:
-                values[row.name] = first
-        return cls(**(values | overrides))
+        found = _found(environ)
+        if environ is None:
+            _warn_once(removed_variables())
+        return cls(**({name: one.value for name, one in found.items()} | overrides))
 
     def budget_for(self, window_tokens: int) -> int:
         """Return the budget in tokens for a model with that window: at least 1.
@@ -283,28 +310,70 @@ class Settings:
 
         Raises:
             SettingsError: `window_tokens` is not an integer of at least 1.
-
-        Source: "Precedence of limits", section 2.
         """
         if not is_count(window_tokens):
-            raise SettingsError(f"window_tokens={_shown(window_tokens)}: must be {COUNT.words}")
+            raise SettingsError(f"window_tokens={shown(window_tokens)}: must be {COUNT.words}")
         if self.budget_tokens is not None:
             return self.budget_tokens
         return max(1, min(self.prune_threshold_tokens, int(window_tokens * self.window_share)))
 
 
 SETTINGS = settings_of(Settings)
-"""One row for each field of `Settings`; `.env.example` and `docs/settings.md` agree with them (tests/settings/test_settings.py)."""
+"""One row for each field of `Settings`; `.env.example` and `docs/settings.md` agree with them (tests/settings)."""
 
 
 def sources(environ: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return for each setting where its value comes from: the name of its variable, or ``default``.
+    """Return the place that each setting comes from: its variable, ``FILE:LINE``, or ``default``.
 
     Args:
-        environ: Variables to look into; None takes those of this process.
+        environ: Variables to read in place of the process's own; then no file is read.
+
+    Raises:
+        SettingsError: As `Settings.from_environment`.
     """
+    found = _found(environ)
+    return {row.name: found[row.name].source if row.name in found else "default" for row in SETTINGS}
+
+
+def removed_variables(environ: Mapping[str, str] | None = None) -> tuple[str, ...]:
+    """Return a warning for each variable that is set and is no setting any more; it says what takes its place."""
+    return removed_in(os.environ if environ is None else environ)
+
+
+def environment() -> dict[str, str]:
+    """Return the variables of this process, for a program that is started in its place."""
+    return dict(os.environ)
+
+
+@cache
+def _warn_once(warnings: tuple[str, ...]) -> None:
+    for warning in warnings:
+        _log.warning("%s", warning)
+
+
+def _found(environ: Mapping[str, str] | None) -> dict[str, Placed]:
+    """The settings that are not at their default, each with the place that sets it."""
     variables = os.environ if environ is None else environ
-    return {s.name: next((name for name in s.environment if name in variables), "default") for s in SETTINGS}
+    found = {} if environ is not None else from_files(SETTINGS, _folder(), variables)
+    for row in SETTINGS:
+        given = {name: _parsed(row, name, variables[name]) for name in row.environment if name in variables}
+        if len(set(given.values())) > 1:
+            named = " and ".join(f"{name}={shown(variables[name])}" for name in given)
+            raise SettingsError(
+                f"{named} set the same thing to different values: set one of them, or both alike; must be {row.rule}"
+            )
+        if given:
+            name = next(iter(given))
+            found[row.name] = Placed(given[name], name)
+    return found
+
+
+def _folder() -> Path | None:
+    """The working directory; None if it was deleted."""
+    try:
+        return Path.cwd()
+    except OSError:
+        return None
 
 
 def _parsed(setting: Setting, variable: str, text: str) -> Any:
@@ -314,20 +383,5 @@ def _parsed(setting: Setting, variable: str, text: str) -> Any:
     except ValueError:
         value = None  # no check accepts None
     if not setting.check(value):
-        raise SettingsError(f"{variable}={_shown(text)}: must be {setting.rule}")
+        raise SettingsError(f"{variable}={shown(text)}: must be {setting.rule}")
     return value
-
-
-def _shown(value: object) -> str:
-    try:
-        text = repr(value)
-    except ValueError:  # an integer beyond Python's own limit of digits
-        return f"<an integer of {value.bit_length()} bits>" if isinstance(value, int) else f"<{type(value).__name__}>"
-    if len(text) <= _SHOWN_CHARACTERS:
-        return text
-    return f"{text[:_SHOWN_CHARACTERS]}... ({len(text)} characters)"
-
-
-def environment() -> dict[str, str]:
-    """Return the variables of this process, for a program that is started in its place."""
-    return dict(os.environ)

@@ -358,4 +358,4 @@ MODELS: tuple[Model, ...] = (
     _gemini("gemini-flash-lite-latest", 0.3),
     _gemini("gemini-pro-latest", 2),
 )
-"""Every model that undrift knows; a file named by UNDRIFT_MODELS_FILE overrides and extends it (docs/settings.md)."""
+"""Every model that undrift knows; a file named by UNDRIFT_MODELS_FILE overrides and extends it (docs/models.md)."""

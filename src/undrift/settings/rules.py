@@ -1,4 +1,4 @@
-"""What a setting may be: how its text is read, what its value must be, and the words for both. No I/O."""
+"""The rules of the settings: the way a text is read, the values it can have, and the words for both. Pure."""
 
 import re
 from collections.abc import Callable
@@ -15,6 +15,7 @@ __all__ = [
     "PORTION",
     "PROVIDER",
     "Rule",
+    "SEEDS",
     "SHARE",
     "STALENESS",
     "SWITCH",
@@ -24,9 +25,15 @@ __all__ = [
     "is_count",
     "setting",
     "settings_of",
+    "shown",
 ]
 
 T = TypeVar("T")
+
+_SHOWN_CHARACTERS = 80  # an error quotes a value, it does not repeat a megabyte of it
+
+SEEDS = "Names of the seed documents"
+"""The group of the settings that do not count among the 15."""
 
 _INTEGER_LIMIT = 2**63  # what SQLite holds; sys.maxsize still means "never"
 
@@ -57,7 +64,9 @@ class Setting:
         rule: See `Rule.words`.
         parse: See `Rule.parse`.
         check: See `Rule.check`.
-        help: What it does, one sentence.
+        help: What it does, in one or two short sentences.
+        group: The heading under which the guide and `undrift config` show it.
+        is_private: True if a project's file cannot set it, as it could open or leak something.
     """
 
     name: str
@@ -67,18 +76,36 @@ class Setting:
     parse: Callable[[str], Any]
     check: Callable[[Any], bool]
     help: str
+    group: str
+    is_private: bool
+
+    @property
+    def is_seed(self) -> bool:
+        """True for a name of the seed documents: it stays as they have it."""
+        return self.group == SEEDS
 
 
-def setting(default: T, rule: Rule, help: str, *, also: str = "") -> T:  # noqa: A002 - the name of the row's column
+def setting(
+    default: T,
+    rule: Rule,
+    help: str,  # noqa: A002 - the name of the row's column
+    *,
+    group: str = SEEDS,
+    also: str = "",
+    is_private: bool = False,
+) -> T:
     """Return a field of `Settings`; its variable is UNDRIFT_ and the field's name.
 
     Args:
         default: The value without any variable.
         rule: What a value must be.
-        help: What the setting does, one sentence.
-        also: An older variable that sets it too.
+        help: What the setting does, in one or two short sentences.
+        group: See `Setting.group`.
+        also: The seed's variable that sets it too.
+        is_private: See `Setting.is_private`.
     """
-    return field(default=default, metadata={"rule": rule, "help": help, "also": (also,) if also else ()})
+    more = {"also": (also,) if also else (), "group": group, "is_private": is_private}
+    return field(default=default, metadata={"rule": rule, "help": help, **more})
 
 
 def settings_of(cls: type[Any]) -> tuple[Setting, ...]:
@@ -92,9 +119,22 @@ def settings_of(cls: type[Any]) -> tuple[Setting, ...]:
             one.metadata["rule"].parse,
             one.metadata["rule"].check,
             one.metadata["help"],
+            one.metadata["group"],
+            one.metadata["is_private"],
         )
         for one in fields(cls)
     )
+
+
+def shown(value: object) -> str:
+    """Return a value as an error quotes it, a long one in part."""
+    try:
+        text = repr(value)
+    except ValueError:  # an integer beyond Python's own limit of digits
+        return f"<an integer of {value.bit_length()} bits>" if isinstance(value, int) else f"<{type(value).__name__}>"
+    if len(text) <= _SHOWN_CHARACTERS:
+        return text
+    return f"{text[:_SHOWN_CHARACTERS]}... ({len(text)} characters)"
 
 
 def _integer(text: str) -> int:

@@ -1,0 +1,31 @@
+"""The variables that earlier versions read, and what takes the place of each. Pure.
+
+Law: a variable that is set and means nothing is never passed over in silence.
+"""
+
+from collections.abc import Mapping
+
+__all__ = ["REMOVED", "removed_in"]
+
+_CONSTANT = "it is a constant now, "
+_GONE = "it was removed; "
+
+REMOVED = {
+    "append_only": _GONE + "set bound_thinking to keep, or leave the history to the client",
+    "contradiction_similarity": _CONSTANT + "0.85",
+    "decay_rate": _CONSTANT + "0.05; apply_semantic_decay takes another as an argument",
+    "first_send_shrink": _GONE + "it saved 0.02% of the tokens; results are folded when a window is pruned",
+    "left_note_share": _GONE + "undrift recall finds what left",
+    "max_facts": _CONSTANT + "500; DispatchRuntimeManager takes another as an argument",
+    "plan_tasks": _GONE + "the newest results keep more than a summary by rule; report tasks with task_update",
+    "prompt_fact_tokens": _CONSTANT + "500; DispatchRuntimeManager takes another as an argument",
+    "prompt_facts": _CONSTANT + "10; DispatchRuntimeManager takes another as an argument",
+    "scratchpad_limit_bytes": _CONSTANT + "8192; Session.open(keeps_notes=False) opens a session without notes",
+}
+"""Name of a setting that was removed to what takes its place."""
+
+
+def removed_in(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Return a warning for each variable of a removed setting, sorted by name."""
+    named = ((f"UNDRIFT_{name.upper()}", instead) for name, instead in sorted(REMOVED.items()))
+    return tuple(f"{variable} has no effect: {instead}." for variable, instead in named if variable in environ)
