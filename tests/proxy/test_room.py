@@ -28,7 +28,7 @@ def opened(home: Path, **config: Any) -> OpenSessions:
 
 
 def names(sessions: OpenSessions) -> list[str]:
-    return [one["session"] for one in sessions.told()]
+    return [one["session"] for one in sessions.open_sessions()]
 
 
 def test_far_more_than_64_sessions_stay_open(tmp_path):

@@ -1,6 +1,6 @@
 """The gateway: agents talk to it as to their provider, and their windows are managed on the way.
 
-Law: an entrance. Nothing is decided here that `Session` decides; whatever fails here, the client's own bytes go upstream.
+Law: an entrance. Nothing is decided here that `Session` decides; after any fault here, the client's own bytes go upstream.
 """
 
 from undrift.proxy.config import GatewayConfig, Upstream, upstream_of

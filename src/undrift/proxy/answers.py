@@ -1,4 +1,4 @@
-"""What a gateway answers in its own name, in the provider's shape, so that the provider's client understands it."""
+"""The answers of the gateway itself, in the provider's shape, so that the provider's client understands them."""
 
 import json
 from collections.abc import Awaitable, Callable, MutableMapping

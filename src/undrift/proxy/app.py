@@ -32,9 +32,9 @@ _log = logging.getLogger("undrift.proxy")
 _WORKERS = 16
 _NOT_CARRIED = ("TRACE", "TRACK")  # they ask for the request, keys included, to be sent back
 _CARRIED = b"GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
-_HEALTH_S = 1.0  # for so long an answer holds, so that whoever asks all the time does not write all the time
+_HEALTH_S = 1.0  # for so long an answer holds, so that a caller that asks all the time does not write all the time
 _UNKNOWN = (
-    f"undrift: this path does not tell whose it is; put {VIA}anthropic, {VIA}openai or {VIA}gemini in front of it, "
+    f"undrift: this path does not name its provider; put {VIA}anthropic, {VIA}openai or {VIA}gemini in front of it, "
     "as in the client's base URL"
 )
 
@@ -89,7 +89,7 @@ class Gateway:
         self._shared = GatewayContext(self._config, OpenSessions(self._config), pool, workers, _WORKERS)
         try:
             await asyncio.to_thread(announce, home, self._presence())
-        except OSError as error:  # whoever looks after gateways does not find this one
+        except OSError as error:  # the doctor does not find this gateway
             _log.error("%s", json.dumps({"event": "fault", "reason": "home", "at": error.strerror or "OSError"}))
 
     def _presence(self) -> Presence:
@@ -129,7 +129,7 @@ class Gateway:
             await self._refuse(send, 400, "refused: path")
         elif owner.is_misplaced(f"{path}?{query}", self._token):
             await self._refuse(send, 400, "refused: the token stands at the very beginning of a path, and nowhere else")
-        elif "websocket" in given.get("upgrade", "").lower():  # at this status alone Codex goes on over HTTP at once
+        elif "websocket" in given.get("upgrade", "").lower():  # at this status alone Codex continues over HTTP at once
             await self._refuse(send, 426, "websockets are not carried; use HTTP")
         elif (route := route_of(method, path, query, given)) is None:
             await self._refuse(send, 404, _UNKNOWN)
@@ -164,7 +164,7 @@ class Gateway:
             }
             await respond(send, 200, shared.figures.text(gauges).encode("utf-8"), kind="text/plain; version=0.0.4")
         elif path == f"{OWN}/sessions" and method == "GET":
-            await respond(send, 200, json.dumps({"sessions": shared.sessions.told()}).encode("ascii"))
+            await respond(send, 200, json.dumps({"sessions": shared.sessions.open_sessions()}).encode("ascii"))
         else:
             await self._refuse(send, 404, "no such route")
 
@@ -191,13 +191,13 @@ class Gateway:
 
 
 async def _is_neighbour(scope: Mapping[str, Any], given: Mapping[str, str]) -> bool:
-    """Whether a process of our own user asks, for itself: a browser asks for the page of anybody."""
+    """Return whether a process of our own user asks for itself: a browser may ask for any page."""
     peer = scope.get("state", {}).get(PEER)
     return "origin" not in given and isinstance(peer, LocalPeer) and await peer.is_ours()
 
 
 def _descriptors() -> int:
-    """How many files and sockets this process has open; 0 where the system does not tell."""
+    """Return the number of open files and sockets of this process; 0 if the system does not say."""
     try:
         return len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - names are enough
     except OSError:

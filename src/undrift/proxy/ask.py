@@ -1,4 +1,4 @@
-"""What is asked of a gateway's sessions for one request, and what they answer."""
+"""A question to a gateway's sessions for one request, and their answer."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,11 +24,11 @@ class Ask:
 
     Args:
         wire: Its form.
-        body: As it came.
+        body: The client's bytes.
         model: Where the path names it.
         session: The id that the client gave in a header, or empty.
         task: The task that it named, or empty.
-        deadline_s: On the monotonic clock; nobody waits for the answer behind it.
+        deadline_s: On the monotonic clock; the caller does not wait for a later answer.
         agent: The client's user agent.
         is_sub: Whether a sub-agent sends it.
         session_id: The session, once it is known.
@@ -47,7 +47,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class ManagedBody:
-    """What to send in place of a request, and what is known of it.
+    """The body to send in place of a request, and its figures.
 
     Args:
         session_id: Whose.

@@ -11,7 +11,7 @@ def plain(body: bytes, coding: str, most_bytes: int) -> bytes | None:
     """Return a body without its content coding; None where that is not known, damaged, or too much.
 
     Args:
-        body: As it came.
+        body: The client's bytes.
         coding: The header's value; empty for none.
         most_bytes: Of the result.
     """

@@ -1,4 +1,4 @@
-"""What a gateway is started with. Law: fixed at start; no request, header or project file can change any of it."""
+"""The configuration of a gateway. Law: fixed at start; no request, header or project file can change any of it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """Where the requests of one provider go.
+    """The target of one provider's requests.
 
     Args:
         scheme: ``http`` or ``https``.
@@ -71,24 +71,24 @@ def _defaults() -> dict[Provider, Upstream]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatewayConfig:
-    """What a gateway is started with.
+    """The configuration of a gateway.
 
     Args:
-        settings: Of every session; their `home` is the gateway's.
+        settings: The settings of every session; their `home` is the gateway's.
         upstreams: One for each provider.
         host: Where to listen; the default is reachable from this machine alone.
         port: 0 takes a free one.
         recall_reachable: Whether agents can run ``undrift recall``; else it is named only in requests that offer our tool.
         deadline_s: How long managing a request may take before its original goes upstream.
         most_sessions: Sessions kept open at once; the one used longest ago is closed for a new one.
-        most_open_bytes: Of the bodies of all open sessions together; beyond, the ones used longest ago are closed.
+        most_open_bytes: The most bytes in the bodies of all open sessions; beyond, the ones used longest ago are closed.
         most_body_bytes: A request larger than this is not managed, and goes upstream as it comes.
-        most_incoming_bytes: Of all bodies that are not yet whole, together; a quarter as much for requests that are not the owner's.
-        body_deadline_s: How long a body may take to come in; of one that is not managed, its first MB, and then each piece.
+        most_incoming_bytes: The most bytes in all bodies that are not yet whole; a quarter as much for other users' requests.
+        body_deadline_s: How long a body may take to come in. If it is not managed: its first MB, and then each piece.
         most_answer_bytes: An answer larger than this is not taken in; it reaches the client all the same.
         faults_to_bypass: After so many faults in a row a session is left alone until the store is healthy again.
         recovery_s: How long a session that is left alone waits before health is asked.
-        shutdown_s: How long streams may go on after the signal to stop.
+        shutdown_s: How long streams may continue after the signal to stop.
     """
 
     settings: Settings

@@ -1,8 +1,8 @@
 """One request through the gateway, from the client's first byte to its last.
 
-Law: the client gets what the provider sent, status and bytes; a failure is never a 200. What of ours fails on the way is
-named in a header and in the log, and the original goes upstream. Nothing is sent twice once a byte has come back, and
-nobody waits for an answer whose client has left.
+Law: the client gets what the provider sent, status and bytes; a failure is never a 200. A fault of ours is named in a
+header and in the log, and the original goes upstream. Nothing is sent twice once a byte has come back, and nothing waits
+for an answer whose client has left.
 """
 
 import asyncio
@@ -50,12 +50,12 @@ class Asgi:
     receive: Receive
     send: Send
     is_owner: bool
-    """Whether it is known to be; else nothing of the home goes into it, and nothing of it into the home."""
+    """True if it is known to be the owner's; else nothing of the home goes into it, and nothing of it into the home."""
 
 
 @dataclass(slots=True)
 class GatewayContext:
-    """What all requests of a gateway share."""
+    """The state that all requests of a gateway share."""
 
     config: GatewayConfig
     sessions: OpenSessions
@@ -63,10 +63,10 @@ class GatewayContext:
     workers: Executor
     most_overdue: int
     figures: Counters = field(default_factory=Counters)
-    overdue: int = 0  # jobs that nobody waits for any more
+    overdue: int = 0  # jobs whose client has left
     last_success_s: dict[Provider, float] = field(default_factory=dict)
     room: BodyRoom = field(init=False)
-    others_room: BodyRoom = field(init=False)  # so that nobody else takes up the owner's
+    others_room: BodyRoom = field(init=False)  # so that other users do not use the owner's
 
     def __post_init__(self) -> None:
         self.room = BodyRoom(self.config.most_incoming_bytes)
@@ -200,7 +200,7 @@ class Exchange:
                     raise
 
     async def _is_smaller(self, response: Any, held: bytes, body: bytes) -> bool:
-        """Whether the answer was a refusal of the length, and there is something shorter to send now."""
+        """Return whether the answer was a refusal of the length, and there is something shorter to send now."""
         said = coding.plain(held, response.headers.get("content-encoding", ""), _REFUSAL_BYTES)
         refusal = too_long(response.status, said) if said is not None else None
         if refusal is None or self._progress.managed is None:
@@ -214,7 +214,7 @@ class Exchange:
         return True
 
     async def _manage(self, body: bytes) -> Declined | None:
-        """Find out what to send in place of the body."""
+        """Prepare the body to send."""
         began_s = time.perf_counter()
         found = await self._work("prepare", self._shared.sessions.prepare, self._asked(body))
         self._progress.plan_s = time.perf_counter() - began_s
@@ -268,7 +268,7 @@ class Exchange:
             self._progress.bypass = "not-understood"
         except StoreError:
             self._fault(ask, "store", what)
-        except Exception as error:  # noqa: BLE001 - whatever fails here, the client's request goes on
+        except Exception as error:  # noqa: BLE001 - the client's request continues after any fault
             place = traceback.extract_tb(error.__traceback__)[-1]
             self._fault(ask, "fault", f"{what}: {type(error).__name__} at {place.name}:{place.lineno}")
         return None
@@ -276,7 +276,7 @@ class Exchange:
     def _is_done_at_last(self, future: "asyncio.Future[Any]") -> None:
         self._shared.overdue -= 1
         if not future.cancelled():
-            future.exception()  # nobody else asks
+            future.exception()  # no other code asks
 
     def _fault(self, ask: Ask, reason: str, where: str) -> None:
         self._progress.bypass = reason
@@ -286,7 +286,7 @@ class Exchange:
         )
 
     async def _relay(self, response: Any, held: bytes) -> None:
-        """Pass the response on as it comes; `held` is what of its body was read before."""
+        """Pass the response on as it comes; `held` is the part of its body that was read before."""
         self._progress.status = response.status
         self._progress.first_s = time.perf_counter() - self._progress.began_s
         self._coding = response.headers.get("content-encoding", "")

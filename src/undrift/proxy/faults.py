@@ -21,7 +21,7 @@ class Breaker:
 
     @property
     def is_open(self) -> bool:
-        """Whether the session is left alone."""
+        """True if the session is left alone."""
         return self._faults >= self._limit
 
     def may_ask(self, now_s: float) -> bool:
@@ -55,7 +55,7 @@ class Breakers:
 
     @property
     def open_count(self) -> int:
-        """How many sessions are left alone."""
+        """The number of sessions that are left alone."""
         return sum(breaker.is_open for breaker in list(self._made.values()))
 
     def is_open(self, session_id: str) -> bool:

@@ -1,6 +1,6 @@
 """Who may ask what: the names under which the gateway answers, where a page may come from, and the token of its own routes.
 
-Law: deny by default. What two readers could read in two ways is refused. Every request passes `foreign`; every path of the gateway's own but health passes `has_token`, the
+Law: deny by default. A text that two readers could read in two ways is refused. Every request passes `foreign`; every path of the gateway's own but health passes `has_token`, the
 ones that do not exist as well.
 """
 
@@ -28,7 +28,7 @@ def repeated(pairs: Iterable[tuple[str, str]]) -> str:
 
 
 def is_framed(pairs: Iterable[tuple[str, str]]) -> bool:
-    """Tell whether the body's end is told in the one way that every server reads alike: in chunks, or by its length.
+    """Return whether every server finds the same end of the body: in chunks, or by its length.
 
     Args:
         pairs: The headers, by lower-case name.

@@ -1,4 +1,4 @@
-"""Which headers cross the gateway. Pure.
+"""Choose the headers that cross the gateway. Pure.
 
 Law: a request's header goes upstream only if that provider's list has it; so no provider is ever shown another one's key. A
 response's headers reach the client, those apart that speak of the connection.
@@ -53,8 +53,8 @@ def upstream(
     """Return the headers of a request as they go upstream, in their order, repeated ones included.
 
     Args:
-        provider: To whom.
-        given: As they came, by lower-case name.
+        provider: The receiver.
+        given: The client's headers, by lower-case name.
         is_read: Whether the answer is taken in: then only codings are asked for that can be undone here.
         added: What an edited body needs; joined to a list that the client sends itself.
     """

@@ -1,4 +1,4 @@
-"""The body of a request as it comes in: so much of all bodies is kept at once, and nobody is waited for without end.
+"""The body of a request as it comes in: the memory for all bodies is limited, and so is the wait for each.
 
 Law: what is not there in time, or has no room, is refused before anything is asked of a provider. Used on the event loop alone.
 """
@@ -9,7 +9,7 @@ from typing import Any
 
 __all__ = ["BodyRoom", "ClientGone", "Incoming", "NoRoom", "TooLate"]
 
-_LINGER_S = 2.0  # for so long a client that is refused may go on sending, so that it reads why
+_LINGER_S = 2.0  # for so long a client that is refused may continue to send, so that it reads why
 
 
 class ClientGone(ConnectionResetError):
@@ -25,7 +25,7 @@ class NoRoom(Exception):
 
 
 class BodyRoom:
-    """How much of the bodies that still come in is kept.
+    """The memory for the bodies that still come in.
 
     Args:
         most_bytes: Of all of them.
@@ -73,9 +73,9 @@ class Incoming:
         self.count = 0
         """Bytes that have come in."""
         self.is_gone = False
-        """Whether the client has left."""
+        """True if the client has left."""
         self.is_late = False
-        """Whether its rest was given up."""
+        """True if the wait for its rest has ended."""
 
     async def first(self) -> tuple[bytes, bool]:
         """Return the body, or its first bytes and that there are more.
@@ -136,7 +136,7 @@ class Incoming:
             return
 
     async def drain(self) -> None:
-        """Throw away what a refused client still sends, for a moment: a connection that is closed before takes the answer along."""
+        """Drop what a refused client still sends, for a moment: the answer is lost if the connection closes before."""
         self.close()
         try:
             async with asyncio.timeout(_LINGER_S):

@@ -13,7 +13,7 @@ from undrift.session.session import Session
 from undrift.window.request import Request
 from undrift.wire.form import Form
 
-__all__ = ["Bodies", "Lane", "Lanes", "Told"]
+__all__ = ["Bodies", "Lane", "Lanes", "LaneFigures"]
 
 _CONVERSATIONS = 8  # that a session keeps in memory, see `undrift.session.prepare`
 
@@ -42,8 +42,8 @@ class Bodies:
 
 
 @dataclass(slots=True)
-class Told:
-    """What is told of an open session."""
+class LaneFigures:
+    """The figures of an open session."""
 
     name: Name = field(default_factory=Name)
     named_by: Kind | None = None
@@ -62,7 +62,7 @@ class Lane:
     session: Session | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
     recent: Recent = field(default_factory=Recent)
-    told: Told = field(default_factory=Told)
+    figures: LaneFigures = field(default_factory=LaneFigures)
     bodies: Bodies = field(default_factory=Bodies)
     turn: int = 0
     is_closed: bool = False
@@ -75,7 +75,7 @@ class Lane:
         return self.session
 
     def shut(self) -> None:
-        """Let go of what it holds; whoever waits for its lock takes another."""
+        """Release what it holds; a thread that waits for its lock takes another lane."""
         self.is_closed = True
         self.session = None
 
@@ -109,7 +109,7 @@ class Lanes:
             return self._lanes.get(session_id)
 
     def going_on(self, form: Form, request: Request) -> Lane | None:
-        """Return the lane whose newest history a request goes on with; None where that is not sure."""
+        """Return the lane whose newest history a request continues; None if that is not sure."""
         lanes = self.all()
         name = longest((name, lane.recent.length(form, request)) for name, lane in lanes)
         return None if name is None else dict(lanes)[name]
@@ -119,8 +119,8 @@ class Lanes:
 
         Args:
             found: The session.
-            known: Its lane, where that was looked up already.
-            deadline_s: On the monotonic clock; nobody waits longer.
+            known: Its lane, if that was looked up already.
+            deadline_s: On the monotonic clock; the end of the wait.
 
         Raises:
             Bypass: Another thread has it for too long.
@@ -145,7 +145,7 @@ class Lanes:
         self.make_room()
 
     def make_room(self) -> None:
-        """Close the sessions used longest ago that nobody is using, until the others fit."""
+        """Close the sessions that were used longest ago and are not in use, until the others fit."""
         closing: list[Lane] = []
         with self._lock:
             for name in list(self._lanes) if self._is_crowded() else ():

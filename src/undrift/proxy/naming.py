@@ -1,7 +1,7 @@
-"""How a session is called so that a person knows it again: its folder, its client, its first words. Pure.
+"""Name a session so that a person knows it again: by its folder, its client, its first words. Pure.
 
-Law: a name is for reading, nothing is decided by it. What a client or a tool wrote is shown short, on one line, in printable
-characters, its secrets masked.
+Law: a name is for reading, nothing is decided by it. A client's or a tool's text is shown short, on one line, in
+printable characters, its secrets masked.
 """
 
 import re
@@ -16,8 +16,8 @@ from undrift.wire.form import Form
 __all__ = ["Kind", "Name", "is_sub_agent", "kind_of", "name_from", "name_of"]
 
 Kind = Literal["main", "agent", "side"]
-"""Of a request: the conversation with the user; a sub-agent's; a title request and the like, which has no tools although its
-client works with them."""
+"""The kinds of a request: the conversation with the user; a sub-agent's; a side request such as one for a title. A side
+request has no tools, although its client works with tools."""
 
 _FOLDER_CHARACTERS = 40
 _CLIENT_CHARACTERS = 24
@@ -41,8 +41,8 @@ _CLIENTS = (
     ("pydantic-ai", "pydantic-ai"),
     ("google-genai-sdk", "SDK of Google"),
 )
-"""How a user agent begins, and whose it is."""
-_SAID = (
+"""The beginning of a user agent, and its client."""
+_CLIENT_SAYS = (
     ("Act as an expert software developer", "aider"),
     ("You are a helpful assistant that can interact with a computer", "mini-swe-agent"),
 )
@@ -60,7 +60,7 @@ _NOT_THE_USERS = ("# AGENTS.md", "This session is being continued from", "Caveat
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """What a session is called.
+    """The name of a session.
 
     Args:
         folder: The last part of the folder in which the client works; empty where it does not say.
@@ -169,9 +169,9 @@ def _base(path: str) -> str:
     return _line(parts[-1], _FOLDER_CHARACTERS)
 
 
-def _client(agent: str, said: list[str]) -> str:
-    for beginning, name in _SAID:
-        if any(text.lstrip().startswith(beginning) for text in said):
+def _client(agent: str, user_texts: list[str]) -> str:
+    for beginning, name in _CLIENT_SAYS:
+        if any(text.lstrip().startswith(beginning) for text in user_texts):
             return name
     return _known(agent) or _line(agent.partition("/")[0].partition(" ")[0], _CLIENT_CHARACTERS)
 

@@ -1,4 +1,4 @@
-"""What a gateway tells of itself: one line a request, and figures for Prometheus.
+"""The gateway's report on itself: one line a request, and figures for Prometheus.
 
 Law: no content, no key, no header of a client; a name that a client chose is shortened and escaped. Used on the event loop
 alone.
@@ -102,7 +102,7 @@ class Counters:
 
 @dataclass(slots=True)
 class Progress:
-    """How far one request has come, and how it ended.
+    """The progress of one request, and its end.
 
     Args:
         managed: What is sent in its place; None where it is not managed.

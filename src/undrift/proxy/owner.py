@@ -1,7 +1,7 @@
-"""Whose a request is: the owner's, or that of anybody else who reaches the port. It asks the system nothing.
+"""Tell the owner's requests from those of other users who reach the port. It asks the system nothing.
 
 Law: deny by default. A request is the owner's if it shows the token of the home in its path, or if the system says that the
-socket at the other end belongs to the owner's user. A provider's key proves nothing: everybody has one.
+socket at the other end belongs to the owner's user. A provider's key proves nothing: every user has one.
 """
 
 import hmac
@@ -58,7 +58,7 @@ def split(path: str) -> tuple[str, str]:
 
 
 def is_misplaced(text: str, token: str) -> bool:
-    """Tell whether the token stands where it would go on to the provider: behind the first part of a path, or in a query."""
+    """Tell whether the token stands where it would reach the provider: after the first part of a path, or in a query."""
     return any(is_token(one, token) for one in _DIGITS.findall(text))
 
 
@@ -94,14 +94,14 @@ def end_of(host: str, port: int) -> End:
 
 
 def is_of_this_machine(client: End, server: End) -> bool:
-    """Tell whether a connection comes from this machine; whoever connects to its own machine does so from that address."""
+    """Tell whether a connection comes from this machine; a process that connects to its own machine uses that address."""
     return client[0].is_loopback or client[0] == server[0]
 
 
 def uid_in_table(table: str, client: End, server: End) -> int | None:
     """Return whose the client's socket is, by the text of /proc/net/tcp or tcp6; None where it is not there.
 
-    A socket that nobody holds any more has no inode; the system shows it as root's, whoever has closed it.
+    A closed socket has no inode; the system shows it as root's, for every former owner.
     """
     found = set()
     for wide in (False, True):
@@ -137,7 +137,7 @@ def question(client: End, server: End) -> bytes:
 def uid_in_answer(answer: bytes, client: End, server: End) -> int | None:
     """Return whose the client's socket is, by the answer to `question`; None where it does not say.
 
-    Where the connection is gone, the system names a socket that listens on the client's port, which may be anybody's.
+    If the connection has ended, the system names a socket that listens on the client's port: it may be any user's.
     """
     at = _HEADER.size + _FIRST.size
     if len(answer) < at + _PORTS.size + 2 * _ADDRESS_BYTES + _BEHIND.size + _LAST.size:

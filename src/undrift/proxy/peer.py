@@ -16,7 +16,7 @@ from undrift.proxy.owner import End, end_of, is_of_this_machine, question, uid_i
 __all__ = ["LocalPeer", "PEER", "tells_users"]
 
 PEER = "undrift.peer"
-"""Where a request's state holds the other end of its connection."""
+"""The key in a request's state for the other end of its connection."""
 
 _TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
 _DIAGNOSES = 4  # NETLINK_SOCK_DIAG
@@ -66,7 +66,7 @@ def _ends(transport: asyncio.BaseTransport) -> tuple[End, End] | None:
 
 
 def _asked(client: End, server: End) -> int | None:
-    """Whose the client's end is, as the kernel answers for one connection."""
+    """Return the owner of the client's end, as the kernel answers for one connection."""
     try:
         with closing(socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _DIAGNOSES)) as kernel:
             kernel.setblocking(False)  # the answer is there when the question has been sent
@@ -78,7 +78,7 @@ def _asked(client: End, server: End) -> int | None:
 
 
 def _looked_up(client: End, server: End) -> int | None:
-    """Whose the client's end is, by the table of all connections."""
+    """Return the owner of the client's end, by the table of all connections."""
     for path in _TABLES:
         try:
             uid = uid_in_table(Path(path).read_text(encoding="ascii"), client, server)

@@ -13,8 +13,8 @@ def put_back(form: Form, request: Request, sent: bytes, count: Callable[[str], i
     """Return the body with each such note answered by its file; how many there were; the tokens that came back.
 
     Args:
-        form: Of the request.
-        request: As it came.
+        form: The request's form.
+        request: The client's request.
         sent: What is sent in its place.
         count: The counter of tokens.
     """

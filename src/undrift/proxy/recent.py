@@ -1,4 +1,4 @@
-"""Which open session a request goes on with, told from the bytes of its history alone. No I/O.
+"""Find the open session that a request continues, from the bytes of its history alone. No I/O.
 
 Law: a shortcut with the same answer as `undrift.session.identity`, and no answer where it is not sure. A session is known again when
 the whole history of one of its later requests stands at the beginning of this one.
@@ -17,13 +17,13 @@ from undrift.wire.form import Form
 __all__ = ["Recent", "SeenHistory", "history_of", "longest"]
 
 _KEPT = 4  # histories of a session: the main one, sub-agents, title requests
-_REWRITTEN = 4  # messages at the end that a client writes anew without another meaning, as it moves its cache marker
+_REWRITTEN = 4  # messages at the end that a client rewrites without another meaning, as it moves its cache marker
 _LOOKED_AT = 8
 
 
 @dataclass(frozen=True, slots=True)
 class SeenHistory:
-    """One history as it came: its form, and each message as bytes."""
+    """One history of a client: its form, and each message as bytes."""
 
     wire: str
     raws: Sequence[bytes]
@@ -41,7 +41,7 @@ class Recent:
         self._kept = [*others[1 - _KEPT :], history]
 
     def length(self, form: Form, request: Request) -> int:
-        """Return how many messages of a request stand in the longest history that it goes on with; 0 for none."""
+        """Return how many messages of a request stand in the longest history that it continues; 0 for none."""
         return max((len(one.raws) for one in self._kept if _continues(one, form, request)), default=0)
 
 

@@ -1,6 +1,6 @@
-"""How much of the machine's memory the open sessions of a gateway may take.
+"""The memory that the open sessions of a gateway may use.
 
-Why: a session that was closed reads its whole history anew at its next request, which costs 10 times as much as a warm one.
+Why: a closed session reads its whole history again at its next request, which costs 10 times as much as a warm one.
 A fixed number of sessions is wrong both ways: 64 are too few for a team, and 2,000 large ones are more than a machine has.
 """
 
@@ -29,7 +29,7 @@ def machine_bytes(groups: Path = _GROUPS) -> int:
     """Return the memory of the machine, or of the container where that is less.
 
     Args:
-        groups: Where Linux tells of the limits of containers.
+        groups: The folder in which Linux names the limits of containers.
     """
     found = [limit for limit in map(_limit, _group_files(groups)) if limit]
     try:
@@ -40,7 +40,7 @@ def machine_bytes(groups: Path = _GROUPS) -> int:
 
 
 def _group_files(groups: Path) -> list[Path]:
-    """Where Linux may say how much memory this process and those beside it may have."""
+    """The files in which Linux may say how much memory this process and its neighbours may have."""
     own = ""
     with suppress(OSError):
         lines = Path("/proc/self/cgroup").read_text(encoding="utf-8", errors="replace").splitlines()
@@ -51,7 +51,7 @@ def _group_files(groups: Path) -> list[Path]:
 
 
 def _limit(file: Path) -> int:
-    """What a file says; 0 where it says nothing, or that there is no limit."""
+    """Return the number in a file; 0 if there is none, or no limit."""
     try:
         return int(file.read_text(encoding="ascii"))
     except (OSError, ValueError):

@@ -1,6 +1,6 @@
-"""Which provider a request is for, and whether its form is understood. Pure.
+"""Find the provider of a request, and whether its form is understood. Pure.
 
-Law: the provider follows from the path, else from headers that only one provider's clients send. Where nothing tells, the
+Law: the provider follows from the path, else from headers that only one provider's clients send. Without either, the
 request goes nowhere: a key must not reach another vendor by a guess.
 """
 
@@ -64,7 +64,7 @@ _AGENTS: tuple[tuple[str, Provider], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Where a request goes.
+    """The target of a request.
 
     Args:
         provider: Whose.
@@ -80,7 +80,7 @@ class Route:
 
 
 def route_of(method: str, path: str, query: str, headers: Mapping[str, str]) -> Route | None:
-    """Return where a request goes; None where nothing tells whose it is.
+    """Return the target of a request; None if nothing names its provider.
 
     Args:
         method: Of HTTP.

@@ -46,7 +46,7 @@ class Server:
 
     def __init__(self, config: GatewayConfig, listening: socket.socket | None = None) -> None:
         try:
-            import aiohttp  # noqa: F401 - before anybody is told that we listen
+            import aiohttp  # noqa: F401 - before we say that we listen
             import uvicorn
         except ImportError as error:
             raise SettingsError(f"the gateway needs aiohttp and uvicorn ({error}): {command_for('proxy')}") from error
@@ -60,7 +60,7 @@ class Server:
         self.url = f"http://{f'[{config.host}]' if ':' in config.host else config.host}:{self.port}"
         token = _token(Path(config.settings.home))
         self.base_urls: dict[Provider, str] = {name: base_url(self.url, token, name) for name in PROVIDERS}
-        """What the owner's clients are given, each with the token."""
+        """The base URLs of the owner's clients, each with the token."""
         self._thread: threading.Thread | None = None
         self._most = _most_connections()
         self._server: Any = uvicorn.Server(
@@ -99,7 +99,7 @@ class Server:
             raise SettingsError("the gateway could not start: is undrift[proxy] installed?")
 
     def _is_full(self) -> bool:
-        """Whether there are more connections than descriptors for them, and for those to the providers."""
+        """True if there are more connections than descriptors for them, and for those to the providers."""
         return self._most is not None and len(self._server.server_state.connections) > self._most
 
     def stop(self) -> None:
@@ -122,7 +122,7 @@ class Server:
 
 
 def _token(home: Path) -> str:
-    """The token of a home; where there is none to be had, one that this gateway alone knows, and those whom it tells."""
+    """Return the token of a home; if it has none, one that only this gateway knows, and those that it prints it for."""
     try:
         return http_token(home)
     except StoreError as error:  # requests go through all the same
@@ -152,7 +152,7 @@ def _on_signals(handler: Callable[[int, Any], None]) -> dict[int, Any]:
 
 
 def _listening(host: str, port: int) -> socket.socket:
-    """A socket that takes connections already, so that whoever is told of it can connect."""
+    """Open a socket that takes connections already, so that a client can connect as soon as it knows the address."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # asyncio asks this number, not the kernel
     try:
@@ -176,7 +176,7 @@ def _send_at_once(listening: socket.socket) -> None:
 
 
 def _most_connections() -> int | None:
-    """How many connections fit into the descriptors that a process may have; beyond, a client is told to come back."""
+    """Return how many connections fit into a process's descriptors; beyond that a client is asked to come back."""
     try:
         import resource
     except ImportError:  # not on Windows

@@ -1,7 +1,7 @@
 """The open sessions of a gateway: which one a request belongs to, and what is sent in its place.
 
-Law: everything here runs in worker threads, never on the event loop; one session is used by one thread at a time. What
-cannot be managed raises, and the caller sends the original.
+Law: everything here runs in worker threads, never on the event loop; one session is used by one thread at a time. A
+request that cannot be managed raises, and the caller sends the original.
 """
 
 import hashlib
@@ -64,29 +64,29 @@ class OpenSessions:
 
     @property
     def open_count(self) -> int:
-        """How many sessions are open."""
+        """The number of open sessions."""
         return len(self._lanes)
 
     @property
     def bypassed_count(self) -> int:
-        """How many sessions are left alone."""
+        """The number of sessions that are left alone."""
         return self._breakers.open_count
 
-    def told(self) -> list[dict[str, Any]]:
+    def open_sessions(self) -> list[dict[str, Any]]:
         """Return what is known of each open session, the one used last first."""
         now_s = time.monotonic()
         return [
             {
                 "session": session_id,
-                **lane.told.name.as_json(),
-                "requests": dict(lane.told.requests),
-                "tokens_before": lane.told.tokens_before,
-                "tokens_after": lane.told.tokens_after,
-                "seconds_since_request": round(now_s - lane.told.last_s, 1),
+                **lane.figures.name.as_json(),
+                "requests": dict(lane.figures.requests),
+                "tokens_before": lane.figures.tokens_before,
+                "tokens_after": lane.figures.tokens_after,
+                "seconds_since_request": round(now_s - lane.figures.last_s, 1),
                 "bypassed": self._breakers.is_open(session_id),
             }
             for session_id, lane in reversed(self._lanes.all())
-            if lane.told.last_s
+            if lane.figures.last_s
         ]
 
     def prepare(self, ask: Ask) -> ManagedBody:
@@ -240,10 +240,10 @@ class OpenSessions:
         lane.turn += 1
         body, restored, more = put_back(form, request, prepared.body, self._count)
         self._remember(lane, form, request)
-        told, kind = lane.told, self._name(lane, form, request, ask)
-        told.requests[kind] += 1
-        told.tokens_before, told.tokens_after = prepared.tokens_before, prepared.tokens_after + more
-        told.last_s = time.monotonic()
+        figures, kind = lane.figures, self._name(lane, form, request, ask)
+        figures.requests[kind] += 1
+        figures.tokens_before, figures.tokens_after = prepared.tokens_before, prepared.tokens_after + more
+        figures.last_s = time.monotonic()
         failed = next((w for w in prepared.warnings if any(words in w for words in _STORE_WARNINGS)), "")
         return ManagedBody(
             session.id,
@@ -254,38 +254,38 @@ class OpenSessions:
             prepared.action_count,
             restored,
             lane.turn,
-            told.name.place,
+            figures.name.place,
             kind,
             "store" if failed and body is ask.body else "",
         )
 
     def _find_name(self, lane: Lane) -> None:
-        """Take up the name under which the session was stored before a restart."""
+        """Use the name under which the session was stored before a restart."""
         named = self._shared().operations(lane.found.session_id, ("named",))
         if named:
-            lane.told.name, lane.told.named_by, lane.told.is_stored = name_from(named[0].payload), "main", True
+            lane.figures.name, lane.figures.named_by, lane.figures.is_stored = name_from(named[0].payload), "main", True
 
     def _name(self, lane: Lane, form: Form, request: Request, ask: Ask) -> Kind:
         """Name the session by this request, unless one of its user's conversation has done so; return its kind."""
-        told = lane.told
-        if form.delta(request.fields) is not None:  # what it goes on with is held by the provider
-            return told.named_by or "main"
+        figures = lane.figures
+        if form.delta(request.fields) is not None:  # the provider holds the history before it
+            return figures.named_by or "main"
         kind = kind_of(request, ask.agent, is_sub=ask.is_sub)
-        if told.named_by is None or (told.named_by != "main" and kind == "main"):
+        if figures.named_by is None or (figures.named_by != "main" and kind == "main"):
             request.open()
-            told.name, told.named_by = name_of(form, request, ask.agent), kind
+            figures.name, figures.named_by = name_of(form, request, ask.agent), kind
         return kind
 
     def _store_name(self, lane: Lane, managed: ManagedBody) -> None:
         """Write the name down once, beside the answer's way: of a session with a user, or that lets something go."""
-        told = lane.told
-        if told.is_stored or not (told.named_by == "main" or managed.actions):
+        figures = lane.figures
+        if figures.is_stored or not (figures.named_by == "main" or managed.actions):
             return
         with suppress(StoreError):  # the next answer tries again
             store = self._shared()
             context = Context(store.scope.of(lane.found.session_id), _now_ms())
-            store.commit(context, "named", payload=told.name.as_json())
-            told.is_stored = True
+            store.commit(context, "named", payload=figures.name.as_json())
+            figures.is_stored = True
 
     def _remember(self, lane: Lane, form: Form, request: Request) -> None:
         if lane.found.how == "given" or form.delta(request.fields) is not None:
@@ -304,9 +304,9 @@ def _take_up(session: Session, task_id: str) -> None:
         return
     updates = [{"id": now.id, "status": "pending"}] if now is not None else []
     is_new = all(task.id != task_id for task in tasks)
-    taken: dict[str, str] = {"id": task_id, "status": "in_progress"} | ({"content": task_id} if is_new else {})
+    started: dict[str, str] = {"id": task_id, "status": "in_progress"} | ({"content": task_id} if is_new else {})
     with suppress(TaskError):  # the request is worth more than the name of its task
-        session.change_tasks([*updates, taken])
+        session.change_tasks([*updates, started])
 
 
 def _smaller(refusal: TooLong, sent_tokens: int, share: float) -> int:

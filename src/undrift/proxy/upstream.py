@@ -40,7 +40,7 @@ class Pool:
         self._url, self._headers = URL, CIMultiDict
         self._upstreams = upstreams
         self.failures: tuple[type[Exception], ...] = (aiohttp.ClientError, asyncio.TimeoutError, OSError)
-        """What a request or a stream raises where the provider, or the way to it, fails."""
+        """The errors of a request or a stream if the provider, or the way to it, fails."""
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEEP_ALIVE_S, ttl_dns_cache=300),
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -58,11 +58,11 @@ class Pool:
         """Return the context of a response.
 
         Args:
-            provider: Whose upstream.
-            method: Of HTTP.
-            path: As it came, percent signs included; it begins with a slash.
-            query: As it came.
-            headers: Of the request, repeated ones included.
+            provider: The provider.
+            method: The HTTP method.
+            path: The unchanged path, percent signs included; it begins with a slash.
+            query: The unchanged query.
+            headers: The request's headers, repeated ones included.
             data: The body; empty for none.
         """
         upstream = self._upstreams[provider]

@@ -1,6 +1,6 @@
 """An agent that follows a script: a prompt on stdin, the result block that the script has for it on stdout.
 
-Law: runs nothing and asks nobody; the same prompt and script give the same answer, so a dispatch can be tried and shown
+Law: runs nothing and asks no other process; the same prompt and script give the same answer, so a dispatch can be tried and shown
 without any agent program.
 
 ::

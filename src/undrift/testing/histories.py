@@ -25,7 +25,7 @@ _PIXEL = "aGk="
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a tool gave back."""
+    """The result of a tool."""
 
     text: str
     is_error: bool = False

@@ -194,7 +194,7 @@ def _thought(wire: str, body: Mapping[str, Any], turn: ModelTurn) -> ModelTurn:
 
 
 def _side(wire: str, body: Mapping[str, Any]) -> str:
-    """What a side request is answered: the least that a schema allows, where it asks for one."""
+    """Answer a side request: with the least that a schema allows, if it asks for one."""
     config = body.get("generationConfig") or {} if wire == "gemini" else {}
     schema = config.get("responseJsonSchema") or config.get("responseSchema")
     return json.dumps(filled(schema)) if schema else "ok"

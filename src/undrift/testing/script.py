@@ -1,4 +1,4 @@
-"""What a scripted provider says, and what it was asked. Pure."""
+"""The answers of a scripted provider, and the requests that it got. Pure."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,7 +35,7 @@ class Say:
 
 @dataclass(frozen=True, slots=True)
 class Shell:
-    """One call of the client's shell, whatever it names it."""
+    """One call of the client's shell, under any name."""
 
     command: str
 

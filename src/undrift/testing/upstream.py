@@ -1,6 +1,6 @@
-"""An upstream that does to a connection what it is told: any bytes, at any time, and any end.
+"""An upstream that does to a connection what its script says: any bytes, at any time, and any end.
 
-Law: loopback alone; what it was sent is kept, byte for byte, for the test that asks; it adds nothing to what it is told to send.
+Law: loopback alone; what it was sent is kept, byte for byte, for the test that asks; it adds nothing to what its script says.
 """
 
 import socket
@@ -117,7 +117,7 @@ class RawUpstream:
 
     @property
     def connections(self) -> int:
-        """How many connections are open."""
+        """The number of open connections."""
         with self._lock:
             return len(self._open)
 
@@ -215,7 +215,7 @@ class RawUpstream:
         return request
 
     def _do(self, step: Step, connection: socket.socket) -> bool:
-        """Take one step; return whether the connection goes on."""
+        """Take one step; return whether the connection continues."""
         match step:
             case Send(data):
                 connection.sendall(data)

@@ -28,7 +28,7 @@ __all__ = ["AnthropicSimulator"]
 
 
 class AnthropicSimulator:
-    """One account at Anthropic: it knows the thinking that it gave out, and keeps a prompt cache.
+    """One account at Anthropic: it knows the thinking that it returned, and keeps a prompt cache.
 
     ::
 
@@ -42,7 +42,7 @@ class AnthropicSimulator:
 
     Args:
         binds: Whether a model ties thinking to its prefix: for all models, or by name. Default: WIRE 0.1.
-        minimum_tokens: The shortest prefix that is cached. Default: by the model's name, WIRE A17.
+        minimum_tokens: The shortest prefix that is cached. Default: by the model's name.
         count: Tokens of one block, given its JSON text; must give equal texts equal counts.
         window_tokens: A longer input is refused with ``prompt is too long``; None for no limit.
     """
@@ -143,15 +143,15 @@ class AnthropicSimulator:
         return content + calls
 
 
-def _usage(taken: Taken, output_tokens: int) -> dict[str, Any]:
+def _usage(cached: Taken, output_tokens: int) -> dict[str, Any]:
     """Return usage in the provider's meaning: `input_tokens` are the fresh ones alone."""
     return {
-        "input_tokens": taken.fresh_tokens,
-        "cache_creation_input_tokens": taken.short_tokens + taken.long_tokens,
-        "cache_read_input_tokens": taken.read_tokens,
+        "input_tokens": cached.fresh_tokens,
+        "cache_creation_input_tokens": cached.short_tokens + cached.long_tokens,
+        "cache_read_input_tokens": cached.read_tokens,
         "cache_creation": {
-            "ephemeral_5m_input_tokens": taken.short_tokens,
-            "ephemeral_1h_input_tokens": taken.long_tokens,
+            "ephemeral_5m_input_tokens": cached.short_tokens,
+            "ephemeral_1h_input_tokens": cached.long_tokens,
         },
         "output_tokens": output_tokens,
     }

@@ -20,11 +20,11 @@ __all__ = ["Signatures", "ThinkingReading"]
 
 @dataclass(frozen=True, slots=True)
 class _IssuedThinking:
-    """What one signature stands for.
+    """The content of one signature.
 
     Args:
-        model: That thought.
-        thinking: The text that was given out, which may be ``""``.
+        model: The model that thought.
+        thinking: The returned text, which may be ``""``.
         digest: Of system, tools and messages before the block, thinking left out.
         before: Signature of the thinking block before it that the model read; ``""`` for none.
         count: Of the thinking blocks before it that the model read.
@@ -61,13 +61,13 @@ class ThinkingReading:
 class Signatures:
     """The thinking that one account was given, and the check of it when it comes back.
 
-    A signature stands for the model, the digest of `system`, `tools` and the messages before the block (thinking and
+    A signature covers the model, the digest of `system`, `tools` and the messages before the block (thinking and
     `cache_control` left out; the order of keys, a string for one text block, and where neighbours of one role divide
     make no difference), and the list of the thinking blocks before it that the model read. On a later request of a
     binding model a block is valid where the digest of what now stands before it is the same, and the thinking blocks
     before it that the model reads now are the end of that list. So thinking may be removed from the start, from the
     end, or as a whole; removal from the middle, or putting a block back once a later one was made without it, makes
-    the later ones invalid. What the same answer said before the block belongs to its prefix. A tool with
+    the later ones invalid. The blocks before it in the same answer belong to its prefix. A tool with
     `defer_loading` belongs to no prefix. A block that was dropped is not read: what the model thinks after it stays valid
     when the request comes again. The thinking of Haiku 5.5, on another model, is judged by the digest alone.
 

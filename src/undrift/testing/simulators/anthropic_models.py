@@ -1,4 +1,4 @@
-"""What an Anthropic model's name says about its rules: thinking binding, prefill, role system, shortest cached prefix.
+"""The rules that follow from an Anthropic model's name: thinking binding, prefill, role system, shortest cached prefix.
 
 Pure. A name that says nothing gets the stricter answer, and is taken as not binding.
 """

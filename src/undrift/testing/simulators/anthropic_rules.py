@@ -149,7 +149,7 @@ def results_have_their_calls(request: CheckedRequest) -> None:
     """
     open_ids: set[str] = set()
     for group in request.groups:
-        taken: set[str] = set()
+        answered: set[str] = set()
         for block in group.of_kind("tool_result"):
             name = block.value["tool_use_id"]
             if name not in open_ids:
@@ -158,13 +158,13 @@ def results_have_their_calls(request: CheckedRequest) -> None:
                     "block must have a corresponding `tool_use` block in the previous message.",
                     "A2",
                 )
-            if name in taken:
+            if name in answered:
                 raise invalid(
                     f"{block.path}: each tool_use must have a single result. Found multiple `tool_result` blocks with "
                     f"id: {name}",
                     "A2",
                 )
-            taken.add(name)
+            answered.add(name)
         open_ids = {block.value["id"] for block in group.of_kind("tool_use")}
 
 
@@ -275,7 +275,7 @@ def _leading_results(group: CheckedGroup | None) -> set[str]:
 def _opening_block(groups: Sequence[CheckedGroup]) -> CheckedBlock | None:
     """Return the first block that the assistant said in the open tool loop; None where no loop is open.
 
-    A user's message with a tool result goes on with the loop, any other starts a new one; role system does neither.
+    A user's message with a tool result continues the loop, any other starts a new one; role system does neither.
     """
     opening: CheckedBlock | None = None
     is_open = False

@@ -53,7 +53,7 @@ class CheckedBlock:
 
     @property
     def is_thinking(self) -> bool:
-        """Whether it is thinking, readable or not."""
+        """True if it is thinking, readable or not."""
         return self.kind in ("thinking", "redacted_thinking")
 
 
@@ -83,7 +83,7 @@ class CheckedGroup:
 
     @property
     def blocks(self) -> list[CheckedBlock]:
-        """Of all its messages."""
+        """The blocks of all its messages."""
         return [block for message in self.messages for block in message.blocks]
 
     def of_kind(self, kind: str) -> Iterator[CheckedBlock]:

@@ -1,4 +1,4 @@
-"""What every provider simulator takes and gives: the model's turn, the bill, the answer, the refusal.
+"""The interface of every provider simulator: the model's turn, the bill, the answer, the refusal.
 
 Law: deterministic; ids and signatures come from counters and hashes, the time from the caller. Knows no provider, and
 nothing of `undrift.wire` or `undrift.core`, whose work the simulators judge.
@@ -50,7 +50,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class ModelTurn:
-    """What the model answers, in no provider's form.
+    """The model's answer, in no provider's form.
 
     Args:
         text: ``""`` for an answer without text.
@@ -65,7 +65,7 @@ class ModelTurn:
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """What one request costs, by the provider's own meter.
+    """The cost of one request, by the provider's own meter.
 
     Args:
         fresh_tokens: Input at the full price, neither read from the cache nor written to it.
@@ -111,7 +111,7 @@ class Answered:
 
 
 class Refused(Exception):
-    """What the provider refuses.
+    """A refusal of the provider.
 
     Args:
         status: Of HTTP.
@@ -129,10 +129,10 @@ class Refused(Exception):
 
 
 class Simulator(Protocol):
-    """A provider that checks a request as strictly as the real one, answers what it is told, and writes the bill."""
+    """A provider that checks a request as strictly as the real one, answers by its script, and writes the bill."""
 
     name: str
-    """Of the wire: ``anthropic``, ``openai-chat``, ``openai-responses`` or ``gemini``."""
+    """The name of the wire: ``anthropic``, ``openai-chat``, ``openai-responses`` or ``gemini``."""
 
     def send(
         self,
@@ -146,7 +146,7 @@ class Simulator(Protocol):
         """Answer one request.
 
         Args:
-            body: The request, as JSON bytes or the value that they stand for; it is not changed.
+            body: The request, as JSON bytes or their value; it is not changed.
             headers: Of HTTP, where the provider has any that matter; the case of the names does not.
             turn: What the model says.
             model: Instead of the one that the body names.
@@ -183,7 +183,7 @@ def digest_of(*parts: bytes) -> bytes:
 
 
 def mark_of(*parts: str | int | bytes) -> str:
-    """Return a text that stands for the parts, as a signature or an encrypted content would: 44 characters, base64."""
+    """Return a text for the parts, like a signature or an encrypted content: 44 characters, base64."""
     return base64.b64encode(digest_of(*(_framed(part) for part in parts))).decode("ascii")
 
 

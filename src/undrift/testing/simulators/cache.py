@@ -36,7 +36,7 @@ class PromptPiece:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """How the tokens of one prompt divide.
+    """The tokens of one prompt: read, written, uncached.
 
     Args:
         fresh_tokens: After the last marker that counts.
@@ -60,9 +60,9 @@ class _Entry:
 class MarkedCache:
     """The entries of one account.
 
-    An entry stands for the exact prefix up to a marked block, for one model. Each marker looks back over 20 positions,
+    An entry holds the exact prefix up to a marked block, for one model. Each marker looks back over 20 positions,
     its own the first, for an entry that an earlier request wrote; the longest one found is read, and kept for its time
-    again. What lies between it and the last marker is written: for an hour up to the last marker that asks for an
+    again. The part between it and the last marker is written: for an hour up to the last marker that asks for an
     hour, else for five minutes. A marker whose prefix is shorter than the minimum does nothing.
     """
 
@@ -111,7 +111,7 @@ class MarkedCache:
         return -1
 
     def _keep(self, key: bytes, ttl_ms: int | None, now_ms: int | None) -> None:
-        """Write an entry, or keep the one that stands for its own time again."""
+        """Write an entry, or restart the time of the one that exists."""
         entry = self._entries.get(key)
         if entry is not None and not _is_over(entry, now_ms):
             ttl_ms = entry.ttl_ms

@@ -37,7 +37,7 @@ from undrift.testing.simulators.prefix import PrefixCache, Split
 __all__ = ["DUMMY_SIGNATURES", "GeminiSimulator", "SignatureBook"]
 
 DUMMY_SIGNATURES = ("skip_thought_signature_validator", "context_engineering_is_the_way_to_go")
-"""What a call that the model did not make may carry instead of a signature (G6)."""
+"""A call that the model did not make may carry this instead of a signature."""
 
 _CORRUPTED_TEXT = "Corrupted thought signature"
 _INVALID_TEXT = "Invalid thought signature"
@@ -190,10 +190,10 @@ class GeminiSimulator:
             parts[-1]["thoughtSignature"] = self._book.issue()
         for number, call in enumerate(turn.calls):
             self._calls += 1
-            made: dict[str, Any] = {"name": call.name, "args": dict(call.arguments)}
-            part: dict[str, Any] = {"functionCall": made}
+            function_call: dict[str, Any] = {"name": call.name, "args": dict(call.arguments)}
+            part: dict[str, Any] = {"functionCall": function_call}
             if self._ids:
-                made["id"] = f"fc_{self._calls:06}"
+                function_call["id"] = f"fc_{self._calls:06}"
             if number == 0 and (thought or self._signatures_required):
                 part["thoughtSignature"] = self._book.issue(call.name, dict(call.arguments))
             parts.append(part)

@@ -180,7 +180,7 @@ def pairs_responses_by_id_or_position(contents: Sequence[Content]) -> None:
 
 
 def ends_with_the_user(contents: Sequence[Content], model: str) -> None:
-    """After 3.1, the model does not go on from a turn of its own: ``Requests ending with a model turn are not supported.``."""
+    """After 3.1, the model does not continue a turn of its own: ``Requests ending with a model turn are not supported.``."""
     if contents[-1].role == "model" and not re.search(r"gemini-(2|3-|3\.1-)", model):
         refuse("Requests ending with a model turn are not supported.")
 

@@ -143,16 +143,16 @@ class OpenAIChatSimulator:
         for number, call in enumerate(turn.calls):
             self._calls += 1
             arguments = canonical(dict(call.arguments)).decode()
-            made: dict[str, Any] = {
+            tool_call: dict[str, Any] = {
                 "id": f"call_{self._calls:06}",
                 "type": "function",
                 "function": {"name": call.name, "arguments": arguments},
             }
             if self._book is not None and number == 0:
-                made["extra_content"] = {
+                tool_call["extra_content"] = {
                     "google": {"thought_signature": self._book.issue(call.name, dict(call.arguments))}
                 }
-            yield made
+            yield tool_call
 
 
 # ------------------------------------------------------------------------------------------------------------- the rules

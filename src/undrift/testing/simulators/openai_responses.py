@@ -49,7 +49,7 @@ _NOT_STORED = (
     "from your input."
 )
 _UNRENDERED = ("id", "status")
-"""What an item says to the API alone: it is no part of the prompt, so the cache does not see it."""
+"""The fields that an item says to the API alone: they are no part of the prompt, so the cache does not see them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,10 +143,10 @@ def pairs_calls_and_outputs(items: Items) -> None:
         if kind in CALL_TYPES:
             open_calls[item["call_id"]] = kind
         elif kind in OUTPUT_TYPES and open_calls.pop(item["call_id"], None) != OUTPUT_TYPES[kind]:
-            text = f"No tool call found for {_said(kind)} with call_id {item['call_id']}."
+            text = f"No tool call found for {_spoken(kind)} with call_id {item['call_id']}."
             refuse(text, "input", rule="R2")
     for call_id, kind in open_calls.items():
-        refuse(f"No tool output found for {_said(kind)} {call_id}.", "input", rule="R1")
+        refuse(f"No tool output found for {_spoken(kind)} {call_id}.", "input", rule="R1")
 
 
 def keeps_outputs_behind_their_calls(items: Items) -> None:
@@ -165,5 +165,5 @@ def keeps_outputs_behind_their_calls(items: Items) -> None:
             waiting.append(item["call_id"])
 
 
-def _said(kind: str) -> str:
+def _spoken(kind: str) -> str:
     return kind.replace("_", " ")
