@@ -94,4 +94,12 @@ def _write(writing: Writing, readings: Sequence[rows.Row]) -> None:
     writing.connection.executemany(_ADD, [(*row, writing.seq) for row in readings])
 
 
-TABLE = Table("readings", READING_COLUMNS, reading_from, changes=(StretchReading,), prepare=_prepared, write=_write)
+TABLE = Table(
+    "readings",
+    READING_COLUMNS,
+    reading_from,
+    changes=(StretchReading,),
+    prepare=_prepared,
+    write=_write,
+    of_session=False,  # a purge of less takes them as well
+)
