@@ -4,12 +4,19 @@ import pytest
 
 from tests.stores.builders import Opener
 from tests.stores.dictionary import DictionaryStore
+from undrift.stores.opening import Engine
 from undrift.stores.sqlite import SqliteStore
 
+ENGINES: dict[str, Engine] = {"sqlite": SqliteStore, "dictionary": DictionaryStore}
+"""That both are one, and give a `Store`, is checked with the types."""
 
-@pytest.fixture(
-    params=[pytest.param(SqliteStore.open, id="sqlite"), pytest.param(DictionaryStore.open, id="dictionary")]
-)
-def open_store(request: pytest.FixtureRequest) -> Opener:
-    opener: Opener = request.param
+
+@pytest.fixture(params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> Engine:
+    return ENGINES[request.param]
+
+
+@pytest.fixture
+def open_store(engine: Engine) -> Opener:
+    opener: Opener = engine.open
     return opener

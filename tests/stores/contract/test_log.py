@@ -7,7 +7,7 @@ import pytest
 
 from tests.stores.builders import add, commit, original, prune
 from tests.stores.contract.hostile import HOSTILE_IDS
-from undrift.errors import InputError, StoreError
+from undrift.errors import InputError
 from undrift.stores.base import Context, Operation, SessionRow
 from undrift.stores.contract import Store
 from undrift.values.scope import Scope
@@ -59,20 +59,6 @@ def test_values_that_cannot_be_stored_are_the_callers_mistake(store: Store, bad:
     with pytest.raises(InputError):
         commit(store, "s", "x", **{"at_ms": 1} | bad)
     assert store.sessions() == ()
-
-
-def test_a_closed_store_says_so(store: Store):
-    store.close()
-    store.close()
-    for use in (
-        store.sessions,
-        store.integrity,
-        lambda: commit(store, "s", "x", at_ms=1),
-        lambda: store.add_marks("s", []),
-        lambda: store.find_marks([]),
-    ):
-        with pytest.raises(StoreError, match="closed"):
-            use()
 
 
 def test_hostile_sessions_do_not_see_each_other(store: Store):

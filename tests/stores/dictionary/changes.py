@@ -168,6 +168,12 @@ def _run(writing: Writing, one: RunChange) -> None:
     runs[one.name] = after
 
 
+def _reading(writing: Writing, one: StretchReading) -> None:
+    kept = writing.session.readings
+    if one not in kept and (not one.before or any(other.sha256 == one.before for other in kept)):
+        kept.append(one)
+
+
 def _memory(writing: Writing, one: MemoryUpdate) -> None:
     update_memory(writing.home, (writing.name, writing.seq), one)
 
@@ -190,6 +196,6 @@ _KINDS: Mapping[type, Any] = {
     RunChange: _run,
     MemoryUpdate: _memory,
     MemoryLines: _lines,
-    StretchReading: lambda _, __: None,  # derived: nothing is lost where none is kept
     Unchanged: _unchanged,
+    StretchReading: _reading,
 }

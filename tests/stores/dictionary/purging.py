@@ -79,6 +79,8 @@ def destroy(home: Home, found: Doomed, blank: Callable[[Decision], Decision]) ->
         is_whole = aim.kind == "session" and name == aim.session_id
         session.log = [replace(one, payload=_thin(one.payload, found, is_whole=is_whole)) for one in session.log]
     own = home.of(aim.session_id)
+    if aim.kind in ("original", "task", "session"):
+        own.readings = []
     if aim.kind == "session":
         own.marks, own.runs, own.made = {}, {}, {}
         own.sequences = own.facts_at = 0

@@ -13,6 +13,7 @@ from undrift.errors import InputError
 from undrift.stores.base import Document, Mark, Operation
 from undrift.values.facts import FactVersion
 from undrift.values.memory import MemoryEntry
+from undrift.values.readings import StretchReading
 from undrift.values.window import Decision, Original, Tag, Task
 
 __all__ = ["Event", "Home", "Session", "State", "Where", "as_json", "integer"]
@@ -58,6 +59,7 @@ class Session:
         archive: Reference to number and original, active or not.
         runs: Name to record of a dispatched run.
         marks: Text to mark, and when it was left.
+        readings: What was read of histories, oldest first.
         made: Ids of tasks, in the order in which they were first made.
         ordinals: How many tasks were taken up.
         sequences: How many versions of facts there were.
@@ -70,13 +72,14 @@ class Session:
     archive: dict[str, tuple[int, Original]] = field(default_factory=dict)
     runs: dict[str, Any] = field(default_factory=dict)
     marks: dict[str, tuple[int, Mark]] = field(default_factory=dict)
+    readings: list[StretchReading] = field(default_factory=list)
     made: dict[str, None] = field(default_factory=dict)
     ordinals: int = 0
     sequences: int = 0
     facts_at: int = 0
 
     def copied(self) -> Self:
-        parts = ("log", "past", "archive", "runs", "marks", "made")
+        parts = ("log", "past", "archive", "runs", "marks", "readings", "made")
         return replace(self, now=self.now.copied(), **{name: copy.copy(getattr(self, name)) for name in parts})
 
     @property

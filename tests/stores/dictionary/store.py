@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from tests.stores.dictionary.changes import Writing, write
 from tests.stores.dictionary.documents import DictionaryDocuments
@@ -48,6 +48,8 @@ _BACKUPS: dict[str, dict[Scope, Home]] = {}
 
 class DictionaryStore:
     """`undrift.stores.contract.Store` for the tests that take any store; made by `open`."""
+
+    own_files: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, home: Home, scope: Scope) -> None:
         self.scope = scope
@@ -151,8 +153,9 @@ class DictionaryStore:
         return True
 
     def readings(self, session_id: str, key: str, chosen: Callable[[Heads], Collection[int]]) -> list[StretchReading]:
-        del session_id, key, chosen
-        return []
+        kept = [(number, one) for number, one in enumerate(self._home.of(session_id).readings) if one.key == key]
+        wanted = set(chosen([(number, replace(one, record=b"")) for number, one in kept])) if kept else set()
+        return [one for number, one in kept if number in wanted]
 
     def rewind_facts(self, session_id: str, to: int, *, at_ms: int) -> int:
         context = Context(self.scope.of(session_id), at_ms)
