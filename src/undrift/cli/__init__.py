@@ -74,6 +74,7 @@ _STORE = CommandGroup(
         "proxy": ("undrift.cli.proxy:proxy_command", "Run the gateway for any client or SDK."),
         "agent": (_AGENT, "Serve MCP, manage one request, run a plan."),
         "doctor": ("undrift.cli.doctor:doctor_command", "Say what is wrong, and what to do."),
+        "config": ("undrift.cli.config:config_command", "Show the settings, and where each comes from."),
         "store": (_STORE, "Back up, restore, rebuild or purge the store."),
         "help": ("undrift.cli.help:help_command", "Explain a command."),
         "completion": ("undrift.cli.help:completion_command", "Print what completes commands in a shell."),
@@ -83,7 +84,7 @@ _STORE = CommandGroup(
         "Keep going": ("install", "wrap"),
         "Look things up": ("recall", "memory", "session"),
         "Run it": ("proxy", "agent"),
-        "Care for it": ("doctor", "store"),
+        "Care for it": ("doctor", "config", "store"),
     },
     first={
         "undrift autopsy": "see what your compactions removed",

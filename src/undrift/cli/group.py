@@ -16,6 +16,7 @@ import click
 
 from undrift.cli.show import safe, wrapped
 from undrift.errors import UndriftError
+from undrift.settings import removed_variables
 
 __all__ = ["CommandGroup", "Program"]
 
@@ -155,6 +156,8 @@ class Program(CommandGroup):
         """Run the command; what the engine or the system refuses ends in one line."""
         if sys.stdout is None:  # before anything is done that no one would learn of
             raise _Failed("stdout is closed; open it, as with >/dev/null")
+        for warning in removed_variables():
+            click.echo(f"undrift: {warning}", err=True)
         log = logging.getLogger("undrift")
         if not log.handlers:
             log.addHandler(logging.NullHandler())  # the reports say what the engine logs
