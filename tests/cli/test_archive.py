@@ -33,7 +33,7 @@ def test_the_logs_of_the_newest_session_are_written_and_their_paths_printed(tmp_
     assert result.exit_code == 0
     paths = result.stdout.splitlines()
     assert paths == [str(tmp_path / "archives" / "s" / name) for name in ("a.log", "b.log")]
-    assert result.stderr == "2 logs are written, plain text that grep reads, as in: grep -n WORDS PATH\n"
+    assert result.stderr == "2 logs written. To search one: grep -n WORDS PATH\n"
     found = subprocess.run(["grep", "-c", "file 1 holds the number 7", paths[0]], capture_output=True, text=True)
     assert found.stdout == "1\n"
     written = Path(paths[1]).read_bytes()
@@ -84,8 +84,8 @@ def test_a_hostile_id_stays_in_its_folder_and_off_the_terminal(tmp_path: Path):
         (["nope"], "no task 'nope' in session 's3', which has 'open'"),
         (["nope", "--session", "s1"], "no task 'nope' in session 's1', which has 'a', 'only-s1'"),
         (["open"], "task 'open' of session 's3' (in_progress) has let nothing go"),
-        ([], "no task of session 's3' has let anything go"),
-        (["a", "--session", "s9\x1b"], "nothing is known under 'a task of session s9"),
+        ([], "no task of session 's3' has removed anything"),
+        (["a", "--session", "s9\x1b"], "there is no task of session 's9"),
     ],
 )
 def test_what_cannot_be_written_is_one_line(tmp_path: Path, arguments: list[str], said: str):
@@ -101,7 +101,7 @@ def test_where_no_session_let_anything_go_that_is_said(tmp_path: Path):
     TaskSession(tmp_path).starts("open")
     result = undrift("archive", "--all", "--home", tmp_path)
     assert (result.exit_code, result.stdout) == (1, "")
-    assert "no task of any session has let anything go" in result.stderr
+    assert "no task of any session has removed anything" in result.stderr
 
 
 def test_one_log_that_cannot_be_written_does_not_stop_the_others(tmp_path: Path):

@@ -18,10 +18,11 @@ def test_a_store_goes_into_one_file_and_back(tmp_path: Path):
     ref, out, other = filled(tmp_path / "home"), tmp_path / "out.db", tmp_path / "other"
     made = undrift("backup", out, "--home", tmp_path / "home")
     assert made.exit_code == 0, made.output
-    assert f"1 original, 1 decision and 1 operation of {tmp_path / 'home'} are in {out}" in made.stdout
+    assert "Copied 1 original, 1 decision and 1 operation of" in made.stdout
+    assert made.stdout.endswith(f"To restore it:\n  undrift store restore {out}\n")
     put_back = undrift("restore-backup", out, "--home", other)
     assert put_back.exit_code == 0, put_back.output
-    assert "kept in" not in put_back.stdout
+    assert "The replaced store" not in put_back.stdout
     assert undrift("recall", ref, "--home", other).stdout == "kept text"
     again = json.loads(undrift("restore-backup", out, "--home", other, "--json").stdout)
     assert (again["originals"], again["home"], again["file"]) == (1, str(other), str(out))

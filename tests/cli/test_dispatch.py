@@ -51,7 +51,7 @@ def refusal(*arguments: str | Path) -> str:
 
 
 def test_the_demo_plan_runs_without_any_agent_program(home: Path):
-    result = undrift("dispatch", DEMO, "--home", home)
+    result = undrift("dispatch", DEMO, "--home", home, columns=200)
     assert result.exit_code == 0, result.output
     assert "model  reviewer 1: needs changes: Refuse a number below 1 in Basket.add, with a test." in result.stdout
     assert "model  implementer 2: Basket.add refuses a number below 1 with ValueError." in result.stdout
@@ -164,7 +164,7 @@ def test_ctrl_c_ends_the_agent_and_costs_no_attempt(tmp_path: Path, home: Path):
         running.send_signal(signal.SIGINT)
         out, err = running.communicate()
     assert (running.returncode, out) == (130, b"")
-    assert err == b"undrift: interrupted; the same command goes on where it was\n"
+    assert err == b"undrift: interrupted; the same command continues the run\n"
     (tmp_path / "script.json").write_text("{}")
     assert [(one["state"], one["attempts"]) for one in shown(path, home)["tasks"]] == [("done", 1)]
 
@@ -213,7 +213,7 @@ def test_a_wrong_plan_names_the_place_and_the_remedy(text: str, message: str, tm
 def test_a_plan_that_is_no_text_or_too_deep_is_refused(tmp_path: Path, home: Path):
     path = tmp_path / "plan.json"
     path.write_bytes(b"\xff")
-    assert "no UTF-8" in refusal(path, "--home", home)
+    assert "not UTF-8" in refusal(path, "--home", home)
     for deep in ("[" * 100_000, '{"tasks": ' + "[" * 100_000):
         path.write_text(deep)
         assert "no JSON" in refusal(path, "--home", home)

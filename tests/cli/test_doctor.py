@@ -45,7 +45,7 @@ def test_nothing_is_wrong_with_a_store_that_is_whole(tmp_path: Path):
     assert database(tmp_path / "home").read_bytes() == before
     text = undrift("doctor", "--home", tmp_path / "home")
     assert text.exit_code == 0
-    assert text.stdout.endswith("nothing is wrong\n")
+    assert text.stdout.startswith("Nothing is wrong.\n")
 
 
 def test_searches_that_were_rated_badly_are_a_finding_with_a_remedy(tmp_path: Path):

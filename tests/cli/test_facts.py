@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from tests.cli.builders import undrift
 from tests.facts.builders import Clock, fact
 from undrift.cli import main
 from undrift.facts import SqliteSessionFactStore
@@ -37,7 +38,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def test_the_valid_facts_of_all_runs(home: Path):
-    result = run("--home", home)
+    result = undrift("facts", "--home", home, columns=200)
     assert result.exit_code == 0
     assert result.stdout.splitlines() == [
         "run one",

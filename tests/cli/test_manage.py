@@ -195,7 +195,7 @@ def test_what_is_no_request_is_one_line_with_the_place_and_a_remedy(tmp_path, gi
     (line,) = result.stderr.splitlines()
     assert line.startswith("undrift: stdin: ")
     assert words in line
-    assert "send this one as it is" in line
+    assert "send this one unchanged" in line
 
 
 def test_what_is_no_request_is_told_before_a_session_is_asked_for(tmp_path):

@@ -43,7 +43,7 @@ def test_what_is_remembered_is_found_current_first(tmp_path: Path):
     assert [one["id"] for one in told("search", "main database", "--valid", "--home", tmp_path)["found"]] == [new]
     shown = ran("search", "main database", "--home", tmp_path).splitlines()
     assert new in shown[0]
-    assert f"(superseded by {new})" in shown[1]
+    assert f"superseded by\n{new}" in "\n".join(shown)
     assert len(told("search", "main database", "--limit", "1", "--home", tmp_path)["found"]) == 1
 
 
@@ -57,7 +57,7 @@ def test_remember_says_what_it_means_for_what_is_there(tmp_path: Path):
     assert [(one["older"]["id"], one["newer"]["id"]) for one in pairs] == [(first["id"], given["memory"]["id"])]
     shown = ran("conflicts", "--home", tmp_path)
     assert first["id"] in shown
-    assert "open because of trust" in shown
+    assert "the newer one is trusted less" in shown
 
 
 def test_text_from_stdin_and_the_session_that_is_named(tmp_path: Path):
@@ -79,7 +79,7 @@ def test_going_back_undoing_and_the_difference(tmp_path: Path):
     at = told("checkpoint", "here", "--home", tmp_path)["seq"]
     third = told("remember", "The port is 8080.", "--home", tmp_path)["memory"]["id"]
     assert told("diff", "here", "--home", tmp_path)["added"] == {"memories": [third]}
-    assert f"+ memories   {third}" in ran("diff", "0", "--home", tmp_path)
+    assert f"added    memories   {third}" in ran("diff", "0", "--home", tmp_path)
     assert told("search", "port", "--known-at", "here", "--home", tmp_path)["found"] == []
     back = told("rewind", "here", "--home", tmp_path)
     assert (back["to_seq"], back["closed"]) == (at, {"memories": 1})
@@ -91,9 +91,9 @@ def test_going_back_undoing_and_the_difference(tmp_path: Path):
     kinds = [one["kind"] for one in told("history", "--home", tmp_path)["operations"]]
     assert kinds == ["remember", "remember", "checkpoint", "remember", "rewind", "undo", "rewind"]
     shown = ran("history", "--home", tmp_path)
-    assert "label: here" in shown
+    assert "label here" in shown
     assert new in shown
-    assert "is as right after operation 1" in ran("rewind", "1", "--home", tmp_path)
+    assert "to operation 1" in ran("rewind", "1", "--home", tmp_path)
 
 
 def test_rebuild_makes_the_same_answers(tmp_path: Path):
@@ -101,7 +101,7 @@ def test_rebuild_makes_the_same_answers(tmp_path: Path):
     before = told("search", "main database", "--home", tmp_path)
     assert told("rebuild", "--home", tmp_path)["memories"] == 2
     assert told("search", "main database", "--home", tmp_path) == before
-    assert "2 memories in them" in ran("rebuild", "--home", tmp_path)
+    assert "2 memories." in ran("rebuild", "--home", tmp_path)
 
 
 def test_purge_asks_and_then_destroys(tmp_path: Path):
@@ -118,9 +118,9 @@ def test_purge_asks_and_then_destroys(tmp_path: Path):
         "remains": "",
     }
     assert [one["id"] for one in told("search", "database", "--home", tmp_path)["found"]] == [old]
-    assert "cleaned again" in ran("purge", new, "--yes", "--home", tmp_path, code=1)
+    assert "the files were cleaned" in ran("purge", new, "--yes", "--home", tmp_path, code=1)
     (tmp_path / "copy.txt").write_text("The main database is PostgreSQL.")
-    assert "a trace is left in copy.txt" in ran("purge", old, "--yes", "--home", tmp_path, code=1)
+    assert "A trace is left in copy.txt" in ran("purge", old, "--yes", "--home", tmp_path, code=1)
 
 
 def test_a_reference_or_a_task_finds_its_session(tmp_path: Path):

@@ -59,7 +59,7 @@ def test_it_says_how_to_point_each_client_at_it(words: tuple[str, ...], tmp_path
     assert f"ANTHROPIC_BASE_URL={url}/anthropic claude" in text
     assert f'base_url="{url}/openai/v1"' in text
     assert f"GOOGLE_GEMINI_BASE_URL={url}/gemini gemini" in text
-    assert all(url in line for line in lines[2 : 2 + len(CLIENTS)])
+    assert all(url in line for line in lines[4 : 4 + 2 * len(CLIENTS) : 2])
     in_words = re.compile(r" -\S+ ?\S*\{")  # what stands there can be seen by every user of the machine
     assert not [way for way in CLIENTS.values() if in_words.search(way)]
 

@@ -66,7 +66,7 @@ def test_only_the_lines_with_all_the_words_are_shown(tmp_path: Path):
     assert result.stdout == "2: \\x1b[2Jsecond\\x00 line \\u2028 caf\u00e9 \U0001f600\n"
     nothing = undrift("recall", ref, "--find", "nowhere", "--home", tmp_path / "home")
     assert (nothing.exit_code, nothing.stdout) == (0, "")
-    assert "no line of it holds all of: nowhere" in nothing.stderr
+    assert "no line of it has all of these words: nowhere" in nothing.stderr
 
 
 def test_what_left_is_found_by_its_words(tmp_path: Path):
@@ -76,7 +76,7 @@ def test_what_left_is_found_by_its_words(tmp_path: Path):
     assert undrift("recall", ref, "--home", tmp_path / "home").stdout == listing(3)
     nothing = undrift("recall", "--find", "nowhere", "--home", tmp_path / "home")
     assert (nothing.exit_code, nothing.stdout) == (0, "")
-    assert "nothing that left holds any of these words" in nothing.stderr
+    assert "--find searches whole words" in nothing.stderr
 
 
 def test_the_homes_own_store_is_looked_into_as_well_as_its_replays(tmp_path: Path):
@@ -121,13 +121,13 @@ def test_masked_secrets_are_named_and_counted(tmp_path: Path):
 def test_what_is_not_known_is_one_line_with_a_remedy(tmp_path: Path):
     nowhere = undrift("recall", "0123456789abcdef", "--home", tmp_path / "home")
     assert nowhere.exit_code == 1
-    assert "nothing was recorded there yet; run `undrift replay` or `undrift install`, or give --home" in nowhere.stderr
+    assert "`undrift replay` or `undrift install claude` makes one, --home names another home" in nowhere.stderr
     assert not (tmp_path / "home").exists()
     replayed(written(tmp_path / "session.jsonl", long_session(30)), tmp_path / "home")
     for unknown in ("0123456789abcdef", "no such entry \x1b[2J"):
         result = undrift("recall", unknown, "--home", tmp_path / "home")
         assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (1, "", 1)
-        assert "nothing is known under" in result.stderr
+        assert "there is no" in result.stderr
         assert "\x1b" not in result.stderr
 
 
@@ -192,7 +192,7 @@ def test_only_the_lines_of_a_task_with_all_the_words_are_shown(tmp_path: Path):
     assert line == "1: I look at 2."
     nothing = undrift("recall", "task:read", "--find", "nowhere", "--home", tmp_path)
     assert (nothing.exit_code, nothing.stdout) == (0, "")
-    assert "no line of what it let go holds all of: nowhere" in nothing.stderr
+    assert "no line of its originals has all of these words: nowhere" in nothing.stderr
     told = json.loads(undrift("recall", "task:read", "--find", "look 2", "--home", tmp_path, "--json").stdout)
     assert [one["lines"] for one in told["originals"] if one["lines"]] == [[{"number": 1, "text": "I look at 2."}]]
 
@@ -223,7 +223,10 @@ def test_a_task_is_that_of_the_newest_session_unless_one_is_named(tmp_path: Path
 
 def test_a_task_that_let_nothing_go_and_one_that_is_not_known_are_one_line(tmp_path: Path):
     TaskSession(tmp_path).starts("open\x1b")
-    for wanted, message in (("task:open\x1b", "has let nothing go"), ("task:none\x1b", "`undrift tasks` the tasks")):
+    for wanted, message in (
+        ("task:open\x1b", "has removed nothing"),
+        ("task:none\x1b", "`undrift session tasks` shows tasks"),
+    ):
         result = undrift("recall", wanted, "--home", tmp_path)
         assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (1, "", 1)
         assert message in result.stderr

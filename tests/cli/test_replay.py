@@ -68,14 +68,14 @@ def test_one_session_is_told_as_a_story(tmp_path: Path):
     (left,) = session["left"]
     assert story.startswith(f"{path} claude-code · claude-opus-4-6 · 31 turns")
     assert f"{left['blocks']} blocks left on {len(session['prunes'])} of 31 turns" in story
-    assert "to keep each prompt within 6,000 tokens (as set)" in story
+    assert "to keep the prompt within 6,000 tokens (as set)" in story
     assert re.search(rf"Read \(tool\) {left['blocks']} {left['tokens']:,} {left['example_ref']} value_", story)
     low = [prune["target_tokens"] for prune in session["prunes"]]
     assert {prune["moment"] for prune in session["prunes"]} == {"budget"}
-    assert f"High-water mark 6,000 tokens, low-water marks {min(low):,}" in story
+    assert f"Prunes start at 6,000 tokens and stop at {min(low):,}" in story
     assert f"{session['tokens_before']:,} {session['tokens_after']:,}" in story
     assert f"largest prompt {session['peak_before']:,} {session['peak_after']:,}" in story
-    assert "If the agent fetches again what it had lost, that adds $" in story
+    assert "If the agent fetches again what it lost, that adds $" in story
     assert "0 of 1 identifier (0.0%)" in story
     assert f"undrift recall {left['example_ref']} --home '{home}'" in story  # to be typed as it stands
 
@@ -104,7 +104,7 @@ def test_a_session_within_its_budget_gets_a_smaller_one_suggested(tmp_path: Path
     story = flat(undrift("replay", path, "--home", tmp_path / "home").stdout)
     assert "Nothing left: the largest prompt is" in story
     assert "the budget 150,000 (75% of the window of 200,000 tokens of claude-opus-4-6)" in story
-    found = re.search(r"undrift replay FILE --budget (\d+)", story)
+    found = re.search(r"undrift replay \S+ --budget (\d+)", story)
     assert found
     assert replayed(path, tmp_path / "home", int(found[1]))["prunes"]  # and that one does prune
 
@@ -143,7 +143,7 @@ def test_a_cut_last_line_is_counted_and_no_failure(tmp_path: Path):
     path = written(tmp_path / "live.jsonl", [*long_session(2), '{"type": "user", "mess'])
     result = undrift("replay", path, "--home", tmp_path / "home")
     assert result.exit_code == 0
-    assert "passed over in the file: cut last line (1)" in flat(result.stdout)
+    assert "skipped in the file: cut last line (1)" in flat(result.stdout)
     session = replayed(path, tmp_path / "home")
     assert session["unfinished"] is True
     assert session["skipped"]["cut last line"] == 1

@@ -15,16 +15,16 @@ def test_a_result_that_left_is_explained(tmp_path: Path):
     home = tmp_path / "home"
     session = replayed(written(tmp_path / "session.jsonl", long_session(30)), home)
     (left,) = session["left"]
-    result = undrift("why", left["example_ref"], "--home", home)
+    result = undrift("why", left["example_ref"], "--home", home, columns=900)
     assert result.exit_code == 0
-    what, begins, reason, figures, moment, operation, back = result.stdout.splitlines()
+    what, begins, reason, figures, moment, operation, _, _, back = result.stdout.splitlines()
     assert what.startswith(f"{left['example_ref']}: a result of Read, ")
-    assert begins == f"begins with: {left['example']}"
-    assert reason == f"it left the window: {left['reason']}"
-    assert "the budget was 6,000" in figures
-    assert moment == "why then: the window exceeded the budget"
-    assert "(prune) of 2026-03-01 10:0" in operation  # the recording's own time
-    assert back == f"get it back: undrift recall {left['example_ref']} --home {home}"
+    assert begins == f"Begins with: {left['example']}"
+    assert reason == f"It left the window: {left['reason']}"
+    assert "The budget was 6,000" in figures
+    assert moment == "Why then: the window exceeded the budget."
+    assert "(prune) at 2026-03-01 10:0" in operation  # the recording's own time
+    assert back == f"  undrift recall {left['example_ref']} --home {home}"
 
 
 def test_the_json_agrees_with_the_store(tmp_path: Path):
@@ -81,7 +81,7 @@ def test_what_is_not_known_is_one_line(tmp_path: Path):
     replayed(written(tmp_path / "session.jsonl", long_session(2)), tmp_path / "home")
     result = undrift("why", "0123456789abcdef", "--home", tmp_path / "home")
     assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (1, "", 1)
-    assert "what never left a window is not stored" in result.stderr
+    assert "`undrift replay` shows references" in result.stderr
 
 
 def test_an_entry_has_to_be_named():
@@ -91,15 +91,15 @@ def test_an_entry_has_to_be_named():
 def test_what_left_because_of_a_task_tells_of_the_task(tmp_path: Path):
     session = TaskSession(tmp_path)
     ref = session.does("read", content="Read the files")[0]
-    told = undrift("why", ref, "--home", tmp_path)
+    told = undrift("why", ref, "--home", tmp_path, columns=900)
     assert told.exit_code == 0
     lines = told.stdout.splitlines()
-    assert "it gave way to a tombstone: task read was completed; its summary stands in for the raw logs" in lines
-    at = next(number for number, line in enumerate(lines) if line.startswith("its task: "))
-    assert lines[at].startswith("its task: read (Read the files), completed 2023-11-14 22:13:")
-    assert lines[at + 1 : at + 3] == ["its summary:", f"  {SUMMARY}"]
+    assert "It was evicted for a tombstone: task read was completed; its summary stands in for the raw logs" in lines
+    at = next(number for number, line in enumerate(lines) if line.startswith("Its task: "))
+    assert lines[at].startswith("Its task: read (Read the files), completed 2023-11-14 22:13:")
+    assert lines[at + 1 : at + 3] == ["Its summary:", f"  {SUMMARY}"]
     assert lines[at + 4] == "  \u2705 [Sigma Validation] All criteria met (Score: 1.00)"
-    assert any(line.startswith("in operation ") and " (evict) of 2023-11-14" in line for line in lines)
+    assert any(line.startswith("Operation ") and " (evict) at 2023-11-14" in line for line in lines)
     task = json.loads(undrift("why", ref, "--home", tmp_path, "--json").stdout)["task"]
     assert (task["id"], task["status"], task["score"]) == ("read", "completed", 1.0)
     assert ref in task["refs"]
@@ -109,16 +109,16 @@ def test_what_left_because_of_a_task_tells_of_the_task(tmp_path: Path):
 def test_a_task_is_explained(tmp_path: Path, wanted: str):
     session = TaskSession(tmp_path)
     refs = session.does("read", content="Read the files")
-    first, *summary, left, back = undrift("why", wanted, "--home", tmp_path).stdout.splitlines()
-    assert first.startswith("task read (Read the files), completed 2023-11-14 22:13:")
-    assert first.endswith(" UTC, of session s")
-    assert summary[:2] == ["its summary:", f"  {SUMMARY}"]
+    first, *summary, _, left, _, _, back = undrift("why", wanted, "--home", tmp_path, columns=900).stdout.splitlines()
+    assert first.startswith("Task read (Read the files), completed 2023-11-14 22:13:")
+    assert first.endswith(" UTC, in session s")
+    assert summary[:2] == ["Its summary:", f"  {SUMMARY}"]
     told = json.loads(undrift("why", wanted, "--home", tmp_path, "--json").stdout)
     assert left == (
-        f"{len(refs)} blocks left a window because of it; its summary stands in for them; "
-        f"tokens that this frees: {told['tokens_saved']:,}"
+        f"{len(refs)} blocks left a window because of it and its summary is in their place; "
+        f"that frees {told['tokens_saved']:,} tokens."
     )
-    assert back == f"get it back: undrift recall task:read --home {tmp_path}"
+    assert back == f"  undrift recall task:read --home {tmp_path}"
     assert (told["id"], told["session_id"], told["home"]) == ("read", "s", str(tmp_path))
     listed = json.loads(undrift("tasks", "--home", tmp_path, "--json").stdout)["tasks"]
     assert [{**one, "session_id": "s", "home": str(tmp_path)} for one in listed] == [told]
@@ -127,32 +127,32 @@ def test_a_task_is_explained(tmp_path: Path, wanted: str):
 def test_an_open_task_has_let_nothing_go_and_a_session_can_be_named(tmp_path: Path):
     TaskSession(tmp_path, "old").does("1")
     TaskSession(tmp_path, "new").starts("1")
-    assert undrift("why", "task:1", "--home", tmp_path).stdout.splitlines() == [
-        "task 1, in progress, of session new",
-        "it has let nothing go: what a task produced leaves at a request after its completion",
+    assert undrift("why", "task:1", "--home", tmp_path, columns=900).stdout.splitlines() == [
+        "Task 1, in progress, in session new",
+        "It has removed nothing yet: the log of a task leaves at a request after its completion.",
     ]
     old = undrift("why", "task:1", "--session", "old", "--home", tmp_path).stdout.splitlines()
-    assert old[-1] == f"get it back: undrift recall task:1 --home {tmp_path} --session old"
+    assert old[-1] == f"  undrift recall task:1 --home {tmp_path} --session old"
 
 
 def test_the_task_is_told_also_where_its_tombstone_has_left_since(tmp_path: Path):
     session = TaskSession(tmp_path, budget_tokens=900)
     refs = session.does("read")
     session.works(20, 12)
-    gone = [ref for ref in refs if "it left the window" in undrift("why", ref, "--home", tmp_path).stdout]
+    gone = [ref for ref in refs if "It left the window" in undrift("why", ref, "--home", tmp_path).stdout]
     assert gone
-    assert "its task: read" in undrift("why", gone[0], "--home", tmp_path).stdout
+    assert "Its task: read" in undrift("why", gone[0], "--home", tmp_path).stdout
 
 
 def test_nothing_of_a_task_reaches_the_terminal_as_such(tmp_path: Path):
     session = TaskSession(tmp_path)
-    hostile = "evil\x1b[2J\nits task: forged"
+    hostile = "evil\x1b[2J\nIts task: forged"
     session.starts(hostile, "all tests pass", content="title\x1b]0;x\x07")
     session.works(0, 3)
-    refs = session.completes(hostile, f"{SUMMARY}\nits task: another one\x1b[2J")
+    refs = session.completes(hostile, f"{SUMMARY}\nIts task: another one\x1b[2J")
     for wanted in (f"task:{hostile}", refs[0]):
         result = undrift("why", wanted, "--home", tmp_path)
         assert result.exit_code == 0
         assert not set("\x1b\x07") & set(result.stdout)
-        assert len([line for line in result.stdout.splitlines() if line.startswith("its task: ")]) <= 1
+        assert len([line for line in result.stdout.splitlines() if line.startswith("Its task: ")]) <= 1
     assert "undrift recall task:" not in undrift("why", f"task:{hostile}", "--home", tmp_path).stdout

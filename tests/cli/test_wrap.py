@@ -186,7 +186,7 @@ except KeyboardInterrupt:
     _, status = os.waitpid(process, 0)
     os.close(terminal)
     assert b"ready True True" in said
-    assert b"talks through http://127.0.0.1:" in said
+    assert b"uses http://127.0.0.1:" in said
     assert os.waitstatus_to_exitcode(status) == 5
     assert_it_goes(events(tmp_path)[0]["pid"])
 

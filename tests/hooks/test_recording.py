@@ -21,7 +21,7 @@ def originals(user: User, entry_ids: list[str]) -> list[str]:
 def recorded_lines(user: User) -> list[tuple[int, int]]:
     """The lines that each call has written."""
     with SqliteStore.open(user.home, create=False) as store:
-        payloads = [operation.payload or {} for operation in store.operations(NAME)]
+        payloads = [operation.payload or {} for operation in store.operations(NAME, ["recorded"])]
     return [(payload["first_line"], payload["last_line"]) for payload in payloads]
 
 
@@ -56,7 +56,7 @@ def test_what_was_read_in_pieces_has_the_same_ids_as_in_one(tmp_path: Path):
     whole = open_recording(path).entries
     with SqliteStore.open(tmp_path / "undrift", create=False) as store:
         stored = [store.original(ref_of(f"codex:{SESSION}", entry.id)).entry for entry in whole]
-        assert len(store.operations(f"codex:{SESSION}")) == 2
+        assert len(store.operations(f"codex:{SESSION}", ["recorded"])) == 2
     assert [entry.content for entry in stored] == [entry.content for entry in whole]
 
 

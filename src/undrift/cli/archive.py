@@ -1,4 +1,4 @@
-"""``undrift archive``: what tasks let go, written into files that grep reads."""
+"""``undrift session archive``: the logs of finished tasks, as files for grep."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from undrift.cli import lookup
-from undrift.cli.show import count, echo_json, safe
+from undrift.cli.of_session import home_options
+from undrift.cli.show import count, echo_json, note, safe
 from undrift.cli.task_view import shown_id
 from undrift.errors import RecallError, StoreError, TaskError
 from undrift.stores.contract import Store
@@ -16,12 +17,12 @@ from undrift.tasks.archive import Archive
 
 __all__ = ["archive_command"]
 
-_REMEDY = "a session has tasks once its agent has told of them (`undrift tasks` lists them); --home names another home"
+_REMEDY = "`undrift session tasks` lists tasks; --home names another home"
 
 
 @dataclass(frozen=True, slots=True)
 class _ArchiveLog:
-    """One log, written, or the fault that stood in the way."""
+    """One log, written, or the fault that prevented it."""
 
     session_id: str
     task_id: str
@@ -31,31 +32,33 @@ class _ArchiveLog:
 
 @click.command("archive")
 @click.argument("task_ids", nargs=-1, metavar="[TASK]...")
-@click.option("--session", metavar="ID", help="Of which session (default: the newest that has these tasks).")
+@click.option("--session", metavar="ID", help="The session (default: the newest that has these tasks).")
 @click.option("--all", "is_all", is_flag=True, help="The tasks of all sessions.")
-@click.option("--home", metavar="DIR", help="The folder of the store (default: the setting home).")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+@home_options
 def archive_command(
     task_ids: tuple[str, ...], session: str | None, is_all: bool, home: str | None, as_json: bool
 ) -> None:
-    """Write what tasks let go into files that grep reads.
+    """Write the logs of finished tasks into files that grep reads.
 
-    TASK is a task's id; without one, all tasks of the session that let something go. The files stand in the folder
-    archives of the home, one a task, and are made anew from the store; their paths are printed.
+    TASK is a task's id; by default all tasks of the session that removed something. The files are in the folder
+    archives of the home, one for each task. The command prints their paths.
+
+    \b
+    undrift session archive
     """
     if is_all and (task_ids or session is not None):
         raise click.UsageError("--all goes without TASK and without --session")
-    places, wanted = lookup.homes_of(home), "any task" if session is None else f"a task of session {session}"
+    missing = "there is no task" + ("" if session is None else f" of session {session[:80]!r}")
 
     def export(store: Store, folder: Path) -> tuple[Path, list[_ArchiveLog]]:
         return folder, _exported(store, folder, task_ids, session, is_all=is_all)
 
-    folder, logs = lookup.first(places, wanted, export, remedy=_REMEDY)
-    failed = [one for one in logs if one.fault]
+    folder, logs = lookup.first(lookup.homes_of(home), missing, export, remedy=_REMEDY)
+    failed = [log for log in logs if log.fault]
     if as_json:
-        _echo_json(folder, [one for one in logs if not one.fault], failed)
+        _echo_json(folder, [log for log in logs if not log.fault], failed)
     else:
-        _echo([one for one in logs if not one.fault], failed)
+        _echo([log for log in logs if not log.fault], failed)
     if failed:
         raise click.exceptions.Exit(1)
 
@@ -72,7 +75,7 @@ def _exported(
     exports = Exports(folder, scratchpad_limit_bytes=1)  # no scratchpad is looked at
     logs = [_log(archive, exports, task_id) for archive, ids in found for task_id in ids]
     if not logs:
-        raise TaskError(f"no task of {where} has let anything go: that happens at a request after its completion")
+        raise TaskError(f"no task of {where} has removed anything yet: that happens at a request after its completion")
     return logs
 
 
@@ -84,7 +87,7 @@ def _all(store: Store) -> Iterator[tuple[Archive, Sequence[str]]]:
 
 
 def _chosen(store: Store, task_ids: Sequence[str], session: str | None) -> tuple[Archive, Sequence[str]]:
-    """The session and its tasks; where no session has all those that were given, the newest one says what it has."""
+    """Return the session and its tasks; if no session has all of the given ones, the newest one names its tasks."""
     try:
         session_id, _ = lookup.tasks_in(store, session, task_ids)
     except RecallError:
@@ -105,21 +108,20 @@ def _log(archive: Archive, exports: Exports, task_id: str) -> _ArchiveLog:
 
 
 def _echo(written: Sequence[_ArchiveLog], failed: Sequence[_ArchiveLog]) -> None:
-    for one in written:
-        click.echo(safe(str(one.path)))
+    for log in written:
+        click.echo(safe(str(log.path)))
     if written:
-        logs = count(len(written), "log is", "logs are")
-        click.echo(f"{logs} written, plain text that grep reads, as in: grep -n WORDS PATH", err=True)
-    for one in failed:
-        click.echo(f"undrift: task {shown_id(one.task_id)}: {safe(one.fault)}", err=True)
+        note(f"{count(len(written), 'log')} written. To search one: grep -n WORDS PATH")
+    for log in failed:
+        note(f"undrift: task {shown_id(log.task_id)}: {safe(log.fault)}")
 
 
 def _echo_json(folder: Path, written: Sequence[_ArchiveLog], failed: Sequence[_ArchiveLog]) -> None:
-    named = [(one, {"session_id": one.session_id, "task_id": one.task_id}) for one in (*written, *failed)]
+    named = [(log, {"session_id": log.session_id, "task_id": log.task_id}) for log in (*written, *failed)]
     echo_json(
         {
             "home": str(folder.absolute()),
-            "logs": [{**names, "path": str(one.path.absolute())} for one, names in named if not one.fault],
-            "failed": [{**names, "error": one.fault} for one, names in named if one.fault],
+            "logs": [{**names, "path": str(log.path.absolute())} for log, names in named if not log.fault],
+            "failed": [{**names, "error": log.fault} for log, names in named if log.fault],
         }
     )

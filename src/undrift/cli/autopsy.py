@@ -1,4 +1,4 @@
-"""``undrift autopsy``: what the compactions of recorded sessions threw away."""
+"""``undrift autopsy``: the things that compactions removed from recorded sessions, and that agents needed later."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -9,8 +9,9 @@ from pathlib import Path
 import click
 
 from undrift.cli.autopsy_json import as_json as shown_as_json
+from undrift.cli.of_session import TOKENS
 from undrift.cli.own import FORMATS_READ, own_recordings, session_options
-from undrift.cli.show import at_terminal, count, echo_json, safe
+from undrift.cli.show import at_terminal, count, echo_json, note, safe
 from undrift.errors import TranscriptError
 from undrift.recordings.autopsy import Postmortem, SubAgentSession, counted_once, examine, names_a_compaction, totals
 from undrift.settings import Settings
@@ -25,14 +26,16 @@ _Show = Callable[[int, Path], None]
 @session_options(20, "of your own sessions with a compaction")
 @click.option(
     "--budget",
-    type=click.IntRange(min=1),
+    type=TOKENS,
     default=5_000,
     show_default=True,
     metavar="N",
-    help="Tokens of what undrift restore would have given back at each compaction.",
+    help="The tokens that undrift would restore after each compaction.",
 )
-@click.option("--html", "out", metavar="OUT", type=click.Path(path_type=Path), help="Write a page with timelines.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+@click.option(
+    "--html", "out", metavar="OUT", type=click.Path(path_type=Path), help="Write an HTML page with timelines."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
 def autopsy_command(
     files: tuple[Path, ...],
     budget: int,
@@ -42,12 +45,17 @@ def autopsy_command(
     limit: int,
     **homes: Path | None,
 ) -> None:
-    """Show what the compactions of recorded sessions threw away.
+    """Show what compactions removed, and what the agent needed of it.
 
-    For each compaction: what the agent used afterwards of what it had known, what the client's own summary held of it,
-    what undrift restore would have held, what the agent fetched again and how soon, and which of your rules nothing
-    mentioned again. FILE is a recorded session: one gives its whole story, several a table. Without FILE
-    your own newest sessions with a compaction are taken. They are only read.
+    For each compaction it shows what the agent used again afterwards. It says how much of that the client's own summary
+    holds, and how much undrift would restore. It also shows what the agent read again, and the rules of yours that no text
+    mentioned again. FILE is a recorded session. One FILE prints its whole story, several a table. Without FILE it takes your newest sessions.
+    Sessions are only read.
+
+    \b
+    undrift autopsy
+    undrift autopsy session.jsonl
+    undrift autopsy --html autopsy.html
     """
     if out is not None:
         from undrift.report import check_target
@@ -76,19 +84,21 @@ def autopsy_command(
 
         write_page(out, found, totals(found), sources=[Path(one.path) for one in found])
         if not as_json:
-            click.echo(f"written: {safe(str(out))}", err=True)
+            note(f"Written: {safe(str(out))}")
     if (batch.failed and files) or ((batch.failed or files) and not found):
         sys.exit(1)
 
 
 def _report(batch: "_AutopsyBatch", files: Sequence[Path], own: Sequence[Path]) -> None:
-    """Say on stderr what could not be examined, or that there was nothing to examine."""
+    """Say on stderr which files could not be examined, or that there was nothing to examine."""
     for _, message in batch.failed:
-        click.echo(f"undrift: {safe(message)}", err=True)
+        note(f"undrift: {safe(message)}")
     if batch.sub_agents:
-        click.echo(f"{count(batch.sub_agents, 'session')} of sub-agents not counted", err=True)
+        note(f"{count(batch.sub_agents, 'session')} of sub-agents not counted")
     if not files and not batch.found and not batch.failed:
-        click.echo(f"none of your {count(len(own), 'session')} was ever compacted: nothing was thrown away", err=True)
+        early = f" as far as they are recorded ({count(batch.early, 'compaction')} before the first call)"
+        sessions = "Your only session was never" if len(own) == 1 else f"None of your {len(own):,} sessions was"
+        note(f"{sessions} compacted{early if batch.early else ''}. To see what undrift would do: undrift replay")
 
 
 @dataclass(slots=True)
@@ -102,6 +112,7 @@ class _AutopsyBatch:
     found: list[Postmortem] = field(default_factory=list)
     failed: list[tuple[Path, str]] = field(default_factory=list)
     sub_agents: int = 0
+    early: int = 0
 
     def run(self, files: Sequence[Path], *, wanted: int | None) -> None:
         """Examine all files, or those with a compaction until there are `wanted` of them."""
@@ -121,13 +132,14 @@ class _AutopsyBatch:
         except TranscriptError as error:
             self.failed.append((path, str(error)))
         else:
+            self.early += one.autopsy.early_compactions
             if keep_all or one.autopsy.compactions:
                 self.found.append(one)
 
 
 @contextmanager
 def _progress(quiet: bool, total: int) -> Iterator[_Show]:
-    """Give what a batch reports to: a line on stderr where that is a terminal, else nothing."""
+    """Give the function that a batch reports to: a line on stderr if that is a terminal, else nothing."""
     if quiet or not at_terminal(sys.stderr):
         yield lambda _number, _path: None
         return

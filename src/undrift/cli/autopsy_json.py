@@ -12,10 +12,7 @@ _PLACES = 6
 
 
 def as_json(found: Sequence[Postmortem], sums: Totals) -> dict[str, Any]:
-    """Return ``sessions`` and ``totals``.
-
-    Source: issue "Restore", item 4.
-    """
+    """Return ``sessions`` and ``totals``."""
     return {"sessions": [_session(one) for one in found], "totals": _totals(sums)}
 
 
@@ -23,8 +20,10 @@ def _session(one: Postmortem) -> dict[str, Any]:
     found = one.autopsy
     return {
         "path": one.path,
+        "title": one.title,
         "format": one.format,
         "model": one.model,
+        "early_compactions": found.early_compactions,
         "calls": found.calls,
         "duration_ms": found.duration_ms,
         "budget_tokens": one.budget_tokens,

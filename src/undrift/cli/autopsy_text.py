@@ -1,139 +1,164 @@
-"""What compactions threw away, drawn for a human: one session as a story, several as a table.
+"""The findings of an autopsy, drawn for a person: one session as a story, several as a table.
 
-Law: nothing of a recording reaches the terminal unescaped; every sentence can be checked against ``--json``.
+Law: no text of a recording reaches the terminal unescaped; ``--json`` has every figure.
 """
 
+import shlex
 from collections.abc import Sequence
 
-from rich.console import Console
-from rich.text import Text
+import click
 
-from undrift.cli.draw import Column, draw, say
-from undrift.cli.draw import console as make_console
+from undrift.cli.draw import Column, draw, next_commands, say
 from undrift.cli.show import count, first_line, safe
+from undrift.cli.task_view import moment
 from undrift.core.autopsy import AutopsyBill, Compaction, Fetch, Held
 from undrift.recordings.autopsy import Postmortem, Totals
 
 __all__ = ["show_one", "show_several"]
 
 _MOST_FETCHES = 8
+_MOST_ROWS = 20
 _MOST_RULES = 8
 _TRIGGERS = {"auto": "automatic", "manual": "manual"}
-_KEY = (
-    "used: identifiers and lines of code that the agent had learned before and used in its next 30 calls; summary: the "
-    "share of them in the client's own summary; + undrift: with undrift restore beside it; read again: tokens."
-)
+_CLIENTS = {"claude-code": "claude", "codex": "codex"}
+"""Format -> the client that has hooks."""
 
 
 def show_one(one: Postmortem) -> None:
-    """Tell the story of one session."""
-    console = make_console()
-    console.print(Text(safe(one.path), style="bold"), soft_wrap=True)
+    """Print the story of one session."""
     found = one.autopsy
+    if one.title:
+        say(first_line(one.title), bold=True)
+    click.echo(safe(one.path))
     about = [one.format, safe(one.model or "model unknown"), count(found.calls, "call"), _span(found.duration_ms)]
-    say(console, " · ".join([*about, count(len(found.compactions), "compaction")]))
+    say(" · ".join([*about, count(len(found.compactions), "compaction")]))
     for compaction in found.compactions:
-        _compaction(console, one, compaction)
-    if not found.compactions:
-        say(console, "\nNo compaction: nothing was thrown away.")
-    console.print()
+        _compaction(one, compaction)
+    if found.early_compactions:
+        early = count(found.early_compactions, "compaction")
+        say(f"\n{early} before the first call: the file does not hold what left then.".lstrip("\n"))
+    elif not found.compactions:
+        say("No compaction: nothing was removed.")
+    click.echo()
     for sentence in _bill(one, found.bill):
-        say(console, sentence)
-    if found.compactions:
-        say(console, "\nWhat undrift would give back now:  undrift restore FILE")
+        say(sentence)
     if one.unfinished:
-        say(console, "note: the last line of the file is cut; the session may still be running")
+        say("Note: the last line of the file is cut; the session may still be running.")
+    path = shlex.quote(safe(one.path))
+    if found.compactions:
+        next_commands(**_install([one]), Print_what_undrift_would_restore_now=f"undrift session restore {path}")
+    else:
+        next_commands(See_what_undrift_would_prune=f"undrift replay {path}")
 
 
 def show_several(found: Sequence[Postmortem], sums: Totals) -> None:
-    """Show a table, one row a compaction, and what all of them come to."""
-    console = make_console()
-    names = ("", "calls", "window", "used", "summary", "+ undrift", "read again", "first after")
-    rows = [
-        (f"{number}{'*' if compaction.repeated else ''}", *_cells(compaction))
-        for number, one in enumerate(found, 1)
-        for compaction in one.autopsy.compactions
-    ]
-    if sums.compactions:
-        draw(console, [Column(name) for name in names], rows)
-    for number, one in enumerate(found, 1):  # not in the table: a path is to be copied, not to be folded
-        console.print(f"{number:>3}  {safe(one.path)}", soft_wrap=True)
-    console.print()
-    for sentence in _summary(found, sums):
-        say(console, sentence)
-    say(console, "The whole story of one: undrift autopsy FILE. A page with timelines: --html OUT")
+    """Print what all compactions removed, and a table with a row for each."""
+    for number, sentence in enumerate(_summary(found, sums)):
+        say(sentence, bold=not number)
+    compactions = [(one, compaction) for one in found for compaction in one.autopsy.compactions]
+    if not compactions:
+        next_commands(See_what_undrift_would_prune="undrift replay")
+        return
+    columns = (
+        Column("when", words=True),
+        Column("lost → with undrift", words=True),
+        Column("read again"),
+        Column("project · first words", words=True, short=True),
+    )
+    click.echo()
+    draw(columns, [_cells(one, compaction) for one, compaction in compactions[:_MOST_ROWS]])
+    if len(compactions) > _MOST_ROWS:
+        say(f"and {len(compactions) - _MOST_ROWS:,} more compactions (all of them: --json)")
+    say(
+        "Lost: the share that the client's own summary does not hold of what the agent used again. "
+        "Read again: in tokens."
+    )
+    if any(compaction.repeated for _, compaction in compactions):
+        say("*: the client copied the session; the sums count its compaction once.")
+    worst, _ = max(compactions, key=lambda pair: (pair[1].fetched.tokens, pair[1].dropped_tokens or 0))
+    next_commands(
+        The_whole_story_of_one_session=f"undrift autopsy {shlex.quote(safe(worst.path))}",
+        **(_install(found) if sum(sums.together) > sum(sums.native) else {}),
+    )
 
 
-def _cells(one: Compaction) -> list[str]:
-    used = one.identifiers + one.lines
-    fetches = one.fetches_in_window
+def _install(found: Sequence[Postmortem]) -> dict[str, str]:
+    """Give the command that restores what compactions remove; none if no client of these sessions has hooks."""
+    client = next((_CLIENTS[one.format] for one in found if one.format in _CLIENTS), "")
+    return {"Restore_it_after_each_compaction_from_now_on": f"undrift install {client}"} if client else {}
+
+
+def _cells(one: Postmortem, compaction: Compaction) -> list[str]:
+    used = compaction.identifiers + compaction.lines
+    lost = "used nothing again"
+    if used:
+        after = _lost(compaction.together, used) if compaction.together else "?"
+        lost = f"{'encrypted' if compaction.encrypted else _lost(compaction.native, used)} → {after}"
+    at = moment(max(0, compaction.at_ms))[:16] if compaction.at_ms else "unknown"
     return [
-        f"{one.calls_before:,}",
-        f"{_k(one.tokens_before)} → {_k(one.tokens_after) if one.tokens_after is not None else '?'}",
-        f"{used:,}",
-        ("encrypted" if one.encrypted else _share(one.native, one)) if used else "",
-        _share(one.together, one) if used and one.together else "",
-        f"{one.fetched.tokens:,}" if fetches else "0",
-        _soon(fetches[0]) if fetches else "",
+        at + ("*" if compaction.repeated else ""),
+        lost,
+        f"{compaction.fetched.tokens:,}" if compaction.fetches_in_window else "0",
+        first_line(one.title, 80) or safe(one.format),
     ]
+
+
+def _lost(held: Held, used: int) -> str:
+    return f"{1 - (held.identifiers + held.lines) / used:.0%}"
 
 
 def _summary(found: Sequence[Postmortem], sums: Totals) -> list[str]:
-    """Say what all compactions come to; each of them once."""
+    """Say what all compactions come to; each of them counts once."""
+    early = sum(one.autopsy.early_compactions for one in found)
+    before = [f"{count(early, 'more compaction')} before the first call of a file is not counted."] if early else []
     if not sums.compactions:
-        return [f"{count(len(found), 'session')}, no compaction: nothing was thrown away."]
-    size = f"{count(sums.compactions, 'compaction')} took {sums.dropped_tokens:,} tokens out of the windows."
-    lines = [
-        _KEY,
-        f"{size} In the next calls (at most 30 each) the agents used {_pair(sums.needed)} that they had learned before.",
-    ]
-    if sum(sums.readable):
-        lines.append(f"The clients' own summaries hold {_of(sums.native, sums.readable)} of them.")
+        return [f"{count(len(found), 'session')}, no compaction: nothing was removed.", *before]
+    lines = [f"{count(sums.compactions, 'compaction')} removed {sums.dropped_tokens:,} tokens."]
     if sum(sums.needed):
-        lines.append(f"With undrift restore beside them: {_of(sums.together, sums.needed)}.")
+        lines.append(f"In their next calls (at most 30) the agents used {_pair(sums.needed)} from before.")
+    if sum(sums.readable):
+        lines.append(f"The clients' own summaries hold {_of(sums.native, sums.readable)}.")
+    if sum(sums.needed):
+        lines.append(f"With undrift restore next to them: {_of(sums.together, sums.needed)}.")
         lines.append(f"The agents fetched {_of(sums.fetched, sums.needed)} again before they used them.")
+    again = [one.usd(c.fetched.tokens) for one in found for c in one.autopsy.compactions if not c.repeated]
+    usd = sum(price for price in again if price is not None)
+    paid = f" (${usd:,.2f})" if usd and None not in again else ""
     lines.append(
-        f"Read again: {sums.fetched_tokens:,} tokens in {count(sums.window_calls, 'call')} after the compactions, "
-        f"{sums.usual_tokens:,} in {count(sums.usual_calls, 'call')} before them."
+        f"They read {sums.fetched_tokens:,} tokens again{paid} in {count(sums.window_calls, 'call')} after the "
+        f"compactions; in {count(sums.usual_calls, 'call')} before them it was {sums.usual_tokens:,}."
     )
     if sums.rules:
         lines.append(f"Never mentioned again: {sums.lost_rules:,} of {count(sums.rules, 'rule')} of yours.")
     encrypted = sum(c.encrypted and not c.repeated for one in found for c in one.autopsy.compactions)
     if encrypted:
-        lines.append(f"{count(encrypted, 'summary is', 'summaries are')} encrypted: what they hold cannot be told.")
-    if any(c.repeated for one in found for c in one.autopsy.compactions):
-        lines.append("*: the client copied the session; the sums count its compaction once.")
-    return lines
+        lines.append(f"{count(encrypted, 'summary is', 'summaries are')} encrypted, so their content is not known.")
+    return [*lines, *before]
 
 
-def _compaction(console: Console, one: Postmortem, compaction: Compaction) -> None:
+def _compaction(one: Postmortem, compaction: Compaction) -> None:
     how = _TRIGGERS.get(compaction.trigger, "")
     window = f"{compaction.tokens_before:,} → {_number(compaction.tokens_after)} tokens"
     estimated = "" if compaction.recorded else " (estimated)"
     head = [f"Compaction {compaction.number}", how, f"after call {compaction.calls_before:,}", window + estimated]
-    console.print()
-    say(console, " · ".join(part for part in head if part), "bold")
+    click.echo()
+    say(" · ".join(part for part in head if part), bold=True)
     if compaction.repeated:
-        say(console, "The same compaction stands in a file above.")
+        say("The same compaction is in a file above.")
+    calls = count(compaction.window_calls, "call")
     if compaction.identifiers or compaction.lines:
-        say(
-            console,
-            f"In the next {count(compaction.window_calls, 'call')} the agent used "
-            f"{_pair((compaction.identifiers, compaction.lines))} that it had learned before.",
-        )
-        _held(console, one, compaction)
+        used = _pair((compaction.identifiers, compaction.lines))
+        say(f"In the next {calls} the agent used {used} that it had learned before.")
+        _held(one, compaction)
     elif compaction.window_calls:
-        say(
-            console,
-            f"In the next {count(compaction.window_calls, 'call')} the agent used nothing rare of what it knew.",
-        )
+        say(f"In the next {calls} the agent used nothing distinctive from before.")
     else:
-        say(console, "No call followed: it is too early to say what was lost.")
-    _fetches(console, compaction)
-    _rules(console, compaction)
+        say("No call followed: it is too early to say what was lost.")
+    _fetches(compaction)
+    _rules(compaction)
 
 
-def _held(console: Console, one: Postmortem, compaction: Compaction) -> None:
+def _held(one: Postmortem, compaction: Compaction) -> None:
     columns = (Column("of these", words=True), Column("identifiers"), Column("lines of code"), Column("tokens"))
     client = "kept in the clear (the summary is encrypted)" if compaction.encrypted else "in the client's own summary"
     helds: list[tuple[str, Held | None]] = [
@@ -152,85 +177,90 @@ def _held(console: Console, one: Postmortem, compaction: Compaction) -> None:
         for name, held in helds
         if held is not None
     ]
-    draw(console, columns, rows)
+    draw(columns, rows)
 
 
-def _fetches(console: Console, compaction: Compaction) -> None:
+def _fetches(compaction: Compaction) -> None:
     fetches = compaction.fetches_in_window
     if not fetches:
         if compaction.window_calls:
-            say(console, "Nothing of size was read again.")
+            seen = compaction.fetched.identifiers + compaction.fetched.lines
+            say("It saw them again in new results." if seen else "It read no earlier result again.")
         return
     usual = f"{compaction.usual_tokens:,} in the {count(compaction.usual_calls, 'call')} before"
     say(
-        console,
         f"Read again: {compaction.fetched.tokens:,} tokens in {count(len(fetches), 'result')} ({usual}), "
-        f"the first {_soon(fetches[0])} after:",
+        f"the first after {_soon(fetches[0])}:"
     )
     columns = (
-        Column("call"),
+        Column("call", words=True),
         Column("tool", words=True),
-        Column("what", words=True, short=True),
         Column("tokens"),
-        Column("read before"),
+        Column("read before", words=True),
+        Column("what", words=True, short=True),
     )
     largest = sorted(fetches, key=lambda fetch: -fetch.known_tokens)[:_MOST_FETCHES]
     rows = [
         (
             f"  call +{fetch.call}",
             safe(fetch.tool),
-            _tail(fetch.what),
             count(fetch.known_tokens, "token"),
-            f"last read {count(fetch.read_calls_before, 'call')} before it",
+            _before(fetch),
+            _tail(fetch.what),
         )
         for fetch in fetches
         if fetch in largest
     ]
-    draw(console, columns, rows, head=False)
+    draw(columns, rows, head=False)
     if len(fetches) > len(largest):
-        say(console, f"  and {len(fetches) - len(largest):,} more (all of them: --json)")
+        say(f"  and {len(fetches) - len(largest):,} more (all of them: --json)")
 
 
-def _rules(console: Console, compaction: Compaction) -> None:
+def _before(fetch: Fetch) -> str:
+    return f"{count(fetch.read_calls_before, 'call')} before" if fetch.read_calls_before else "just before"
+
+
+def _rules(compaction: Compaction) -> None:
     lost = compaction.lost_rules
     if not lost:
         return
-    say(console, f"{len(lost):,} of {count(compaction.rules, 'rule')} of yours, never mentioned again:")
+    rules = f"{len(lost):,} of your {compaction.rules:,} rules" if compaction.rules > 1 else "Your only rule was"
+    say(f"{rules} never mentioned again:")
     for rule in lost[:_MOST_RULES]:
-        say(console, f"  “{safe(rule.text)}”")
+        say(f"  “{safe(rule.text)}”")
     if len(lost) > _MOST_RULES:
-        say(console, f"  and {len(lost) - _MOST_RULES:,} more (all of them: --json)")
+        say(f"  and {len(lost) - _MOST_RULES:,} more (all of them: --json)")
 
 
 def _bill(one: Postmortem, bill: AutopsyBill) -> list[str]:
-    """Say what the prompts cost, and how much of it bought nothing."""
+    """Say what the prompts cost, and how much of that cold caches cost."""
     if not bill.prompts:
         return []
     usd = one.usd(bill.cost)
     total = f"${usd:,.2f}" if usd is not None else f"{bill.cost:,.0f} plain input tokens"
     source = "as the provider counted" if bill.recorded else "estimated from the recorded texts"
-    lines = [f"Bill, input only: {total} for {count(bill.prompts, 'prompt')} ({source}; prices of {one.priced_as})."]
+    lines = [f"Bill (input only): {total} for {count(bill.prompts, 'prompt')}, {source}; prices of {one.priced_as}."]
     if bill.pauses:
         lines.append(
-            f"{count(bill.pauses, 'prompt')} came after a pause of more than five minutes; {bill.cold_prompts:,} found the "
-            f"cache cold and cost {bill.cold_share:.0%} of the bill."
+            f"{count(bill.pauses, 'prompt')} came after a pause of more than five minutes. {bill.cold_prompts:,} of them "
+            f"found a cold cache and cost {bill.cold_share:.0%} of the bill."
         )
     else:
         lines.append("No prompt came after a pause of more than five minutes.")
     if bill.fixed_tokens is not None and bill.fixed_share is not None:
         lines.append(
-            f"System prompt, tool definitions and memory files together: about {bill.fixed_tokens:,} tokens in every "
-            f"prompt, {bill.fixed_share:.0%} of the bill. Tool definitions alone: not recorded."
+            f"The bill includes system prompt, tool definitions and memory files: about {bill.fixed_tokens:,} tokens in "
+            f"every prompt, {bill.fixed_share:.0%} of it."
         )
     else:
-        lines.append("Tool definitions: not recorded.")
+        lines.append("The bill does not include the tool definitions: they are not recorded.")
     return lines
 
 
 def _soon(fetch: Fetch) -> str:
-    """Say how soon after the compaction a fetch came."""
+    """Say how soon after the compaction a fetch came, in calls and time."""
     calls = count(fetch.call, "call")
-    return calls if fetch.after_ms is None else f"{calls}, {_span(fetch.after_ms)}"
+    return calls if fetch.after_ms is None else f"{calls} ({_span(fetch.after_ms)})"
 
 
 def _span(milliseconds: int) -> str:
@@ -251,14 +281,6 @@ def _of(part: tuple[int, int], whole: tuple[int, int]) -> str:
 
 def _part(held: int, needed: int) -> str:
     return f"{held:,} ({held / needed:.0%})" if needed else "-"
-
-
-def _share(held: Held, one: Compaction) -> str:
-    return f"{(held.identifiers + held.lines) / (one.identifiers + one.lines):.0%}"
-
-
-def _k(tokens: int | None) -> str:
-    return "?" if tokens is None else f"{tokens / 1_000:,.0f}k" if tokens >= 10_000 else f"{tokens:,}"
 
 
 def _number(tokens: int | None) -> str:

@@ -1,11 +1,16 @@
-"""``undrift backup`` and ``undrift restore-backup``: the store into one file, and back."""
+"""``undrift store backup`` and ``undrift store restore``: the store into one file, and back."""
 
+import shlex
 from pathlib import Path
 from typing import Any
 
 import click
 
+from undrift.cli.draw import next_commands, say
+from undrift.cli.lookup import has_store, no_store
+from undrift.cli.of_session import home_options
 from undrift.cli.show import count, echo_json, safe
+from undrift.errors import StoreError
 from undrift.settings import Settings
 from undrift.stores.base import Counts
 from undrift.stores.opening import engine_of
@@ -17,40 +22,47 @@ _FILE = click.Path(path_type=Path)
 
 @click.command("backup")
 @click.argument("out", type=_FILE)
-@click.option("--home", metavar="DIR", help="The folder of the store (default: the setting home).")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+@home_options
 def backup_command(out: Path, home: str | None, as_json: bool) -> None:
     """Copy the store into one file, while it is in use.
 
-    OUT is a new file, or an earlier backup, which is replaced in one step. The copy is read whole and compared with its
-    hashes before it gets its name; nothing else is ever overwritten.
+    OUT is a new file, or an earlier backup, which is replaced in one step. Every record of the copy is checked before
+    the copy gets its name. No other file is overwritten.
+
+    \b
+    undrift store backup undrift-backup.db
     """
     folder = _home(home)
+    if not has_store(folder):
+        raise StoreError(no_store((folder,)))
     counts = engine_of(folder).back_up(folder, out)
     if as_json:
         echo_json(_as_json(counts, folder, out))
     else:
-        click.echo(f"{_what(counts)} of {safe(folder)} are in {safe(str(out))}, every record of it checked")
+        say(f"Copied {_what(counts)} of {safe(folder)}; every record is checked.")
+        next_commands(To_restore_it=f"undrift store restore {shlex.quote(safe(str(out)))}")
 
 
 @click.command("restore-backup")
 @click.argument("file", type=_FILE)
-@click.option("--home", metavar="DIR", help="The folder of the store (default: the setting home).")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+@home_options
 def restore_backup_command(file: Path, home: str | None, as_json: bool) -> None:
-    """Put a backup in the place of the store.
+    """Replace the store with a backup.
 
-    FILE is what undrift backup wrote. It is read whole first; the store that it replaces is kept beside it. A store that
-    another process has open, or that a newer undrift wrote, is not replaced.
+    FILE is a file that `undrift store backup` wrote. Every record of it is checked first, and the replaced store is kept
+    next to it. A store is not replaced if another process uses it or a newer undrift wrote it.
+
+    \b
+    undrift store restore undrift-backup.db
     """
     folder = _home(home)
     counts = engine_of(folder).restore_backup(file, folder)
     if as_json:
         echo_json(_as_json(counts, folder, file))
         return
-    click.echo(f"{_what(counts)} are in {safe(folder)} again")
+    say(f"Restored {_what(counts)} into {safe(folder)}.")
     if counts.kept is not None:
-        click.echo(f"what was there before is kept in {safe(str(counts.kept))}")
+        say(f"The replaced store is {safe(str(counts.kept))}")
 
 
 def _home(given: str | None) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from undrift.cli.of_session import TOKENS
 from undrift.cli.show import note, safe
 from undrift.errors import InputError
 
@@ -45,20 +46,22 @@ def _fractions(_: click.Context, __: click.Parameter, value: str | None) -> tupl
     except ValueError:
         shares = ()
     if not shares or not all(0 < share <= 1 for share in shares):
-        raise click.BadParameter(f"{value!r} is no list of numbers above 0 and at most 1, as in 0.5,0.25")
+        raise click.BadParameter(f"{value!r} is not a list of numbers above 0 and at most 1; type for example 0.5,0.25")
     return tuple(dict.fromkeys(shares))
 
 
 @bench_command.command("drift")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, exists=True))
-@click.option("--fractions", metavar="F,F", callback=_fractions, help="Budgets as shares of each session's tokens.")
-@click.option("--budget", "budgets", type=click.IntRange(min=1), metavar="N", multiple=True, help="A budget in tokens.")
 @click.option(
-    "--min-calls", type=click.IntRange(min=0), default=60, show_default=True, help="Only sessions with so many."
+    "--fractions", metavar="F,F", callback=_fractions, help="Budgets as shares of each session's tokens (0.5,0.25)."
+)
+@click.option("--budget", "budgets", type=TOKENS, metavar="N", multiple=True, help="A budget in tokens; repeatable.")
+@click.option(
+    "--min-calls", type=click.IntRange(min=0), default=60, show_default=True, help="Skip sessions with fewer calls."
 )
 @click.option("--every", type=click.IntRange(min=1), default=1, show_default=True, help="Take every n-th session.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="A folder for drift.json and drift.md.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
 def drift_command(
     folder: Path,
     fractions: tuple[float, ...] | None,
@@ -68,10 +71,13 @@ def drift_command(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """What windows still hold of what the agent needs later, and what all of it costs.
+    """Measure what windows still hold of what the agent needs later, and the cost.
 
-    DIR holds recorded sessions; they are only read. Each is sent turn by turn within each budget: whole, by undrift's
-    policies recency and worth, and by what else is installed. Without a budget: half, a quarter and an eighth.
+    DIR has recorded sessions; they are only read. Each is sent turn by turn within each budget: whole, with undrift's two
+    policies, and with other tools that are installed. The default budgets are a half, a quarter and an eighth.
+
+    \b
+    undrift session drift sessions --min-calls 0
     """
     from undrift.bench.drift import FRACTIONS, measure
 

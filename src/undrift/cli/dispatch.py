@@ -1,4 +1,4 @@
-"""``undrift dispatch``: a plan, task after task, by programs that the user names."""
+"""``undrift agent dispatch``: a plan, task after task, by programs that the user names."""
 
 import hashlib
 import sys
@@ -9,14 +9,14 @@ from typing import Any
 
 import click
 
-from undrift.cli.show import at_terminal, count, echo_json, first_line, safe
+from undrift.cli.of_session import home_options, settings_of
+from undrift.cli.show import at_terminal, columns, count, echo_json, first_line, note, safe
 from undrift.core.dispatch.plan import ROLES, Plan, parse_plan, words
 from undrift.dispatch.agents import CommandAgents
 from undrift.dispatch.default import stored_manager
 from undrift.dispatch.runner import Event, RunReport, TaskReport, dispatch
 from undrift.errors import DispatchError
 from undrift.facts.sqlite import SqliteSessionFactStore
-from undrift.settings import Settings
 
 __all__ = ["dispatch_command"]
 
@@ -27,16 +27,15 @@ _Show = Callable[[Event], None]
 
 @click.command("dispatch")
 @click.argument("plan_file", metavar="PLAN", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--run", "run_id", metavar="NAME", help="The run (default: one for this file); a new name starts one.")
+@click.option("--implementer", metavar="COMMAND", help="The program that implements (default: the plan's).")
+@click.option("--reviewer", metavar="COMMAND", help="The program that reviews (default: the plan's).")
 @click.option(
-    "--run", "run_id", metavar="NAME", help="The run (default: one for this file); an unknown name begins one."
+    "--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S", help="The most seconds for one answer."
 )
-@click.option("--implementer", metavar="COMMAND", help="The program of that role, in place of the plan's.")
-@click.option("--reviewer", metavar="COMMAND", help="The program of that role, in place of the plan's.")
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S", help="Seconds for one answer.")
-@click.option("--max-attempts", type=click.IntRange(min=1), metavar="N", help="How often a task is tried.")
-@click.option("--retry-halted", is_flag=True, help="Take up again what the run has halted.")
-@click.option("--home", metavar="DIR", help="The folder of the store (default: the setting home).")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout, at the end.")
+@click.option("--max-attempts", type=click.IntRange(min=1), metavar="N", help="The most attempts for one task.")
+@click.option("--retry-halted", is_flag=True, help="Start halted tasks again.")
+@home_options
 def dispatch_command(
     plan_file: Path,
     run_id: str | None,
@@ -48,18 +47,20 @@ def dispatch_command(
     home: str | None,
     as_json: bool,
 ) -> None:
-    """Run a plan: each task by an implementer, then a reviewer, again with what the review asks for, until it is approved.
+    """Run a plan, task by task, by agents.
 
-    PLAN is a TOML or JSON file with tasks, and a command for each role: any program that reads a prompt on stdin and
-    prints a result block. Each prompt holds what earlier agents learned. The same command again resumes a run where it
-    was ended.
+    An implementer works on a task until a reviewer approves it. PLAN is a TOML or JSON file with tasks and a command for
+    each role. A command reads a prompt on stdin and prints a result block. Each prompt has the facts that earlier
+    agents learned. The same command again continues a run.
+
+    \b
+    undrift agent dispatch plan.toml
     """
     plan = _read(plan_file)
     given = {"implementer": implementer, "reviewer": reviewer}
     commands = {role: dict(plan.commands.get(role, {})) for role in ROLES}
     commands |= {role: {"": words(line, f"--{role}")} for role, line in given.items() if line is not None}
-    chosen: dict[str, Any] = {} if home is None else {"home": home}
-    settings = Settings.from_environment(**chosen)
+    settings = settings_of(home)
     agents = CommandAgents(commands, plan_file.absolute().parent, timeout_s=timeout or plan.timeout_s)
     name = run_id or _run_of(plan_file)
     with closing(SqliteSessionFactStore(run_id=name, settings=settings)) as facts:
@@ -70,7 +71,7 @@ def dispatch_command(
             with _live(plan, quiet=as_json) as show:
                 report = dispatch(manager, name, agents, on_event=show, take_up=halted if retry_halted else ())
         except KeyboardInterrupt:
-            click.echo("undrift: interrupted; the same command goes on where it was", err=True)
+            note("undrift: interrupted; the same command continues the run")
             sys.exit(_INTERRUPTED)
     if as_json:
         echo_json(_as_json(report))
@@ -88,40 +89,38 @@ def _read(path: Path) -> Plan:
             raise DispatchError(f"more than {_LARGEST_PLAN_BYTES:,} bytes: split it into several plans")
         return parse_plan(data.decode("utf-8-sig"), "json" if path.suffix.lower() == ".json" else "toml")
     except UnicodeDecodeError as error:
-        raise DispatchError(f"{path}: no UTF-8: {error}; save it as UTF-8") from error
+        raise DispatchError(f"{path}: not UTF-8: {error}; save it as UTF-8") from error
     except DispatchError as error:
         raise DispatchError(f"{path}: {error}") from error
 
 
 def _run_of(path: Path) -> str:
-    """Name the run of a plan's file: the same file is the same run, one of the same name elsewhere another."""
+    """Return the name of a file's run: a file of the same name in another folder has another run."""
     resolved = path.resolve()
     return f"{resolved.stem[:64]}-{hashlib.sha256(str(resolved).encode('utf-8', 'surrogateescape')).hexdigest()[:8]}"
 
 
 @contextmanager
 def _live(plan: Plan, *, quiet: bool) -> Iterator[_Show]:
-    """Give what shows a step: a line each, and on a terminal what goes on now below them."""
+    """Give the function that shows a step: a line each, and on a terminal the present step below them."""
     if quiet:
         yield lambda _: None
         return
-    from undrift.cli.draw import console
+    from rich.console import Console
 
     ids = [task.id for task in plan.tasks]
-    on = console()
     if not at_terminal(sys.stdout):
         yield lambda event: click.echo(_line(event, ids))
         return
-    with on.status("") as status:
+    with Console(highlight=False, markup=False, emoji=False).status("") as status:
 
         def show(event: Event) -> None:
             from rich.text import Text
 
             line = _line(event, ids)
-            if event.kind == "prompt":
-                status.update(Text(line))
-            else:
-                on.print(Text(line), soft_wrap=True)
+            status.update(Text(line))
+            if event.kind != "prompt":
+                status.console.print(Text(line))
 
         yield show
 
@@ -134,36 +133,32 @@ def _line(event: Event, ids: list[str]) -> str:
         short = "" if event.stage == "whole" else f", shortened: {event.stage.replace('_', ' ')}"
         return f"{about}: sent {count(event.tokens, 'token')}{given}{short}"
     what = "no result: " if event.kind == "fault" else ""
-    return f"{about}: {what}{first_line(event.text, 300)} → {event.next_action.replace('_', ' ')}"
+    return f"{about}: {what}{first_line(event.text, max(40, columns() - 40))} → {event.next_action.replace('_', ' ')}"
 
 
 def _show(report: RunReport) -> None:
     """Draw the end of a run."""
-    from undrift.cli.draw import Column, console, draw, say
+    from undrift.cli.draw import Column, draw, say
 
-    on = console()
-    columns = (
+    columns_ = (
         Column("task", words=True),
         Column("state"),
         Column("attempts"),
         Column("reviews"),
-        Column("came to", words=True, short=True),
+        Column("result", words=True, short=True),
     )
     rows = [
         (task.task_id, task.state, f"{task.ledger.attempts}", f"{task.ledger.reviews}", first_line(_end_of(task), 200))
         for task in report.tasks
     ]
-    on.print()
-    draw(on, columns, rows)
     done = sum(task.state == "done" for task in report.tasks)
-    say(
-        on,
-        f"Run {safe(report.run_id)}: {done:,} of {count(len(report.tasks), 'task')} done, {count(report.facts, 'fact')} kept.",
-    )
+    tasks, facts = count(len(report.tasks), "task"), count(report.facts, "fact")
+    say(f"\nRun {safe(report.run_id)}: {done:,} of {tasks} done, {facts} kept.".lstrip("\n"), bold=True)
+    draw(columns_, rows)
     for task in report.tasks:
         if task.state == "halted":
-            say(on, f"Task {task.task_id} is halted: {safe(task.ledger.halt_reason)}.")
-            say(on, "Change the plan or what is in the way, then the same command with --retry-halted goes on.")
+            say(f"Task {task.task_id} is halted: {safe(task.ledger.halt_reason)}.")
+            say("Change the plan or remove the obstacle. Then the same command with --retry-halted continues.")
 
 
 def _end_of(task: TaskReport) -> str:

@@ -1,4 +1,4 @@
-"""``undrift doctor``: what is wrong, and what to do."""
+"""``undrift doctor``: the things that are wrong, and what to do."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from undrift import __version__
+from undrift.cli.draw import say
 from undrift.cli.show import count, echo_json, safe
 from undrift.doctor import Finding, examine
 from undrift.errors import SettingsError
@@ -14,37 +15,40 @@ from undrift.settings import Settings
 
 __all__ = ["doctor_command"]
 
-_MARKS = {"ok": "ok   ", "note": "note ", "wrong": "WRONG"}
+_MARKS = {"wrong": "WRONG", "note": "note ", "ok": "ok   "}
+"""The state of a finding to its mark, in the order in which they are shown."""
 
 
 @click.command("doctor")
-@click.option("--home", metavar="DIR", help="The folder of the store (default: the setting home, and the hooks' own).")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+@click.option("-v", "--verbose", is_flag=True, help="Also show all settings and other details.")
+@click.option("--home", metavar="DIR", help="The home folder (default: the setting home, and that of the hooks).")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
 @click.pass_context
-def doctor_command(context: click.Context, home: str | None, as_json: bool) -> None:
-    """Say what is wrong and what to do.
+def doctor_command(context: click.Context, verbose: bool, home: str | None, as_json: bool) -> None:
+    """Say what is wrong, and what to do.
 
-    Looks at the store (every record is read and compared with its SHA-256), its files and their permissions, the search
-    index, the hooks and their log, the gateways, the settings in force, the free space. Changes nothing. The exit code is 1 when
-    something is wrong.
+    It checks every record of the store against its SHA-256. It also looks at files and permissions, the search index,
+    hooks, gateways, settings and free space. It changes nothing. The exit code is 1 if something is wrong.
+
+    \b
+    undrift doctor
     """
-    overrides = {} if home is None else {"home": home}
-    found = []
-    for finding in examine(_homes(home), overrides=overrides):
-        found.append(finding)
-        if not as_json:
-            _say(finding)
+    found = tuple(examine(_homes(home), overrides={} if home is None else {"home": home}))
     bad = [finding for finding in found if finding.state == "wrong"]
     if as_json:
         echo_json({"version": __version__, "ok": not bad, "findings": [asdict(finding) for finding in found]})
     else:
-        click.echo(f"\n{count(len(bad), 'thing is', 'things are')} wrong" if bad else "\nnothing is wrong")
+        say(f"{count(len(bad), 'thing is', 'things are')} wrong" if bad else "Nothing is wrong.", bold=True)
+        for finding in sorted(found, key=lambda finding: list(_MARKS).index(finding.state)):
+            _say(finding, verbose=verbose)
+        if not verbose:
+            say("All settings and other details: undrift doctor -v")
     if bad:
         context.exit(1)
 
 
 def _homes(given: str | None) -> Sequence[str]:
-    """The home given; else the setting's, and the one where the hooks record, if that is another one and is there."""
+    """Return the given home; else the setting's, and that of the hooks if it is another one and exists."""
     if given is not None:
         return (given,)
     try:
@@ -58,9 +62,9 @@ def _homes(given: str | None) -> Sequence[str]:
     return (own,) if not hooks.is_dir() or hooks.resolve() == Path(own).resolve() else (own, str(hooks))
 
 
-def _say(finding: Finding) -> None:
-    click.echo(f"{_MARKS[finding.state]}  {finding.name}: {safe(finding.text)}")
-    for line in finding.details:
-        click.echo(f"         {safe(line)}")
+def _say(finding: Finding, *, verbose: bool) -> None:
+    say(f"{_MARKS[finding.state]}  {finding.name}: {safe(finding.text)}")
+    for line in finding.details if verbose or finding.state != "ok" else ():
+        say(f"         {safe(line)}")
     if finding.remedy:
-        click.echo(f"       do: {safe(finding.remedy)}")
+        say(f"       do: {safe(finding.remedy)}")

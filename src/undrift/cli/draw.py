@@ -1,25 +1,22 @@
-"""How reports are drawn: sentences broken between words, tables in which no figure is ever cut.
+"""Reports as lines that fit the terminal: sentences broken between words, and tables that never cut a figure.
 
-Law: the only module of the command line that makes a console; what is drawn has been made safe before.
+Law: no word is broken; a long path or id stands alone on its line. The caller makes every text safe first.
 """
 
-import sys
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rich import box
-from rich.cells import cell_len
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+import click
+from rich.cells import cell_len, set_cell_size
 
-from undrift.cli.show import at_terminal
+from undrift.cli.show import columns as terminal_columns
 
-__all__ = ["Column", "PIPE_WIDTH", "console", "draw", "say"]
+__all__ = ["Column", "draw", "next_commands", "say", "table"]
 
-PIPE_WIDTH = 120
-_LEAST_WORDS = 12
-"""So much of a column of words must fit, or the rows are drawn one below the other."""
+_LEAST_SHORT = 12
+"""If less than this of a shortened text fits, the rows are drawn one below the other."""
+_GAP = "  "
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +25,8 @@ class Column:
 
     Args:
         name: Its head.
-        words: It holds words, which may be broken over lines; else figures, which stay whole, at the right.
-        short: Of its words what fits on one line is enough.
+        words: It holds words, which are broken over lines; else figures, which stay whole, at the right.
+        short: The beginning of the text is enough; the last cell of a row is cut there.
     """
 
     name: str
@@ -37,64 +34,101 @@ class Column:
     short: bool = False
 
 
-def console() -> Console:
-    """Give what draws on stdout: as wide as the terminal, `PIPE_WIDTH` elsewhere."""
-    width = None if at_terminal(sys.stdout) else PIPE_WIDTH
-    return Console(file=sys.stdout, width=width, highlight=False, markup=False, emoji=False)
-
-
-def say(on: Console, sentence: str, style: str = "") -> None:
-    """Print a sentence; broken between words on a terminal, one line each elsewhere."""
-    on.print(Text(sentence, style=style), soft_wrap=not on.is_terminal)
-
-
-def draw(on: Console, columns: Sequence[Column], rows: Sequence[Sequence[str]], *, head: bool = True) -> None:
-    """Print a table; where the figures do not fit side by side, each row as lines of its own.
+def say(sentence: str, *, bold: bool = False, hang: str = "") -> None:
+    """Print a sentence, broken between words.
 
     Args:
-        on: As `console` gives it.
-        columns: The first one names the row.
-        rows: One cell a column.
-        head: Whether the names stand above; they are needed where rows stand for themselves.
+        sentence: Spaces at its beginning indent every line of it.
+        bold: For a headline.
+        hang: Further spaces before its second and later lines.
     """
-    if _least_width(columns, rows, head=head) > on.width:
-        _one_below_the_other(on, columns, rows, head=head)
+    indent = sentence[: len(sentence) - len(sentence.lstrip(" "))]
+    for number, line in enumerate(_folded(sentence.strip(" "), terminal_columns() - len(indent) - len(hang))):
+        shown = f"{indent}{hang if number else ''}{line}"
+        click.echo(click.style(shown, bold=True) if bold else shown)
+
+
+def next_commands(**commands: str) -> None:
+    """Print the commands to type next, each below the words that say what it does; a command is never broken."""
+    click.echo()
+    for what, command in commands.items():
+        click.echo(f"{what.replace('_', ' ')}:\n  {command}")
+
+
+def draw(columns: Sequence[Column], rows: Sequence[Sequence[str]], *, head: bool = True) -> None:
+    """Print a table as wide as the terminal."""
+    for line in table(columns, rows, terminal_columns(), head=head):
+        click.echo(line)
+
+
+def table(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int, *, head: bool = True) -> Iterator[str]:
+    """Yield the lines of a table; if its figures do not fit side by side, each row as lines of its own.
+
+    Args:
+        columns: The first one names the row.
+        rows: One cell for each column.
+        width: Of a line, in cells of the terminal.
+        head: Whether the names stand above.
+    """
+    cells = [[column.name for column in columns], *rows] if head else list(rows)
+    widths = [_least(column, [row[number] for row in cells]) for number, column in enumerate(columns)]
+    spare = width - sum(widths) - len(_GAP) * (len(widths) - 1)
+    if spare < 0:
+        yield from _one_below_the_other(columns, rows, width, head=head)
         return
-    grows = any(column.short for column in columns)
-    table = Table(box=box.SIMPLE_HEAD if head else None, pad_edge=False, show_header=head, expand=grows)
-    for column in columns:
-        table.add_column(
-            column.name,
-            justify="left" if column.words else "right",
-            no_wrap=column.short or not column.words,
-            overflow="ellipsis" if column.short else "fold",
-            ratio=1 if column.short else None,
-            max_width=max(_LEAST_WORDS, on.width * 3 // 10) if grows and column.words and not column.short else None,
-        )
+    for number, column in sorted(enumerate(columns), key=lambda one: one[1].short):
+        more = min(spare, max((cell_len(row[number]) for row in cells), default=0) - widths[number])
+        if column.words and more > 0:
+            widths[number] += more
+            spare -= more
+    if head:
+        yield from _row(columns, cells[0], widths)
+        yield _GAP.join("─" * one for one in widths)
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
-    on.print(table)
+        yield from _row(columns, row, widths)
 
 
-def _least_width(columns: Sequence[Column], rows: Sequence[Sequence[str]], *, head: bool) -> int:
-    """Give the width below which a figure would be cut: each column with a space beside it, and the edges."""
-    width = 2
-    for number, column in enumerate(columns):
-        cells = [row[number] for row in rows] + ([column.name] if head else [])
-        widest = max(map(cell_len, cells), default=0)
-        width += 3 + (min(widest, _LEAST_WORDS) if column.words else widest)
-    return width
+def _row(columns: Sequence[Column], row: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
+    """Yield the lines of one row."""
+    parts = []
+    for column, cell, width in zip(columns, row, widths, strict=True):
+        if column.short and cell_len(cell) > width:
+            parts.append([set_cell_size(cell, width - 1) + "…"])
+        else:
+            parts.append(_folded(cell, width) if column.words and not column.short else [cell])
+    for number in range(max(map(len, parts))):
+        shown = []
+        for column, lines, width in zip(columns, parts, widths, strict=True):
+            text = lines[number] if number < len(lines) else ""
+            space = " " * (width - cell_len(text))
+            shown.append(text + space if column.words else space + text)
+        yield _GAP.join(shown).rstrip()
 
 
-def _one_below_the_other(on: Console, columns: Sequence[Column], rows: Sequence[Sequence[str]], *, head: bool) -> None:
+def _least(column: Column, cells: Sequence[str]) -> int:
+    """Give the width below which a word or a figure would be broken."""
+    if column.short:
+        return min(_LEAST_SHORT, max(map(cell_len, cells), default=0))
+    parts = [part for cell in cells for part in cell.split()] if column.words else cells
+    return max(map(cell_len, parts), default=0)
+
+
+def _one_below_the_other(
+    columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int, *, head: bool
+) -> Iterator[str]:
     for row in rows:
-        first, *others = ((column, cell.strip()) for column, cell in zip(columns, row, strict=True))
+        (_, first), *others = ((column, cell.strip()) for column, cell in zip(columns, row, strict=True))
         parts = [
             f"{column.name} {cell}" if head and not column.words else cell
             for column, cell in others
             if cell and not column.short
         ]
-        say(on, f"  {first[1]}: " + " · ".join(parts) if parts else f"  {first[1]}")
+        yield from _folded(f"{first}: {' · '.join(parts)}" if parts else first, width - 2, "  ")
         for column, cell in others:
             if cell and column.short:
-                on.print(Text(f"    {cell}"), no_wrap=True, overflow="ellipsis")
+                yield f"    {cell if cell_len(cell) <= width - 4 else set_cell_size(cell, max(1, width - 5)) + '…'}"
+
+
+def _folded(text: str, width: int, indent: str = "") -> list[str]:
+    lines = textwrap.wrap(text, max(1, width), break_long_words=False, break_on_hyphens=False)
+    return [indent + line for line in lines] or [indent]

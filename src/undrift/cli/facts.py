@@ -1,4 +1,4 @@
-"""``undrift facts``: what sub-agents have learned, now or as right after an earlier operation."""
+"""``undrift agent facts``: the facts that sub-agents learned, now or as of an earlier operation."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,9 @@ from typing import Any
 import click
 
 from undrift.cli import lookup
-from undrift.cli.show import count, echo_json, safe
+from undrift.cli.draw import say
+from undrift.cli.of_session import home_options
+from undrift.cli.show import count, echo_json, note, safe
 from undrift.errors import RecallError
 from undrift.stores.contract import Store
 from undrift.values.facts import FACT_TAGS, FactVersion
@@ -19,7 +21,7 @@ __all__ = ["facts_command"]
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """What the options ask for; `as_of` is an operation's number or a time in Unix milliseconds."""
+    """The facts that the options select: as of an operation's number, or of a time in Unix milliseconds."""
 
     as_of: int | None
     at_ms: int | None
@@ -41,16 +43,15 @@ class _Wanted:
 @click.option(
     "--as-of",
     metavar="N|TIME",
-    help="As right after operation N, or at a time such as 2026-11-22T05:00 (UTC unless it says otherwise).",
+    help="As of operation N, or of a time such as 2026-11-22T05:00 (UTC by default).",
 )
 @click.option("--subject", metavar="TEXT", help="Only facts about this, such as src/app.py or task:5.")
 @click.option(
     "--tag", "tags", multiple=True, type=click.Choice(FACT_TAGS), help="Only facts with this tag; repeatable."
 )
 @click.option("--session", metavar="ID", help="Only of this run (default: all runs of the home).")
-@click.option("--ended", is_flag=True, help="Also facts that are valid no more.")
-@click.option("--home", metavar="DIR", help="The folder of the store (default: the setting home).")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+@click.option("--ended", is_flag=True, help="Also facts that are no longer valid.")
+@home_options
 def facts_command(
     as_of: str | None,
     subject: str | None,
@@ -60,20 +61,28 @@ def facts_command(
     home: str | None,
     as_json: bool,
 ) -> None:
-    """Show what sub-agents have learned: the valid facts, one a line.
+    """Show the facts that the agents of a plan learned.
 
-    A fact is a subject, a relation and an object, with the task whose result said it.
+    A fact is a subject, a relation and an object, with the task that reported it.
+
+    \b
+    undrift agent facts
+    undrift agent facts --subject src/app.py
     """
     seq, at_ms = _moment(as_of)
     wanted = _Wanted(seq, at_ms, subject, frozenset(tags), session, ended)
     homes = lookup.homes_of(home)
-    found = lookup.first(homes, session or "facts", lambda store, folder: _found(store, folder, wanted))
+    found = lookup.first(
+        homes,
+        f"there is no run {session!r}" if session else "there are no facts",
+        lambda store, folder: _found(store, folder, wanted),
+    )
     if as_json:
         echo_json({"home": str(found.folder), "facts": [_as_json(run, version) for run, version in found.facts]})
         return
     for line in _lines(found.facts):
-        click.echo(line)
-    click.echo(f"{count(len(found.facts), 'fact')} in {safe(str(found.folder))}", err=True)
+        say(line)
+    note(f"{count(len(found.facts), 'fact')} in {safe(str(found.folder))}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +112,7 @@ def _moment(text: str | None) -> tuple[int | None, int | None]:
 def _found(store: Store, folder: Path, wanted: _Wanted) -> _FoundFacts:
     runs = [row.session_id for row in reversed(store.sessions())]
     if wanted.session is not None and wanted.session not in runs:
-        raise RecallError(f"no run {wanted.session[:64]!r}")
+        raise RecallError(f"there is no run {wanted.session[:64]!r}")
     facts = []
     for run in runs if wanted.session is None else [wanted.session]:
         seq = wanted.as_of if wanted.at_ms is None else _operation_at(store, run, wanted.at_ms)
@@ -112,7 +121,7 @@ def _found(store: Store, folder: Path, wanted: _Wanted) -> _FoundFacts:
 
 
 def _operation_at(store: Store, run: str, at_ms: int) -> int:
-    """The run's newest operation at that time; 0 before its first."""
+    """Return the run's newest operation at that time; 0 before its first."""
     return max((one.seq for one in store.operations(run) if one.at_ms <= at_ms), default=0)
 
 
@@ -124,9 +133,9 @@ def _lines(facts: Sequence[tuple[str, FactVersion]]) -> Iterator[str]:
             last = run
         fact = version.fact
         until = "" if fact.valid_to is None else f", until {_time(fact.valid_to)}"
-        said = " ".join(map(safe, fact.triple))
+        triple = " ".join(map(safe, fact.triple))
         notes = f"{', '.join(fact.tags)}; " if fact.tags else ""
-        yield f"  {said}  [task:{safe(fact.source_task_id)}]  ({notes}since {_time(fact.valid_from)}{until})"
+        yield f"  {triple}  [task:{safe(fact.source_task_id)}]  ({notes}since {_time(fact.valid_from)}{until})"
 
 
 def _time(at_ms: int) -> str:

@@ -1,4 +1,4 @@
-"""``undrift install`` and ``undrift uninstall``: our hooks, or our MCP server, into a client's settings, and out to the byte."""
+"""``undrift install``: our hooks, or our MCP server, into a client's settings, and out again to the byte."""
 
 import difflib
 import sys
@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from undrift.cli.draw import say
 from undrift.cli.show import at_terminal, echo_json, safe
 from undrift.clients import CLIENTS, SERVED, HookedClient, ServedClient, place
 from undrift.clients.base import EntryScope, command
@@ -23,7 +24,7 @@ _FOLDER = click.Path(path_type=Path)
 
 
 def settings_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command what both take: whose settings, and where the record is."""
+    """Give a command the options of both: the client, its settings and our home."""
     for option in reversed(
         (
             click.argument("client", type=click.Choice(tuple(CLIENTS))),
@@ -33,12 +34,12 @@ def settings_options(command: Callable[..., Any]) -> Callable[..., Any]:
                 envvar="UNDRIFT_HOME",
                 type=_FOLDER,
                 metavar="DIR",
-                help="Of the record (default: ~/.undrift).",
+                help="The home folder for recordings (default: ~/.undrift).",
             ),
-            click.option("--mcp", is_flag=True, help="The MCP server, not the hooks."),
+            click.option("--mcp", is_flag=True, help="Install the MCP server, not the hooks."),
             click.option("--user", is_flag=True, help="Your own settings (the default)."),
             click.option("--project", is_flag=True, help="The settings of the current folder."),
-            click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout."),
+            click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout."),
             click.option("--claude-home", envvar="CLAUDE_CONFIG_DIR", type=_FOLDER, hidden=True),
             click.option("--codex-home", envvar="CODEX_HOME", type=_FOLDER, hidden=True),
         )
@@ -94,7 +95,7 @@ def _install(client: str, given: Mapping[str, Any]) -> None:
         is_new = change.before is None
         folder = is_new and not change.path.parent.exists()
         kept = Memory(edited.pieces, edited.made, is_new or memory.made_file, folder or memory.made_folder)
-        place.remember(change.home, change.path, kept)  # before the file: what is remembered in vain does no harm
+        place.remember(change.home, change.path, kept)  # before the file: a note without its file does no harm
         place.write(change.path, edited.text)
         if old_home not in (None, change.home):
             place.forget(old_home, change.path)
@@ -104,7 +105,7 @@ def _install(client: str, given: Mapping[str, Any]) -> None:
 def _uninstall(client: str, given: Mapping[str, Any]) -> None:
     change = _Change.of(client, **given)
     text = change.before or ""
-    home = change.read(change.client.home, text) or change.home  # what was put in is remembered in the entries' home
+    home = change.read(change.client.home, text) or change.home  # the note on the entries is in their own home
     memory = place.recall(home, change.path)
     found = memory or Memory()
     after = change.read(change.client.removed, text, found.pieces, found.made if memory else None)
@@ -148,9 +149,7 @@ class _Change:
         codex_home: Path | None,
     ) -> "_Change":
         if user and project:
-            raise click.UsageError(
-                "--user and --project name two settings; give one of them", click.get_current_context()
-            )
+            raise click.UsageError("--user and --project exclude each other", click.get_current_context())
         client: HookedClient | ServedClient = SERVED[name] if mcp else CLIENTS[name]
         own = {"claude": claude_home, "codex": codex_home}.get(name)
         try:
@@ -163,19 +162,19 @@ class _Change:
         return cls(client, path, place.read(path), where, client_home, yes, as_json)
 
     def wanted(self, program: list[str]) -> Any:
-        """What is put in: the words that start the server, or what makes a hook's command."""
+        """Return the words that start the server, or the function that makes a hook's command."""
         if isinstance(self.client, ServedClient):
             if find_spec("mcp") is None:
-                raise InputError(f"the MCP server needs the package mcp: {command_for('mcp')}, then install it again")
+                raise InputError(f"the MCP server needs the package mcp; first: {command_for('mcp')}")
             return [*program, "mcp", f"--home={self.home}"]
         return command(program, self.client.name, self.home, self.client_home)
 
     def read(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call what reads the settings; its complaint is about this file."""
+        """Call a function that reads the settings; its error names this file."""
         try:
             return function(*arguments)
         except InputError as error:
-            raise InputError(f"{self.path}: {error}; repair it first, it was not changed") from error
+            raise InputError(f"{self.path}: {error}; repair the file first; nothing was changed") from error
 
     def agreed(self, after: str | None, question: str) -> bool:
         """Show the difference, and ask; without a terminal and --yes nothing is changed."""
@@ -184,7 +183,7 @@ class _Change:
         if self.yes:
             return True
         if self.as_json or not at_terminal(sys.stdin):
-            raise InputError(f"{self.path}: not changed; say --yes to change it")
+            raise InputError(f"{self.path}: not changed; --yes changes it without asking")
         if click.confirm(question, default=True):
             return True
         raise InputError(f"{self.path}: nothing was changed")
@@ -201,15 +200,17 @@ class _Change:
         if self.as_json:
             self._as_json(False, [])
         else:
-            click.echo(f"undrift {state} in {safe(str(self.path))}; nothing was changed")
+            say(f"undrift {state} in {safe(str(self.path))}; nothing was changed")
 
     def done(self, after: str | None, what: str, notes: tuple[str, ...]) -> None:
         if self.as_json:
             self._as_json(True, self.diff(after), notes)
             return
-        click.echo(f"{what}: {safe(str(self.path))}" + ("" if after is not None else " was removed"))
+        say(f"{what}: {safe(str(self.path))}" + ("" if after is not None else " was removed"))
         for line in notes:
-            click.echo(line)
+            say(line)
+        if what == "installed":
+            say(f"Restart {self.client.title} to use it. To check it: undrift doctor")
 
     def _as_json(self, changed: bool, diff: list[str], notes: tuple[str, ...] = ()) -> None:
         echo_json(
@@ -225,5 +226,5 @@ class _Change:
 
 
 def _program() -> list[str]:
-    """The words that start undrift wherever the client is; -P: nothing is taken from the folder it is in."""
+    """Return the words that start undrift from any folder; -P: nothing is imported from that folder."""
     return [sys.executable, "-P", "-m", "undrift"]

@@ -1,7 +1,7 @@
-"""Keeps a gateway alive for as long as one process lives: starts it, starts it anew where it ends, and says so where it cannot.
+"""Keeps a gateway alive for as long as one process lives: starts it, restarts it, and says so if it cannot.
 
 Law: stands apart from the process that it serves, so that this can be replaced by a client, stopped or killed at any moment;
-what it leaves behind is its log. It holds the address from beginning to end, so that nobody else can listen there meanwhile.
+what it leaves behind is its log. It holds the address from beginning to end, so that no other process can listen there meanwhile.
 """
 
 import contextlib
@@ -84,7 +84,7 @@ def _serve(command: Sequence[str], owner: int, path: Path, log: int, writer: int
             os.close(writer)
 
         keep(command, owner, log, say, str(path))
-    except BaseException as error:  # noqa: BLE001 - nobody is there to catch it
+    except BaseException as error:  # noqa: BLE001 - no caller is left to catch it
         _note(log, event="fault", reason="keeper", at=repr(error)[:300])
     finally:
         os._exit(0)
@@ -97,7 +97,7 @@ def keep(command: Sequence[str], owner: int, log: int, say: Callable[[dict[str, 
         command: See `start`.
         owner: The id of that process.
         log: A descriptor.
-        say: Is told ``url``, or ``error``, once.
+        say: Receives ``url``, or ``error``, once.
         where: The log, as a person finds it.
     """
     with socket.create_server(("127.0.0.1", 0), backlog=_BACKLOG) as listening:

@@ -1,8 +1,9 @@
-"""Where originals and tasks are looked for: the home's own store, then those of its replays, the newest first.
+"""The stores in which a command looks: the home's own, then those of its replays, the newest first.
 
 Law: changes nothing; a store that cannot be read does not hide what another one holds.
 """
 
+import shlex
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -16,23 +17,48 @@ from undrift.stores.opening import engine_of, open_store
 from undrift.values.scope import Scope
 from undrift.values.window import Original, Tasks
 
-__all__ = ["TASK_PREFIX", "find", "first", "homes_of", "original_in", "original_or_task", "tasks_in"]
+__all__ = [
+    "TASK_PREFIX",
+    "find",
+    "first",
+    "has_store",
+    "homes_of",
+    "no_store",
+    "original_in",
+    "original_or_task",
+    "tasks_in",
+]
 
 S = TypeVar("S")
 T = TypeVar("T")
 
 TASK_PREFIX = "task:"
-"""Stands before the id of a task where a reference could be meant as well."""
+"""Marks the id of a task, so that it is not read as a reference."""
 
 _REF_CHARACTERS = 16
-_REMEDY = (
-    "`undrift replay` shows the references, `undrift tasks` the tasks, --home names another home, and what never left a "
-    "window is not stored"
-)
+_REMEDY = "`undrift replay` shows references, `undrift session tasks` shows tasks, --home names another home"
+
+
+def has_store(home: str | Path) -> bool:
+    """Return whether a home folder has a store of its own."""
+    return engine_of(home).is_there(home)
+
+
+def no_store(homes: Sequence[str]) -> str:
+    """Return what an error says if none of the homes has a store: where another one is, else how to make one."""
+    places = [*homes, *homes_of(None)]
+    near = [folder for home in places for folder in (Path(home), *_replays(Path(home) / "replays"))]
+    other = next((str(folder) for folder in near if has_store(folder) and str(folder) not in homes), None)
+    remedy = (
+        "`undrift replay` or `undrift install claude` makes one, --home names another home"
+        if other is None
+        else f"there is one elsewhere: add --home {shlex.quote(other)}"
+    )
+    return f"there is no store in {' or '.join(homes)}; {remedy}"
 
 
 def homes_of(given: str | None) -> tuple[str, ...]:
-    """Return the home folders to look into: the one given, else the setting's and the one where the hooks record."""
+    """Return the homes to look into: the given one, else the setting's and the one in which the hooks record."""
     if given is not None:
         return (Settings.from_environment(home=given).home,)
     own, hooks = Settings.from_environment().home, Path.home() / ".undrift"
@@ -40,7 +66,7 @@ def homes_of(given: str | None) -> tuple[str, ...]:
 
 
 def original_in(store: Store, ref_or_entry: str, session_id: str | None = None) -> Original:
-    """Return an original of a store by its reference, or by its entry's id, in one session or in whichever has it.
+    """Return an original of a store by its reference or its entry's id, of one session or of the newest that has it.
 
     Raises:
         RecallError: The store has neither.
@@ -61,16 +87,16 @@ def original_in(store: Store, ref_or_entry: str, session_id: str | None = None) 
             return store.by_entry(row.session_id, ref_or_entry)
         except RecallError:
             continue
-    raise RecallError(f"no original of an entry {ref_or_entry[:64]!r}")
+    raise RecallError(f"there is no original of an entry {ref_or_entry[:64]!r}")
 
 
 def tasks_in(store: Store, session_id: str | None = None, task_ids: Collection[str] = ()) -> tuple[str, Tasks]:
-    """Return the session of a store that has all these tasks, the newest of those that do, and its tasks.
+    """Return the newest session of a store that has all these tasks, and its tasks.
 
     Args:
         store: Open.
         session_id: Only this session.
-        task_ids: None for any session that has tasks.
+        task_ids: Empty for any session that has tasks.
 
     Raises:
         RecallError: There is no such session.
@@ -90,7 +116,7 @@ def original_or_task(
     look: Callable[[Store, Path, Original], T],
     look_task: Callable[[Store, Path, str, str], S],
 ) -> S | T:
-    """Return what is found under a reference, an entry's id or a task's id; `TASK_PREFIX` puts the task first.
+    """Return the original or the task of a reference, an entry's id or a task's id; `TASK_PREFIX` puts the task first.
 
     Args:
         homes: The home folders, in this order.
@@ -100,9 +126,10 @@ def original_or_task(
         look_task: Takes an open store, its folder, the session's id and the task's id.
 
     Raises:
-        RecallError: No store knows it; the message names the homes and the remedy.
-        StoreError: A store could not be read, and no other one knows it.
+        RecallError: No store has it; the message names the homes and the remedy.
+        StoreError: A store could not be read, and no other one has it.
     """
+    missing = f"there is no {wanted[:80]!r}"
 
     def as_original(store: Store, folder: Path) -> S | T:
         return look(store, folder, original_in(store, wanted, session_id))
@@ -118,26 +145,26 @@ def original_or_task(
 
     ways = (as_task, as_original) if wanted.startswith(TASK_PREFIX) else (as_original, as_task)
     try:
-        return first(homes, wanted, ways[0])
+        return first(homes, missing, ways[0])
     except StoreError as error:
         try:
-            return first(homes, wanted, ways[1])
+            return first(homes, missing, ways[1])
         except StoreError as other:
             raise (error if isinstance(other, RecallError) else other) from None
 
 
-def first(homes: Sequence[str], wanted: str, look: Callable[[Store, Path], T], *, remedy: str = _REMEDY) -> T:
-    """Return what `look` finds in the first store that knows what is wanted.
+def first(homes: Sequence[str], missing: str, look: Callable[[Store, Path], T], *, remedy: str = _REMEDY) -> T:
+    """Return the result of `look` in the first store that has what is wanted.
 
     Args:
         homes: The home folders, in this order.
-        wanted: What is looked for, as the message names it.
-        look: Takes an open store and its folder; raises RecallError where it finds nothing.
-        remedy: What the message says to do.
+        missing: How the message begins if no store has it, such as "there is no task".
+        look: Takes an open store and its folder; raises RecallError if it finds nothing.
+        remedy: How the message ends.
 
     Raises:
-        RecallError: No store knows it; the message names the homes and the remedy.
-        StoreError: A store could not be read, and no other one knows it.
+        RecallError: No store has it; the message names the homes.
+        StoreError: A store could not be read, and no other one has it.
     """
     unreadable: StoreError | None = None
     for folder in _folders(homes):
@@ -150,7 +177,7 @@ def first(homes: Sequence[str], wanted: str, look: Callable[[Store, Path], T], *
             unreadable = unreadable or error
     if unreadable is not None:
         raise unreadable
-    raise RecallError(f"nothing is known under {wanted[:80]!r} in {' or '.join(homes)} or their replays; {remedy}")
+    raise RecallError(f"{missing} in {' or '.join(homes)}, or in their replays; {remedy}")
 
 
 def find(homes: Sequence[str], words: str, limit: int) -> tuple[Found, ...]:
@@ -175,20 +202,17 @@ def find(homes: Sequence[str], words: str, limit: int) -> tuple[Found, ...]:
 
 def _folders(homes: Sequence[str]) -> Iterator[Path]:
     folders = [folder for home in homes for folder in (Path(home), *_replays(Path(home) / "replays"))]
-    with_store = [folder for folder in folders if engine_of(folder).is_there(folder)]
+    with_store = [folder for folder in folders if has_store(folder)]
     if not with_store:
-        where = " or ".join(homes)
-        raise RecallError(
-            f"no store in {where}: nothing was recorded there yet; run `undrift replay` or `undrift install`, or give --home"
-        )
+        raise RecallError(no_store(homes))
     yield from with_store
 
 
 def _replays(folder: Path) -> list[Path]:
-    """The replays' folders, the newest first; links are not followed, as a replay makes none."""
+    """Return the replays' folders, the newest first; links are not followed, because a replay makes none."""
     try:
         engine = engine_of(folder)
         found = [path for path in folder.iterdir() if not path.is_symlink() and engine.is_there(path)]
         return sorted(found, key=lambda path: (-engine.written_ns(path), path))
-    except OSError:  # absent, or not ours to see
+    except OSError:  # it is absent, or we may not read it
         return []

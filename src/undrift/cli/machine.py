@@ -12,10 +12,7 @@ _PLACES = 6
 
 
 def as_json(report: ReplayReport) -> dict[str, Any]:
-    """Return one element of ``sessions``.
-
-    Source: CONTRACT "Settled details".
-    """
+    """Return one element of ``sessions``."""
     return {
         "path": report.path,
         "format": report.format,

@@ -1,16 +1,15 @@
-"""``undrift manage``: one request through the engine, bytes in and bytes out, for programs in any language."""
+"""``undrift agent manage``: one request through the engine, bytes in and bytes out, for programs in any language."""
 
 import json
 import sys
 from dataclasses import asdict
-from typing import Any
 
 import click
 
-from undrift.cli.show import at_terminal, safe
+from undrift.cli.of_session import TOKENS, settings_of
+from undrift.cli.show import at_terminal, note, safe
 from undrift.errors import Declined, InputError, WireError
 from undrift.session.session import Session
-from undrift.settings import Settings
 from undrift.values.window import Prepared
 from undrift.wire.forms import WIRES
 
@@ -18,30 +17,32 @@ __all__ = ["manage_command"]
 
 
 @click.command("manage")
-@click.option("--wire", type=click.Choice(WIRES), required=True, help="The provider's form.")
+@click.option("--wire", type=click.Choice(WIRES), required=True, help="The provider's wire format.")
 @click.option(
     "--session",
     "session_id",
     metavar="ID",
-    help="The same for all requests of one session (default: found by what the body says and holds).",
+    help="The same for all requests of one session (default: detected from the request).",
 )
-@click.option("--model", metavar="NAME", help="The model, where the body does not name it, as with gemini.")
-@click.option("--home", metavar="DIR", help="The folder of the store (default: the setting home).")
-@click.option("--budget", type=click.IntRange(min=1), metavar="N", help="The most tokens of the request.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout, with the body in it.")
+@click.option("--model", metavar="NAME", help="The model, if the body does not name it (gemini).")
+@click.option("--home", metavar="DIR", help="The home folder (default: the setting home).")
+@click.option("--budget", type=TOKENS, metavar="N", help="The most tokens of the request.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object with the body on stdout.")
 def manage_command(
     wire: str, session_id: str | None, model: str | None, home: str | None, budget: int | None, as_json: bool
 ) -> None:
     """Make one request fit: JSON on stdin, the request to send in its place on stdout.
 
-    The request holds the whole history. Send what comes out, byte for byte: where nothing had to leave, it is what came
-    in. What left is kept under --home, for undrift recall, and stays out of each later request of the session. stderr
-    says what to know besides, and names the headers that must go with the request.
+    The request has the whole history. Send the output byte for byte: if nothing had to leave, it is the input. An
+    original that left is kept in the home, for `undrift recall`. It stays out of later requests of the session. The
+    warnings, and the headers that the request needs, are on stderr.
+
+    \b
+    undrift agent manage --wire anthropic --session build-42 < request.json
     """
     if sys.stdin is None or at_terminal(sys.stdin):
-        raise click.UsageError("the request is read from stdin: undrift manage ... < request.json > edited.json")
-    given: dict[str, Any] = {"budget_tokens": budget, "home": home}
-    settings = Settings.from_environment(**{name: value for name, value in given.items() if value is not None})
+        raise click.UsageError("the request is read from stdin: undrift agent manage ... < request.json > edited.json")
+    settings = settings_of(home, budget_tokens=budget)
     body = sys.stdin.buffer.read()
     try:
         if session_id:
@@ -60,15 +61,15 @@ def manage_command(
         ) from error
     except WireError as error:
         raise InputError(
-            f"stdin: {error}; give a whole request in the form {wire}, or send this one as it is"
+            f"stdin: {error}; give a whole request in the format {wire}, or send this one unchanged"
         ) from error
     _write(out)
     for line in _notes(prepared):
-        click.echo(safe(line), err=True)
+        note(safe(line))
 
 
 def _as_json(prepared: Prepared) -> bytes:
-    """The result as one object; the body stands in it with its own bytes, so those have to be JSON to the last field."""
+    """Return the result as one object; the body is in it with its own bytes, so these must be JSON to the last field."""
     try:
         prepared.body.decode("utf-8")
     except UnicodeDecodeError as error:  # in a field that the engine had no need to look into
@@ -86,7 +87,7 @@ def _as_json(prepared: Prepared) -> bytes:
 
 
 def _write(out: bytes) -> None:
-    """Write to a program byte for byte, to a terminal without what could steer it."""
+    """Write byte for byte to a program, with escapes to a terminal."""
     if not at_terminal(sys.stdout):
         click.echo(out, nl=False)
         return
@@ -94,7 +95,7 @@ def _write(out: bytes) -> None:
     shown = safe(text, keep="\n\t")
     click.echo(shown)
     if shown != text:
-        click.echo("control characters are shown as escapes; send it to a file for the exact bytes", err=True)
+        note("Control characters are shown as escapes; send it to a file for the exact bytes.")
 
 
 def _notes(prepared: Prepared) -> list[str]:

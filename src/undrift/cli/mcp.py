@@ -1,15 +1,15 @@
-"""``undrift mcp``: the MCP server, on stdin and stdout or over HTTP on this machine."""
+"""``undrift agent mcp``: the MCP server, on stdin and stdout or over HTTP on this machine."""
 
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import click
 
 from undrift import __version__
-from undrift.cli.show import echo_json, safe
+from undrift.cli.of_session import settings_of
+from undrift.cli.show import echo_json, note, safe
 from undrift.mcp.place import ServedHome
 from undrift.mcp.surface import ToolChoice, surface_of
-from undrift.settings import Settings
 
 __all__ = ["mcp_command"]
 
@@ -17,29 +17,31 @@ _PORT = 7357
 
 
 @click.command("mcp")
-@click.option("--http", "over_http", is_flag=True, help="Serve over streamable HTTP, not on stdin and stdout.")
+@click.option("--http", "over_http", is_flag=True, help="Serve streamable HTTP instead of stdin and stdout.")
 @click.option("--port", type=click.IntRange(0, 65535), help=f"With --http (default: {_PORT}; 0 takes any).")
 @click.option(
     "--tools",
     type=click.Choice(get_args(ToolChoice)),
     default="default",
     show_default=True,
-    help="Which tools a model is given: every one costs tokens on every turn.",
+    help="The tools for the model: each costs tokens on every turn.",
 )
-@click.option("--session", metavar="ID", help="The session (default: the setting session, else the process's own).")
-@click.option("--home", metavar="DIR", help="The folder of the store (default: the setting home).")
-@click.option("--json", "as_json", is_flag=True, help="With --http: the address as one JSON object on stdout.")
+@click.option("--session", metavar="ID", help="The session (default: the setting session).")
+@click.option("--home", metavar="DIR", help="The home folder (default: the setting home).")
+@click.option("--json", "as_json", is_flag=True, help="With --http: print the address as one JSON object.")
 def mcp_command(
     over_http: bool, port: int | None, tools: ToolChoice, session: str | None, home: str | None, as_json: bool
 ) -> None:
-    """Serve tasks, recall, search and memory to an agent, by the Model Context Protocol.
+    """Serve tasks, recall, search and memory to an agent over the Model Context Protocol.
 
     A client starts this by itself after `undrift install CLIENT --mcp`.
+
+    \b
+    undrift agent mcp --http --port 0
     """
     if port is not None and not over_http:
         raise click.UsageError("--port goes with --http")
-    given: dict[str, Any] = {"session": session, "home": home}
-    settings = Settings.from_environment(**{name: value for name, value in given.items() if value is not None})
+    settings = settings_of(home, session=session)
     place = ServedHome(Path(settings.home), settings)
     surface = surface_of(place, __version__, tools)
     if not over_http:
@@ -56,6 +58,6 @@ def mcp_command(
         if as_json:
             echo_json({"url": url, "token_file": str(token_file), "tools": tools})
         else:
-            click.echo(f"{url}  (Authorization: Bearer, with the token in {safe(str(token_file))})", err=True)
+            note(f"{url}  (Authorization: Bearer, with the token in {safe(str(token_file))})")
 
     run_http(surface, port=_PORT if port is None else port, token=http_token(place.home), ready=ready)

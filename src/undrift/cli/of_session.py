@@ -1,74 +1,111 @@
-"""The session that a command is about: the one named, else the newest of the home.
+"""The options that many commands share, and the session that a command is about: the given one, else the newest.
 
-Law: nothing is created where there is only something to look at.
+Law: nothing is created if there is only something to look at.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import click
 
+from undrift.cli.lookup import has_store, no_store
 from undrift.errors import RecallError
 from undrift.session.session import Session
 from undrift.settings import Settings
 from undrift.stores.opening import open_store
 from undrift.values.scope import Scope
 
-__all__ = ["FIRST_SESSION", "moment_of", "open_session", "opened", "session_options", "settings_of"]
+__all__ = [
+    "FIRST_SESSION",
+    "TOKENS",
+    "home_options",
+    "moment_of",
+    "open_session",
+    "opened",
+    "session_options",
+    "settings_of",
+]
 
 FIRST_SESSION = "notes"
-"""Of what is remembered in a home that has no session yet."""
+"""The session of a memory in a home that has no session yet."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def session_options(command: F) -> F:
-    """Give a command the options --session, --home and --json."""
+class _Tokens(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """A number of tokens: 60000, 60,000 or 60k."""
+
+    name = "tokens"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the tokens that a text means."""
+        text = str(value).replace(",", "").replace("_", "").strip().lower()
+        found = re.fullmatch(r"(\d{1,12}(?:\.\d{1,3})?)(k|m)?", text)
+        tokens = 0.0 if found is None else float(found[1]) * {"k": 1_000, "m": 1_000_000}.get(found[2] or "", 1)
+        if tokens < 1 or tokens != int(tokens):
+            self.fail(f"{value!r} is not a number of tokens; type for example 60000 or 60k", param, ctx)
+        return int(tokens)
+
+
+TOKENS = _Tokens()
+
+
+def home_options(command: F) -> F:
+    """Give a command the options --home and --json."""
     for option in (
-        click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout."),
-        click.option("--home", metavar="DIR", help="The folder of the store (default: the setting home)."),
-        click.option("--session", metavar="ID", help="Of which session (default: the newest)."),
+        click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout."),
+        click.option("--home", metavar="DIR", help="The home folder (default: the setting home)."),
     ):
         command = option(command)
     return command
 
 
+def session_options(command: F) -> F:
+    """Give a command the options --session, --home and --json."""
+    return click.option("--session", metavar="ID", help="The session (default: the newest).")(home_options(command))
+
+
 def settings_of(home: str | None, **more: Any) -> Settings:
-    """Return the settings, with the home that was given."""
-    given = more if home is None else {**more, "home": home}
+    """Return the settings, with the options that were given on the command line; None is an option that was not."""
+    given = {name: value for name, value in {"home": home, **more}.items() if value is not None}
     return Settings.from_environment(None, **given)
 
 
 @contextmanager
 def opened(home: str | None, session: str | None, *, keeps_notes: bool = False) -> Iterator[Session]:
-    """Open a session that there is.
+    """Open a session that exists.
 
     Args:
         home: As given on the command line.
-        session: The same; None for the newest.
-        keeps_notes: Whether the scratchpad is touched.
+        session: As given on the command line; None for the newest.
+        keeps_notes: Whether the scratchpad is used.
 
     Raises:
         RecallError: There is none, or none of that id.
         StoreError: There is no store.
     """
     settings = settings_of(home)
+    if not has_store(settings.home):
+        raise RecallError(no_store((settings.home,)))
     with open_store(settings.home, Scope(), create=False) as store:
         chosen = store.newest_session() if session is None else session
         if chosen is None:
-            raise RecallError(f"no session in {settings.home}: nothing was recorded there yet; give another --home")
+            raise RecallError(f"there is no session in {settings.home} yet; --home names another home")
         if not store.last_seq(chosen):
-            raise RecallError(f"no session {chosen[:80]!r} in {settings.home}; check --session and --home")
+            raise RecallError(
+                f"there is no session {chosen[:80]!r} in {settings.home}; `undrift session list` shows what it has"
+            )
     with open_session(settings, chosen, keeps_notes=keeps_notes) as found:
         yield found
 
 
 def open_session(settings: Settings, session_id: str, *, keeps_notes: bool = False) -> Session:
-    """Open a session, new or known; its scratchpad is made only where that is asked for."""
+    """Open a session, new or known; its scratchpad is made only if that is asked for."""
     return Session.open(session_id, settings=settings, keeps_notes=keeps_notes)
 
 
 def moment_of(text: str) -> int | str:
-    """Return an operation's number where a text is one, else the name of a checkpoint or task."""
+    """Return the number of an operation, or the name of a checkpoint or task."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else text

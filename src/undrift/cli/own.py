@@ -1,6 +1,6 @@
-"""The sessions that a command is to read: the files named, or the user's own, wherever the clients keep them.
+"""The sessions that a command reads: the given files, or the user's own in the folders of the clients.
 
-Law: the clients' usual folders are named here and nowhere else in the command line.
+Law: no other module of the command line names the clients' usual folders.
 """
 
 from collections.abc import Callable
@@ -23,18 +23,18 @@ _HOMES = {
     "copilot": "COPILOT_HOME",
     "pi": "PI_CODING_AGENT_DIR",
 }
-"""Client -> the variable with which the client itself is told its folder."""
+"""Client -> the variable that names its folder to the client itself."""
 
-FORMATS_READ = f"Recorded sessions of these formats are read: {', '.join(FORMATS)}."
+FORMATS_READ = f"FILE is in one of these formats: {', '.join(FORMATS)}."
 """Ends the help of each command that reads a session."""
 
 
 def session_options(limit: int, limited: str) -> Callable[[_Command], _Command]:
-    """Give a command what it needs to find sessions: FILE, --format, --limit and the clients' folders.
+    """Give a command the options that find sessions: FILE, --format, --limit and the clients' folders.
 
     Args:
         limit: The default of --limit.
-        limited: What it limits.
+        limited: The things that it limits, as the help names them.
     """
     options = [
         click.argument("files", nargs=-1, metavar="[FILE]...", type=click.Path(path_type=Path)),
@@ -43,7 +43,7 @@ def session_options(limit: int, limited: str) -> Callable[[_Command], _Command]:
             "format_",
             type=click.Choice(tuple(FORMATS)),
             metavar="NAME",
-            help="Of FILE, where it cannot be detected.",
+            help="The format of FILE, if its beginning is damaged.",
         ),
         click.option(
             "--limit",
@@ -51,7 +51,7 @@ def session_options(limit: int, limited: str) -> Callable[[_Command], _Command]:
             default=limit,
             show_default=True,
             metavar="K",
-            help=f"Without FILE: how many {limited}, the newest first.",
+            help=f"Without FILE: the number {limited}.",
         ),
         *(
             click.option(f"--{client}-home", envvar=variable, type=click.Path(path_type=Path), hidden=True)
@@ -76,13 +76,13 @@ def own_recordings(
     copilot_home: Path | None,
     pi_home: Path | None,
 ) -> tuple[Path, ...]:
-    """Find the user's own sessions, the newest first; none is an error that says where they were looked for.
+    """Find the user's own sessions, the newest first; none is an error that names the folders.
 
     Args:
-        command: What the user typed, for the error.
+        command: The command, for the error.
         claude_home: None for ``~/.claude``.
         codex_home: None for ``~/.codex``.
-        gemini_home: What holds the folder ``.gemini``; None for the home folder.
+        gemini_home: The folder that holds ``.gemini``; None for the home folder.
         copilot_home: None for ``~/.copilot``.
         pi_home: None for ``~/.pi/agent``.
 

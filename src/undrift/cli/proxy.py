@@ -1,4 +1,4 @@
-"""``undrift proxy``: the gateway in the foreground; says how to point each client at it, then a line a request."""
+"""``undrift proxy``: the gateway in the foreground. It says how to point each client at it, then a line a request."""
 
 import json
 import logging
@@ -11,8 +11,10 @@ from typing import Any
 
 import click
 
+from undrift.cli.draw import say
 from undrift.cli.keeper import wait_for_end
-from undrift.cli.show import safe
+from undrift.cli.of_session import TOKENS, settings_of
+from undrift.cli.show import note, safe
 from undrift.proxy import GatewayConfig, Server
 from undrift.proxy.config import DEFAULT_UPSTREAMS, PROVIDERS, Provider, Upstream, upstream_of
 from undrift.proxy.room import MOST_SESSIONS
@@ -34,14 +36,14 @@ CLIENTS = {
     "SDK of OpenAI": 'base_url="{openai}/v1", or OPENAI_BASE_URL={openai}/v1',
     "SDK of Google": 'http_options={{"base_url": "{gemini}"}}, or GOOGLE_GEMINI_BASE_URL={gemini}',
 }
-"""Client -> how it is pointed at the gateway. None is told by words of its command line, which every user of a machine can see."""
+"""Client -> how it is pointed at the gateway. None by its command line, which every user of a machine can see."""
 
 
 def upstream_options(defaults: Mapping[Provider, str] | None = None) -> Callable[[_Command], _Command]:
     """Give a command the options that say where requests go.
 
     Args:
-        defaults: Provider to its address; None where the command finds them out.
+        defaults: Provider to its address; None if the command detects them.
     """
 
     def given(command: _Command) -> _Command:
@@ -49,7 +51,11 @@ def upstream_options(defaults: Mapping[Provider, str] | None = None) -> Callable
             url = defaults[provider] if defaults else None
             title = provider.replace("openai", "OpenAI").replace("gemini", "Gemini").replace("anthropic", "Anthropic")
             option = click.option(
-                f"--upstream-{provider}", metavar="URL", default=url, show_default=url is not None, help=f"Of {title}."
+                f"--upstream-{provider}",
+                metavar="URL",
+                default=url,
+                show_default=url is not None,
+                help=f"The address of {title}.",
             )
             command = option(command)
         return command
@@ -58,27 +64,27 @@ def upstream_options(defaults: Mapping[Provider, str] | None = None) -> Callable
 
 
 @click.command("proxy")
-@click.option("--port", type=click.IntRange(0, 65535), default=8787, show_default=True, help="0 takes a free one.")
 @click.option(
-    "--host", default="127.0.0.1", show_default=True, help="Where to listen; the default is this machine alone."
+    "--port", type=click.IntRange(0, 65535), default=8787, show_default=True, help="The port; 0 takes a free one."
 )
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on: this machine only.")
 @upstream_options(DEFAULT_UPSTREAMS)
-@click.option("--budget", type=click.IntRange(min=1), metavar="N", help="The most tokens of a request.")
-@click.option("--home", metavar="DIR", help="The folder of the store (default: the setting home).")
+@click.option("--budget", type=TOKENS, metavar="N", help="The most tokens of a request, such as 120000 or 120k.")
+@click.option("--home", metavar="DIR", help="The home folder (default: the setting home).")
 @click.option(
     "--most-sessions",
     type=click.IntRange(1, MOST_SESSIONS),
     default=MOST_SESSIONS,
     show_default=True,
     metavar="N",
-    help="Sessions kept open at once; fewer where they would take over a quarter of the memory.",
+    help="The most sessions open at once; fewer if they need over a quarter of the memory.",
 )
-@click.option("--while-pid", type=click.IntRange(min=1), metavar="PID", help="End when this process has ended.")
+@click.option("--while-pid", type=click.IntRange(min=1), metavar="PID", help="End when this process ends.")
 @click.option(
-    "--socket", "descriptor", type=click.IntRange(min=0), metavar="FD", help="Serve a listening socket of the starter."
+    "--socket", "descriptor", type=click.IntRange(min=0), metavar="FD", help="Use an inherited listening socket."
 )
-@click.option("--recall-reachable", is_flag=True, help="Agents can run `undrift recall`: name it where something left.")
-@click.option("--json", "as_json", is_flag=True, help="Say where it listens as one JSON object on stdout.")
+@click.option("--recall-reachable", is_flag=True, help="Agents can run `undrift recall`: tombstones name it.")
+@click.option("--json", "as_json", is_flag=True, help="Print the addresses as one JSON object.")
 def proxy_command(
     port: int,
     host: str,
@@ -93,14 +99,16 @@ def proxy_command(
     recall_reachable: bool,
     as_json: bool,
 ) -> None:
-    """Run the gateway until Ctrl-C: what agents send through it is made to fit, as undrift manage does.
+    """Run the gateway until Ctrl-C: requests that go through it are made to fit.
 
-    Agents need their provider's address changed and nothing else; keys and logins pass through untouched. stderr gets one
-    line of JSON for each request, without its content. The gateway is there for this machine alone unless --host says
-    otherwise.
+    Clients need another base URL and nothing else; keys and logins pass through unchanged. Each request
+    prints one line of JSON on stderr, without its content.
+
+    \b
+    undrift proxy --port 0
+    undrift proxy --budget 120k
     """
-    given: dict[str, Any] = {"budget_tokens": budget, "home": home}
-    settings = Settings.from_environment(**{name: value for name, value in given.items() if value is not None})
+    settings = settings_of(home, budget_tokens=budget)
     upstreams: dict[Any, Upstream] = {
         "anthropic": upstream_of(upstream_anthropic),
         "openai": upstream_of(upstream_openai),
@@ -119,10 +127,7 @@ def proxy_command(
     server = Server(config, listening)
     _say(server, settings, as_json=as_json)
     if host not in ("127.0.0.1", "localhost", "::1"):
-        text = (
-            f"undrift: {safe(host)} can be reached by other machines; what they send without the token passes unmanaged"
-        )
-        click.echo(text, err=True)
+        note(f"undrift: other machines can reach {safe(host)}; requests without the token pass unmanaged")
     if while_pid is not None:
         threading.Thread(target=_end_with, args=(server, while_pid), daemon=True).start()
     server.run()
@@ -140,19 +145,16 @@ def _say(server: Server, settings: Settings, *, as_json: bool) -> None:
         said = {"url": server.url, "port": server.port, "home": settings.home, "token_file": token}
         click.echo(json.dumps({**said, "base_urls": server.base_urls, "clients": ways}))
     else:
-        click.echo(f"undrift listens on {server.url} and keeps what leaves a window in {safe(settings.home)}\n")
-        width = max(map(len, ways))
+        click.echo(
+            f"undrift listens on {server.url}\nOriginals that leave a window are kept in {safe(settings.home)}\n"
+        )
         for client, way in ways.items():
-            click.echo(f"  {client:{width}}  {way}")
-        click.echo(
-            "\nThe long part of an address is your token: what comes without it, and not from you, passes unmanaged."
-        )
-        click.echo(
-            f"\n  health   {server.url}/undrift/health\n  metrics  {server.url}/undrift/metrics, with the token in {safe(token)}"
-        )
-        click.echo(
-            "\nundrift wrap CLIENT does both in one command. Ctrl-C stops this gateway; streams are finished first."
-        )
+            click.echo(f"{client}:\n  {way}")
+        click.echo()
+        say("The long part of an address is your token. Requests of others without it pass unmanaged.")
+        click.echo(f"\nHealth:   {server.url}/undrift/health\nMetrics:  {server.url}/undrift/metrics")
+        click.echo(f"The metrics need the token in {safe(token)}")
+        say("undrift wrap CLIENT does all of this in one command. Ctrl-C stops the gateway after its open streams.")
     sys.stdout.flush()
 
 

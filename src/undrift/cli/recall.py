@@ -1,4 +1,4 @@
-"""``undrift recall``: the original of what left, byte for byte, or all that a task let go."""
+"""``undrift recall``: an original, byte for byte, or every original that a task removed."""
 
 import re
 import sys
@@ -10,7 +10,8 @@ from typing import Any
 import click
 
 from undrift.cli import lookup
-from undrift.cli.show import at_terminal, count, echo_json, first_line, safe
+from undrift.cli.of_session import home_options
+from undrift.cli.show import at_terminal, columns, count, echo_json, first_line, note, safe
 from undrift.cli.why import show_why
 from undrift.errors import TaskError
 from undrift.stores.contract import Store
@@ -21,13 +22,13 @@ __all__ = ["recall_command"]
 
 _MOST_FOUND = 20
 _HEADER = "#undrift"
-_ESCAPED = "control characters are shown as escapes; send it to a file for the exact bytes"
+_ESCAPED = "Control characters are shown as escapes; send it to a file for the exact bytes."
 _FORGED = re.compile(rf"^(?=\\*+{_HEADER})", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class _OfTask:
-    """What a task let go."""
+    """The originals that a task removed."""
 
     session_id: str
     task_id: str
@@ -36,23 +37,25 @@ class _OfTask:
 
 @click.command("recall")
 @click.argument("ref", required=False)
-@click.option(
-    "--find", "words", metavar="WORDS", help="Search what left; with REF, show only its lines with all WORDS."
-)
+@click.option("--find", "words", metavar="WORDS", help="Search originals; with REF, only its lines with all WORDS.")
 @click.option("--why", is_flag=True, help="Say why it left instead.")
 @click.option("--session", metavar="ID", help="Only in this session (default: the newest that has it).")
-@click.option("--home", metavar="DIR", help="The folder of the store (default: the setting home).")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+@home_options
 def recall_command(
     ref: str | None, words: str | None, why: bool, session: str | None, home: str | None, as_json: bool
 ) -> None:
     """Print the original of what left a window.
 
-    REF is a reference that `undrift replay` or a tombstone shows, an entry's id, or a task: task:ID. A task prints all
-    that it removed. The bytes are those that left; a terminal shows control characters as escapes. Secrets were masked
-    before they were stored.
+    REF is a reference that `undrift replay` or a tombstone shows, an entry's id, or a task: task:ID. A task prints
+    everything that it removed. The bytes are those that left the window; a terminal shows control characters as
+    escapes. Secrets are masked before anything is stored.
 
-    --find searches whole words: "panic" does not find "panicked".
+    --find without REF searches whole words: "panic" does not find "panicked".
+
+    \b
+    undrift recall --find "panic handler"
+    undrift recall REF
+    undrift recall REF --why
     """
     if why and (ref is None or words):
         raise click.UsageError("--why goes with a REF, and without --find")
@@ -79,7 +82,7 @@ def _of_task(store: Store, _folder: Path, session_id: str, task_id: str) -> _OfT
     found = _OfTask(session_id, task_id, archive.originals(task_id))
     if not found.originals:
         raise TaskError(
-            f"task {task_id[:80]!r} of session {session_id[:80]!r} ({archive.task(task_id).status}) has let nothing go; "
+            f"task {task_id[:80]!r} of session {session_id[:80]!r} ({archive.task(task_id).status}) has removed nothing; "
             "--session names another session"
         )
     return found
@@ -93,15 +96,14 @@ def _show(original: Original, words: str | None, as_json: bool) -> None:
     if lines is not None:
         _print_lines(lines)
         if not lines:
-            click.echo(f"no line of it holds all of: {safe(words or '')}", err=True)
+            note(f"no line of it has all of these words: {safe(words or '')}")
     elif _print(original.entry.content):
-        click.echo(_ESCAPED, err=True)
-    for note in _masked([original]):
-        click.echo(note, err=True)
+        note(_ESCAPED)
+    _say_masked([original])
 
 
 def _show_task(found: _OfTask, words: str | None, as_json: bool) -> None:
-    """Print what a task let go, each original behind a line of its own; no text can pass for such a line."""
+    """Print what a task removed, each original after a line of its own; no text can look like such a line."""
     matches = [(one, _matching(one.entry.content, words) if words else None) for one in found.originals]
     if as_json:
         originals = [_as_json(one, lines) for one, lines in matches]
@@ -117,11 +119,10 @@ def _show_task(found: _OfTask, words: str | None, as_json: bool) -> None:
         text = _FORGED.sub(r"\\", original.entry.content)
         escaped |= _print(text if text.endswith("\n") else text + "\n")
     if escaped:
-        click.echo(_ESCAPED, err=True)
+        note(_ESCAPED)
     if not shown:
-        click.echo(f"no line of what it let go holds all of: {safe(words or '')}", err=True)
-    for note in _masked(found.originals):
-        click.echo(note, err=True)
+        note(f"no line of its originals has all of these words: {safe(words or '')}")
+    _say_masked(found.originals)
 
 
 def _header(original: Original) -> str:
@@ -137,7 +138,7 @@ def _print_lines(lines: Sequence[tuple[int, str]]) -> None:
 
 
 def _print(text: str) -> bool:
-    """Print a text; return whether it is shown otherwise than it is, as on a terminal."""
+    """Print a text; return whether some of it is shown as escapes."""
     if not at_terminal(sys.stdout):
         click.echo(text.encode("utf-8", "surrogatepass"), nl=False)
         return False
@@ -152,13 +153,11 @@ def _matching(text: str, words: str) -> list[tuple[int, str]]:
     return [(number, line) for number, line in lines if all(word in line.casefold() for word in wanted)]
 
 
-def _masked(originals: Sequence[Original]) -> list[str]:
+def _say_masked(originals: Sequence[Original]) -> None:
     spans = [span for original in originals for span in original.masked]
-    if not spans:
-        return []
-    kinds = ", ".join(sorted({span.name for span in spans}))
-    secrets = count(len(spans), "secret was", "secrets were")
-    return [f"{secrets} masked before it was stored: {safe(kinds)}"]
+    if spans:
+        kinds = ", ".join(sorted({span.name for span in spans}))
+        note(f"{count(len(spans), 'secret was', 'secrets were')} masked before it was stored: {safe(kinds)}")
 
 
 def _as_json(original: Original, lines: list[tuple[int, str]] | None) -> dict[str, Any]:
@@ -189,7 +188,9 @@ def _search(homes: tuple[str, ...], words: str, as_json: bool) -> None:
             }
         )
         return
-    for one in found:
-        click.echo(f"{one.ref}  {one.type:<11}  {first_line(' '.join(one.snippet.split()), 100)}")
-    if not found:
-        click.echo(f"nothing that left holds any of these words; looked in {safe(' and '.join(homes))}", err=True)
+    for original in found:
+        click.echo(f"{original.ref}  {first_line(' '.join(original.snippet.split()), max(20, columns() - 18))}")
+    if found:
+        note("The whole text of one: undrift recall REF. Why it left: undrift recall REF --why")
+    else:
+        note(f"No original in {safe(' or '.join(homes))} has any of these words; --find searches whole words.")

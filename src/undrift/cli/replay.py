@@ -1,4 +1,4 @@
-"""``undrift replay``: recorded sessions through the engine; the main thing that undrift does by itself."""
+"""``undrift replay``: recorded sessions run through the engine."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -10,8 +10,9 @@ from typing import Any
 import click
 
 from undrift.cli.machine import as_json as shown_as_json
+from undrift.cli.of_session import TOKENS, home_options, settings_of
 from undrift.cli.own import FORMATS_READ, own_recordings, session_options
-from undrift.cli.show import at_terminal, echo_json, first_line, safe
+from undrift.cli.show import at_terminal, echo_json, first_line, note, safe
 from undrift.errors import TranscriptError
 from undrift.recordings.files import open_recording
 from undrift.recordings.replay import ReplayReport, replay
@@ -20,15 +21,14 @@ from undrift.settings import Settings
 __all__ = ["replay_command"]
 
 _BAR_COLUMNS = 36
-"""Beside the name: the shortest bar that says something, and the turns done of all, which are not to be cut."""
+"""The space next to the name: the shortest useful bar, and the turns done, which must not be cut."""
 _Progress = Callable[[int, int], None]
 
 
 @click.command("replay", epilog=FORMATS_READ)
 @session_options(5, "of your own sessions")
-@click.option("--budget", type=click.IntRange(min=1), metavar="N", help="Most tokens of one prompt.")
-@click.option("--home", metavar="DIR", help="Where what left is kept (default: the setting home).")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+@click.option("--budget", type=TOKENS, metavar="N", help="The most tokens of one prompt, such as 60000 or 60k.")
+@home_options
 def replay_command(
     files: tuple[Path, ...],
     budget: int | None,
@@ -38,13 +38,16 @@ def replay_command(
     limit: int,
     **homes: Path | None,
 ) -> None:
-    """Run recorded agent sessions through the engine, and show what left and why.
+    """Run recorded sessions again: show what undrift would prune, why, and what that costs.
 
-    FILE is a session that a client has recorded: one gives its whole story, several a table. Without FILE
-    your own newest sessions are taken. They are only read; what left is kept under --home, for undrift recall.
+    FILE is a recorded session. One FILE prints its whole story, several a table. Without FILE it takes your newest
+    sessions. Sessions are only read; the originals of what left are kept in the home, for `undrift recall`.
+
+    \b
+    undrift replay
+    undrift replay session.jsonl --budget 60000
     """
-    given: dict[str, Any] = {"budget_tokens": budget, "home": home}
-    settings = Settings.from_environment(**{name: value for name, value in given.items() if value is not None})
+    settings = settings_of(home, budget_tokens=budget)
     own = () if files else own_recordings("undrift replay", **homes)
     batch = _ReplayBatch(settings, format_ if files else None, quiet=as_json)
     batch.run(files or own, wanted=None if files else limit)
@@ -60,7 +63,7 @@ def replay_command(
         else:
             story.show_several(batch.reports, older=max(0, len(own) - len(batch.reports) - len(batch.failed)))
     for _, message in batch.failed:
-        click.echo(f"undrift: {safe(message)}", err=True)
+        note(f"undrift: {safe(message)}")
     if (batch.failed and files) or not batch.reports:
         sys.exit(1)
 
@@ -101,7 +104,7 @@ class _ReplayBatch:
 
 @contextmanager
 def _progress(quiet: bool) -> Iterator[Callable[[str], _Progress | None]]:
-    """Give a function from a title to what `replay` reports to: a bar on stderr where that is a terminal, else None."""
+    """Give a function from a title to the one that `replay` reports to: a bar on stderr if that is a terminal, else None."""
     if quiet or not at_terminal(sys.stderr):
         yield lambda _: None
         return

@@ -1,11 +1,13 @@
-"""``undrift sessions``: what a home holds, each session under the name by which a person knows it again."""
+"""``undrift session list``: the sessions of a home, with names that a person recognises."""
 
+import shlex
 from pathlib import Path
 
 import click
 
 from undrift.cli import lookup
-from undrift.cli.draw import Column, console, draw, say
+from undrift.cli.draw import next_commands, say
+from undrift.cli.of_session import home_options, settings_of
 from undrift.cli.show import count, echo_json, first_line, safe
 from undrift.cli.task_view import moment
 from undrift.errors import RecallError
@@ -14,28 +16,24 @@ from undrift.stores.contract import Store
 
 __all__ = ["sessions_command"]
 
-_REMEDY = "a session is listed once something of it was written; --home names another home"
+_REMEDY = "a session is listed once something of it is written; --home names another home"
 _LATEST_MS = 253_402_300_799_000  # the end of the year 9999
-_COLUMNS = (
-    Column("session", words=True),
-    Column("last written (UTC)"),
-    Column("originals"),
-    Column("decisions"),
-    Column("name", words=True, short=True),
-)
 
 
-@click.command("sessions")
-@click.option("--home", metavar="DIR", help="The folder of the store (default: the setting home).")
+@click.command("list")
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="The most sessions shown.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+@home_options
 def sessions_command(home: str | None, limit: int, as_json: bool) -> None:
-    """List the sessions of a home, the one written last first.
+    """List the sessions of a home, the newest first.
 
-    The gateway names a session by its folder, its client and the user's first words, with secrets masked. A session that
-    came another way has its id alone.
+    A name is the folder, the client and the user's first words; secrets are masked. The gateway and the hooks write
+    it; a session of another origin has its id only.
+
+    \b
+    undrift session list
     """
-    folder, rows = lookup.first(lookup.homes_of(home), "any session", _listed, remedy=_REMEDY)
+    homes = lookup.homes_of(home)
+    folder, rows = lookup.first(homes, "there is no session", _listed, remedy=_REMEDY)
     shown = rows[:limit]
     if as_json:
         found = [
@@ -52,19 +50,23 @@ def sessions_command(home: str | None, limit: int, as_json: bool) -> None:
         ]
         echo_json({"home": str(folder.absolute()), "count": len(rows), "sessions": found})
         return
-    on = console()
-    say(on, f"{count(len(rows), 'session')} in {safe(str(folder))}\n")
-    draw(on, _COLUMNS, [_row(row) for row in shown])
+    say(f"{count(len(rows), 'session')} in {safe(str(folder))}", bold=True)
+    for row in shown:
+        last = moment(max(0, min(row.last_at_ms, _LATEST_MS)))[:16]
+        click.echo()
+        say(f"{last}  {first_line(row.name, 200) or 'no name'}")
+        say(f"  {count(row.originals, 'original')}, {count(row.decisions, 'decision')}")
+        click.echo(f"  {safe(row.session_id)}")
     if len(rows) > len(shown):
-        say(on, f"{len(rows) - len(shown):,} more: --limit N shows them")
+        say(f"{len(rows) - len(shown):,} more: --limit N shows them")
+    where = "" if str(folder) == settings_of(home).home else f" --home {shlex.quote(safe(str(folder)))}"
+    next_commands(
+        The_tasks_of_one=f"undrift session tasks ID{where}",
+        The_history_of_one=f"undrift session history --session ID{where}",
+    )
 
 
 def _listed(store: Store, folder: Path) -> tuple[Path, tuple[SessionRow, ...]]:
     if not (rows := store.sessions()):
         raise RecallError("no session")
     return folder, rows
-
-
-def _row(row: SessionRow) -> tuple[str, ...]:
-    last = moment(max(0, min(row.last_at_ms, _LATEST_MS)))
-    return first_line(row.session_id, 40), last, f"{row.originals:,}", f"{row.decisions:,}", first_line(row.name, 200)

@@ -1,6 +1,6 @@
 """Text of a recording made fit for a terminal, and values as JSON. Pure, but for the echo.
 
-A recording holds whatever tools have printed: escape sequences that clear the screen, set the clipboard or forge a
+A recording holds everything that tools printed: escape sequences that clear the screen, set the clipboard or forge a
 line. Nothing of it reaches a terminal as such.
 """
 

@@ -1,17 +1,15 @@
-"""What a replay showed, drawn for a human: one session as a story, several as a table.
+"""The result of a replay, drawn for a person: one session as a story, several as a table.
 
-Law: nothing of a recording reaches the terminal unescaped; every sentence can be checked against ``--json``.
+Law: no text of a recording reaches the terminal unescaped; ``--json`` has every figure.
 """
 
 import shlex
 from collections import Counter
 from collections.abc import Sequence
 
-from rich.console import Console
-from rich.text import Text
+import click
 
-from undrift.cli.draw import Column, draw, say
-from undrift.cli.draw import console as make_console
+from undrift.cli.draw import Column, draw, next_commands, say
 from undrift.cli.show import count, first_line, recall_words, safe
 from undrift.core.autopsy.survival import SurvivalCount
 from undrift.recordings.replay import Left, ReplayReport
@@ -20,81 +18,124 @@ __all__ = ["show_one", "show_several"]
 
 _MOST_ROWS = 12
 _EVEN = 0.005
-"""Within half a per cent nobody would say that one costs more than the other."""
+"""A difference below half a per cent counts as none."""
 _TELLING = ("malformed line", "cut last line", "nested too deeply", "line is not an object", "unknown")
-"""How the reasons begin that say something about the file; the others are its client's own records."""
+"""How the reasons begin that are about the file; the others are its client's own records."""
 
 
 def show_one(report: ReplayReport, home: str | None) -> None:
-    """Tell the story of one session; `home` is what the user gave, to be given again."""
-    console = make_console()
-    console.print(Text(safe(report.path), style="bold"), soft_wrap=True)
+    """Print the story of one session.
+
+    Args:
+        report: The replay.
+        home: As given on the command line, so that the next commands name it again.
+    """
+    click.echo(safe(report.path))
     model = safe(report.cost.model or "model unknown")
-    say(console, f"{report.format} · {model} · {count(report.turns, 'turn')}\n")
+    say(f"{report.format} · {model} · {count(report.turns, 'turn')}")
+    click.echo()
     if report.prunes:
-        _what_left(console, report)
-        console.print()
-        _figures(console, report)
+        say(_headline(report), bold=True)
+        _what_left(report)
+        click.echo()
+        _figures(report)
     elif report.turns:
-        say(console, _nothing_left(report))
+        say(_nothing_left(report), bold=True)
     for sentence in _sentences(report) if report.turns else ():
-        say(console, sentence)
+        say(sentence)
+    _notes(report)
     if report.left:
         ref, where = report.left[0].ref, "" if home is None else f" --home {shlex.quote(safe(home))}"
-        console.print(f"\nGet something back:  {recall_words('recall', ref, home)}", soft_wrap=True)
-        console.print(f"Why it left:         {recall_words('why', ref, home)}", soft_wrap=True)
-        console.print(f"Look for something:  undrift recall --find WORDS{where}", soft_wrap=True)
-    _notes(console, report)
+        next_commands(
+            Get_something_back=recall_words("recall", ref, home),
+            Why_it_left=recall_words("recall", f"{ref} --why", home),
+            Look_for_something=f"undrift recall --find WORDS{where}",
+        )
+    elif report.turns:
+        path = shlex.quote(safe(report.path))
+        next_commands(See_what_pruning_would_do=f"undrift replay {path} --budget {_smaller(report)}")
 
 
 def show_several(reports: Sequence[ReplayReport], *, older: int = 0) -> None:
-    """Show a table, one row a session, the sessions in the order given."""
-    console = make_console()
-    names = ("", "turns", "largest prompt", "budget", "prunes", "tokens", "cost", "still there")
+    """Print a table with a row for each session, in the order given.
+
+    Args:
+        reports: At least one.
+        older: How many of the user's own sessions are not shown.
+    """
+    pruned = [report for report in reports if report.prunes]
+    say(_several(reports, pruned), bold=True)
+    click.echo()
+    names = ("", "turns", "largest prompt", "prunes", "cost", "still there")
     rows = [
         (
             f"{number}",
             f"{report.turns:,}",
             f"{report.peak_before:,} → {report.peak_after:,}" if report.prunes else f"{report.peak_before:,}",
-            f"{report.budget_tokens:,}",
             f"{len(report.prunes):,}",
-            _change(report.tokens_after, report.tokens_before) if report.prunes else "",
             _change(report.cost.after, report.cost.before) if report.prunes else "",
             f"{report.survival.share:.1%} of {report.survival.needs:,}" if report.survival.needs else "",
         )
         for number, report in enumerate(reports, 1)
     ]
-    draw(console, [Column(name) for name in names], rows)
-    for number, report in enumerate(reports, 1):  # not in the table: a path is to be copied, not to be folded
-        console.print(f"{number:>3}  {safe(report.path)}", soft_wrap=True)
-    console.print()
-    if not any(report.prunes for report in reports):
-        say(console, _nothing_left(max(reports, key=lambda report: report.peak_before)))
-    if any(report.prunes and report.cost.change >= _EVEN for report in reports):
-        say(console, "Where the cost has gone up, pruning did not pay; that file's own story says why.")
+    draw([Column(name) for name in names], rows)
+    for number, report in enumerate(reports, 1):  # not in the table: a path is to be copied
+        click.echo(f"{number:>3}  {safe(report.path)}")
+    click.echo()
+    say("Still there: how much of what the agent needed later was in its prompt.")
+    if any(report.cost.change >= _EVEN for report in pruned):
+        say("If the cost went up, pruning did not pay; the story of that session says why.")
     if over := sum(report.over_budget_turns for report in reports):
-        say(console, f"{count(over, 'prompt')} over budget, as what must stay exceeds it.")
-    say(console, "The whole story of one, with all notes: undrift replay FILE")
+        say(_over(over))
     if older:
         sessions = count(older, "older session of yours is", "older sessions of yours are")
-        say(console, f"{sessions} not shown: --limit K takes more.")
+        say(f"{sessions} not shown: --limit K takes more.")
+    path = shlex.quote(safe((pruned or reports)[0].path))
+    next_commands(The_whole_story_of_one=f"undrift replay {path}")
 
 
-def _what_left(console: Console, report: ReplayReport) -> None:
-    blocks = sum(report.actions.values())
-    words = "the user's words" + (" (of long texts both ends)" if "cut" in report.actions else "")
-    say(
-        console,
-        f"{count(blocks, 'block')} left on {len(report.prunes):,} of {count(report.turns, 'turn')}, to keep each prompt "
-        f"within {report.budget_tokens:,} tokens ({safe(report.budget_reason)}). What has to stay did: {words}, the "
-        "newest results, what the agent had not seen. Of the rest, what is worth least left (setting policy).\n",
+def _several(reports: Sequence[ReplayReport], pruned: Sequence[ReplayReport]) -> str:
+    if not pruned:
+        return _nothing_left(max(reports, key=lambda report: report.peak_before))
+    paid = sum(report.cost.change <= -_EVEN for report in pruned)
+    return (
+        f"undrift pruned {len(pruned):,} of {count(len(reports), 'session')}. "
+        f"Pruning lowered the cost of {paid:,} of them."
     )
+
+
+def _over(prompts: int) -> str:
+    return f"{count(prompts, 'prompt')} stayed over budget: what may not be removed is larger than the budget."
+
+
+def _headline(report: ReplayReport) -> str:
+    """Say how much left, and what made it leave."""
+    moments = Counter(prune.moment or "budget" for prune in report.prunes)
+    reasons = {
+        "budget": f"to keep the prompt within {report.budget_tokens:,} tokens ({safe(report.budget_reason)})",
+        "pause": "after a pause, when the cache was cold",
+        "task": "at the end of a task",
+    }
+    blocks = f"{count(sum(report.actions.values()), 'block')} left on {len(report.prunes):,} of {count(report.turns, 'turn')}"
+    if len(moments) == 1:
+        return f"{blocks}, {reasons.get(next(iter(moments)), reasons['budget'])}."
+    parts = [f"{number:,} {reasons.get(moment, moment)}" for moment, number in sorted(moments.items())]
+    return f"{blocks}: {', '.join(parts)}."
+
+
+def _what_left(report: ReplayReport) -> None:
+    ends = ", of long texts both ends" if "cut" in report.actions else ""
+    say(
+        f"Your messages{ends}, the newest results and anything unread always stay. Everything else was ranked; the "
+        "least useful left first."
+    )
+    click.echo()
     columns = (
         Column("what left", words=True),
         Column("blocks"),
         Column("tokens"),
         Column("for example"),
-        Column("which begins with", words=True, short=True),
+        Column("beginning", words=True, short=True),
     )
     shown, rest = report.left[:_MOST_ROWS], report.left[_MOST_ROWS:]
     if len(rest) == 1:
@@ -106,32 +147,29 @@ def _what_left(console: Console, report: ReplayReport) -> None:
     if rest:
         blocks, tokens = sum(left.blocks for left in rest), sum(left.tokens for left in rest)
         rows.append((f"{len(rest):,} more", f"{blocks:,}", f"{tokens:,}", "", "(all of them: --json)"))
-    draw(console, columns, rows)
+    draw(columns, rows)
     first, last = report.prunes[0], report.prunes[-1]
     when = f"on turn {first.turn:,}" if first is last else f"on turns {first.turn:,} to {last.turn:,}"
     say(
-        console,
-        f"{count(len(report.prunes), 'prune')}, {when}; after each the prompt was "
-        f"{_range([prune.window_tokens for prune in report.prunes])} tokens.",
+        f"{count(len(report.prunes), 'prune')} {when}. After each the prompt was "
+        f"{_range([prune.window_tokens for prune in report.prunes])} tokens."
     )
     if any(prune.moment for prune in report.prunes):
-        say(console, _marks(report))
+        say(_marks(report))
 
 
 def _marks(report: ReplayReport) -> str:
-    """Say to what marks it was pruned, when, and what that saved."""
+    """Say when prunes start and stop, and what choosing the moment saved."""
     prunes = [prune for prune in report.prunes if prune.moment]
     early = Counter(prune.moment for prune in prunes)
-    when = [f"{number:,} {_EARLY[moment]}" for moment, number in sorted(early.items()) if moment in _EARLY]
-    marks = (
-        f"High-water mark {report.budget_tokens:,} tokens, low-water marks {_range([p.target_tokens for p in prunes])}"
-    )
-    said = f"; {' and '.join(when)}, below the high one" if when else ""
+    when = [f"{number:,} happened {_EARLY[moment]}" for moment, number in sorted(early.items()) if moment in _EARLY]
+    marks = f"Prunes start at {report.budget_tokens:,} tokens and stop at {_range([p.target_tokens for p in prunes])}"
+    earlier = f"; {' and '.join(when)}, below that start" if when else ""
     saved = sum(prune.saved for prune in prunes)
-    return f"{marks}{said}. The beginnings left alone and the moments chosen saved {_money(report, saved)}."
+    return f"{marks}{earlier}. Choosing when and where to prune saved {_money(report, saved)} of cache writes."
 
 
-_EARLY = {"pause": "after a pause", "task": "at a task's end"}
+_EARLY = {"pause": "after a pause", "task": "at the end of a task"}
 
 
 def _range(numbers: Sequence[int]) -> str:
@@ -148,14 +186,18 @@ def _origin(left: Left) -> str:
 
 
 def _nothing_left(report: ReplayReport) -> str:
-    suggested = max(1_000, report.peak_before // 2 // 1_000 * 1_000)
     return (
         f"Nothing left: the largest prompt is {report.peak_before:,} tokens, the budget {report.budget_tokens:,} "
-        f"({safe(report.budget_reason)}). To see what pruning would do: undrift replay FILE --budget {suggested}"
+        f"({safe(report.budget_reason)})."
     )
 
 
-def _figures(console: Console, report: ReplayReport) -> None:
+def _smaller(report: ReplayReport) -> int:
+    """Return a budget at which this session would be pruned."""
+    return max(1_000, report.peak_before // 2 // 1_000 * 1_000)
+
+
+def _figures(report: ReplayReport) -> None:
     columns = (Column("", words=True), Column("everything sent"), Column("managed"), Column("change"))
     figures = (
         ("tokens, all prompts", report.tokens_before, report.tokens_after),
@@ -168,49 +210,52 @@ def _figures(console: Console, report: ReplayReport) -> None:
     if report.survival.needs:
         name = f"still there when needed ({report.survival.needs:,})"
         rows.append((name, f"{report.survival_before.share:.1%}", f"{report.survival.share:.1%}", ""))
-    draw(console, columns, rows)
+    draw(columns, rows)
 
 
 def _sentences(report: ReplayReport) -> list[str]:
-    """Say what the figures mean; pruning does not always pay, and then this says so."""
+    """Say what the figures mean, also when pruning did not pay."""
     cost = report.cost
     priced = f"{cost.read_price:g} of the input price for a cached token, {cost.write_price:g} for a new one"
     usd = "" if cost.usd_per_million is None else f" of ${cost.usd_per_million:g} a million"
     sum_ = "" if report.prunes else f"{_money(report, cost.before)} for all prompts, "
-    lines = [f"Cost: {sum_}with a prefix cache at the prices of {cost.priced_as}: {priced}{usd}; input only."]
+    lines = [
+        f"Cost (input only): {sum_}with a prompt cache at the prices of {cost.priced_as}: {priced}{usd}.",
+        "The cost does not include the system prompt and the tool definitions, if the recording does not hold them.",
+    ]
     if report.prunes:
         lines.append(_verdict(report))
     if report.beyond_window_turns:
         lines.append(
-            "Sending everything would not have worked: "
-            f"{count(report.beyond_window_turns, 'prompt of it exceeds', 'prompts of it exceed')} the model's window of {report.window_tokens:,} tokens."
+            "Without pruning it would not have worked: "
+            f"{count(report.beyond_window_turns, 'prompt exceeds', 'prompts exceed')} the model's window of {report.window_tokens:,} tokens."
         )
     if report.survival.needs and report.prunes:
         lines.append(_survived(report.survival))
     elif report.prunes:
-        lines.append("Nothing from more than 20 messages back was needed later, so survival says nothing here.")
+        lines.append("The agent needed nothing from more than 20 messages back, so there is no survival to report.")
     if report.over_budget_turns:
-        lines.append(f"{count(report.over_budget_turns, 'prompt')} over budget, as what must stay exceeds it.")
+        lines.append(_over(report.over_budget_turns))
     return lines
 
 
 def _verdict(report: ReplayReport) -> str:
     cost = report.cost
     if cost.change <= -_EVEN:
-        said = f"Pruning paid: it costs {-cost.change:.1%} less than sending everything"
+        verdict = f"Pruning paid: it costs {-cost.change:.1%} less than sending everything"
     elif cost.change < _EVEN:
-        said = "Pruning paid for itself and no more: it costs the same as sending everything"
+        verdict = "Pruning paid for itself and no more: it costs the same as sending everything"
     else:
-        said = (
-            f"Pruning did not pay: it costs {cost.change:.1%} more than sending everything, as after each prune the "
-            "provider writes the rest of the prompt to its cache anew"
+        verdict = (
+            f"Pruning did not pay: it costs {cost.change:.1%} more than sending everything, because after each prune "
+            "the provider writes the rest of the prompt to its cache again"
         )
     if not cost.refetch:
-        return f"{said}."
+        return f"{verdict}."
     total = (cost.after + cost.refetch) / cost.before - 1
     direction = "less" if total < 0 else "more"
     return (
-        f"{said}. If the agent fetches again what it had lost, that adds {_money(report, cost.refetch)}: "
+        f"{verdict}. If the agent fetches again what it lost, that adds {_money(report, cost.refetch)}: "
         f"{abs(total):.1%} {direction} in all."
     )
 
@@ -237,13 +282,13 @@ def _change(after: float, before: float) -> str:
     return f"{after / before - 1:+.1%}" if before else ""
 
 
-def _notes(console: Console, report: ReplayReport) -> None:
+def _notes(report: ReplayReport) -> None:
     notes = [safe(warning) for warning in report.warnings]
     damaged = {reason: number for reason, number in report.skipped.items() if reason.startswith(_TELLING)}
     if damaged:
         reasons = ", ".join(f"{safe(reason)} ({number:,})" for reason, number in damaged.items())
-        notes.append(f"passed over in the file: {reasons}")
+        notes.append(f"skipped in the file: {reasons}")
     if notes:
-        console.print()
+        click.echo()
     for note in notes:
-        say(console, f"note: {note}")
+        say(f"Note: {note}")

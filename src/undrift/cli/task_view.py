@@ -1,6 +1,6 @@
-"""What is said of a task, by whichever command: its state, its summary with the verdict, what it let go. Pure.
+"""A task as every command shows it: its state, its summary with the verdict, and what it removed. Pure.
 
-Law: ids, titles and summaries are an agent's words; nothing of them reaches a terminal unescaped.
+Law: an agent writes ids, titles and summaries; none of them reaches a terminal unescaped.
 """
 
 from dataclasses import dataclass
@@ -18,14 +18,14 @@ _LONGEST_ID_SHOWN = 48
 
 @dataclass(frozen=True, slots=True)
 class TaskView:
-    """One task and what it let go.
+    """One task and what it removed.
 
     Args:
-        session_id: Of the task.
-        task: As it is now.
-        refs: What `recall` takes, of each block that it let go, in the order in which they were let go.
-        tokens_saved: What their tombstones free in each window, net.
-        completed_at_ms: Unix milliseconds; None while it is not completed.
+        session_id: The id of its session.
+        task: Its newest version.
+        refs: The reference of each block that it removed, in the order of their removal.
+        tokens_saved: The tokens that their tombstones free in each window, net.
+        completed_at_ms: Unix milliseconds; None until it is completed.
     """
 
     session_id: str
@@ -48,12 +48,12 @@ class TaskView:
 
     @property
     def title(self) -> str:
-        """What is to be done, on one line; empty where it says no more than the id."""
+        """Its content on one line; empty if that is no more than the id."""
         return "" if self.task.content == self.task.id else first_line(self.task.content)
 
     @property
     def state(self) -> str:
-        """The status; of a completed task with its time."""
+        """The status, with the time if it is completed."""
         if self.completed_at_ms is None:
             return self.task.status.replace("_", " ")
         return f"completed {moment(self.completed_at_ms)} UTC"
@@ -65,11 +65,11 @@ class TaskView:
 
     @property
     def verdict(self) -> str:
-        """The score of its summary; empty where there was nothing to check."""
+        """The score of its summary, in words; empty if there was nothing to check."""
         found = self.task.validation or {}
         if self.score is None or not (found.get("is_valid") or found.get("missing_criteria")):
             return ""
-        return f"{self.score:.2f}" if found.get("is_faithful", True) else f"{self.score:.2f}, not as in the log"
+        return f"{self.score:.2f}" if found.get("is_faithful", True) else f"{self.score:.2f}, unlike its log"
 
     @property
     def score(self) -> float | None:
@@ -78,12 +78,18 @@ class TaskView:
         return float(score) if isinstance(score, int | float) else None
 
     def summary_lines(self) -> list[str]:
-        """Its summary with the verdict, made safe and set in, so that no line of it passes for one of ours."""
+        """Its summary with the verdict, made safe and indented, so that no line of it looks like one of ours."""
         text = self.task.annotated_summary.strip()
-        return ["its summary:", *(f"  {safe(line, keep=chr(9))}".rstrip() for line in text.split("\n"))] if text else []
+        if not text:
+            return []
+        lines = ["Its summary:", *(f"  {safe(line, keep=chr(9))}".rstrip() for line in text.split("\n"))]
+        verdict = self.task.validation or {}
+        if verdict.get("is_valid") and not verdict.get("evidence_found", True):
+            lines.append("The verdict is about the criteria alone: no evidence was given, and none was required.")
+        return lines
 
     def as_json(self) -> dict[str, Any]:
-        """Tell it to a machine."""
+        """Return it for `--json`."""
         task = self.task
         return {
             "id": task.id,
@@ -106,6 +112,6 @@ def moment(at_ms: int) -> str:
 
 
 def shown_id(task_id: str) -> str:
-    """Return a task's id made safe, and not longer than fits into a line; ``--json`` has it whole."""
+    """Return a task's id made safe, and short enough for a line; ``--json`` has all of it."""
     shown = safe(task_id[: _LONGEST_ID_SHOWN + 1])
     return shown if len(shown) <= _LONGEST_ID_SHOWN else f"{shown[: _LONGEST_ID_SHOWN - 1]}\u2026"

@@ -1,4 +1,4 @@
-"""``undrift checkpoint``, ``rewind``, ``undo``, ``history``, ``diff`` and ``purge``: a session back in time, and what ends."""
+"""``undrift session checkpoint``, ``rewind``, ``undo``, ``history`` and ``diff``; ``undrift store purge``."""
 
 import sys
 from collections.abc import Collection, Mapping, Sequence
@@ -6,8 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 import click
 
 from undrift.cli import lookup
+from undrift.cli.draw import say
 from undrift.cli.of_session import moment_of, opened, session_options, settings_of
-from undrift.cli.show import at_terminal, count, echo_json, first_line, safe
+from undrift.cli.show import at_terminal, count, echo_json, first_line, note, safe
 from undrift.cli.task_view import moment
 from undrift.errors import InputError, RecallError
 from undrift.session.purge import Purged
@@ -27,16 +28,19 @@ __all__ = [
 
 _LATEST_MS = 253_402_300_799_000  # the end of the year 9999
 _NAMED = ("label", "to", "of", "tasks", "memory", "superseded", "pruned", "what", "removed")
-"""What is shown of an operation's payload."""
+"""The fields of an operation that are shown."""
 
 
 @click.command("checkpoint")
 @click.argument("label", default="")
 @session_options
 def checkpoint_command(label: str, session: str | None, home: str | None, as_json: bool) -> None:
-    """Name this moment of a session, to go back to.
+    """Name this moment of a session, to rewind to.
 
-    LABEL is any text; its number is printed, and does as well.
+    LABEL is any text. The command prints the number of the operation, which works in its place.
+
+    \b
+    undrift session checkpoint before-refactoring
     """
     with opened(home, session, keeps_notes=True) as chosen:
         seq = chosen.checkpoint(label)
@@ -50,10 +54,13 @@ def checkpoint_command(label: str, session: str | None, home: str | None, as_jso
 @click.argument("to")
 @session_options
 def rewind_command(to: str, session: str | None, home: str | None, as_json: bool) -> None:
-    """Take a session back: everything answers as right after an operation.
+    """Take a session back in time: its decisions, tasks, pins, memories and notes.
 
-    TO is the number of an operation (0: before the first), a checkpoint's label, or task:ID: right after its newest change.
-    Nothing is deleted, and `undrift undo` takes it back.
+    TO is the number of an operation (0: before the first), the label of a checkpoint, or task:ID for the newest change
+    of a task. Nothing is deleted, and `undrift session undo` reverses it.
+
+    \b
+    undrift session rewind before-refactoring
     """
     with opened(home, session, keeps_notes=True) as chosen:
         done = chosen.rewind(moment_of(to))
@@ -63,7 +70,11 @@ def rewind_command(to: str, session: str | None, home: str | None, as_json: bool
 @click.command("undo")
 @session_options
 def undo_command(session: str | None, home: str | None, as_json: bool) -> None:
-    """Take back the newest rewinding of a session."""
+    """Undo the newest rewind of a session.
+
+    \b
+    undrift session undo
+    """
     with opened(home, session, keeps_notes=True) as chosen:
         done = chosen.undo_rewind()
     _show_rewound(chosen.id, done, as_json=as_json)
@@ -72,15 +83,21 @@ def undo_command(session: str | None, home: str | None, as_json: bool) -> None:
 @click.command("history")
 @session_options
 def history_command(session: str | None, home: str | None, as_json: bool) -> None:
-    """Show the operations of a session, oldest first, those that were taken back included."""
+    """Show the operations of a session, oldest first, undone ones included.
+
+    \b
+    undrift session history
+    """
     with opened(home, session) as chosen:
         found = chosen.history()
     if as_json:
         operations = [{"seq": x.seq, "kind": x.kind, "at_ms": x.at_ms, "payload": x.payload} for x in found]
         echo_json({"session_id": chosen.id, "operations": operations})
         return
-    for one in found:
-        click.echo(f"{one.seq:>8}  {moment(min(one.at_ms, _LATEST_MS))}  {safe(one.kind):<12}  {_said(one)}".rstrip())
+    for operation in found:
+        at = moment(min(operation.at_ms, _LATEST_MS))
+        say(f"{operation.seq:>6}  {at}  {safe(operation.kind):<10}  {_summary(operation)}".rstrip())
+    note("To go back to one: undrift session rewind NUMBER")
 
 
 @click.command("diff")
@@ -90,7 +107,10 @@ def history_command(session: str | None, home: str | None, as_json: bool) -> Non
 def diff_command(earlier: str, later: str | None, session: str | None, home: str | None, as_json: bool) -> None:
     """Show what differs between two moments of a session.
 
-    EARLIER and LATER are given as for `undrift rewind`; without LATER it is now.
+    EARLIER and LATER are as in `undrift session rewind`; LATER is now by default.
+
+    \b
+    undrift session diff before-refactoring
     """
     with opened(home, session) as chosen:
         found = chosen.diff(moment_of(earlier), None if later is None else moment_of(later))
@@ -103,12 +123,12 @@ def diff_command(earlier: str, later: str | None, session: str | None, home: str
         shown = {name: {kind: list(ids) for kind, ids in part.items()} for name, part in parts.items()}
         echo_json({"session_id": chosen.id, **shown})
         return
-    for sign, part in zip("+-~", parts.values(), strict=True):
+    for name, part in parts.items():
         for kind, ids in part.items():
-            for one in ids:
-                click.echo(f"{sign} {kind:<10} {safe(one[:120])}")
+            for id_ in ids:
+                click.echo(f"{name:<8} {kind:<10} {safe(id_[:120])}")
     if not any(parts.values()):
-        click.echo("nothing differs", err=True)
+        note("There is no difference.")
 
 
 @click.command("purge")
@@ -116,17 +136,20 @@ def diff_command(earlier: str, later: str | None, session: str | None, home: str
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @session_options
 def purge_command(what: str, yes: bool, session: str | None, home: str | None, as_json: bool) -> None:
-    """Destroy something for good: the only command that deletes what was stored.
+    """Delete something for good: no other command deletes what is stored.
 
-    WHAT is a reference, task:ID, a memory's id, or, of the session that --session names, document:PATH (what a framework keeps
-    there) or the word session for all of it. It is overwritten in the store's file, and every file of the home is searched for
-    what is left. The exit code is 1 where something is. Others can write meanwhile.
+    WHAT is a reference, task:ID or a memory's id; with --session also document:PATH, or the word session for all of it.
+    The bytes are overwritten in the store's file. Then every file of the home is searched for copies; the exit code is
+    1 if one is left.
+
+    \b
+    undrift store purge REF --yes
     """
     if session is None and (what == "session" or what.startswith("document:")):
-        raise click.UsageError(f"purge {safe(what[:80])} needs --session ID: the newest is not taken for it")
+        raise click.UsageError(f"purge {safe(what[:80])} needs --session ID")
     chosen_id = session if session is not None else _session_of(home, what)
-    if not yes and not (at_terminal(sys.stdin) and click.confirm(f"destroy {safe(what[:80])} for good?", err=True)):
-        raise InputError("nothing was purged: it cannot be taken back; --yes does it without asking")
+    if not yes and not (at_terminal(sys.stdin) and click.confirm(f"Delete {safe(what[:80])} for good?", err=True)):
+        raise InputError("nothing was purged, because a purge cannot be undone; --yes does it without asking")
     with opened(home, chosen_id) as chosen:
         done = chosen.purge(what)
     if as_json:
@@ -147,8 +170,11 @@ def purge_command(what: str, yes: bool, session: str | None, home: str | None, a
 
 
 def _session_of(home: str | None, what: str) -> str | None:
-    """The session that a reference or a task belongs to; None leaves it to the newest."""
-    with open_store(settings_of(home).home, Scope(), create=False) as store:
+    """Return the session that a reference or a task belongs to; None for the newest."""
+    folder = settings_of(home).home
+    if not lookup.has_store(folder):
+        raise RecallError(lookup.no_store((folder,)))
+    with open_store(folder, Scope(), create=False) as store:
         try:
             if what.startswith(lookup.TASK_PREFIX):
                 return lookup.tasks_in(store, None, (what.removeprefix(lookup.TASK_PREFIX),))[0]
@@ -158,22 +184,19 @@ def _session_of(home: str | None, what: str) -> str | None:
 
 
 def _show_purged(done: Purged, own_files: Collection[str]) -> None:
-    gone = ", ".join(f"{number:,} of {kind}" for kind, number in done.removed.items())
-    click.echo(f"purged ({done.kind}): {gone}" if gone else "nothing is stored under that name any more; cleaned again")
-    for one in done.copies:
-        click.echo(f"the same words are also in {safe(one)}; purge it too if they have to go", err=True)
-    for one in done.traces:
-        own = one in own_files  # nobody is told to delete the store
-        remedy = (
-            "see below"
-            if own and done.remains
-            else "purge the same again"
-            if own
-            else "delete that file if it has to go"
-        )
-        click.echo(f"a trace is left in {safe(one)}; {remedy}", err=True)
+    removed = ", ".join(f"{number:,} of {kind}" for kind, number in done.removed.items())
+    say(
+        f"Purged ({done.kind}): {removed}." if removed else "Nothing is stored under that name; the files were cleaned."
+    )
+    for copy in done.copies:
+        note(f"{safe(copy)} holds the same words; purge it too if they must go.")
+    for trace in done.traces:
+        remedy = f"Delete that file if it must go: {safe(trace)}"
+        if trace in own_files:  # no one is asked to delete the store
+            remedy = "" if done.remains else "Purge the same again."
+        note(f"A trace is left in {safe(trace)}. {remedy}".rstrip())
     if done.remains:
-        click.echo(done.remains, err=True)
+        note(done.remains)
 
 
 def _show_rewound(session_id: str, done: Rewound, *, as_json: bool) -> None:
@@ -188,13 +211,20 @@ def _show_rewound(session_id: str, done: Rewound, *, as_json: bool) -> None:
             }
         )
         return
-    closed, opened_again = sum(done.closed.values()), sum(done.opened.values())
-    click.echo(
-        f"session {safe(session_id[:80])} is as right after operation {done.to_seq:,}: "
-        f"{count(closed, 'record')} taken back, {count(opened_again, 'record')} in force again"
+    undone, restored = sum(done.closed.values()), sum(done.opened.values())
+    say(
+        f"Rewound session {safe(session_id[:80])} to operation {done.to_seq:,} "
+        f"({count(undone, 'change')} undone, {restored:,} restored)."
     )
+    note("To undo that: undrift session undo")
 
 
-def _said(one: Operation) -> str:
-    given = one.payload or {}
-    return first_line(", ".join(f"{name}: {given[name]}" for name in _NAMED if given.get(name)), 100)
+def _summary(operation: Operation) -> str:
+    """Return what an operation names, in words: lists as their items."""
+    fields = operation.payload or {}
+    parts = []
+    for name in _NAMED:
+        value = fields.get(name)
+        if value:
+            parts.append(f"{name} {', '.join(map(str, value)) if isinstance(value, list | tuple) else value}")
+    return first_line("; ".join(parts), 100)

@@ -1,4 +1,4 @@
-"""``undrift why``: what something was, why it left, with which figures, in which operation; and what a task came to."""
+"""``undrift recall --why``: why an original left, with the figures and the operation; or the result of a task."""
 
 import shlex
 from collections.abc import Mapping
@@ -9,6 +9,8 @@ from typing import Any
 import click
 
 from undrift.cli import lookup
+from undrift.cli.draw import next_commands, say
+from undrift.cli.of_session import home_options
 from undrift.cli.show import count, echo_json, first_line, recall_words, safe
 from undrift.cli.task_view import TaskView, moment
 from undrift.errors import RecallError, StoreCorrupt
@@ -22,14 +24,16 @@ __all__ = ["show_why", "why_command"]
 
 @click.command("why")
 @click.argument("entry_or_ref")
-@click.option("--session", metavar="ID", help="Only of this session (default: the newest that has it).")
-@click.option("--home", metavar="DIR", help="The folder of the store (default: the setting home).")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+@click.option("--session", metavar="ID", help="Only in this session (default: the newest that has it).")
+@home_options
 def why_command(entry_or_ref: str, session: str | None, home: str | None, as_json: bool) -> None:
     """Say why something left a window.
 
     ENTRY_OR_REF is a reference that `undrift replay` or a tombstone shows, an entry's id, or a task: task:ID. For a
     task it shows the summary and its verdict.
+
+    \b
+    undrift recall REF --why
     """
     show_why(entry_or_ref, session, home, as_json)
 
@@ -37,20 +41,22 @@ def why_command(entry_or_ref: str, session: str | None, home: str | None, as_jso
 def show_why(wanted: str, session: str | None, home: str | None, as_json: bool) -> None:
     """Print why an original left, or the result of a task."""
 
-    def of_task(store: Store, folder: Path, session_id: str, task_id: str) -> _ToldTask:
-        return _ToldTask(TaskView.of(Archive(store, session_id), task_id), session, folder)
+    def of_task(store: Store, folder: Path, session_id: str, task_id: str) -> _TaskAnswer:
+        return _TaskAnswer(TaskView.of(Archive(store, session_id), task_id), session, folder)
 
-    told = lookup.original_or_task(lookup.homes_of(home), wanted, session, _told, of_task)
+    answer = lookup.original_or_task(lookup.homes_of(home), wanted, session, _answer, of_task)
     if as_json:
-        echo_json(told.as_json())
+        echo_json(answer.as_json())
         return
-    for line in told.lines(home):
-        click.echo(line)
+    for line in answer.lines():
+        say(line, hang="  ")  # so that no text of a session begins a line
+    if back := answer.back(home):
+        next_commands(Get_it_back=back)
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    """All that is known of one original."""
+class _Answer:
+    """Everything that the store has about one original."""
 
     original: Original
     decision: Decision | None
@@ -71,16 +77,16 @@ class _Told:
             return f"a pinned text ({entry.type})"
         return {"user": "a text of the user", "assistant": "a text of the agent"}.get(role or "", f"a {entry.type}")
 
-    def lines(self, home: str | None) -> list[str]:
-        """Tell it to a human."""
+    def lines(self) -> list[str]:
+        """Return the sentences for a person."""
         entry, decision = self.original.entry, self.decision
         session = safe(self.original.session_id)
-        lines = [f"{self.original.ref}: {safe(self.what)}, {count(entry.token_count, 'token')}, of session {session}"]
+        lines = [f"{self.original.ref}: {safe(self.what)}, {count(entry.token_count, 'token')}, in session {session}"]
         if entry.content.strip():
-            lines.append(f"begins with: {first_line(entry.content)}")
+            lines.append(f"Begins with: {first_line(entry.content)}")
         if decision is None:
             lines.append(
-                "undrift did not remove it: it was recorded before the client's own compaction, or it is still there"
+                "undrift did not remove it: it was recorded before the client's own compaction, or it is still in the window."
             )
         else:
             acts = {
@@ -88,22 +94,25 @@ class _Told:
                 "cut": "lost its middle",
                 "trimmed": "lost lines",
                 "folded": "was folded",
-                "evicted": "gave way to a tombstone",
+                "evicted": "was evicted for a tombstone",
                 "pinned": "was pinned",
-                "noted": "was put in as a note",
+                "noted": "was added as a note",
             }
-            lines.append(f"it {acts[decision.kind]}: {safe(decision.reason)}")
+            lines.append(f"It {acts[decision.kind]}: {safe(decision.reason)}")
             lines += _figures(decision)
         if self.task is not None:
-            lines += [f"its task: {self.task.line}", *self.task.summary_lines()]
+            lines += [f"Its task: {self.task.line}", *self.task.summary_lines()]
         if self.operation is not None:
             at = moment(self.operation.at_ms)
-            lines.append(f"in operation {self.operation.seq} ({safe(self.operation.kind)}) of {at} UTC")
-        lines.append(f"get it back: {recall_words('recall', self.original.ref, home)}")
+            lines.append(f"Operation {self.operation.seq} ({safe(self.operation.kind)}) at {at} UTC")
         return lines
 
+    def back(self, home: str | None) -> str:
+        """Return the command that prints the original."""
+        return recall_words("recall", self.original.ref, home)
+
     def as_json(self) -> dict[str, Any]:
-        """Tell it to a machine."""
+        """Return it for `--json`."""
         entry, decision, operation = self.original.entry, self.decision, self.operation
         return {
             "ref": self.original.ref,
@@ -133,29 +142,33 @@ class _Told:
 
 
 @dataclass(frozen=True, slots=True)
-class _ToldTask:
-    """All that is known of one task; `session` is what the user gave, to be given again."""
+class _TaskAnswer:
+    """Everything that the store has about one task; `session` is as given on the command line."""
 
     facts: TaskView
     session: str | None
     folder: Path
 
-    def lines(self, home: str | None) -> list[str]:
-        """Tell it to a human."""
+    def lines(self) -> list[str]:
+        """Return the sentences for a person."""
         facts = self.facts
-        lines = [f"task {facts.line}, of session {safe(facts.session_id)}", *facts.summary_lines()]
+        lines = [f"Task {facts.line}, in session {safe(facts.session_id)}", *facts.summary_lines()]
         if not facts.refs:
-            return [*lines, "it has let nothing go: what a task produced leaves at a request after its completion"]
-        stands = "; its summary stands in for them" if facts.task.annotated_summary else ""
+            return [*lines, "It has removed nothing yet: the log of a task leaves at a request after its completion."]
+        stands = " and its summary is in their place" if facts.task.annotated_summary else ""
         left = count(len(facts.refs), "block")
-        lines.append(f"{left} left a window because of it{stands}; tokens that this frees: {facts.tokens_saved:,}")
-        if facts.task.id.isprintable():
-            back = recall_words("recall", shlex.quote(f"{lookup.TASK_PREFIX}{facts.task.id}"), home)
-            lines.append(f"get it back: {back}{_again(self.session)}")
+        lines.append(f"{left} left a window because of it{stands}; that frees {facts.tokens_saved:,} tokens.")
         return lines
 
+    def back(self, home: str | None) -> str:
+        """Return the command that prints what the task removed; empty if its id cannot be typed."""
+        if not self.facts.refs or not self.facts.task.id.isprintable():
+            return ""
+        words = recall_words("recall", shlex.quote(f"{lookup.TASK_PREFIX}{self.facts.task.id}"), home)
+        return f"{words}{_again(self.session)}"
+
     def as_json(self) -> dict[str, Any]:
-        """Tell it to a machine."""
+        """Return it for `--json`."""
         return {**self.facts.as_json(), "session_id": self.facts.session_id, "home": str(self.folder)}
 
 
@@ -170,53 +183,53 @@ def _figures(decision: Decision) -> list[str]:
         return []
     total, protected, budget, target = (detail[name] for name in names)
     sentence = (
-        f"the window then was {total:,} tokens, of which {protected:,} had to stay; the budget was {budget:,}, "
-        f"the mark to prune down to {target:,}; this freed {decision.tokens_saved:,}"
+        f"The window was {total:,} tokens, and {protected:,} of them had to stay. The budget was {budget:,}, the prune "
+        f"stopped at {target:,}, and this freed {decision.tokens_saved:,}."
     )
     return [sentence, *_moment(detail)]
 
 
 _MOMENTS = {
     "budget": "the window exceeded the budget",
-    "pause": "a pause had let the provider's cache go cold, so that all of the prompt was written anew in any case",
-    "task": "the logs of a finished task left, so that what stood behind them was written anew in any case",
+    "pause": "after a pause the provider's cache was cold, so the whole prompt was written again anyway",
+    "task": "the log of a finished task left, so the rest of the prompt was written again anyway",
 }
 
 
 def _moment(detail: Mapping[str, Any]) -> list[str]:
     """Say why it left just then."""
-    said, stays = _MOMENTS.get(str(detail.get("moment"))), detail.get("stays_tokens")
-    if said is None:
+    moment_, stays = _MOMENTS.get(str(detail.get("moment"))), detail.get("stays_tokens")
+    if moment_ is None:
         return []
-    left_alone = f"; the first {stays:,} tokens were left alone, to be read from the cache" if stays else ""
-    return [f"why then: {said}{left_alone}"]
+    left_alone = f"; the first {stays:,} tokens stayed, to be read from the cache" if stays else ""
+    return [f"Why then: {moment_}{left_alone}."]
 
 
-def _told(store: Store, folder: Path, original: Original) -> _Told:
+def _answer(store: Store, folder: Path, original: Original) -> _Answer:
     decision = store.decision(original.ref)
     operation = _operation(store, original.session_id, decision) if decision is not None else None
     task = None if decision is None else _task_of(Archive(store, original.session_id), original.ref)
-    return _Told(original, decision, operation, _tool(store, original), folder, task)
+    return _Answer(original, decision, operation, _tool(store, original), folder, task)
 
 
 def _task_of(archive: Archive, ref: str) -> TaskView | None:
-    """The task that let an original go, also where its tombstone has left since."""
+    """Return the task that removed an original, also if its tombstone has left since."""
     try:
         found = [one for one in archive.evicted_ids if any(decision.ref == ref for decision in archive.decisions(one))]
         return TaskView.of(archive, found[0]) if found else None
-    except StoreCorrupt:  # of another decision or task: what is known of this one is told
+    except StoreCorrupt:  # of another decision or task: this one is shown nevertheless
         return None
 
 
 def _operation(store: Store, session_id: str, decision: Decision) -> Operation | None:
-    """The operation that made a decision: both name the message at which they were taken. None where that is unclear."""
+    """Return the operation that made a decision: both name the same message. None if more than one does."""
     at = decision.detail.get("at")
     made = [op for op in store.operations(session_id) if at and op.payload is not None and op.payload.get("at") == at]
     return made[0] if len(made) == 1 else None
 
 
 def _tool(store: Store, original: Original) -> str | None:
-    """The tool of a call or a result; a result's stands in its call, which left with it."""
+    """Return the tool of a call or a result; a result's is in its call, which left with it."""
     name = _meta(original, "tool_name")
     pair_id = original.entry.pair_id
     if name is not None or pair_id is None:

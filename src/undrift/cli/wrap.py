@@ -1,8 +1,8 @@
-"""``undrift wrap``: a client behind a gateway of its own, for as long as the client runs.
+"""``undrift wrap``: a client with a gateway of its own, for as long as the client runs.
 
-Law: this process becomes the client. Terminal, signals and exit status are the client's own, because nothing stands between;
-no file of the client is written, so that nothing is to be put back. Words of a command line hold the owner's token only
-on a system that cannot say whose a connection is: every user of the machine can read them.
+Law: this process becomes the client, so terminal, signals and exit status are the client's own. No file of the client is
+written, so nothing has to be restored. A command line holds the owner's token only on a system that cannot name the user
+of a connection, because every user of the machine can read it.
 """
 
 import json
@@ -19,14 +19,15 @@ from typing import NoReturn
 import click
 
 from undrift.cli.keeper import start
+from undrift.cli.of_session import TOKENS, settings_of
 from undrift.cli.proxy import upstream_options
-from undrift.cli.show import safe
+from undrift.cli.show import note, safe
 from undrift.clients.wrapped import Addresses, wrapped
 from undrift.errors import InputError, SettingsError, StoreError
 from undrift.proxy.config import DEFAULT_UPSTREAMS, Provider
 from undrift.proxy.owner import base_url, without_token
 from undrift.proxy.peer import tells_users
-from undrift.settings import Settings, environment
+from undrift.settings import environment
 from undrift.stores.secret import http_token
 
 __all__ = ["wrap_command"]
@@ -47,13 +48,13 @@ _ASK_S = 10
 @click.argument("client")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[-- ARGUMENTS]...")
 @upstream_options()
-@click.option("--budget", type=click.IntRange(min=1), metavar="N", help="The most tokens of a request.")
-@click.option("--home", metavar="DIR", help="The folder of the store (default: the setting home).")
-@click.option("--log", metavar="FILE", help=f"Of the gateway (default: {LOG} in the home).")
+@click.option("--budget", type=TOKENS, metavar="N", help="The most tokens of a request, such as 120000 or 120k.")
+@click.option("--home", metavar="DIR", help="The home folder (default: the setting home).")
+@click.option("--log", metavar="FILE", help=f"The log of the gateway (default: {LOG} in the home).")
 @click.option(
     "--recall-reachable/--no-recall-reachable",
     default=None,
-    help="The agent can run `undrift recall`: name it where something left (default: for Claude Code with it on the PATH).",
+    help="The agent can run `undrift recall`: tombstones name it (default: Claude Code, if undrift is on the PATH).",
 )
 def wrap_command(
     client: str,
@@ -69,62 +70,66 @@ def wrap_command(
     """Start CLIENT behind a gateway of its own, which ends with it.
 
     CLIENT is claude, codex, gemini, opencode, aider, mini, or any program whose SDK reads its provider's address from the
-    environment. What stands behind -- is the client's. Where the requests go is what the client would have used: an
-    address in the environment or in Claude Code's user settings, else the provider's own; an option goes before both.
+    environment. Everything after -- is passed to the client. Requests go to the address that the client would have used:
+    an option, else the environment or the client's own settings, else the provider.
+
+    \b
+    undrift wrap claude
+    undrift wrap --budget 120k codex -- exec "fix the test"
     """
-    told = wrapped(client)
-    program = shutil.which(told.program)
+    known = wrapped(client)
+    program = shutil.which(known.program)
     if program is None:
-        remedy = f": {told.remedy}" if told.remedy else ""
+        remedy = f": {known.remedy}" if known.remedy else ""
         raise InputError(f"{client} is not installed, or not on the PATH{remedy}")
     if not hasattr(os, "fork"):
-        raise SettingsError("wrap needs a POSIX system; run undrift proxy, and set the client's address yourself")
-    settings = Settings.from_environment(home=home) if home else Settings.from_environment()
+        raise SettingsError("wrap needs a POSIX system; run `undrift proxy`, and set the client's address yourself")
+    settings = settings_of(home)
     given: dict[Provider, str | None] = {
         "anthropic": upstream_anthropic,
         "openai": upstream_openai,
         "gemini": upstream_gemini,
     }
     around = environment()
-    upstreams = {name: _told(url or _used(name, told.program, program, around)) for name, url in given.items()}
+    upstreams = {name: _shown(url or _used(name, known.program, program, around)) for name, url in given.items()}
     path = Path(log) if log else Path(settings.home) / LOG
     words = [f"--upstream-{name}={url}" for name, url in upstreams.items()]
     words += [f"--home={settings.home}", *([f"--budget={budget}"] if budget else [])]
     if recall_reachable is None:
-        recall_reachable = told.may_recall and shutil.which("undrift") is not None
+        recall_reachable = known.may_recall and shutil.which("undrift") is not None
     words += ["--recall-reachable"] if recall_reachable else []
     url = start([sys.executable, "-P", "-m", "undrift", "proxy", *words], path)
     at_version = "/v1" if upstreams["openai"].rstrip("/").endswith("/v1") else ""
     token = _token(Path(settings.home))
     at = _addresses(url, token, at_version)
-    variables = {**told.environment(at, around), "UNDRIFT_HOME": str(Path(settings.home).absolute())}
+    variables = {**known.environment(at, around), "UNDRIFT_HOME": str(Path(settings.home).absolute())}
     if sys.stderr.isatty():
-        click.echo(f"undrift: {safe(client)} talks through {url}; log: {safe(str(path))}", err=True)
-    before = told.words(_addresses(url, "" if tells_users() else token, at_version))
-    _become(program, [told.program, *before, *arguments[arguments[:1] == ("--",) :]], variables)
+        note(f"undrift: {safe(client)} uses {url}; log: {safe(str(path))}")
+    before = known.words(_addresses(url, "" if tells_users() else token, at_version))
+    _become(program, [known.program, *before, *arguments[arguments[:1] == ("--",) :]], variables)
 
 
 def _addresses(url: str, token: str, at_version: str) -> Addresses:
-    """Where the client finds each provider."""
+    """Return the address of each provider for the client."""
     openai = f"{base_url(url, token, 'openai')}{at_version}"
     return Addresses(base_url(url, token, "anthropic"), openai, base_url(url, token, "gemini"))
 
 
 def _token(home: Path) -> str:
-    """The owner's token; without one the gateway knows its client by the user alone."""
+    """Return the owner's token; without one the gateway recognises its client by the user alone."""
     try:
         return http_token(home)
     except StoreError:  # the gateway's log says so
         return ""
 
 
-def _told(upstream: str) -> str:
-    """An upstream as the gateway is told of it: on its command line, which every user of the machine can see."""
+def _shown(upstream: str) -> str:
+    """Return an upstream for the gateway's command line, which every user of the machine can see."""
     return without_token(upstream) if tells_users() else upstream
 
 
 def _used(provider: Provider, client: str, program: str, variables: Mapping[str, str]) -> str:
-    """The address that a client would have used."""
+    """Return the address that a client would have used."""
     if (provider, client) == ("anthropic", "claude") and (url := _of_claude(variables)):
         return url
     if (provider, client) == ("openai", "codex"):
@@ -134,7 +139,7 @@ def _used(provider: Provider, client: str, program: str, variables: Mapping[str,
 
 
 def _of_claude(variables: Mapping[str, str]) -> str:
-    """The address in the user's own settings of Claude Code, which wins over the environment; a project's counts for nothing."""
+    """Return the address in the user's own settings of Claude Code, which go before the environment; a project's do not count."""
     try:
         folder = Path(variables.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
         url = json.loads((folder / "settings.json").read_text(encoding="utf-8"))["env"]["ANTHROPIC_BASE_URL"]
@@ -144,7 +149,7 @@ def _of_claude(variables: Mapping[str, str]) -> str:
 
 
 def _of_codex(program: str, variables: Mapping[str, str]) -> str:
-    """The address in the user's configuration of Codex, which asks no variable, else that of its login."""
+    """Return the address in the user's configuration of Codex, which reads no variable; else that of its login."""
     try:
         folder = Path(variables.get("CODEX_HOME") or Path.home() / ".codex")
         url = tomllib.loads((folder / "config.toml").read_text(encoding="utf-8"))["openai_base_url"]
@@ -156,7 +161,7 @@ def _of_codex(program: str, variables: Mapping[str, str]) -> str:
 
 
 def _has_chatgpt(program: str) -> bool:
-    """Whether Codex says that it is logged in with ChatGPT, whose requests go elsewhere."""
+    """Return whether Codex says that it is logged in with ChatGPT, which has another address."""
     try:
         said = subprocess.run(  # noqa: S603 - the client that is about to be started anyway
             [program, "login", "status"], stdin=subprocess.DEVNULL, capture_output=True, timeout=_ASK_S, check=False
@@ -169,7 +174,7 @@ def _has_chatgpt(program: str) -> bool:
 def _become(program: str, words: list[str], variables: Mapping[str, str]) -> NoReturn:
     sys.stdout.flush()
     sys.stderr.flush()
-    for name in ("SIGPIPE", "SIGXFSZ"):  # Python ignores them, and what it starts in its place would go on doing so
+    for name in ("SIGPIPE", "SIGXFSZ"):  # Python ignores them, and the program in its place would ignore them too
         if number := getattr(signal, name, None):
             signal.signal(number, signal.SIG_DFL)
-    os.execve(program, words, variables)  # noqa: S606 - what the user named, without a shell between
+    os.execve(program, words, variables)  # noqa: S606 - the program that the user named, without a shell

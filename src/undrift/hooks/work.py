@@ -152,6 +152,8 @@ def _write(store: Store, call: HookCall, before: int, texts: Sequence[str]) -> i
     except StoreError:  # a file that was written anew gives other content under a name that is taken; the first stays
         originals = [original for original in originals if not _is_known(store, original)]
         store.commit(Context(store.scope.of(session_id), at_ms), "recorded", originals, payload=payload)
+    if not before and (title := mask(recording.title).text):
+        store.commit(Context(store.scope.of(session_id), at_ms), "named", payload={"name": title})
     return len(originals)
 
 

@@ -51,6 +51,7 @@ class Postmortem:
         budget_tokens: What `restore` was given for each compaction.
         autopsy: What was found.
         unfinished: The last line of the file was cut.
+        title: The folder and the user's first words, on one line.
     """
 
     path: str
@@ -61,6 +62,7 @@ class Postmortem:
     budget_tokens: int
     autopsy: Autopsy
     unfinished: bool
+    title: str = ""
 
     def usd(self, cost: float) -> float | None:
         """Give US dollars of a cost in plain input tokens, or None where the price is not known."""
@@ -157,6 +159,7 @@ def examine(
         budget_tokens=budget_tokens,
         autopsy=found,
         unfinished=recording.unfinished,
+        title=recording.title,
     )
 
 

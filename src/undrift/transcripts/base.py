@@ -37,6 +37,24 @@ class Recording:
     compactions: tuple[int, ...]
     unfinished: bool
 
+    @property
+    def title(self) -> str:
+        """The last part of the folder and the user's first words, on one line; empty if the file has neither."""
+        folder = (self.cwd or "").replace("\\", "/").rstrip("/").rpartition("/")[2]
+        texts = (entry.content.strip() for entry in self.entries if _is_of_user(entry))
+        words = next((text for text in texts if text and not text.startswith(_NOT_THE_USERS)), "")
+        return " · ".join(filter(None, (folder, " ".join(words[:_TITLE_CHARACTERS].split()))))
+
+
+_TITLE_CHARACTERS = 80
+_NOT_THE_USERS = ("<", "# AGENTS.md", "Caveat: The messages below", "This session is being continued from")
+"""How texts begin that a client writes in the user's name."""
+
+
+def _is_of_user(entry: ContextEntry) -> bool:
+    metadata = entry.metadata or {}
+    return metadata.get("role") == "user" and metadata.get("kind") == "text"
+
 
 class Reader(Protocol):
     """The interface of a module in the table `FORMATS`."""

@@ -78,7 +78,7 @@ def autopsy(
 
     Args:
         entries: The session in order, as a reader of `undrift.transcripts` gives it.
-        compactions: Ascending indices into `entries`; those before the first call threw nothing away and are left out.
+        compactions: Ascending indices into `entries`; those before the first call are only counted.
         records: Index -> what else is known of that compaction.
         prompts: The recorded prompts; empty to estimate them from the texts.
         prices: Of the model.
@@ -108,6 +108,7 @@ def autopsy(
         ),
         timeline=timeline_of(sent),
         timeline_recorded=bool(prompts),
+        early_compactions=len(set(compactions)) - len(places),
     )
 
 

@@ -178,6 +178,7 @@ class Autopsy:
         bill: What its prompts cost.
         timeline: Ascending by call.
         timeline_recorded: Whether the points are the provider's counts, or estimates of the texts alone.
+        early_compactions: Compactions before the first call: the file does not hold what they removed.
     """
 
     calls: int
@@ -186,3 +187,4 @@ class Autopsy:
     bill: AutopsyBill
     timeline: tuple[Point, ...]
     timeline_recorded: bool
+    early_compactions: int = 0
