@@ -101,8 +101,9 @@ def test_an_index_that_is_out_of_step_is_told_apart_from_damage(tmp_path: Path):
     connection.close()
     found = findings(home)
     assert wrong(found) == {"search index"}
-    with SqliteStore.open(home) as store:
-        store.rebuild_search()
+    program, *remedy = shlex.split(found["search index"]["remedy"].split("`")[1])
+    assert program == "undrift"
+    assert undrift(*remedy).exit_code == 0
     assert wrong(findings(home)) == set()
 
 

@@ -75,7 +75,7 @@ def _contents(seen: Look, here: str) -> Iterator[Finding]:
     if seen.index:
         remedy = (
             "nothing is lost. It is rebuilt at the next write that meets it, or by "
-            f"`undrift memory rebuild --home {shlex.quote(here)}`"
+            f"`undrift store rebuild --home {shlex.quote(here)}`"
         )
         yield wrong("search index", seen.index[0], remedy, home=here, details=seen.index[1:])
     elif not seen.damaged:

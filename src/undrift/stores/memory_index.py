@@ -50,7 +50,7 @@ def write_lines(connection: apsw.Connection, new: MemoryLines) -> None:
 
 
 class MemoryIndex:
-    """The search over memories, for one who holds the connection.
+    """`SearchedMemories` for one who holds the connection, and what fills it.
 
     Args:
         connection: Of the store, of today's version.
@@ -165,14 +165,6 @@ class MemoryIndex:
     def match(
         self, words: Sequence[str], limit: int, only: Filter = ALL, *, taken_back: bool = False
     ) -> list[tuple[int, float]]:
-        """Return number and score of the best memories in which any of the words stands; best first.
-
-        Args:
-            words: Up to 32 of them count.
-            limit: Most results.
-            only: Which memories count; `Filter.vouched` weighs words by how rare they are among trusted memories.
-            taken_back: Search those that rewindings took back, not the active ones.
-        """
         found = memory_search.match_vouched if only.vouched else memory_search.match
         return found(self._connection, words, limit, only, taken_back=taken_back)
 
@@ -182,15 +174,12 @@ class MemoryIndex:
         return [] if self._index is None else self._index.search(vector, limit, only)
 
     def places(self, numbers: Collection[int], only: Filter = ALL) -> dict[int, Place]:
-        """Return where memories stand, and who said their neighbours."""
         return memory_search.places(self._connection, numbers, only)
 
     def speakers(self, keys: Sequence[str]) -> dict[str, set[str]]:
-        """Return the speakers that these keys stand for, wholly or as their first word."""
         return memory_search.known_speakers(self._connection, keys)
 
     def visible(self, ids: Collection[str], viewer: Viewer) -> set[str]:
-        """Return those ids whose memories a viewer may see."""
         return memories.visible(self._connection, ids, viewer)
 
     @contextmanager
