@@ -94,8 +94,8 @@ def test_r3_04_every_result_made_while_a_task_is_in_progress_carries_its_marker(
     marked = session.session.mark("out")
     assert marked == "out\n<!-- sigma-task: fix-api -->"
     session.works(0, 4)
-    assert {tag.task_id for tag in session.session._ledger.tasks.tags.values()} == {"fix-api"}
-    assert len(session.session._ledger.tasks.tags) == 4
+    assert {tag.task_id for tag in session.session._log.tasks.tags.values()} == {"fix-api"}
+    assert len(session.session._log.tasks.tags) == 4
     session.completes("fix-api")
     late = [assistant(call("late")), user(result("late", f"{log_text(50)}\n<!-- sigma-task: fix-api -->"))]
     session.history += [*late, assistant("So."), user("Go on.")]

@@ -320,9 +320,9 @@ def test_calls_of_a_task_that_was_taken_back_are_tagged_anew(session: Session):
     session.start_task("t1")
     history = [user("Read the files."), assistant(call("c1", path="a.py")), user(result("c1", "7 passed"))]
     session.prepare(body(*history))
-    assert {tag.task_id for tag in session._ledger.tasks.tags.values()} == {"t1"}
+    assert {tag.task_id for tag in session._log.tasks.tags.values()} == {"t1"}
     session.rewind(number)
     session.prepare(FIXED)
     session.start_task("t2")
     session.prepare(body(*history))
-    assert {tag.task_id for tag in session._ledger.tasks.tags.values()} == {"t2"}
+    assert {tag.task_id for tag in session._log.tasks.tags.values()} == {"t2"}

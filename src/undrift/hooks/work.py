@@ -26,7 +26,7 @@ from undrift.transcripts.figures import Boundary, RecordedFigures, figures
 from undrift.values.clock import now_ms
 from undrift.values.scope import Scope
 from undrift.values.window import ContextEntry, Original
-from undrift.window.ledger import masked_original
+from undrift.window.session_log import masked_original
 
 __all__ = ["BUDGETS_TOKENS", "parts_of", "prepare", "record"]
 

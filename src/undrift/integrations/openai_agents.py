@@ -20,7 +20,7 @@ from undrift.settings import Settings
 from undrift.stores.base import Document
 from undrift.values.closing import Closing
 from undrift.values.window import Prepared
-from undrift.window.ledger import masked_value
+from undrift.window.session_log import masked_value
 
 __all__ = ["UndriftSession", "undrift_filter"]
 

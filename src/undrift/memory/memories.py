@@ -24,7 +24,7 @@ from undrift.stores.memory_filter import Filter
 from undrift.stores.memory_values import MemoryChange, MemoryUpdate, Unchanged, Viewer, content_digest
 from undrift.values.memory import TRUST_TIERS, MemoryEntry, ScoredMemoryEntry
 from undrift.window.context import SessionContext
-from undrift.window.ledger import masked_value
+from undrift.window.session_log import masked_value
 
 __all__ = ["Conflict", "Memories"]
 

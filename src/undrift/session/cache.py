@@ -43,7 +43,7 @@ class CacheTraffic:
 
     def __init__(self, context: SessionContext) -> None:
         self._id = context.id
-        self._ledger = context.ledger
+        self._log = context.log
         settings = context.settings
         self._matters = settings.prune_when != "over_budget" and settings.policy == "worth"
 
@@ -54,7 +54,7 @@ class CacheTraffic:
             model: Whom the request asks.
             asked: Seconds for which it asks to be kept; None: it does not say.
         """
-        said = max(asked or 0, self._ledger.cache_seconds or 0)
+        said = max(asked or 0, self._log.cache_seconds or 0)
         prices = Prices(model.read_ratio, model.write_ratio_for(said or None))
         return Cache(prices, self._kept_seconds(model, asked), model.cache_least_tokens)
 
@@ -68,9 +68,9 @@ class CacheTraffic:
         if not self._matters:
             return
         kept = self._kept_seconds(sent.model, sent.cache_seconds)
-        is_known = self._ledger.cache_seconds is not None or kept != sent.model.cache_seconds
+        is_known = self._log.cache_seconds is not None or kept != sent.model.cache_seconds
         try:
-            self._ledger.asked(at_ms=sent.at_ms, is_large=is_large, cache_seconds=kept if is_known else None)
+            self._log.asked(at_ms=sent.at_ms, is_large=is_large, cache_seconds=kept if is_known else None)
         except StoreError as error:
             _log.error("session %.80r: the time could not be stored, a pause may be missed: %s", self._id, error)
 
@@ -87,11 +87,11 @@ class CacheTraffic:
         if kept == self._kept_seconds(sent.model, None):
             return
         try:
-            self._ledger.answered(at_ms=sent.at_ms, cache_seconds=kept)
+            self._log.answered(at_ms=sent.at_ms, cache_seconds=kept)
         except StoreError as error:
             _log.error("session %.80r: the cache's life could not be stored, what was known holds: %s", self._id, error)
 
     def _kept_seconds(self, model: Model, asked: int | None) -> int:
         """For how long the cache keeps a request, as far as that is known before its answer."""
-        learned = self._ledger.cache_seconds
+        learned = self._log.cache_seconds
         return max(asked or 0, model.cache_seconds if learned is None else learned)

@@ -84,7 +84,7 @@ class Preparer:
         self.settings = settings
         self._context = context
         self._clock = context.clock
-        self._ledger = context.ledger
+        self._log = context.log
         self._tasks = tasks
         self._upkeep = upkeep
         self._recognised = recognised
@@ -93,7 +93,7 @@ class Preparer:
         self._logs = TaskLogs(context)
         self._cache = CacheTraffic(context)
         self._rules = Rules(**{name: getattr(settings, name) for name in Rules.__dataclass_fields__})
-        self._committer = Committer(context.id, context.ledger)
+        self._committer = Committer(context.id, context.log)
         self._renderers: WeakKeyDictionary[Conversation, Renderer] = WeakKeyDictionary()
         self._conversations: list[Conversation] = []
         self._fixed: tuple[Any, _Beside] = (None, _Beside(0, False, False, True, None))
@@ -112,14 +112,14 @@ class Preparer:
         count = self._counter(known)
         beside = self._beside(form, request, count)
         fixed = beside.tokens
-        calibration = self._ledger.calibration(known.name)
+        calibration = self._log.calibration(known.name)
         budget = self.settings.budget_for(known.window_tokens)
         if (held := form.delta(request.fields)) is not None:
             return self._passed(body, held, fixed, budget)
         conversation = self._conversation(form, request, count, beside.defers_tools)
         warnings = self._follow_others()
         conversation.follow(request, now_ms)
-        self._ledger.along = conversation
+        self._log.along = conversation
         self._note(form, conversation, warnings)
         self._follow_tasks(conversation, warnings)
         texts = Texts(self._context.scratchpad.note(warnings), self._about_newest_words(conversation, warnings))
@@ -156,7 +156,7 @@ class Preparer:
         self._uses_tools |= beside.has_tools
         tools = Tools(
             count=conversation.count,
-            ref_of=self._ledger.decisions.ref_of,
+            ref_of=self._log.decisions.ref_of,
             known=conversation.known,
             log_path=self._logs.path_of,
             names_recall=self._names_recall == "always" or beside.offers_recall,
@@ -167,11 +167,11 @@ class Preparer:
             tools,
             self._clock.now_ms,
             cache,
-            self._ledger.idle_ms(self._clock.now_ms),
+            self._log.idle_ms(self._clock.now_ms),
             binding,
-            self._ledger.tasks,
-            self._ledger.decisions.pins,
-            past_of(self._ledger, conversation),
+            self._log.tasks,
+            self._log.decisions.pins,
+            past_of(self._log, conversation),
             texts,
             self._uses_tools and not beside.has_tools,  # it stands beside the work, as for a title
         )
@@ -260,7 +260,7 @@ class Preparer:
         known = (c for c in self._conversations if c.suits(form, count, defers_tools=defers_tools))
         found = next((c for c in known if c.starts_with(request.bytes_of(0), digest)), None)
         if found is None:
-            found = Conversation(form, self._ledger.decisions, count, defers_tools=defers_tools)
+            found = Conversation(form, self._log.decisions, count, defers_tools=defers_tools)
             found.take_over(past, key, self._clock.now_ms)
         else:
             self._conversations.remove(found)
@@ -316,14 +316,14 @@ class Preparer:
 
     def _calibrate(self, sent: LastRequest, report: UsageReport) -> None:
         try:
-            self._ledger.calibrate(sent.model.name, report, at_ms=sent.at_ms)
+            self._log.calibrate(sent.model.name, report, at_ms=sent.at_ms)
         except StoreError as error:
             _log.error("session %.80r: the usage could not be stored, the counts stay as they were: %s", self.id, error)
 
     def _follow_others(self) -> list[str]:
         """Take in what other processes have decided; return the warning when the store cannot be read."""
         try:
-            self._ledger.follow()
+            self._log.follow()
         except StoreError as error:
             _log.error("session %.80r: the store cannot be read, earlier decisions hold: %s", self.id, error)
             return [f"the store cannot be read, earlier decisions hold: {error}"]

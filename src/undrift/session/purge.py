@@ -61,7 +61,7 @@ class Purger:
         self._context = context
         self._sharing = context.sharing
         self._store = context.store
-        self._ledger = context.ledger
+        self._log = context.log
         self._exports = context.exports
         self._session_id = context.id
         self._repository = repository
@@ -107,7 +107,7 @@ class Purger:
         files = self._exported(done)
         if files:
             removed["files"] = files
-        self._ledger.reset()
+        self._log.reset()
         self._repository.scour()
         return Purged(done.kind, removed, *self._store.clean(done))
 

@@ -63,7 +63,7 @@ class Timeline:
         self._sharing = context.sharing
         self._clock = context.clock
         self._store = context.store
-        self._ledger = context.ledger
+        self._log = context.log
         self._scratchpad = context.scratchpad
         self._session_id = context.id
 
@@ -75,10 +75,10 @@ class Timeline:
             StoreError: It could not be written.
         """
         at_ms = self._clock.tick()
-        self._ledger.follow()
+        self._log.follow()
         notes = self._scratchpad.snapshot(at_ms)
         payload = {"label": label, **({"scratchpad": ""} if notes is None and self._has_no_notes() else {})}
-        return self._ledger.note("checkpoint", notes, payload, at_ms=at_ms)
+        return self._log.note("checkpoint", notes, payload, at_ms=at_ms)
 
     @in_turn
     def history(self) -> tuple[Operation, ...]:
@@ -189,7 +189,7 @@ class Timeline:
 
     def _go(self, then: int, kind: str, payload: Mapping[str, Any], at_ms: int) -> Rewound:
         notes = self._scratchpad.snapshot(at_ms)
-        saved = self._ledger.saved(notes)
+        saved = self._log.saved(notes)
         before = saved[0].ref if saved else "" if self._has_no_notes() else None
         done = self._store.rewind(
             Context(self._store.scope.of(self._session_id), at_ms),
@@ -198,7 +198,7 @@ class Timeline:
             saved,
             payload={"to": then, **payload, **({} if before is None else {"before": before})},
         )
-        self._ledger.reset()
+        self._log.reset()
         return Rewound(done.seq, then, done.closed, done.opened)
 
     def _last(self, seq: int) -> int:

@@ -66,7 +66,7 @@ class Session(Closing):
         self._context = context
         self._sharing = context.sharing
         self._store = context.store
-        self._ledger = context.ledger
+        self._log = context.log
         self._repository = repository_of(context.store, context.settings)
         memories = Memories(context, self._repository)
         upkeep = MemoryUpkeep(context, self._repository, memories)
@@ -76,7 +76,7 @@ class Session(Closing):
         self._tasks = SessionTasks(context, updates, upkeep)
         self._preparer = Preparer(context, updates, upkeep, recognised, names_recall)
         self._purger = Purger(context, self._repository)
-        self._ledger.was_empty &= self.scratchpad.start()  # a session that let nothing go so far has left its notes
+        self._log.was_empty &= self.scratchpad.start()  # a session that let nothing go so far has left its notes
 
     admit = of_part("memory", SessionMemory.admit)
     brief = of_part("memory", SessionMemory.brief)
@@ -247,7 +247,7 @@ class Session(Closing):
             raise InputError("a pin's text must be a string with something in it")
         at_ms = self._context.clock.tick()
         entry = ContextEntry(f"pin:{ref_of(type, text)}", type, text, self._context.count(text), at_ms)
-        return self._ledger.pin(entry, at_ms=at_ms)
+        return self._log.pin(entry, at_ms=at_ms)
 
     @in_turn
     def start_task(
@@ -275,7 +275,7 @@ class Session(Closing):
         Source: CONTRACT; R3-03, A3-1.
         """
         fields = {
-            "content": content or (None if task_id in self._ledger.tasks.by_id else task_id),
+            "content": content or (None if task_id in self._log.tasks.by_id else task_id),
             "acceptance_criteria": tuple(acceptance_criteria) or None,
             "phase_index": phase_index or None,
         }
@@ -299,7 +299,7 @@ class Session(Closing):
         Source: CONTRACT; R3-20, A3-9, A3-22.
         """
         self.change_tasks([{**fields, "id": task_id}], stack=stack)
-        return self._ledger.tasks.by_id[task_id]
+        return self._log.tasks.by_id[task_id]
 
     @in_turn
     def change_tasks(
@@ -336,7 +336,7 @@ class Session(Closing):
 
         Source: R3-04, A3-4.
         """
-        task = current(self._ledger.tasks)
+        task = current(self._log.tasks)
         return marker.mark(tool_result, task.id) if task is not None else marker.neutralise(tool_result)
 
     @in_turn
@@ -362,7 +362,7 @@ class Session(Closing):
     @in_turn
     def tasks(self) -> tuple[Task, ...]:
         """Return all tasks of the session, in the order in which they were made."""
-        return tuple(self._ledger.tasks.by_id.values())
+        return tuple(self._log.tasks.by_id.values())
 
     @in_turn
     def recall(self, ref: str) -> str:
@@ -380,7 +380,7 @@ class Session(Closing):
     @in_turn
     def original(self, ref: str) -> Original:
         """Return what left with all that is known of it; see `recall`."""
-        if found := self._ledger.decisions.about(ref):
+        if found := self._log.decisions.about(ref):
             ref = found[-1].ref
         by_ref = len(ref) == len(ref_of("", ""))
         original = self._store.original(ref) if by_ref else self._store.by_entry(self.id, ref)
@@ -391,7 +391,7 @@ class Session(Closing):
     @in_turn
     def why(self, ref: str) -> Decision | None:
         """Return the newest decision about an entry, by its reference or id; None when it never left."""
-        about = self._ledger.decisions.about(ref)
+        about = self._log.decisions.about(ref)
         return self._store.decision(ref) or (about[-1] if about else None)
 
     @in_turn

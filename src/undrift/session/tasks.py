@@ -36,7 +36,7 @@ class SessionTasks:
 
     def change(self, updates: Sequence[Mapping[str, Any]], *, agent: str, stack: bool) -> tuple[str, ...]:
         """Make, change and complete tasks as one call asks; see `Session.change_tasks`."""
-        self._context.ledger.follow()
+        self._context.log.follow()
         at_ms = self._context.clock.tick()
         for attempt in range(1, _ATTEMPTS + 1):
             changed, notes = self._updates.judged(updates, agent=agent, stack=stack)
@@ -54,7 +54,7 @@ class SessionTasks:
             if not isinstance(arguments, Mapping):
                 raise TaskError("the arguments of the task tool must be an object: give id and what changes")
             notes = self.change([arguments], agent=MAIN_AGENT, stack=False)
-            task = self._context.ledger.tasks.by_id[str(arguments["id"])]
+            task = self._context.log.tasks.by_id[str(arguments["id"])]
         except UndriftError as error:
             return ToolResult(call.id, str(error), is_error=True)
         return ToolResult(call.id, " ".join((f"Task {safe_id(task.id)} is {task.status}.", *notes)))

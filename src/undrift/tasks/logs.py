@@ -39,7 +39,7 @@ class TaskLogs:
             return []
         session_id, exports = self._context.id, self._context.exports
         if self._missing is None:  # the first turn: a crash may have kept logs from being written
-            known = self._context.ledger.decisions.tasks
+            known = self._context.log.decisions.tasks
             self._missing = {task_id for task_id in known if not exports.log_path(session_id, task_id).exists()}
         self._missing |= {d.detail["task"] for d in written if d.kind == "evicted"}
         archive = Archive(self._context.store, session_id)  # reads nothing before it is asked

@@ -18,7 +18,7 @@ from undrift.stores.memory_values import MemoryChange
 from undrift.values.window import Moment, Task, TaskUpdate
 from undrift.window.context import SessionContext
 from undrift.window.conversation import Conversation
-from undrift.window.ledger import masked_value
+from undrift.window.session_log import masked_value
 
 __all__ = ["TaskUpdates"]
 
@@ -41,7 +41,7 @@ class TaskUpdates:
     """
 
     def __init__(self, context: SessionContext) -> None:
-        self._ledger = context.ledger
+        self._log = context.log
         self._mask = context.settings.mask_secrets
         self._believes_markers = context.settings.task_markers
         self._scratchpad = context.scratchpad
@@ -62,7 +62,7 @@ class TaskUpdates:
             SummaryRejected: A completion without a summary.
         """
         given = [self._masked(update) for update in updates]
-        changed, notes = self._with_verdicts(change_many(self._ledger.tasks, agent, given, self._now(), stack=stack))
+        changed, notes = self._with_verdicts(change_many(self._log.tasks, agent, given, self._now(), stack=stack))
         return changed, (notes + self._left_out(changed) if changed else notes)
 
     def write(
@@ -78,8 +78,8 @@ class TaskUpdates:
         except StoreBusy:
             raise
         except StoreError as error:
-            before = self._ledger.tasks
-            has_news = self._ledger.reload() or self._ledger.tasks != before or isinstance(error, StoreConflict)
+            before = self._log.tasks
+            has_news = self._log.reload() or self._log.tasks != before or isinstance(error, StoreConflict)
             if is_last or not has_news:
                 raise
             return False
@@ -89,14 +89,14 @@ class TaskUpdates:
         """Write changes with what is remembered of them, in one commit; without it where that alone is in the way."""
         notepad = self._scratchpad.snapshot(at_ms)
         try:
-            self._ledger.write_tasks(changed, notepad, at_ms=at_ms, remembered=remembered)
+            self._log.write_tasks(changed, notepad, at_ms=at_ms, remembered=remembered)
         except (StoreBusy, StoreConflict):
             raise
         except StoreError as error:
             if remembered is None:
                 raise
-            self._ledger.write_tasks(changed, notepad, at_ms=at_ms)
-            _log.warning("session %.80r: a task's summary is not remembered: %s", self._ledger.session_id, error)
+            self._log.write_tasks(changed, notepad, at_ms=at_ms)
+            _log.warning("session %.80r: a task's summary is not remembered: %s", self._log.session_id, error)
 
     def _with_verdicts(self, changed: TaskChange) -> tuple[tuple[TaskUpdate, ...], tuple[str, ...]]:
         """The changes with the verdict on each completion, and what the agent should know."""
@@ -121,10 +121,10 @@ class TaskUpdates:
     def _left_out(self, changed: Sequence[TaskUpdate]) -> tuple[str, ...]:
         """What to know when a session's first task is taken up: earlier results belong to none."""
         is_first = any(one.after.segments for one in changed) and not any(
-            task.segments for task in self._ledger.tasks.by_id.values()
+            task.segments for task in self._log.tasks.by_id.values()
         )
         calls = self._conversation.calls_after(-1) if is_first and self._conversation is not None else []
-        count = len(untagged(self._ledger.tasks, (pair_id for pair_id, _ in calls)))
+        count = len(untagged(self._log.tasks, (pair_id for pair_id, _ in calls)))
         return (_BEFORE.format(count),) if count else ()
 
     def follow(self, conversation: Conversation, *, at_ms: int) -> None:
@@ -136,7 +136,7 @@ class TaskUpdates:
         self._conversation = conversation
         self._place_ends(conversation, at_ms)
         calls: list[tuple[str, str]] = []
-        task = self._placed(current(self._ledger.tasks, MAIN_AGENT), conversation, at_ms)
+        task = self._placed(current(self._log.tasks, MAIN_AGENT), conversation, at_ms)
         if task is not None and task.is_worked_on:
             start = conversation.numbers.get(task.segments[-1].start.id, -1)
             if (
@@ -145,9 +145,9 @@ class TaskUpdates:
                 calls = conversation.calls_after(start)
         marked = self._marked(conversation) if self._believes_markers else {}
         calls += [(pair_id, "") for pair_id in marked]
-        tasks, new = tag(self._ledger.tasks, MAIN_AGENT, calls, task_tools=TASK_TOOLS, marked=marked)
+        tasks, new = tag(self._log.tasks, MAIN_AGENT, calls, task_tools=TASK_TOOLS, marked=marked)
         if new:
-            self._ledger.write_tags(tasks, new, at_ms=at_ms)
+            self._log.write_tags(tasks, new, at_ms=at_ms)
 
     def _placed(self, task: Task | None, conversation: Conversation, at_ms: int) -> Task | None:
         """The task with the place at which it was taken up, where no history was known then: what is here came before."""
@@ -155,13 +155,13 @@ class TaskUpdates:
             return task
         here = Moment(conversation.newest_id, len(conversation.numbers))
         placed = replace(task, segments=(*task.segments[:-1], replace(task.segments[-1], start=here)))
-        self._ledger.write_tasks([TaskUpdate(task, placed)], at_ms=at_ms)
+        self._log.write_tasks([TaskUpdate(task, placed)], at_ms=at_ms)
         return placed
 
     def _place_ends(self, conversation: Conversation, at_ms: int) -> None:
         """Tell the place at which tasks of this history ended where none was known then: before the answer that said so."""
         updates = []
-        for task in self._ledger.tasks.by_id.values():
+        for task in self._log.tasks.by_id.values():
             last = task.segments[-1] if task.segments else None
             if (
                 last is None
@@ -175,7 +175,7 @@ class TaskUpdates:
             placed = replace(task, segments=(*task.segments[:-1], replace(last, end=there)))
             updates.append(TaskUpdate(task, placed))
         if updates:
-            self._ledger.write_tasks(updates, at_ms=at_ms)
+            self._log.write_tasks(updates, at_ms=at_ms)
 
     def _said_so(self, conversation: Conversation, start: int) -> int:
         """Number of the answer that said that a task ended: the first behind all calls that have a tag.
@@ -183,21 +183,21 @@ class TaskUpdates:
         It need not be the newest: answers that belong to no task come between where the store refused a turn, or a turn went
         by us.
         """
-        items, tags = conversation.window.items, self._ledger.tasks.tags
+        items, tags = conversation.window.items, self._log.tasks.tags
         tagged = [item.number for item in items[start + 1 :] if any(e.pair_id in tags for e in item.entries)]
         behind = items[max(tagged, default=start) + 1 :]
         return next((item.number for item in behind if item.role == "assistant"), conversation.newest_answer())
 
     def _marked(self, conversation: Conversation) -> dict[str, str]:
         """The task that the marker behind a result names, for each call whose result has one."""
-        known = {safe_id(task_id): task_id for task_id in self._ledger.tasks.by_id}
+        known = {safe_id(task_id): task_id for task_id in self._log.tasks.by_id}
         results = [e for e in conversation.entries if e.type == "tool_result" and e.pair_id is not None]
         found = ((e.pair_id or "", known.get(marker_of(e.content) or "")) for e in results)
         return {pair_id: task_id for pair_id, task_id in found if task_id is not None}
 
     def _now(self) -> Moment:
         if self._conversation is None:
-            return Moment("" if self._ledger.was_empty else _UNPLACED)
+            return Moment("" if self._log.was_empty else _UNPLACED)
         return Moment(self._conversation.newest_id, len(self._conversation.numbers))
 
     def _logs(self, pair_ids: Collection[str]) -> list[str]:

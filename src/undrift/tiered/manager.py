@@ -22,7 +22,7 @@ from undrift.values.clock import now_ms
 from undrift.values.closing import Closing
 from undrift.values.scope import Scope
 from undrift.values.window import ContextEntry, Decision
-from undrift.window.ledger import masked_original
+from undrift.window.session_log import masked_original
 
 __all__ = ["MemoryRefresher", "TieredMemoryManager", "is_stored"]
 

@@ -18,9 +18,9 @@ from undrift.core.window.window import Window
 from undrift.errors import StoreError
 from undrift.values.window import Decision
 from undrift.window.conversation import Conversation
-from undrift.window.ledger import Ledger
 from undrift.window.render import Renderer
 from undrift.window.request import Request
+from undrift.window.session_log import SessionLog
 
 __all__ = ["Carried", "Committer", "past_of"]
 
@@ -53,12 +53,12 @@ class Committer:
 
     Args:
         session_id: For the log.
-        ledger: Of the session.
+        log: Of the session.
     """
 
-    def __init__(self, session_id: str, ledger: Ledger) -> None:
+    def __init__(self, session_id: str, log: SessionLog) -> None:
         self._session_id = session_id
-        self._ledger = ledger
+        self._log = log
 
     def carry_out(self, turn: Turn, conversation: Conversation, renderer: Renderer, request: Request) -> Carried:
         """Plan, render, check and write one turn."""
@@ -73,7 +73,7 @@ class Committer:
                 self._write(chosen, turn)
             except StoreError as error:
                 if tries_left and self._reloaded():  # another process has decided since: plan again on top of that
-                    turn = _renewed(turn, conversation, self._ledger)
+                    turn = _renewed(turn, conversation, self._log)
                     continue
                 return self._unwritten(error, conversation, renderer, request)
             if refused:
@@ -116,7 +116,7 @@ class Committer:
             payload |= {"tokens": window.plan.total_tokens, "target": window.plan.target_tokens}
         kinds = {decision.kind for decision in window.new}
         act = "prune" if window.plan else next((act for kind, act in _ACTS if kind in kinds), "place")
-        self._ledger.write(act, window.new, originals, at_ms=at_ms, payload=payload)
+        self._log.write(act, window.new, originals, at_ms=at_ms, payload=payload)
 
     def _unwritten(
         self, error: StoreError, conversation: Conversation, renderer: Renderer, request: Request
@@ -128,14 +128,14 @@ class Committer:
 
     def _reloaded(self) -> bool:
         try:
-            return self._ledger.reload()
+            return self._log.reload()
         except StoreError:
             return False
 
 
-def past_of(ledger: Ledger, conversation: Conversation) -> Past:
+def past_of(log: SessionLog, conversation: Conversation) -> Past:
     """Return what earlier turns decided in the history of a conversation."""
-    decisions = ledger.decisions
+    decisions = log.decisions
     return Past(
         partial_prunes=lambda: decisions.partial_prunes(conversation.numbers),
         is_furthest=lambda: decisions.places <= conversation.numbers.keys() | {""},
@@ -144,9 +144,9 @@ def past_of(ledger: Ledger, conversation: Conversation) -> Past:
     )
 
 
-def _renewed(turn: Turn, conversation: Conversation, ledger: Ledger) -> Turn:
+def _renewed(turn: Turn, conversation: Conversation, log: SessionLog) -> Turn:
     """The turn with what another process has written meanwhile."""
-    return replace(turn, tasks=ledger.tasks, pins=ledger.decisions.pins, past=past_of(ledger, conversation))
+    return replace(turn, tasks=log.tasks, pins=log.decisions.pins, past=past_of(log, conversation))
 
 
 def _problem(window: Window, conversation: Conversation, renderer: Renderer, request: Request) -> str:

@@ -18,8 +18,8 @@ from undrift.values.clock import Clock
 from undrift.values.closing import Sharing
 from undrift.values.extras import command_for
 from undrift.values.memory import UNKNOWN_TASK, RunContext
-from undrift.window.ledger import Ledger
 from undrift.window.scratchpad import ScratchpadFile
+from undrift.window.session_log import SessionLog
 
 __all__ = ["SessionContext"]
 
@@ -34,7 +34,7 @@ class SessionContext:
     Args:
         id: The session.
         store: Open; its opener closes it.
-        ledger: What the session has decided.
+        log: What the session has decided.
         settings: The settings of the session.
         clock: The only one of the session.
         count: Counts the tokens of a text, by the setting `token_counter`.
@@ -45,7 +45,7 @@ class SessionContext:
 
     id: str
     store: Store
-    ledger: Ledger
+    log: SessionLog
     settings: Settings
     clock: Clock
     count: Callable[[str], int]
@@ -82,7 +82,7 @@ class SessionContext:
         return cls(
             session_id,
             store,
-            Ledger(store, session_id, mask_secrets=mask_secrets),
+            SessionLog(store, session_id, mask_secrets=mask_secrets),
             settings,
             Clock(clock),
             counter(settings.token_counter, command_for),
@@ -94,7 +94,7 @@ class SessionContext:
     @property
     def run(self) -> RunContext:
         """Where the run stands: the task in progress, or the place of the last one."""
-        tasks = self.ledger.tasks
+        tasks = self.log.tasks
         if (task := current(tasks)) is not None:
             return RunContext(self.id, task.id, task.phase_index, task.ordinal)
         last = max(tasks.by_id.values(), key=lambda one: one.ordinal, default=None)

@@ -34,7 +34,7 @@ from undrift.stores.base import Document
 from undrift.stores.base import DocumentPath as Path
 from undrift.stores.memory_index import MemoryIndex
 from undrift.values.closing import AsyncClosing
-from undrift.window.ledger import masked_value
+from undrift.window.session_log import masked_value
 
 __all__ = ["UndriftStore"]
 

@@ -1,4 +1,4 @@
-"""The decisions of one session, on disk first and then in memory.
+"""The log of one session: its decisions, on disk first and then in memory.
 
 Law: a decision counts once it is written, and not before.
 """
@@ -17,7 +17,7 @@ from undrift.values.window import ContextEntry, Decision, Original, Tag, Tasks, 
 from undrift.window.conversation import Conversation
 from undrift.window.decisions import Decisions
 
-__all__ = ["ASKED_EVERY_MS", "Ledger", "masked_original", "masked_value"]
+__all__ = ["ASKED_EVERY_MS", "SessionLog", "masked_original", "masked_value"]
 
 ASKED_EVERY_MS = 60_000
 """How exactly it is known when something was asked last."""
@@ -31,7 +31,7 @@ class _Asked:
     cache_seconds: int | None = None
 
 
-class Ledger:
+class SessionLog:
     """What a session has decided, and its pins; `was_empty` tells whether nothing was known when it was opened.
 
     Args:
