@@ -10,7 +10,7 @@ from pathlib import Path
 
 from undrift.core.tasks.life import completions
 from undrift.core.text.tombstone import clean_summary
-from undrift.core.window.window import taken_at
+from undrift.core.window.log import taken_at
 from undrift.errors import TaskError
 from undrift.stores.base import Operation
 from undrift.stores.contract import Store

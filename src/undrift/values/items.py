@@ -1,14 +1,32 @@
 """The items of a history, as a value that costs nothing to make; unread ones are never made."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Self, SupportsIndex, TypeVar, overload
 
 from undrift.values.window import Item
 
-__all__ = ["Growing", "Items"]
+__all__ = ["Growing", "Items", "Outline", "outlined"]
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """The outline of an item that is not made: its id, its tokens, the pair id of each of its blocks.
+
+    The id of a block is that of its item and its number, joined by a point.
+    """
+
+    id: str
+    tokens: int
+    pairs: Sequence[str | None]
+
+    @property
+    def blocks(self) -> list[str]:
+        """The ids of its blocks."""
+        return [f"{self.id}.{place}" for place in range(len(self.pairs))]
 
 
 class Growing(list[T]):
@@ -17,13 +35,20 @@ class Growing(list[T]):
     Args:
         count: How many there are at first.
         make: Number to value; called once for each.
+        outline: Number to what is known of a value that is not made; None where it has to be made.
     """
 
-    __slots__ = ("_make", "_unmade")
+    __slots__ = ("_make", "_outline", "_unmade")
 
-    def __init__(self, count: int = 0, make: Callable[[int], T] | None = None) -> None:
+    def __init__(
+        self,
+        count: int = 0,
+        make: Callable[[int], T] | None = None,
+        outline: Callable[[int], Outline | None] | None = None,
+    ) -> None:
         super().__init__([None] * count)  # type: ignore[list-item]
         self._make = make
+        self._outline = outline
         self._unmade = count
 
     @classmethod
@@ -36,6 +61,10 @@ class Growing(list[T]):
     def has(self, number: int) -> bool:
         """Tell whether a value was made already."""
         return super().__getitem__(number) is not None
+
+    def outline(self, number: int) -> Outline | None:
+        """Return the outline of a value that is not made yet; None where it is made, or has to be."""
+        return None if self._outline is None or self.has(number) else self._outline(number)
 
     @overload
     def __getitem__(self, place: SupportsIndex) -> T: ...
@@ -94,3 +123,12 @@ class Items(Sequence[Item]):
             start, stop, step = place.indices(self._count)
             return self._all[start:stop:step] if step > 0 else [self._all[n] for n in range(start, stop, step)]
         return self._all[range(self._count)[place]]
+
+    def outline(self, number: int) -> Outline | None:
+        """See `Growing.outline`."""
+        return self._all.outline(number) if isinstance(self._all, Growing) else None
+
+
+def outlined(items: Sequence[Item], number: int) -> Outline | None:
+    """Return the outline of an item that is not made yet; None where it is made, or has to be."""
+    return items.outline(number) if isinstance(items, Items) else None

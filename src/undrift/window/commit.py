@@ -11,6 +11,7 @@ from typing import Any
 
 from undrift.core.window import check
 from undrift.core.window.additions import note_entry
+from undrift.core.window.log import place_of
 from undrift.core.window.notes import notes
 from undrift.core.window.plan import decided
 from undrift.core.window.turn import Past, Turn
@@ -106,7 +107,8 @@ class Committer:
         if not window.new:
             return
         named = {d.entry_id for d in window.new}
-        originals = [e for e in window.given if e.id in named]
+        numbers = sorted({n for d in window.new if (n := window.numbers.get(place_of(d.entry_id))) is not None})
+        originals = [e for number in numbers for e in window.items[number].entries if e.id in named]
         at_ms = turn.now_ms
         originals += [
             note_entry(d, timestamp_ms=at_ms, count=turn.tools.count) for d in window.new if d.kind == "noted"
@@ -153,8 +155,9 @@ def _problem(window: Window, conversation: Conversation, renderer: Renderer, req
     """What is wrong with the edited history, though not with the one that came; empty when nothing."""
     if not window.sent or (window.was_checked and not window.new):
         return ""
-    before = [e for e in window.given if not window.is_absorbed(e)]
-    if broken := check.problems(before, window.entries):
+    before = [e for item in window.looked_at for e in item.entries if not window.is_absorbed(e)]
+    left = (pair_id for item in window.gone_unseen for pair_id in item.pairs)
+    if broken := check.problems(before, window.entries, left):
         return broken[0]
     form, fields = conversation.form, request.fields
     refused = form.problems(renderer.views(window), fields)

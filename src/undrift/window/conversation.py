@@ -13,7 +13,7 @@ from undrift.core.window.value import KnownReferences
 from undrift.core.window.window import Window
 from undrift.values.items import Growing, Items
 from undrift.values.readings import StretchReading
-from undrift.values.window import ContextEntry, Item
+from undrift.values.window import PINNED_TYPES, ContextEntry, Item
 from undrift.window.decisions import Decisions
 from undrift.window.pairing import Pairing, calls_of, served_by
 from undrift.window.readings import Recorder, StretchRecord, TakenOver, plain
@@ -204,7 +204,7 @@ class Conversation:
         self._past, self._past_ms, self.beginning = past, now_ms, past.beginning
         self._recorder.took(past)
         self.messages = Growing(past.count, self._thawed)
-        self._items = Growing(past.count, lambda number: self.messages[number].item)
+        self._items = Growing(past.count, lambda number: self.messages[number].item, past.outline)
         self._numbers = dict(zip(past.ids, range(past.count), strict=True))
         self._marked = set(past.marked)
         self._seq = past.firsts[-1]
@@ -259,6 +259,7 @@ class Conversation:
             [call for m in messages for call in served_by(m.view, m.item.id)],
             self._open_at(numbers.stop),
             [n for n, m in enumerate(messages) if any(block.marker for block in m.view.blocks)],
+            [n for n, m in enumerate(messages) if any(e.type in PINNED_TYPES for e in m.item.entries)],
         )
 
     def _open_at(self, end: int) -> dict[str, str]:

@@ -9,12 +9,10 @@ from collections.abc import Set as AbstractSet
 from itertools import takewhile
 
 from undrift.core.text.refs import ref_of
-from undrift.core.window.window import taken_at
+from undrift.core.window.log import PLACED, taken_at
 from undrift.values.window import Decision, Original
 
 __all__ = ["Decisions"]
-
-_PLACED = ("pinned", "noted")
 
 
 class Decisions:
@@ -116,7 +114,7 @@ class Decisions:
             else:
                 self._about[entry_id] = decision
             self._at.setdefault(at, []).append(entry_id)
-            if decision.kind in _PLACED:
+            if decision.kind in PLACED:
                 self._placed.setdefault(decision.detail["anchor"], []).append(decision)
             if decision.kind == "evicted":
                 self._by_task.setdefault(decision.detail["task"], []).append(decision.ref)

@@ -8,11 +8,12 @@ import hashlib
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, chain
 from typing import Any
 
 import msgspec
 
+from undrift.values.items import Outline
 from undrift.values.readings import Heads, StretchReading
 from undrift.wire.beginning import Beginning
 
@@ -45,6 +46,7 @@ class StretchRecord(msgspec.Struct):
         served: Id of each call that the provider runs itself, and that of its item.
         open: Calls that what follows may answer, with their pair ids.
         marked: Numbers of the items with a cache marker, from the start of the stretch.
+        fixed: Numbers of those with a block that never leaves.
     """
 
     ids: list[str]
@@ -56,19 +58,20 @@ class StretchRecord(msgspec.Struct):
     served: list[tuple[str, str]]
     open: dict[str, str]
     marked: list[int]
+    fixed: list[int]
 
     def is_whole(self, length: int) -> bool:
         """Whether the columns fit to each other and to a stretch of so many bytes."""
         count, places = len(self.ids), self.places
         columns = (self.tokens, self.pairs, self.items)
-        ordered = all(a <= b for a, b in pairwise(places))
+        ordered = places == sorted(places)
         return (
             0 < count == len(places) // 2
             and all(len(column) == count for column in columns)
             and ordered
             and places[0] >= 0
             and places[-1] == length
-            and all(0 <= number < count for number in self.marked)
+            and all(0 <= number < count for number in (*self.marked, *self.fixed))
         )
 
 
@@ -90,10 +93,12 @@ class TakenOver:
     pairs: list[list[str | None]] = field(init=False)
     items: list[msgspec.Raw] = field(init=False)
     firsts: list[int] = field(init=False)
+    fixed: frozenset[int] = field(init=False)
 
     def __post_init__(self) -> None:
         for name in ("ids", "tokens", "pairs", "items"):
             setattr(self, name, [*chain.from_iterable(getattr(one, name) for one in self.stretches)])
+        self.fixed = frozenset(self._numbers("fixed"))
         self.firsts = [0, *accumulate(map(len, self.pairs))]
 
     @property
@@ -104,8 +109,16 @@ class TakenOver:
     @property
     def marked(self) -> Iterator[int]:
         """Numbers of the items that have a cache marker."""
+        return self._numbers("marked")
+
+    def outline(self, number: int) -> Outline | None:
+        """Return what is known of an item without a look at its bytes; None where a block of it never leaves."""
+        return None if number in self.fixed else Outline(self.ids[number], self.tokens[number], self.pairs[number])
+
+    def _numbers(self, name: str) -> Iterator[int]:
         starts = (0, *(end for end, _, _ in self.ends))
-        return (start + number for start, one in zip(starts, self.stretches, strict=False) for number in one.marked)
+        found = zip(starts, self.stretches, strict=False)
+        return (start + number for start, one in found for number in getattr(one, name))
 
     def item(self, number: int) -> tuple[str, bool, list[tuple[int, str | None, bool]]]:
         """Return an item's run, whether that has more than reasoning, and tokens, tool and fixedness of its blocks."""

@@ -91,11 +91,11 @@ class Renderer:
 
     def views(self, window: Window) -> list[View]:
         """Return the history as it was rendered last, read again where it was edited."""
-        messages = self._conversation.messages
+        messages, sent = self._conversation.messages, window.sent
         return [
             view
-            for number, message in enumerate(messages)
-            for view in ((message.view,) if number not in window.sent else self._views(number, window.sent[number]))
+            for number in range(len(messages))
+            for view in (self._views(number, sent[number]) if number in sent else (messages[number].view,))
         ]
 
     def _views(self, number: int, sent: Sent) -> tuple[View, ...]:

@@ -5,7 +5,8 @@ What one provider demands besides stands in `undrift.wire`.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 from undrift.values.window import PINNED_TYPES, ContextEntry
 
@@ -14,14 +15,18 @@ __all__ = ["added", "problems"]
 _DIGITS = re.compile("[0-9]+")
 
 
-def problems(before: Sequence[ContextEntry], after: Sequence[ContextEntry]) -> tuple[str, ...]:
+def problems(
+    before: Sequence[ContextEntry], after: Sequence[ContextEntry], left: Iterable[str | None] = ()
+) -> tuple[str, ...]:
     """Say what an edit has broken; () when nothing.
 
     Args:
         before: The window as it came in, in order.
         after: The window as it is to be sent, in order.
+        left: Pair ids of further entries that came in, none of them pinned, of which nothing is sent.
     """
-    return tuple(text for law in _LAWS for text in law(before, after))
+    found = [*_pairs(_members(before, left), _members(after)), *_pins(before, after), *_order(before, after)]
+    return tuple(found)
 
 
 def added(found: Sequence[str], before: Sequence[str]) -> tuple[str, ...]:
@@ -37,9 +42,8 @@ def added(found: Sequence[str], before: Sequence[str]) -> tuple[str, ...]:
     return tuple(new)
 
 
-def _pairs(before: Sequence[ContextEntry], after: Sequence[ContextEntry]) -> Iterator[str]:
+def _pairs(had: Mapping[str, int], has: Mapping[str, int]) -> Iterator[str]:
     """A call and its results stay or leave together."""
-    had, has = _members(before), _members(after)
     for pair, count in has.items():
         if 0 < count < had.get(pair, 0):
             yield f"{pair}: {count} of {had[pair]} members are left of a pair"
@@ -68,12 +72,6 @@ def _order(before: Sequence[ContextEntry], after: Sequence[ContextEntry]) -> Ite
             last = number
 
 
-_LAWS: tuple[Callable[[Sequence[ContextEntry], Sequence[ContextEntry]], Iterator[str]], ...] = (_pairs, _pins, _order)
-
-
-def _members(entries: Sequence[ContextEntry]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for entry in entries:
-        if entry.pair_id is not None:
-            found[entry.pair_id] = found.get(entry.pair_id, 0) + 1
-    return found
+def _members(entries: Sequence[ContextEntry], others: Iterable[str | None] = ()) -> Mapping[str, int]:
+    """How many entries each pair has."""
+    return Counter(pair_id for pair_id in chain((e.pair_id for e in entries), others) if pair_id is not None)

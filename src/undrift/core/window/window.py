@@ -8,17 +8,17 @@ which it was taken, and in no other (docs/adr/0009-conversations-know-themselves
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Protocol
 
 from undrift.core.window.additions import note_entry, pin_text
 from undrift.core.window.fit import TurnPlan
+from undrift.core.window.log import PLACED, Log, place_of, place_rewritten, taken_at
 from undrift.core.window.shrink import shortened
 from undrift.core.window.thinking import is_thinking
+from undrift.values.items import Outline, outlined
 from undrift.values.window import Action, ContextEntry, Decision, Edit, Item, Sent
 
-__all__ = ["Log", "Window", "taken_at"]
+__all__ = ["Window"]
 
-PLACED = ("pinned", "noted")
 _GONE = Edit()
 
 _OF_SENT = (
@@ -28,23 +28,6 @@ _OF_SENT = (
     "notes",
 )  # what only `sent` decides, and what the items do as well
 _OF_ITEMS = ("entries", "thinking")
-
-
-class Log(Protocol):
-    """What a window asks of the decisions of a session."""
-
-    @property
-    def pins(self) -> Mapping[str, ContextEntry]:
-        """Return each pin under its reference."""
-
-    def ruling(self, history: Mapping[str, int]) -> dict[str, Decision]:
-        """Return entry id to the decision that counts in a history, given as the number of each chain id."""
-
-    def placed(self, history: Mapping[str, int]) -> dict[str, tuple[Decision, ...]]:
-        """Return chain id to the pins and notes that were put into that item, oldest first."""
-
-    def decided_at(self, place: str) -> Collection[str]:
-        """Return the ids of the entries about which something was decided at an item."""
 
 
 @dataclass(frozen=True)
@@ -96,10 +79,10 @@ class Window:
     ) -> "Window":
         """Return the window that the decisions of a session make of a history."""
         ruling, placed = log.ruling(numbers), log.placed(numbers)
-        tokens = sum(item.tokens for item in items)
+        tokens = sum(_tokens_of(items, number) for number in range(len(items)))
         decided = log.decided_at(items[-1].id) if items else ()
         bare = cls(items, numbers, count, log.pins, ruling, placed, decided, {}, stays, tokens, tokens)
-        touched = {numbers[place] for entry_id in ruling if (place := _place_of(entry_id)) in numbers}
+        touched = {numbers[place] for entry_id in ruling if (place := place_of(entry_id)) in numbers}
         return bare._sending(touched | {numbers[anchor] for anchor in placed})
 
     def grown(self, items: Sequence[Item], log: Log, stays: frozenset[str] = frozenset()) -> "Window":
@@ -162,7 +145,7 @@ class Window:
                 ruling.pop(entry_id, None)
             else:
                 ruling[entry_id] = decision
-        anchors = {anchor for entry_id in changed if (anchor := _place_of(entry_id)) in self.numbers}
+        anchors = {anchor for entry_id in changed if (anchor := place_of(entry_id)) in self.numbers}
         for anchor in anchors:
             mine = [d for d in new if d.kind in PLACED and d.detail["anchor"] == anchor]
             if mine or anchor in placed:
@@ -174,13 +157,27 @@ class Window:
         """This window with what is sent made again for some items."""
         sent, tokens = {**self.sent}, self.tokens_after
         for number in touched:
-            item, former = self.items[number], sent.pop(number, None)
-            tokens -= item.tokens if former is None else former.tokens
-            made = self._made(item)
+            former, as_it_came = sent.pop(number, None), _tokens_of(self.items, number)
+            tokens -= as_it_came if former is None else former.tokens
+            made = self._gone_unseen(number) or self._made(self.items[number])
             if made is not None:
                 sent[number] = made
-            tokens += item.tokens if made is None else made.tokens
+            tokens += as_it_came if made is None else made.tokens
         return replace(self, sent=sent, tokens_after=tokens)
+
+    def _gone_unseen(self, number: int) -> Sent | None:
+        """What is sent in the place of an item that nobody has looked at, where nothing is left of it."""
+        outline = None if self.stays else outlined(self.items, number)
+        if outline is None or outline.id in self.placed:
+            return None
+        about = [d for block in outline.blocks if (d := self.ruling.get(block)) is not None and d.kind == "pruned"]
+        if not about or len(about) < len(outline.pairs):
+            return None
+        return _gone(len(about), sum(1 for d in about if d.ref), self._rewritten_at(about))
+
+    def _rewritten_at(self, about: Iterable[Decision | None]) -> int:
+        """Number of the history's newest item when any of these was taken."""
+        return max([self.numbers.get(place_rewritten(d), -1) for d in about if d is not None], default=-1)
 
     def _made(self, item: Item) -> Sent | None:
         """What is sent in the place of an item; None where it is sent as it came."""
@@ -188,7 +185,7 @@ class Window:
         taken = [d for d in (*about, *placed) if d is not None]
         if not taken:
             return None
-        rewritten_at = max([self.numbers.get(_rewritten_at(d), -1) for d in about if d is not None], default=-1)
+        rewritten_at = self._rewritten_at(about)
         actions = sum(1 for d in taken if d.ref)
         if len(taken) == len(about) and all(d.kind == "pruned" for d in taken):  # most items of a long history
             return _gone(len(about), actions, rewritten_at)
@@ -244,17 +241,29 @@ class Window:
     @cached_property
     def entries(self) -> tuple[ContextEntry, ...]:
         """What is sent, in order."""
-        return tuple(e for item in self.items for e in self._entries_of(item))
+        return tuple(e for _, entries in self._by_item() for e in entries)
 
     @cached_property
     def seen(self) -> int:
         """How many of `entries` the model has seen."""
-        return len(self.entries) - sum(len(self._entries_of(item)) for item in self.items[self.first_unseen :])
+        return len(self.entries) - sum(len(entries) for _, entries in self._by_item(self.first_unseen))
 
     @property
     def given(self) -> Iterator[ContextEntry]:
         """The entries of the history that came in, in order."""
         return (e for item in self.items for e in item.entries)
+
+    @property
+    def gone_unseen(self) -> Iterator[Outline]:
+        """The items of which nothing is left and that nobody has looked at; none of their blocks is pinned."""
+        found = (outlined(self.items, number) for number in self.sent)
+        return (one for one in found if one is not None)
+
+    @property
+    def looked_at(self) -> Iterator[Item]:
+        """The other items, in order."""
+        numbers = range(len(self.items))
+        return (self.items[n] for n in numbers if n not in self.sent or outlined(self.items, n) is None)
 
     @cached_property
     def first_unseen(self) -> int:
@@ -299,7 +308,7 @@ class Window:
     @cached_property
     def thinking(self) -> tuple[tuple[int, ContextEntry], ...]:
         """The thinking that is sent, in order, each with the number of its item."""
-        sent = ((item.number, e) for item in self.items for e in self._entries_of(item))
+        sent = ((number, e) for number, entries in self._by_item() for e in entries)
         return tuple((number, e) for number, e in sent if is_thinking(e))
 
     @property
@@ -317,7 +326,11 @@ class Window:
         """What was done to the blocks of this history, in their order; not to those whose originals were purged."""
         found: list[Decision] = []
         for number in sorted(self.sent):
-            item, sent = self.items[number], self.sent[number]
+            sent, outline = self.sent[number], outlined(self.items, number)
+            if outline is not None:
+                found += [self.ruling[block] for block in outline.blocks]
+                continue
+            item = self.items[number]
             found += [self.ruling[item.entries[place].id] for place in sent.edits]
             found += self.placed_in(item.id) if sent.appended else ()
         return tuple(_action(decision) for decision in found if decision.ref)
@@ -358,9 +371,11 @@ class Window:
         decision = self.decision_about(entry)
         return decision is not None and decision.kind == "evicted" and decision.detail["text"] is None
 
-    def _entries_of(self, item: Item) -> tuple[ContextEntry, ...]:
-        sent = self.sent.get(item.number)
-        return item.entries if sent is None else sent.entries
+    def _by_item(self, first: int = 0) -> Iterator[tuple[int, tuple[ContextEntry, ...]]]:
+        """The number of each item and what is sent of it; an item of which nothing is sent is not looked at."""
+        for number in range(first, len(self.items)):
+            sent = self.sent.get(number)
+            yield number, self.items[number].entries if sent is None else sent.entries
 
 
 @lru_cache(maxsize=1_000)
@@ -369,10 +384,10 @@ def _gone(blocks: int, actions: int, rewritten_at: int) -> Sent:
     return Sent((), dict.fromkeys(range(blocks), _GONE), (), actions, 0, rewritten_at)
 
 
-def taken_at(decision: Decision) -> str:
-    """Return the chain id of the newest item when a decision was taken; empty where it counts in every history."""
-    at = decision.detail.get("at", "")
-    return at if isinstance(at, str) else ""
+def _tokens_of(items: Sequence[Item], number: int) -> int:
+    """What an item costs as it came."""
+    outline = outlined(items, number)
+    return items[number].tokens if outline is None else outline.tokens
 
 
 def _gives_way(decision: Decision | None) -> bool:
@@ -380,19 +395,5 @@ def _gives_way(decision: Decision | None) -> bool:
     return decision is not None and decision.kind not in ("pruned", "pinned")
 
 
-def _rewritten_at(decision: Decision) -> str:
-    """Where something was rewritten. Removing stale thinking makes no later thinking stale.
-
-    Nor does a fold before the first send: earlier versions could decide that, and their homes still hold it.
-    """
-    is_none = decision.detail.get("thinking") or decision.detail.get("first_send")
-    return "" if is_none else taken_at(decision)
-
-
 def _action(decision: Decision) -> Action:
     return Action(decision.kind, decision.entry_id, decision.reason, decision.tokens_saved, decision.ref)
-
-
-def _place_of(entry_id: str) -> str:
-    """The chain id of the item that a block, a pin or a note stands in: what its id begins with."""
-    return entry_id.partition(":")[0] if ":" in entry_id else entry_id.rpartition(".")[0]
