@@ -150,7 +150,7 @@ def offences(passage: Passage) -> Iterator[Offence]:
         def offence(rule: str, remedy: str, before: int = before, sentence: str = sentence) -> Offence:
             return Offence(passage.path, passage.line + before, rule, remedy, sentence[:160])
 
-        words = [word for word in sentence.split() if re.search("[A-Za-z]", word)]
+        words = [word for word in sentence.split() if re.search("[A-Za-z]", word.replace("CODE", ""))]
         if passage.has_limit and len(words) > LONGEST_SENTENCE_WORDS:
             yield offence("length", f"{len(words)} words, {LONGEST_SENTENCE_WORDS} at most")
         unquoted = _QUOTE.sub("QUOTE", sentence)
