@@ -9,6 +9,7 @@ Law: a function of the history alone: learning it at once or message by message 
 
 import json
 from collections.abc import Collection, Sequence
+from hashlib import blake2b
 from typing import Any
 
 from undrift.core.text.calls import edit_of
@@ -16,8 +17,8 @@ from undrift.core.text.references import (
     LINE_CHARACTERS,
     NAME_CANDIDATE,
     RARE_MENTIONS,
-    NameTable,
     decoded_call,
+    name_in,
     normal,
 )
 from undrift.core.window.fold import lines_without_noise
@@ -29,38 +30,55 @@ Rows = tuple[tuple[int, ...], ...]
 """For each line of a text the references that it mentions."""
 
 _MOST_CHARACTERS = 1_000_000  # what is longer is data: its lines are worth nothing
+_MOST_NAMES = 10_000  # so many candidates are looked at once for all the times they come
+_KEY_BYTES = 7  # an int of 8 takes half as much again
+_STALE = 1  # an edit has taken the line out
+_LEARNED = 2  # a user or a tool mentioned it first
+_ONE = 4
+_MOST = _ONE * (RARE_MENTIONS + 1)  # more are not counted
+
+
+class _NameKeys(dict[str, int | None]):
+    """Candidate -> key of the name in it, None for a plain word. It fills itself."""
+
+    def __missing__(self, candidate: str) -> int | None:
+        name = name_in(candidate)
+        key = self[candidate] = None if name is None else _key_of(name)
+        return key
 
 
 class KnownReferences:
     """What a history has mentioned so far: learned entry by entry, asked for what is worth what.
 
-    Memory: a few dozen bytes per reference beside its text, and the references of each line of the entries last kept.
+    A reference is known by a key of 56 bits. Two of a million references share one with a chance of 1 in 100,000, and
+    then one line weighs more or less than it should.
+
+    Memory: about 80 bytes per reference, and the references of each line of the entries last kept.
     """
 
-    __slots__ = ("_ids", "_learned", "_names", "_places", "_rows", "_stale")
+    __slots__ = ("_found", "_names", "_rows")
 
     def __init__(self) -> None:
-        self._names = NameTable()
-        self._ids: dict[str, int] = {}  # a line stands behind a newline, so that a name can never equal it
-        self._learned: list[bool] = []
-        self._places: list[int] = []
+        self._names = _NameKeys()
+        self._found: dict[int, int] = {}  # key of a reference -> mentions * _ONE, and the two flags
         self._rows: dict[str, Rows] = {}
-        self._stale: set[int] = set()  # lines that an edit has taken out
 
     def learn(self, entry: ContextEntry) -> None:
         """Take in the next entry of the history. Thinking teaches nothing: what is in it the agent knew, or made up."""
         if _meta(entry, "kind") not in ("text", "call", "result"):
             return
-        is_learned = _meta(entry, "role") != "assistant" or _meta(entry, "kind") == "result"
+        first = _LEARNED if _meta(entry, "role") != "assistant" or _meta(entry, "kind") == "result" else 0
         rows = self._rows[entry.id] = self._read(entry)
-        found = {reference for row in rows for reference in row}
-        self._stale -= found
+        found = self._found
+        for reference in {reference for row in rows for reference in row}:
+            state = found.get(reference, first) & ~_STALE
+            found[reference] = state + _ONE if state < _MOST else state
         if _meta(entry, "kind") == "call":
-            self._stale.update(number for key in _removed(entry) if (number := self._ids.get("\n" + key)) is not None)
-        for reference in found:
-            if not self._places[reference]:
-                self._learned[reference] = is_learned
-            self._places[reference] += 1
+            for line in _removed(entry):
+                if (reference := _key_of("\n" + line)) in found:
+                    found[reference] |= _STALE
+        if len(self._names) > _MOST_NAMES:
+            self._names.clear()
 
     def rows(self, entry: ContextEntry) -> Rows:
         """Return the references of each line of an entry; a call is one line."""
@@ -75,35 +93,32 @@ class KnownReferences:
 
     def is_worth(self, reference: int) -> bool:
         """Tell whether the agent would miss a reference that nothing in its window mentions."""
-        return (
-            self._learned[reference] and 0 < self._places[reference] <= RARE_MENTIONS and reference not in self._stale
-        )
+        state = self._found.get(reference, 0)
+        return state & (_LEARNED | _STALE) == _LEARNED and state < _MOST
 
     def _read(self, entry: ContextEntry) -> Rows:
         text = entry.content if len(entry.content) <= _MOST_CHARACTERS else ""
         if _meta(entry, "kind") == "call":
             lines_written = decoded_call(text).split("\n")
-            return ((*self._names_in(text), *(id_ for line in lines_written for id_ in self._line(line))),)
+            return ((*self._names_in(text), *(key for line in lines_written for key in _line(line))),)
         lines = lines_without_noise(text) if _meta(entry, "kind") == "result" else text.split("\n")
-        return tuple((*self._names_in(line), *self._line(line)) if line else () for line in lines)
+        return tuple((*self._names_in(line), *_line(line)) if line else () for line in lines)
 
     def _names_in(self, text: str) -> set[int]:
-        names, number_of = self._names, self._number_of
-        return {number_of(name) for token in NAME_CANDIDATE.findall(text) if (name := names[token]) is not None}
+        names = self._names
+        return {key for token in NAME_CANDIDATE.findall(text) if (key := names[token]) is not None}
 
-    def _line(self, line: str) -> tuple[int, ...]:
-        if len(line) < LINE_CHARACTERS.start:
-            return ()
-        key = normal(line)
-        return (self._number_of("\n" + key),) if len(key) in LINE_CHARACTERS else ()
 
-    def _number_of(self, key: str) -> int:
-        number = self._ids.get(key)
-        if number is None:
-            number = self._ids[key] = len(self._places)
-            self._learned.append(False)
-            self._places.append(0)
-        return number
+def _line(line: str) -> tuple[int, ...]:
+    if len(line) < LINE_CHARACTERS.start:
+        return ()
+    text = normal(line)
+    return (_key_of("\n" + text),) if len(text) in LINE_CHARACTERS else ()
+
+
+def _key_of(text: str) -> int:
+    """The key of a name, or of a line, which stands behind a newline, so that a name can never equal it."""
+    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_KEY_BYTES).digest())
 
 
 def _removed(call: ContextEntry) -> Collection[str]:
