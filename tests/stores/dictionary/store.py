@@ -317,7 +317,8 @@ class DictionaryStore:
         return DictionarySearch(lambda: self._home, embedder)
 
     def next_memory_seq(self) -> int:
-        return 1 + max((one.entry.seq for one in self._home.events if one.entry is not None), default=0)
+        newest = max((one.entry.seq for one in self._home.events if one.entry is not None), default=0)
+        return 1 + max(newest, len(self._home.order))
 
     def ratings(self, most: int) -> list[tuple[int, int]]:
         home = self._home
