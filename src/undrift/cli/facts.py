@@ -47,7 +47,12 @@ class _Wanted:
 )
 @click.option("--subject", metavar="TEXT", help="Only facts about this, such as src/app.py or task:5.")
 @click.option(
-    "--tag", "tags", multiple=True, type=click.Choice(FACT_TAGS), help="Only facts with this tag; repeatable."
+    "--tag",
+    "tags",
+    multiple=True,
+    type=click.Choice(FACT_TAGS),
+    metavar="TAG",
+    help=f"Only facts with this tag: {', '.join(FACT_TAGS)}; repeatable.",
 )
 @click.option("--session", metavar="ID", help="Only of this run (default: all runs of the home).")
 @click.option("--ended", is_flag=True, help="Also facts that are no longer valid.")

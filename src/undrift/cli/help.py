@@ -36,10 +36,12 @@ def help_command(context: click.Context, words: tuple[str, ...]) -> None:
 def completion_command(context: click.Context, shell: str) -> None:
     """Print the lines that complete undrift's commands in a shell.
 
+    Put one of these lines into the file of your shell.
+
     \b
-    bash   eval "$(undrift completion bash)"        in ~/.bashrc
-    zsh    eval "$(undrift completion zsh)"         in ~/.zshrc
-    fish   undrift completion fish | source         in ~/.config/fish/config.fish
+    ~/.bashrc:   eval "$(undrift completion bash)"
+    ~/.zshrc:    eval "$(undrift completion zsh)"
+    fish config: undrift completion fish | source
     """
     found = get_completion_class(shell)
     assert found is not None

@@ -45,7 +45,15 @@ _TIMES = ("valid_from_ms", "valid_to_ms", "contradicted_by_entry_id", "contradic
 
 @click.command("remember")
 @click.argument("text")
-@click.option("--type", "type_", type=click.Choice(sorted(MEMORY_TYPES)), default="note", help="Its type (note).")
+@click.option(
+    "--type",
+    "type_",
+    type=click.Choice(sorted(MEMORY_TYPES)),
+    default="note",
+    show_default=True,
+    metavar="TYPE",
+    help=f"Its type: {', '.join(sorted(MEMORY_TYPES))}.",
+)
 @click.option("--trust", type=click.Choice(get_args(Trust)), default="assistant", help="The trust in it (assistant).")
 @click.option("--scope", type=click.Choice(get_args(MemoryScope)), default="project", help="Who sees it (project).")
 @click.option("--source", default="", metavar="NAME", help="Its source, such as a document.")

@@ -125,8 +125,9 @@ def diff_command(earlier: str, later: str | None, session: str | None, home: str
         return
     for name, part in parts.items():
         for kind, ids in part.items():
+            click.echo(f"{name}: {kind}")
             for id_ in ids:
-                click.echo(f"{name:<8} {kind:<10} {safe(id_[:120])}")
+                click.echo(f"  {safe(id_[:120])}")
     if not any(parts.values()):
         note("There is no difference.")
 

@@ -1,0 +1,173 @@
+"""Every text fits 80 columns and reads well at 60; every example of a help text runs."""
+
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from tests.cli.builders import environment, replayed, undrift, written
+from tests.cli.test_commands import LISTED
+from tests.cli.test_terminal import compacted_session
+from tests.task_sessions import TaskSession
+from undrift.cli import main
+
+ROOT = Path(__file__).parents[2]
+SERVING = ("proxy", "agent mcp")
+"""Commands that run until they are ended."""
+LONG = re.compile(r"\S{50,}")
+"""A path, an id or an address: it may be longer than a line, and is not broken."""
+
+
+def too_wide(text: str, columns: int) -> list[str]:
+    """The lines that do not fit, but for a command to copy and for a path, which stand alone."""
+    lines = [line for line in text.splitlines() if len(line) > columns]
+    return [line for line in lines if not line.startswith("  undrift ") and not LONG.fullmatch(line.strip())]
+
+
+@pytest.mark.parametrize("columns", [60, 80])
+@pytest.mark.parametrize("words", ["", *LISTED, "why", "uninstall", "bench", "bench drift"])
+def test_every_help_fits(words: str, columns: int):
+    shown = undrift(*words.split(), "--help", columns=columns)
+    assert shown.exit_code == 0
+    assert not too_wide(shown.stdout, columns)
+
+
+# ------------------------------------------------------------------------------------------- a home to look into
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with recorded sessions, a plan, a request and a home in which each command finds something."""
+    folder = tmp_path_factory.mktemp("demo")
+    for name in ("session.jsonl", "sessions/a.jsonl", "claude/projects/p/own.jsonl"):
+        written(folder / name, compacted_session())
+    shutil.copytree(ROOT / "examples" / "dispatch", folder, dirs_exist_ok=True)
+    (folder / "request.json").write_text('{"messages": [{"role": "user", "content": "Go."}]}')
+    for name in ("claude", "codex"):
+        client = folder / "bin" / name
+        client.parent.mkdir(exist_ok=True)
+        client.write_text("#!/bin/sh\nexit 0\n")
+        client.chmod(0o755)
+    home = folder / ".undrift"
+    session = TaskSession(home)
+    (folder / "reference").write_text(session.does("fix-login", content="Fix the login")[0])
+    session.close()
+    for text in ("We use PostgreSQL for the cache.", "We use SQLite for the cache."):
+        undrift("remember", text, "--trust", "user" if "Post" in text else "assistant", "--home", home)
+    undrift("checkpoint", "before-refactoring", "--home", home)
+    undrift("backup", folder / "undrift-backup.db", "--home", home)
+    replayed(folder / "session.jsonl", home)
+    return folder
+
+
+def variables(place: Path) -> dict[str, str]:
+    own = {"CLAUDE_CONFIG_DIR": str(place / "claude"), "CODEX_HOME": str(place / "none"), "COLUMNS": "80"}
+    path = os.pathsep.join([str(place / "bin"), str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    return environment(**own, HOME=str(place), PATH=path)
+
+
+def ran(place: Path, words: list[str], *, stdin: Path | None = None) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "undrift", *words]
+    with (stdin or Path(os.devnull)).open() as given:
+        return subprocess.run(
+            command, cwd=place, env=variables(place), stdin=given, capture_output=True, text=True, check=False
+        )
+
+
+def reference(place: Path) -> str:
+    return (place / "reference").read_text()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("autopsy", "autopsy session.jsonl", "autopsy session.jsonl sessions/a.jsonl", "replay --budget 6k"),
+        *("replay session.jsonl --budget 6k", "session list", "session tasks", "session history", "session diff 0"),
+        *(
+            "memory search cache",
+            "memory conflicts",
+            "doctor",
+            "doctor -v",
+            "recall REF --why",
+            "recall --find value_3_1",
+        ),
+        *("recall task:fix-login --why", "agent facts", "store backup b.db", "config", "install claude --yes", ""),
+    ],
+)
+def test_the_outputs_of_the_main_commands_fit(place: Path, line: str):
+    words = line.replace("REF", reference(place)).split() if "REF" in line else line.split()
+    done = ran(place, words)
+    assert done.returncode in (0, 1), done.stderr
+    assert done.stdout or line == "agent facts"
+    shown = "\n".join(one for one in done.stdout.splitlines() if not re.match(r"[-+ ] +\"|[-+@]{2}", one))  # a diff
+    assert not too_wide(shown, 80)
+
+
+# ------------------------------------------------------------------------------------------- examples
+
+
+def examples() -> list[tuple[str, str]]:
+    """Each example of a help text, with the command that has it."""
+    found = []
+    for words in LISTED:
+        context, command = click.Context(main), main
+        for word in words.split():
+            inner = command.get_command(context, word) if isinstance(command, click.Group) else None
+            assert inner is not None
+            command = inner  # type: ignore[assignment]
+        lines = (command.help or "").splitlines()
+        found += [(words, line.strip()) for line in lines if line.strip().startswith("undrift ")]
+    return found
+
+
+EXAMPLES = examples()
+
+
+def test_most_commands_have_an_example():
+    groups = {"memory", "session", "agent", "store", "completion", "agent hook"}
+    assert {words for words, _ in EXAMPLES} >= set(LISTED) - groups
+
+
+@pytest.mark.parametrize(("words", "line"), EXAMPLES, ids=[line for _, line in EXAMPLES])
+def test_every_example_of_a_help_text_runs(place: Path, tmp_path: Path, words: str, line: str):
+    if words.startswith(("session rewind", "session undo", "store", "install", "session checkpoint")):
+        copy = tmp_path / "copy"  # what an example changes is not seen by the others
+        shutil.copytree(place, copy)
+        place = copy
+    if words == "session undo":
+        assert ran(place, ["rewind", "before-refactoring"]).returncode == 0
+    text, _, given = line.partition(" < ")
+    typed = [reference(place) if word == "REF" else word for word in shlex.split(text)[1:]]
+    if words == "install":
+        typed.append("--yes")
+    if words.startswith(SERVING):
+        assert_serves(place, typed)
+        return
+    done = ran(place, typed, stdin=place / given if given else None)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def assert_serves(place: Path, typed: list[str]) -> None:
+    """Start a command, wait until it says where it listens, and end it."""
+    typed = [*typed, "--json", *(["--port", "0"] if "--port" not in typed else [])]
+    command = [sys.executable, "-m", "undrift", *typed]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, cwd=place, env=variables(place), text=True, **pipes) as serving:  # type: ignore[call-overload]
+        assert serving.stdout is not None
+        assert serving.stdout.readline().startswith("{")
+        serving.send_signal(signal.SIGINT)
+        serving.communicate(timeout=30)
+
+
+def test_what_is_too_wide_is_found():
+    wide = "word " * 17
+    path = "/" + "x" * 90
+    assert too_wide(f"{wide}\n{path}\n  undrift replay {path}\nshort", 80) == [wide]
