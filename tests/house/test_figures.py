@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 RESTORE = (ROOT / "docs" / "restore.md").read_text(encoding="utf-8")
 FIGURES: dict[str, Any] = json.loads((ROOT / "docs" / "figures.json").read_text(encoding="utf-8"))
-WIDE: dict[str, str | None] = {"COLUMNS": "150"}
+NARROW: dict[str, str | None] = {"COLUMNS": "80"}
 SHIPPED = ROOT / "examples" / "compacted-session.jsonl"
 NEEDS = {"proxy": "proxy", "wrap": "proxy", "mcp": "mcp", "search": "vectors", "remember": "vectors"}
 """Commands that need more than the base install, and the extra that each needs."""
@@ -51,7 +51,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> str:
     budget = re.search(r"^DEMO_BUDGET \?= (\d+)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)
     assert budget
     session = ROOT / "examples" / "demo-session.jsonl"
-    result = undrift("replay", session, "--budget", budget[1], "--home", home, env=WIDE)
+    result = undrift("replay", session, "--budget", budget[1], "--home", home, env=NARROW)
     assert result.exit_code == 0, result.output
     return result.stdout.replace(str(home), "build/demo")
 
@@ -63,7 +63,7 @@ def test_the_replay_in_readme_is_what_make_demo_prints(demo: str) -> None:
 
 
 def test_the_autopsy_in_readme_is_what_the_command_prints() -> None:
-    result = undrift("autopsy", SHIPPED, env=WIDE)
+    result = undrift("autopsy", SHIPPED, env=NARROW)
     assert f"`undrift autopsy {SHIPPED.relative_to(ROOT)}`" in README
     lines = block_with("Compaction 1")
     assert len(lines) >= 5
@@ -167,9 +167,8 @@ def test_the_python_in_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setitem(sys.modules, "anthropic", SimpleNamespace(Anthropic=Anthropic))
     monkeypatch.chdir(tmp_path)
-    first, guard = re.findall(r"^```python\n(.*?)^```", README, re.M | re.S)
+    (first,) = re.findall(r"^```python\n(.*?)^```", README, re.M | re.S)
     said: dict[str, Any] = {}
     exec(first, said)
     assert said["reply"]["content"][0]["text"] == "Done."
     assert "All public names carry units." in json.dumps(said["prepared"].body)
-    exec(guard, said | {"text": "ok", "timestamp_ms": 1})
