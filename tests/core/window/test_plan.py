@@ -43,7 +43,7 @@ def test_the_steps_begin_with_what_came_and_each_has_what_the_former_has_decided
     assert {d.kind for d in steps[-1].new} == {"pinned", "pruned", "noted"}
     assert "thought 0" not in content(steps[-1])
     assert steps[-1].tokens_after <= 800
-    assert steps[-1].without_new() is window
+    assert steps[-1].before is window
 
 
 _texts = st.integers(1, 300).map("x".__mul__)

@@ -44,7 +44,7 @@ def test_what_is_decided_is_sent_otherwise_from_then_on_and_the_window_before_st
     assert after.tokens_after == len("".join(content(after)))
     assert after.tokens_before == window.tokens_before
     assert (window.new, dict(window.sent)) == ((), {})
-    assert after.without_new() is window
+    assert after.before is window
 
 
 def test_each_decision_is_taken_at_the_newest_item_of_its_history():

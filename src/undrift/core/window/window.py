@@ -120,10 +120,6 @@ class Window:
         new = (*(d for d in self.new if d.entry_id not in replaced), *fresh)
         return (self.before or self)._with_new(new, self, {*replaced, *(d.entry_id for d in fresh)})
 
-    def without_new(self) -> "Window":
-        """Return the window as it was before this turn's first decision."""
-        return self.before or self
-
     def settled(self) -> "Window":
         """Return the same window at the end of its turn: it was found legal, and what is new is on disk."""
         if self.was_checked and not self.new and self.before is None and self.plan is None:
