@@ -13,7 +13,7 @@ from undrift.session.session import Session
 from undrift.window.request import Request
 from undrift.wire.form import Form
 
-__all__ = ["Bodies", "Lane", "Lanes", "LaneFigures"]
+__all__ = ["Bodies", "Lane", "LaneFigures", "Lanes"]
 
 _CONVERSATIONS = 8  # that a session keeps in memory, see `undrift.session.prepare`
 

@@ -18,8 +18,8 @@ __all__ = [
     "problems",
     "read",
     "reply",
-    "user_item",
     "session_id",
+    "user_item",
 ]
 
 NAME = "anthropic"

@@ -15,8 +15,8 @@ __all__ = [
     "drop_block",
     "edit",
     "merged_betas",
-    "user_item",
     "thinks",
+    "user_item",
 ]
 
 BINDING_BETA = "thinking-binding-controls-2026-08-01"

@@ -19,8 +19,8 @@ __all__ = [
     "problems",
     "read",
     "reply",
-    "user_item",
     "session_id",
+    "user_item",
 ]
 
 NAME = "openai-responses"
