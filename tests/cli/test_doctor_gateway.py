@@ -41,7 +41,7 @@ def test_one_that_is_well(upstream, tmp_path):
         shown = undrift("doctor", "--home", server.home)
     assert (found["gateway"].state, found["token"].state) == ("ok", "ok")
     assert f"{server.url}, process {server.pid}, since 20" in found["gateway"].text
-    assert "1 requests, 0 of them passed as they came" in found["gateway"].text
+    assert "1 requests, 0 of them passed unchanged" in found["gateway"].text
     assert found["gateway"].details == tuple(f"{name}: {upstream.url}" for name in ("anthropic", "gemini", "openai"))
     assert "gateway: http://127.0.0.1" in shown.stdout
     assert set(told(tmp_path / "home")) == {"token"}  # it has taken its file away

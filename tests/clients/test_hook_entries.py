@@ -47,7 +47,7 @@ def test_what_was_put_in_comes_out_to_the_byte(document: dict, layout: Any, end:
     edited = CLAUDE.installed(before, MAKE)
     assert CLAUDE.has(edited.text, MAKE)
     assert not CLAUDE.has(before, MAKE)
-    assert CLAUDE.removed(edited.text, edited.pieces, edited.made) == before
+    assert CLAUDE.without_ours(edited.text, edited.pieces, edited.containers) == before
 
 
 @given(DOCUMENTS, LAYOUTS, ENDS)
@@ -75,24 +75,24 @@ def test_other_hooks_and_settings_mean_the_same(document: dict, layout: Any, end
 def test_a_file_that_the_client_has_written_anew_loses_our_entries_and_nothing_else(document: dict, layout: Any):
     edited = CLAUDE.installed(json.dumps(document), MAKE)
     anew = json.dumps(json.loads(edited.text), indent=layout)
-    assert json.loads(CLAUDE.removed(anew, edited.pieces, edited.made)) == document
+    assert json.loads(CLAUDE.without_ours(anew, edited.pieces, edited.containers)) == document
 
 
 def test_without_memory_what_is_left_empty_goes():
     after = CLAUDE.installed('{"model": "x"}', MAKE).text
-    assert json.loads(CLAUDE.removed(after)) == {"model": "x"}
+    assert json.loads(CLAUDE.without_ours(after)) == {"model": "x"}
 
 
 def test_ours_in_a_group_with_another_goes_alone():
     group = {"hooks": [{"type": "command", "command": "echo"}, {"type": "command", "command": MAKE("PreCompact", 0)}]}
-    after = CLAUDE.removed(json.dumps({"hooks": {"PreCompact": [group]}}))
+    after = CLAUDE.without_ours(json.dumps({"hooks": {"PreCompact": [group]}}))
     assert json.loads(after) == {"hooks": {"PreCompact": [{"hooks": [{"type": "command", "command": "echo"}]}]}}
 
 
 def test_entries_of_another_home_are_ours_and_not_the_wanted_ones():
     text = CLAUDE.installed("{}", command(["undrift"], "claude", Path("/other"), Path("/c"))).text
     assert not CLAUDE.has(text, MAKE)
-    assert CLAUDE.removed(text) == "{}"
+    assert CLAUDE.without_ours(text) == "{}"
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def test_what_was_put_into_json_comes_out_to_the_byte(client: str, rest: dict, l
     assert served.home(edited.text) == Path('/h/"\u00fc\\x')
     found = json.loads(edited.text.removeprefix("\ufeff"))
     assert {**found[container], NAME: 0} == ({"other": {"command": "x"}} if has_others else {}) | {NAME: 0}
-    assert served.removed(edited.text, edited.pieces, edited.made) == before
+    assert served.without_ours(edited.text, edited.pieces, edited.containers) == before
 
 
 @given(st.dictionaries(st.text(max_size=6), VALUES, max_size=4), LAYOUTS, ENDS, st.booleans(), st.booleans())
@@ -66,8 +66,10 @@ def test_the_newer_form_of_opencode_is_kept_where_a_file_has_it(
     found = json.loads(edited.text.removeprefix("\ufeff"))["mcp"]
     assert found == {**plain, "servers": {**nested, NAME: {"type": "local", "command": WORDS}}, "timeout": 5}
     assert served.has(edited.text, WORDS)
-    assert served.removed(edited.text, edited.pieces, edited.made) == before
-    assert json.loads(served.removed(edited.text).removeprefix("\ufeff")) == json.loads(before.removeprefix("\ufeff"))
+    assert served.without_ours(edited.text, edited.pieces, edited.containers) == before
+    assert json.loads(served.without_ours(edited.text).removeprefix("\ufeff")) == json.loads(
+        before.removeprefix("\ufeff")
+    )
 
 
 @pytest.mark.parametrize("entry", [{"type": "local", "command": ["x"], "environment": {"A": "b"}}, {"enabled": False}])
@@ -83,7 +85,7 @@ def test_our_server_in_both_lists_of_opencode_is_taken_out_of_both():
         "mcp": {NAME: {"type": "local", "command": OTHERS}, "servers": {NAME: {"type": "local", "command": WORDS}}}
     }
     assert opencode.has(json.dumps(both), WORDS), "opencode takes the newer one"
-    assert json.loads(opencode.removed(json.dumps(both))) == {"mcp": {"servers": {}}}
+    assert json.loads(opencode.without_ours(json.dumps(both))) == {"mcp": {"servers": {}}}
     both["mcp"][NAME]["command"] = ["npx", "someone-elses"]
     with pytest.raises(InputError, match="another server"):
         opencode.home(json.dumps(both))
@@ -94,8 +96,8 @@ def test_a_file_that_the_client_has_written_anew_is_cleared(client: str):
     served = SERVED[client]
     edited = served.installed('{"a": 1}', WORDS)
     anew = json.dumps({**json.loads(edited.text), "numStartups": 3}, indent=4)
-    assert json.loads(served.removed(anew, edited.pieces, edited.made)) == {"a": 1, "numStartups": 3}
-    assert json.loads(served.removed(anew)) == {"a": 1, "numStartups": 3}
+    assert json.loads(served.without_ours(anew, edited.pieces, edited.containers)) == {"a": 1, "numStartups": 3}
+    assert json.loads(served.without_ours(anew)) == {"a": 1, "numStartups": 3}
 
 
 @pytest.mark.parametrize("client", JSON_CLIENTS)
@@ -103,7 +105,7 @@ def test_a_member_that_the_client_puts_before_ours_leaves_no_comma_behind(client
     served = SERVED[client]
     edited = served.installed("{}", WORDS)
     anew = edited.text.replace("{", '{\n  "$schema": "x",', 1)
-    assert json.loads(served.removed(anew, edited.pieces, edited.made)) == {"$schema": "x"}
+    assert json.loads(served.without_ours(anew, edited.pieces, edited.containers)) == {"$schema": "x"}
 
 
 @pytest.mark.parametrize("before", TOML)
@@ -114,7 +116,7 @@ def test_what_was_put_into_toml_comes_out_to_the_byte(before: str):
     entry = tomllib.loads(edited.text)["mcp_servers"][NAME]
     assert [entry["command"], *entry["args"]] == WORDS
     assert codex.has(edited.text, WORDS)
-    assert codex.removed(edited.text, edited.pieces, edited.made) == before
+    assert codex.without_ours(edited.text, edited.pieces, edited.containers) == before
 
 
 def test_toml_that_the_client_has_written_anew_is_cleared_or_left_alone():
@@ -123,10 +125,10 @@ def test_toml_that_the_client_has_written_anew_is_cleared_or_left_alone():
         'model = "x"\n\n[mcp_servers.undrift]\ncommand = "/p"\nargs = [\n  "-m",\n  "undrift",\n  "mcp",\n  "--home=/h",\n]\n'
         '\n[mcp_servers.undrift.tools.recall]\napproval_mode = "approve"\n\n[z]\na = 1\n'
     )
-    assert tomllib.loads(codex.removed(anew)) == {"model": "x", "z": {"a": 1}}
+    assert tomllib.loads(codex.without_ours(anew)) == {"model": "x", "z": {"a": 1}}
     inline = 'mcp_servers.undrift = { command = "/p", args = ["-m", "undrift", "mcp", "--home=/h"] }\n'
     with pytest.raises(InputError, match="take it out yourself"):
-        codex.removed(inline)
+        codex.without_ours(inline)
 
 
 @pytest.mark.parametrize(

@@ -27,14 +27,7 @@ HELP_NOT_YET: tuple[str, ...] = ()
 ROOMS_NOT_YET: tuple[str, ...] = (
     "__main__",
     "bench",
-    "clients",
     "core/window",
-    "dispatch",
-    "doctor",
-    "facts",
-    "hooks",
-    "integrations",
-    "mcp",
     "memory",
     "recordings",
     "report",
@@ -42,7 +35,6 @@ ROOMS_NOT_YET: tuple[str, ...] = (
     "settings",
     "stores",
     "tasks",
-    "tiered",
     "window",
     "wire",
 )

@@ -83,7 +83,7 @@ def test_a_task_is_done_and_its_rejection_says_how_to_repair_it(tmp_path: Path):
             assert begun.structured_content["status"] == "in_progress"
             (where,) = begun.structured_content["notes"]
             notes = tmp_path / "archives" / "run-1" / "active_context.md"
-            assert where == f"What is too long for its summary belongs into {notes}"
+            assert where == f"Put texts that are too long for its summary into {notes}"
             assert notes.is_file()
             short = await client.call_tool("task_update", {"id": "t1", "status": "completed", "result_summary": "ok"})
             assert short.is_error

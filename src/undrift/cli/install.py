@@ -89,12 +89,12 @@ def _install(client: str, given: Mapping[str, Any]) -> None:
         return
     old_home = change.read(change.client.home, text)
     memory = (place.recall(old_home, change.path) if old_home else None) or Memory()
-    base = change.read(change.client.removed, text, memory.pieces, memory.made if memory.pieces else None)
+    base = change.read(change.client.without_ours, text, memory.pieces, memory.containers if memory.pieces else None)
     edited = change.read(change.client.installed, base, make)
     if change.agreed(edited.text, "Install?"):
         is_new = change.before is None
         folder = is_new and not change.path.parent.exists()
-        kept = Memory(edited.pieces, edited.made, is_new or memory.made_file, folder or memory.made_folder)
+        kept = Memory(edited.pieces, edited.containers, is_new or memory.made_file, folder or memory.made_folder)
         place.remember(change.home, change.path, kept)  # before the file: a note without its file does no harm
         place.write(change.path, edited.text)
         if old_home not in (None, change.home):
@@ -108,7 +108,7 @@ def _uninstall(client: str, given: Mapping[str, Any]) -> None:
     home = change.read(change.client.home, text) or change.home  # the note on the entries is in their own home
     memory = place.recall(home, change.path)
     found = memory or Memory()
-    after = change.read(change.client.removed, text, found.pieces, found.made if memory else None)
+    after = change.read(change.client.without_ours, text, found.pieces, found.containers if memory else None)
     if after == text:
         change.nothing("is not installed")
         return

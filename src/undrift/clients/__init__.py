@@ -1,6 +1,6 @@
 """The clients that undrift can hook into or serve: where each keeps its settings, what an entry of ours looks like there.
 
-Law: text in, text out; only `undrift.clients.place` touches the disk. What is not ours stays byte for byte as it is.
+Law: text in, text out; only `undrift.clients.place` touches the disk. Everything that is not ours stays byte for byte.
 """
 
 from collections.abc import Mapping

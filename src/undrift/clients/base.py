@@ -1,4 +1,4 @@
-"""What is known of a client, and the hooks that it is given. Pure."""
+"""The facts about a client, and our hooks in its settings. Pure."""
 
 import re
 import shlex
@@ -16,7 +16,7 @@ _OURS = re.compile(r"(?:^|[\s/\\])undrift(?:\.exe)?['\"]? hook [A-Z][A-Za-z]+ --
 
 @dataclass(frozen=True, slots=True)
 class EntryScope:
-    """Where the entries go.
+    """The place of the entries.
 
     Args:
         client_home: The client's own folder of the user, absolute.
@@ -59,11 +59,11 @@ class HookedClient:
         """Return the text with our entries, which it must not hold yet; raises as `with_hooks` does."""
         return with_hooks(text, self.groups(make), comments=self.comments)
 
-    def removed(self, text: str, pieces: Sequence[str] = (), made: Sequence[str] | None = None) -> str:
+    def without_ours(self, text: str, pieces: Sequence[str] = (), containers: Sequence[str] | None = None) -> str:
         """Return the text without our entries; raises as `without_hooks` does."""
         if not text.strip("\ufeff \t\r\n"):
             return text
-        return without_hooks(text, is_ours, pieces=pieces, made=made, comments=self.comments)
+        return without_hooks(text, is_ours, pieces=pieces, containers=containers, comments=self.comments)
 
     def home(self, text: str) -> Path | None:
         """Return the home that our entries in the text name, or None where there are none."""

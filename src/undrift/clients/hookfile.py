@@ -1,8 +1,8 @@
 """Our entries in a settings file that lists hooks by event, put in and taken out. Pure.
 
 Everything is put in as a few pieces of text, and nothing else is touched: with those pieces remembered, taking them out
-gives the very bytes from before. Where the client has written its file anew in between, our entries are found by what
-they say, and what was made for them and is empty now goes with them.
+gives the very bytes from before. If the client has rewritten its file in between, our entries are found by their
+content, and the containers that were made for them and are empty now go with them.
 """
 
 import json
@@ -29,12 +29,12 @@ class Edited:
     Args:
         text: All of it.
         pieces: What was put in, in the order in which it was.
-        made: Containers that were not there before: ``hooks``, or the name of an event.
+        containers: Containers that were not there before: ``hooks``, or the name of an event.
     """
 
     text: str
     pieces: tuple[str, ...]
-    made: tuple[str, ...]
+    containers: tuple[str, ...]
 
 
 def has_hooks(text: str, wanted: Groups, is_ours: Callable[[str], bool], *, comments: bool = False) -> bool:
@@ -70,25 +70,25 @@ def with_hooks(text: str, wanted: Groups, *, comments: bool = False) -> Edited:
         document = json.dumps({_HOOKS: wanted}, indent=2) + "\n"
         return Edited(text + document, (document,), (_HOOKS, *wanted))
     pieces: list[str] = []
-    made: list[str] = []
+    containers: list[str] = []
     root = parse(text, comments=comments)
     hooks = _hooks(root)
-    fresh = {event: groups for event, groups in wanted.items() if hooks is None or event not in hooks.members}
-    made += [*([] if hooks else [_HOOKS]), *fresh]
-    if fresh:
-        into, members = (root, {_HOOKS: fresh}) if hooks is None else (hooks, fresh)
+    missing = {event: groups for event, groups in wanted.items() if hooks is None or event not in hooks.members}
+    containers += [*([] if hooks else [_HOOKS]), *missing]
+    if missing:
+        into, members = (root, {_HOOKS: missing}) if hooks is None else (hooks, missing)
         depth = 1 if hooks is None else 2
         parts = [f"{json.dumps(name)}: {shown(value, text, depth)}" for name, value in members.items()]
         text, piece = inserted(text, into, parts, depth)
         pieces.append(piece)
     for event, groups in wanted.items():
-        if event not in fresh:
+        if event not in missing:
             hooks = _hooks(parse(text, comments=comments))
             if hooks is None or hooks.members[event].kind != "array":
                 raise InputError(f"{event!r} in {_HOOKS!r} is not a list")
             text, piece = inserted(text, hooks.members[event], [shown(group, text, 3) for group in groups], 3)
             pieces.append(piece)
-    return Edited(text, tuple(pieces), tuple(made))
+    return Edited(text, tuple(pieces), tuple(containers))
 
 
 def without_hooks(
@@ -96,16 +96,16 @@ def without_hooks(
     is_ours: Callable[[str], bool],
     *,
     pieces: Sequence[str] = (),
-    made: Sequence[str] | None = None,
+    containers: Sequence[str] | None = None,
     comments: bool = False,
 ) -> str:
     """Take our entries out.
 
     Args:
         text: The file.
-        is_ours: Tells a command of ours.
-        pieces: As remembered from `with_hooks`.
-        made: Likewise; None where nothing is remembered: then what is left empty goes.
+        is_ours: Returns whether a command is ours.
+        pieces: The pieces from `with_hooks`.
+        containers: From `with_hooks` as well; None if nothing is remembered: then empty ones are removed.
         comments: Whether the client allows comments.
 
     Raises:
@@ -124,12 +124,17 @@ def without_hooks(
         event, (start, end) = span
         text = text[:start] + text[end:]
         hooks = _hooks(parse(text, comments=comments))
-        if hooks and event in hooks.members and not hooks.members[event].items and (made is None or event in made):
+        if (
+            hooks
+            and event in hooks.members
+            and not hooks.members[event].items
+            and (containers is None or event in containers)
+        ):
             start, end = member_span(hooks, event)
             text = text[:start] + text[end:]
     root = parse(text, comments=comments)
     hooks = _hooks(root)
-    if text != before and hooks is not None and not hooks.members and (made is None or _HOOKS in made):
+    if text != before and hooks is not None and not hooks.members and (containers is None or _HOOKS in containers):
         start, end = member_span(root, _HOOKS)
         text = text[:start] + text[end:]
     return text

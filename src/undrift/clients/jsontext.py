@@ -1,4 +1,4 @@
-"""JSON text with the places of its values, so that it can be edited without being written anew. Pure.
+"""JSON text with the places of its values, so that it can be edited without being rewritten. Pure.
 
 Comments and trailing commas, as some clients allow them, are passed over where `comments` says so.
 """

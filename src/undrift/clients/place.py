@@ -22,17 +22,17 @@ _MEMORY = "installed.json"
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What was put into a file, so that it can be taken out to the byte.
+    """The text that was put into a file, so that it can be taken out to the byte.
 
     Args:
         pieces: As `undrift.clients.hookfile.Edited` has them; only our own text.
-        made: Likewise.
+        containers: From the same; the ones that we added.
         made_file: Whether the file was not there before.
         made_folder: Whether its folder was not there before.
     """
 
     pieces: tuple[str, ...] = ()
-    made: tuple[str, ...] = ()
+    containers: tuple[str, ...] = ()
     made_file: bool = False
     made_folder: bool = False
 
@@ -54,7 +54,7 @@ def read(path: Path) -> str | None:
 
 
 def write(path: Path, text: str) -> None:
-    """Put a text in the file's place in one step; a file that is there keeps its mode, a new one is for its owner alone.
+    """Put a text in the file's place in one step. An existing file keeps its mode, a new one is for its owner alone.
 
     Raises:
         InputError: Something else stands in its place.
@@ -99,7 +99,9 @@ def recall(home: Path, path: Path) -> Memory | None:
 
 def remember(home: Path, path: Path, memory: Memory) -> None:
     """Keep what was put into a file."""
-    _keep(home, {**_memories(home), str(path): asdict(memory)})
+    record = asdict(memory)
+    record["made"] = record.pop("containers")  # the name in the files of earlier versions, which read ours as well
+    _keep(home, {**_memories(home), str(path): record})
 
 
 def forget(home: Path, path: Path) -> None:
@@ -127,7 +129,7 @@ def _keep(home: Path, memories: Mapping[str, Any]) -> None:
 
 
 def _target(path: Path) -> Path | None:
-    """Where the file's content is: behind the user's own link, if it is one; None where there is nothing yet."""
+    """Return the place of the file's content: the target of the user's own link, if it is one; None if it is missing."""
     try:
         status = path.lstat()
     except FileNotFoundError:

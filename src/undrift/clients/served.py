@@ -38,9 +38,9 @@ class ServedClient:
         """Return the text with our server, which it must not list yet."""
         return self.file.put(text, words)
 
-    def removed(self, text: str, pieces: Sequence[str] = (), made: Sequence[str] | None = None) -> str:
+    def without_ours(self, text: str, pieces: Sequence[str] = (), containers: Sequence[str] | None = None) -> str:
         """Return the text without our server."""
-        return self.file.take(text, pieces, made)
+        return self.file.take(text, pieces, containers)
 
     def home(self, text: str) -> Path | None:
         """Return the home that our server in the text serves, or None where it is not listed."""
@@ -101,9 +101,7 @@ SERVED: Mapping[str, ServedClient] = {
         ".claude",
         _claude,
         JsonServers("mcpServers", _typed, _joined),
-        notes=(
-            "Start Claude Code anew; /mcp lists its servers. It asks before it uses one that a project brings along.",
-        ),
+        notes=("Restart Claude Code; /mcp lists its servers. It asks before it uses one that a project brings along.",),
     ),
     "codex": ServedClient("codex", "Codex", ".codex", _codex, TomlServers("mcp_servers")),
     "gemini": ServedClient(

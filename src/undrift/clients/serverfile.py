@@ -34,7 +34,7 @@ def is_our_server(words: object) -> bool:
 
 
 class ServerFile(Protocol):
-    """How a client's file lists servers."""
+    """The form in which a client's file lists servers."""
 
     def words(self, text: str) -> list[str] | None:
         """Return the words that start our server, or None where it is not listed.
@@ -48,8 +48,8 @@ class ServerFile(Protocol):
         """Put our server into a text that does not list it; raises as `words` does."""
         ...
 
-    def take(self, text: str, pieces: Sequence[str], made: Sequence[str] | None) -> str:
-        """Take our server out; `pieces` and `made` as remembered from `put`, raises as `words` does."""
+    def take(self, text: str, pieces: Sequence[str], containers: Sequence[str] | None) -> str:
+        """Take our server out; `pieces` and `containers` as remembered from `put`, raises as `words` does."""
         ...
 
 
@@ -120,7 +120,7 @@ class JsonServers:
         after, piece = inserted(text, servers, [f"{json.dumps(NAME)}: {shown(entry, text, depth)}"], depth)
         return Edited(after, (piece,), ())
 
-    def take(self, text: str, pieces: Sequence[str], made: Sequence[str] | None) -> str:
+    def take(self, text: str, pieces: Sequence[str], containers: Sequence[str] | None) -> str:
         """See `ServerFile`."""
         if self.words(text) is None:
             return text
@@ -132,13 +132,13 @@ class JsonServers:
             text = text[:start] + text[end:]
         root = self._root(text)
         servers = self._servers(root)
-        if servers is not None and not servers.members and (made is None or self.container in made):
+        if servers is not None and not servers.members and (containers is None or self.container in containers):
             start, end = member_span(root, self.container)
             text = text[:start] + text[end:]
         return text
 
     def _is_whole(self, text: str, before: str) -> bool:
-        """Whether a text is as well-formed as it was before, and does not list our server."""
+        """Return whether a text is as well-formed as it was before, and does not list our server."""
         try:
             return self.words(text) is None and (not _is_plain(before) or _is_plain(text))
         except InputError:
@@ -171,7 +171,7 @@ class JsonServers:
 
 
 def _is_plain(text: str) -> bool:
-    """Whether a text is JSON without comments and commas behind the last member."""
+    """Return whether a text is JSON without comments and commas after the last member."""
     try:
         parse(text)
     except InputError:
@@ -219,7 +219,7 @@ class TomlServers:
             raise InputError(f"its {self.container!r} is written so that nothing can be added behind it")
         return Edited(after, (piece,), ())
 
-    def take(self, text: str, pieces: Sequence[str], made: Sequence[str] | None) -> str:  # noqa: ARG002 - one form for both
+    def take(self, text: str, pieces: Sequence[str], containers: Sequence[str] | None) -> str:  # noqa: ARG002 - one form for both
         """See `ServerFile`."""
         if self.words(text) is None:
             return text

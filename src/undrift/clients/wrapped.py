@@ -1,7 +1,7 @@
-"""What each client is told so that it talks to a gateway: variables and words of its command line. Pure.
+"""The way to make each client talk to a gateway: variables and words of its command line. Pure.
 
-Law: no file of a client or a project is written. What is set here ends with the client's process, so that nothing has to
-be put back, however it ends.
+Law: no file of a client or a project is written. These variables end with the client's process, so that nothing has to be
+put back, however it ends.
 """
 
 import json
@@ -17,7 +17,7 @@ _Environment = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """Where a client finds each provider, in the form in which clients want it.
+    """The base URL of each provider, in the form in which clients want it.
 
     Args:
         anthropic: Without a version.
@@ -128,7 +128,7 @@ WRAPPED: Mapping[str, Wrapped] = {
     "aider": Wrapped("aider", _every, _aider_words, "pip install aider-chat"),
     "mini": Wrapped("mini", _every, remedy="pip install mini-swe-agent"),
 }
-"""Name -> how it is told."""
+"""Name -> the way for this client."""
 
 _ALIASES = {
     "claude-code": "claude",
@@ -138,6 +138,6 @@ _ALIASES = {
 
 
 def wrapped(name: str) -> Wrapped:
-    """Return how a client is told; any other program is given the variables of the providers' SDKs."""
+    """Return the way for a client; any other program gets the variables of the providers' SDKs."""
     known = _ALIASES.get(name, name)
     return WRAPPED[known] if known in WRAPPED else Wrapped(name, _every)

@@ -24,10 +24,10 @@ from undrift.errors import DispatchError
 __all__ = ["Agents", "CommandAgents", "MOST_OUTPUT_BYTES", "PYTHON", "Reply"]
 
 MOST_OUTPUT_BYTES = 8 << 20
-"""Of one run's stdout; a result block is a few kilobytes."""
+"""The most bytes of one run's stdout; a result block is a few kilobytes."""
 
 PYTHON = "{python}"
-"""This word of a command stands for the Python that runs undrift: what is installed beside undrift is found with it."""
+"""This word of a command means the Python that runs undrift: it finds the programs that are installed with undrift."""
 
 _MOST_ERROR_BYTES = 8 << 10
 _NAP_S = 0.05
@@ -37,14 +37,14 @@ _PIECE = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a program came to: what it printed, and one sentence on why that does not count, if so."""
+    """The outcome of a program: its output, and one sentence on why that does not count, if so."""
 
     output: str
     fault: str = ""
 
 
 class Agents(Protocol):
-    """Whoever answers prompts."""
+    """The interface of an agent: it answers prompts."""
 
     def answer(self, prompt: CompiledPrompt) -> Reply:
         """Return what the agent of the prompt's role printed.
@@ -200,7 +200,7 @@ class _PipeReader:
 
     @property
     def text(self) -> str:
-        """What came so far."""
+        """The output so far."""
         return bytes(self._data).decode("utf-8", "replace")
 
 

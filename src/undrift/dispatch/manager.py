@@ -1,7 +1,7 @@
 """The dispatcher of a run: which agent is next, what it is sent, and what becomes of what it prints.
 
 Law: the order is "plan, write, take over": a result counts once it is on disk, with its facts, in one transaction, and
-never twice. What is decided about a result stands in `undrift.core.dispatch`.
+never twice. `undrift.core.dispatch` decides about a result.
 """
 
 import hashlib
@@ -46,7 +46,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Ingested:
-    """What became of an output.
+    """The outcome of an output.
 
     Args:
         task_id: The task that the run was bound to.
@@ -111,7 +111,7 @@ class DispatchRuntimeManager:
     def init_run(self, run_id: str, tasks: Sequence[PlanTask], *, context: str = "", max_attempts: int = 6) -> Run:
         """Begin a run, or take it up again where it was; a plan that has changed meanwhile counts from now on.
 
-        What was done of a task stays done, whatever the plan says of it now.
+        A finished task stays finished, also if the plan says otherwise now.
 
         Args:
             run_id: Any text that is not empty.
@@ -176,17 +176,17 @@ class DispatchRuntimeManager:
         max_output_tokens: int = prompts.MAX_OUTPUT_TOKENS,
         max_prompt_tokens: int = prompts.MAX_PROMPT_TOKENS,
     ) -> CompiledPrompt:
-        """Return what the next agent is sent; nothing is written, and asked again it is the same.
+        """Return the prompt of the next agent. Nothing is written, and the same call gives the same prompt.
 
         Args:
             run_id: The run.
             task_id: The task.
-            role: Who is to get it; None: whoever is next.
-            max_output_tokens: What the agent is told.
-            max_prompt_tokens: What the whole prompt is to fit into, estimated.
+            role: The role that gets it; None: the next one.
+            max_output_tokens: The limit that the prompt names.
+            max_prompt_tokens: The limit of the whole prompt, estimated.
 
         Raises:
-            DispatchError: There is no such task, or nobody is next: it is done or halted.
+            DispatchError: There is no such task, or it has no next role: it is done or halted.
         """
         run, ledger, _ = self._state(run_id, task_id)
         task = run.task(task_id)
@@ -224,7 +224,7 @@ class DispatchRuntimeManager:
 
         Args:
             run_id: The run.
-            task_id: The task that the agent was dispatched for; it counts, whatever the result says.
+            task_id: The task that the agent was dispatched for; it counts, also if the result names another.
             role: Of the agent.
             output: All that it has printed.
             attempt: Which dispatch it answers, as `CompiledPrompt.attempt` says: one that was answered is not answered
@@ -233,7 +233,7 @@ class DispatchRuntimeManager:
         Raises:
             ContractError: It holds no result; nothing was changed. `note_fault` tells the next attempt.
             DispatchError: There is no such task, it is done or halted, or no agent was dispatched so far ahead.
-            StoreError: The disk refuses, or another process has gone on with the run; nothing was changed.
+            StoreError: The disk refuses, or another process has continued the run; nothing was changed.
         """
         run, ledger, record = self._state(run_id, task_id)
         digest = _digest(output)
@@ -257,7 +257,7 @@ class DispatchRuntimeManager:
     def note_fault(
         self, run_id: str, task_id: str, role: Role, evidence: str, *, output: str = "", attempt: int | None = None
     ) -> Ingested:
-        """Note that an agent gave no result; the next attempt is told why.
+        """Note that an agent gave no result; the next attempt reads why.
 
         Args:
             run_id: The run.
@@ -283,7 +283,7 @@ class DispatchRuntimeManager:
         return Ingested(task_id, role, after.next_action, after)
 
     def reopen(self, run_id: str, task_id: str) -> TaskLedger:
-        """Take up a halted task again: what was asked for stays, the counts begin anew.
+        """Start a halted task again: the requests stay, the counts restart.
 
         Raises:
             DispatchError: There is no such task, or it is not halted.
@@ -291,7 +291,7 @@ class DispatchRuntimeManager:
         """
         _, ledger, record = self._state(run_id, task_id)
         if not ledger.is_halted:
-            raise DispatchError(f"task {task_id} is not halted: there is nothing to take up again")
+            raise DispatchError(f"task {task_id} is not halted: it need not be reopened")
         after = reopened(ledger)
         change = RunChange(ledger_name(task_id), record, record_of(after))
         self._runs.save(run_id, "dispatch_reopen", [change], payload={"task": task_id})
@@ -362,14 +362,14 @@ def _refuse_ended(ledger: TaskLedger) -> None:
 
 def _nobody(ledger: TaskLedger) -> str:
     if ledger.is_done:
-        return f"task {ledger.task_id} is done: nobody is dispatched for it any more"
-    return f"task {ledger.task_id} is halted: {ledger.halt_reason}. Change the plan, then take it up again with reopen"
+        return f"task {ledger.task_id} is done: no agent is dispatched for it any more"
+    return f"task {ledger.task_id} is halted: {ledger.halt_reason}. Change the plan, then start it again with reopen"
 
 
-def _strange(said: str, task_id: str) -> tuple[str, ...]:
-    if said == task_id:
+def _strange(named: str, task_id: str) -> tuple[str, ...]:
+    if named == task_id:
         return ()
-    sentence = f"the result names task {one_line(said, 64)!a}; it counts for task {task_id}, for which it was asked"
+    sentence = f"the result names task {one_line(named, 64)!a}; it counts for task {task_id}, for which it was asked"
     _log.warning("%s", sentence)
     return (sentence,)
 

@@ -1,4 +1,4 @@
-"""Which provider a task goes to, by how hard it looks.
+"""Choose the provider of a task, by how hard it looks.
 
 Law: decides nothing about a task; the levels are a classifier's, the names the user's.
 """

@@ -52,7 +52,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class TaskReport:
-    """Where a task of a run stands."""
+    """The state of a task of a run."""
 
     task_id: str
     state: TaskState
@@ -61,7 +61,7 @@ class TaskReport:
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """Where a run stands: its tasks in the plan's order, and how many facts are valid."""
+    """The state of a run: its tasks in the plan's order, and how many facts are valid."""
 
     run_id: str
     plan_version: int
@@ -70,7 +70,7 @@ class RunReport:
 
     @property
     def is_done(self) -> bool:
-        """Whether every task is done."""
+        """True if every task is done."""
         return all(task.state == "done" for task in self.tasks)
 
 
@@ -85,15 +85,15 @@ def dispatch(
     """Run the open tasks of a run in order; stop at the first one that is halted, as later ones may build on it.
 
     Args:
-        manager: Knows the run.
-        run_id: As `DispatchRuntimeManager.init_run` began it.
-        agents: Who answers.
-        on_event: Told of each step, after it is on disk.
-        take_up: Ids of halted tasks to take up again.
+        manager: The manager of the run.
+        run_id: The id from `DispatchRuntimeManager.init_run`.
+        agents: The agents that answer.
+        on_event: Called with each step, after it is on disk.
+        take_up: Ids of halted tasks to start again.
 
     Raises:
         DispatchError: There is no such run, or an agent cannot be started.
-        StoreError: The disk refuses, or another process goes on with the same run.
+        StoreError: The disk refuses, or another process continues the same run.
     """
     for task_id in take_up:
         manager.reopen(run_id, task_id)

@@ -1,4 +1,4 @@
-"""Where a dispatcher keeps its runs: in memory, or in the store of a home.
+"""The runs of a dispatcher: kept in memory, or in the store of a home.
 
 Law: a save is whole or not at all, the facts of the result among it; what another process has changed meanwhile is refused.
 """
@@ -82,7 +82,9 @@ class InMemoryRunStore:
         """Keep changes of a run; see `RunStore.save`."""
         records = self._runs.get(run_id, {})
         if any(records.get(change.name) != change.before for change in changes):
-            raise StoreError(f"run {run_id[:64]!r}: it has gone on meanwhile; nothing was changed. Read it again")
+            raise StoreError(
+                f"run {run_id[:64]!r}: another process has continued it; nothing was changed. Read it again"
+            )
         if facts is not None:
             self._facts.add(facts)
             self._facts.compact(max_facts)

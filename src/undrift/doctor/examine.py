@@ -1,4 +1,4 @@
-"""All that is looked at, in the order in which it is told. Law: changes nothing, and a fault is a finding."""
+"""All checks, in the order of the report. Law: changes nothing, and a fault is a finding."""
 
 import os
 import platform
@@ -82,7 +82,7 @@ def _settings(overrides: Mapping[str, object], environ: Mapping[str, str] | None
 
 
 def _window(overrides: Mapping[str, object], environ: Mapping[str, str] | None) -> int:
-    """How many rated searches count; settings that are wrong are told of elsewhere."""
+    """Return how many rated searches count; wrong settings are reported elsewhere."""
     try:
         return Settings.from_environment(environ, **overrides).retrieval_monitor_window
     except UndriftError:

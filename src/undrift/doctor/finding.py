@@ -1,4 +1,4 @@
-"""What the doctor says about one thing. Pure."""
+"""One finding of the doctor. Pure."""
 
 from dataclasses import dataclass
 from typing import Literal

@@ -1,6 +1,6 @@
 """The gateways of a home: which run, whether they are well, what they let pass, and who can read their token.
 
-Law: changes nothing. A gateway is asked on the address that its file names, on this machine alone, and waits for nobody.
+Law: changes nothing. A gateway is asked on the address that its file names, on this machine alone, and the wait is short.
 """
 
 import http.client
@@ -56,7 +56,7 @@ def _token(home: Path, *, is_wanted: bool) -> Iterator[Finding]:
         status = path.lstat()
     except FileNotFoundError:
         if is_wanted:
-            text = f"{path} is not there: the gateway's own routes but health answer nobody"
+            text = f"{path} is not there: the gateway's own routes refuse every request but health"
             yield wrong("token", text, "restart what serves the home: a new one is made", home=here)
         return
     mode = stat.S_IMODE(status.st_mode)
@@ -94,24 +94,24 @@ def _one(home: Path, presence: Presence) -> Iterator[Finding]:
         remedy = (
             "see what is found about the home and the store; it manages again by itself once the store can be written"
         )
-        text = f"{name}, since {since} (UTC): its store fails, so that requests pass as they came"
-        yield wrong("gateway", text, remedy, home=here, details=(*lines, *_told(bypassed)))
+        text = f"{name}, since {since} (UTC): its store fails, so that requests pass unchanged"
+        yield wrong("gateway", text, remedy, home=here, details=(*lines, *_reasons(bypassed)))
         return
     text = f"{name}, since {since} (UTC): it is well"
     if requests is not None:
-        text += f"; {requests:,} requests, {sum(bypassed.values()):,} of them passed as they came"
+        text += f"; {requests:,} requests, {sum(bypassed.values()):,} of them passed unchanged"
     else:
         lines.append("what it has let pass is not known: it does not take the token of this home")
     if left := health.get("sessions_bypassed"):
         lines.append(f"{left} sessions are left alone for now")
     if bypassed or requests is None:
-        yield note("gateway", text, home=here, details=(*lines, *_told(bypassed)))
+        yield note("gateway", text, home=here, details=(*lines, *_reasons(bypassed)))
     else:
         yield Finding("gateway", "ok", text, home=here, details=tuple(lines))
 
 
 def _counted(home: Path, presence: Presence) -> tuple[int | None, dict[str, int]]:
-    """How many requests there were, and why how many were not managed; None where it does not say."""
+    """Return the number of requests, and how many were not managed, by reason; None if it does not say."""
     try:
         token = (home / TOKEN_NAME).read_text(encoding="ascii").strip()
         status, answer = _asked(presence, "/undrift/metrics", token)
@@ -124,7 +124,7 @@ def _counted(home: Path, presence: Presence) -> tuple[int | None, dict[str, int]
     return sum(map(int, _REQUESTS.findall(text))), bypassed
 
 
-def _told(bypassed: dict[str, int]) -> list[str]:
+def _reasons(bypassed: dict[str, int]) -> list[str]:
     return [
         f"{count:,} {reason}: {_MEANING.get(reason, 'see docs/gateway.md')}"
         for reason, count in sorted(bypassed.items())

@@ -70,7 +70,7 @@ def _entries(home: Path, path: Path) -> Finding:
 
 
 def _serves(text: str, home: Path) -> bool:
-    """Whether a client's settings list our MCP server for this home: `install CLIENT --mcp` writes no hooks."""
+    """Return whether a client's settings list our MCP server for this home: `install CLIENT --mcp` writes no hooks."""
     for client in SERVED.values():
         with suppress(InputError):  # a text in another client's form
             if client.home(text) == home:

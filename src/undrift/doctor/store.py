@@ -83,7 +83,7 @@ def _contents(seen: Look, here: str) -> Iterator[Finding]:
 
 
 def _searches(seen: Look, here: str, window: int) -> Iterator[Finding]:
-    """Say how useful the searches of memories were, where somebody has rated them."""
+    """Say how useful the searches of memories were, if they were rated."""
     found = precision(seen.rated, window)
     if found.value is None:
         return
@@ -128,7 +128,7 @@ def _replays(home: Path) -> Iterator[Finding]:
     files = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
     size = sum(path.stat().st_size for path in files)
     count = sum(path.name == "undrift.db" for path in files)
-    text = f"{count:,} {'replay' if count == 1 else 'replays'}, {size / (1 << 20):,.1f} MiB; all of it can be made anew"
+    text = f"{count:,} {'replay' if count == 1 else 'replays'}, {size / (1 << 20):,.1f} MiB; all of it can be rebuilt"
     yield ok("replays", text, home=str(home))
 
 

@@ -64,7 +64,7 @@ class RuleBasedFactExtractor:
                 facts += found.facts
                 ended += found.ended
                 problems += found.problems
-            except Exception:  # noqa: BLE001 - a rule of anybody; logged, and the others run
+            except Exception:  # noqa: BLE001 - a foreign rule; logged, and the others run
                 _log.warning("a rule for the %s's result of task %r failed", role, source.task_id[:80], exc_info=True)
         said = source.field("task_id")
         if said is not None and said != source.task_id:

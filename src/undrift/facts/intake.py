@@ -1,4 +1,4 @@
-"""What comes into a store of facts: malformed ones passed over and logged, long ones cut, secrets masked."""
+"""Check new facts before a store keeps them: malformed ones are logged and skipped, long ones cut, secrets masked."""
 
 import logging
 from collections.abc import Callable, Iterable

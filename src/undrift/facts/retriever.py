@@ -44,7 +44,7 @@ class KeywordFactRetriever:
     def retrieve(self, query: FactQuery) -> list[SessionFact]:
         """Return the facts that match best, the best first; what the task's own results said is left out.
 
-        Where nothing matches and the query's `min_score` is 0, these are the newest facts.
+        If nothing matches and the query's `min_score` is 0, these are the newest facts.
         """
         try:
             want = wanted(query, self._stop_words, self._split)

@@ -25,7 +25,7 @@ __all__ = ["SqliteSessionFactStore"]
 
 _UNKNOWN = -1
 _MOST_TRIES = 200
-"""Of a change that another process was quicker with; among 12 of them each try succeeds about once in 12 times."""
+"""Tries of a change if another process was quicker; among 12 processes each try succeeds about once in 12 times."""
 _NAPS_S = (0.001, 0.002, 0.003, 0.005, 0.007)
 
 
@@ -64,7 +64,7 @@ class SqliteSessionFactStore(Closing):
         self._lock = threading.RLock()  # `together` holds it while its caller calls `add`
         self._book = FactBook()
         self._seq = _UNKNOWN
-        self._staged: list[FactChange] | None = None  # what `together` has changed, and nobody has written yet
+        self._staged: list[FactChange] | None = None  # the changes of `together` that are not written yet
 
     def close(self) -> None:
         """Close the store, unless it was given."""
@@ -93,7 +93,7 @@ class SqliteSessionFactStore(Closing):
         self._change(lambda book: self._stage(book.invalidated(subject, relation, at_ms=self._clock())), "facts-ended")
 
     def compact(self, max_facts: int) -> None:
-        """Keep at most `max_facts` valid facts; see `SessionFactStore.compact`. What was dropped is hidden, not deleted.
+        """Keep at most `max_facts` valid facts; see `SessionFactStore.compact`. Dropped facts are hidden, not deleted.
 
         Raises:
             InputError: `max_facts` is no integer of at least 0.
@@ -131,7 +131,7 @@ class SqliteSessionFactStore(Closing):
 
     def _change(self, act: Callable[[FactBook], None], kind: str) -> None:
         with self._lock:
-            if self._staged is not None:  # within `together`: whoever called that writes
+            if self._staged is not None:  # within `together`: its caller writes
                 act(self._book)
                 return
             for tries in range(_MOST_TRIES):
@@ -168,7 +168,7 @@ class SqliteSessionFactStore(Closing):
         return seq
 
     def _stage(self, changes: Sequence[FactChange]) -> None:
-        """Put changes in force here; they are written by who called."""
+        """Apply changes here; the caller writes them."""
         assert self._staged is not None
         self._book.apply(changes)
         self._staged = _joined(self._staged, changes)

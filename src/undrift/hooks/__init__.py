@@ -1,6 +1,6 @@
-"""What a client's hooks call: a session recorded before its compaction, and what to give back after it.
+"""The work of a client's hooks: record a session before its compaction, and give text back after it.
 
-Law: never fails the client. Whatever goes wrong, nothing is printed, the exit code is 0, and one line goes to the log.
+Law: never fails the client. After any fault nothing is printed, the exit code is 0, and one line goes to the log.
 Nothing in a payload or a transcript is executed or followed; nothing is written outside the home.
 """
 

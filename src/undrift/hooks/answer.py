@@ -1,7 +1,7 @@
 """One hook's answer: what came on stdin in, what the client reads out; empty for nothing.
 
-Law: `answer` returns; every fault is one line in the log. What is not needed for the answer is left to a process of its
-own, and what is heavy is imported where it is used: the client waits.
+Law: `answer` returns; every fault is one line in the log. The client waits: other work is left to a process of its own,
+and heavy modules are imported where they are used.
 """
 
 import json
@@ -26,7 +26,7 @@ _EARLIER = "earlier"
 """The source by which `_aside` asks for nothing but the record."""
 
 _ID_CHARACTERS = 36
-"""Of a UUID, with which both clients' file names end."""
+"""The length of a UUID, with which both clients' file names end."""
 
 _MOST_INPUT_BYTES = 1 << 20
 _WAIT_MS = 8_000
@@ -35,7 +35,7 @@ _WAIT_MS = 8_000
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What ``undrift install`` has registered.
+    """The options that ``undrift install`` has registered.
 
     Args:
         client: A key of `CLIENTS`.
@@ -71,7 +71,7 @@ def answer(event: str, given: bytes, options: Options) -> str:
         if event == "SessionStart":
             return _hook_output(event, _session_start(call, options))
         raise InputError(f"no such event: {event[:40]}")
-    except Exception as error:  # noqa: BLE001 - whatever it is, it must not fail the client
+    except Exception as error:  # noqa: BLE001 - no error may fail the client
         home.note(place, f"{options.client} {event[:40]}: {type(error).__name__}: {error}")
         return ""
 
@@ -91,7 +91,7 @@ def _payload(event: str, given: bytes) -> dict[str, Any]:
 
 
 def _announced_ms(payload: Mapping[str, Any]) -> int:
-    """When the client said that it compacts: the process that prepares the text is told, as it begins later."""
+    """Return when the client said that it compacts: the process that prepares the text starts later, and is given it."""
     told = payload.get("at_ms")
     return told if type(told) is int else now_ms()
 
@@ -139,7 +139,7 @@ def _pre_compact(call: HookCall, payload: Mapping[str, Any], options: Options) -
             finally:
                 record(call, transcript)
             return
-    call.folder()  # a home that cannot be written to is said here, where the log tells of this call
+    call.folder()  # a home that cannot be written to is reported here, in the log line of this call
     _aside({**payload, "at_ms": call.at_ms}, options)
 
 

@@ -12,7 +12,7 @@ __all__ = ["CLIENTS", "HookCall", "Layout"]
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where a client records its sessions.
+    """The places where a client records its sessions.
 
     Args:
         folder: Of the user's home folder.

@@ -1,4 +1,4 @@
-"""What an earlier session of the same folder left open: offered when a session starts, in a few lines.
+"""The open work of an earlier session of the same folder: offered when a session starts, in a few lines.
 
 Law: only the last part of the newest sessions is read; nothing open, or too long ago, is nothing said.
 """
@@ -25,10 +25,10 @@ from undrift.values.window import ContextEntry
 __all__ = ["LeftOpen", "MOST_DAYS", "found_in", "left_open"]
 
 MOST_DAYS = 7
-"""What was left longer ago is no longer what the user comes back for."""
+"""The user does not come back for work that was left longer ago."""
 
 _LIVE_MS = 60_000
-"""What was written within the last minute is most likely still at work beside this one."""
+"""A session that wrote within the last minute is most likely still at work next to this one."""
 
 _DAY_MS = 24 * 60 * 60 * 1000
 _MOST_FILES = 5
@@ -42,7 +42,7 @@ _UNNAMED = re.compile(r"task \w{1,64}")
 
 @dataclass(frozen=True, slots=True)
 class LeftOpen:
-    """What a session left.
+    """The open work of a session.
 
     Args:
         request: What the user said last.

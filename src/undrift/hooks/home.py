@@ -55,7 +55,7 @@ def home_folder(given: str | None) -> Path:
 
 
 def recall_command(home: Path) -> str:
-    """Return the command by which an agent finds any original, whatever its shell has on its PATH."""
+    """Return the command by which an agent finds any original, with any PATH of its shell."""
     words = [sys.executable, "-P", "-m", "undrift", "recall", "--find", "WORDS", "--home", str(home)]
     return " ".join(map(shlex.quote, words))
 
@@ -124,7 +124,7 @@ def locked(path: Path, wait_ms: int) -> Iterator[bool]:
         wait_ms: How long to wait for another holder; 0 does not wait.
 
     Yields:
-        Whether it was got; without it the work may be done twice, which is harmless.
+        True if it was got; without it the work may be done twice, which is harmless.
     """
     if sys.platform == "win32":  # no such lock there
         yield True
@@ -149,7 +149,7 @@ def locked(path: Path, wait_ms: int) -> Iterator[bool]:
 
 
 def note(home: Path | None, text: str) -> None:
-    """Write one line to the log of the hooks; whatever stands in the way, it is not the client's concern.
+    """Write one line to the log of the hooks; a failure to write is not the client's concern.
 
     Args:
         home: Where ``hooks.log`` is; None for the default home.

@@ -18,7 +18,7 @@ __all__ = ["has_news", "load", "save", "split", "units"]
 _NAME = "restore.json"
 _MOST_TAIL_BYTES = 1 << 20
 _PART_UNITS = 9_900
-"""Of UTF-16, as the client counts: of a hook's text 9,900 arrived whole, of 10,500 only a preview."""
+"""UTF-16 units, as the client counts: a text of 9,900 arrived whole, and of one of 10,500 only a preview."""
 
 _GOES_ON = "(undrift, part 2: the rest of what was known before the compaction)\n"
 

@@ -1,4 +1,4 @@
-"""How much a text may take of the window that a compaction has made free: the session's own figures say it. Pure.
+"""Compute how much of a compacted window a text may use, from the session's own figures. Pure.
 
 Law: a small window is not filled by what is given back: a client that has to compact again at once gives the session up.
 """
@@ -29,7 +29,7 @@ _FEW_ANSWERS = 3
 
 @dataclass(frozen=True, slots=True)
 class TextRoom:
-    """What a text may hold.
+    """The limits of a text.
 
     Args:
         tokens: The most tokens of it; None where the session names no figures.
@@ -77,6 +77,6 @@ def room_of(
 
 
 def _answers(entries: Sequence[ContextEntry], after_line: int) -> int:
-    """How many messages of the model stand behind a line."""
+    """Return the number of the model's messages after a line."""
     about = [entry.metadata or {} for entry in entries]
     return len({one.get("message") for one in about if one.get("role") == "assistant" and one["line"] > after_line})

@@ -1,4 +1,4 @@
-"""The way from the command line to a hook, without the command line's modules. Law: returns whatever happens;
+"""The way from the command line to a hook, without the command line's modules. Law: always returns;
 only Ctrl-C ends it, quietly.
 """
 
@@ -48,9 +48,9 @@ def start(arguments: Sequence[str], given: bytes) -> None:
         return
     try:
         text = answer(event, given, options)
-        if sys.stdout is None:  # closed: what was to be recorded is, and nobody reads the rest
+        if sys.stdout is None:  # closed: the session is recorded, and no program reads the rest
             return
-        with contextlib.suppress(OSError):  # whoever called us has gone
+        with contextlib.suppress(OSError):  # our caller has ended
             if text:
                 sys.stdout.buffer.write(text.encode("utf-8", "replace"))
             sys.stdout.flush()

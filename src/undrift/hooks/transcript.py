@@ -45,14 +45,14 @@ def lines_before(count: int) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class ReadPosition:
-    """How far a file was read.
+    """The position up to which a file was read.
 
     Args:
-        device: Of the file; with `inode` its identity.
-        inode: Likewise.
-        offset: In bytes, behind the end of a line.
-        lines: How many lines stand before it.
-        proof: SHA-256 of the last bytes before it: a file that was written anew does not pass for the old one.
+        device: The file's device; with `inode` its identity.
+        inode: The file's inode.
+        offset: In bytes, after the end of a line.
+        lines: The number of lines before it.
+        proof: SHA-256 of the last bytes before it: a rewritten file does not pass for the old one.
     """
 
     device: int = 0

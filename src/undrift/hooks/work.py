@@ -65,7 +65,7 @@ def parts_of(entries: Sequence[ContextEntry], recall: str, room: TextRoom = _ALL
     if room.rules_only:
         rules = restore_rules(entries, budget_tokens=room.tokens or 0, count=characters_per_4).text
         return split(mask(rules).text) or ()
-    last_line = f"\n\nWhat is not here can be read again word for word: {recall}\n"
+    last_line = f"\n\nEverything else can be read again word for word: {recall}\n"
     most = BUDGETS_TOKENS[0] if room.tokens is None else room.tokens - characters_per_4(last_line)
     for budget_tokens in sorted({min(budget, most) for budget in BUDGETS_TOKENS}, reverse=True):
         if budget_tokens < 1:
@@ -136,7 +136,7 @@ def _recorded(folder: Path) -> ReadPosition:
 
 
 def _write(store: Store, call: HookCall, before: int, texts: Sequence[str]) -> int:
-    """Write the entries of some lines in one transaction; blank lines stand for those before them, as numbers are ids."""
+    """Write the entries of some lines in one transaction; blank lines replace those before them, as numbers are ids."""
     try:
         recording = transcripts.read(chain(lines_before(before), texts), format=call.format)
     except TranscriptError:
@@ -149,7 +149,7 @@ def _write(store: Store, call: HookCall, before: int, texts: Sequence[str]) -> i
         store.commit(Context(store.scope.of(session_id), at_ms), "recorded", originals, payload=payload)
     except (StoreBusy, StoreCorrupt, StoreVersionError):
         raise
-    except StoreError:  # a file that was written anew gives other content under a name that is taken; the first stays
+    except StoreError:  # a rewritten file gives other content under a name in use; the first stays
         originals = [original for original in originals if not _is_known(store, original)]
         store.commit(Context(store.scope.of(session_id), at_ms), "recorded", originals, payload=payload)
     if not before and (title := mask(recording.title).text):

@@ -27,8 +27,8 @@ class Documents(Closing):
     """The documents of the sessions of one home; opened by `open`, a context manager. Threads may share it.
 
     Args:
-        store: Open; closed by `close`.
-        settings: In force.
+        store: The open store; `close` closes it.
+        settings: The active settings.
         clock: Gives Unix milliseconds.
     """
 
@@ -74,8 +74,8 @@ class Documents(Closing):
 
         Args:
             session_id: Whose; not empty.
-            act: Reads and writes. What it raises is raised, and then nothing was written. It may be called again where
-                the search index was damaged and had to be made anew first.
+            act: Reads and writes. Its errors are raised, and then nothing was written. It may be called again if the
+                search index was damaged and had to be rebuilt first.
             about: What this is, for the log of operations.
 
         Raises:

@@ -1,6 +1,6 @@
 """A session's window for a framework: prepared by any thread, and left as it was where undrift fails.
 
-Law: an agent goes on whatever happens here. What fails is logged with its session, and the request goes out unchanged.
+Law: an agent continues after any fault here. The fault is logged with its session, and the request goes out unchanged.
 """
 
 import asyncio
@@ -55,7 +55,7 @@ class FrameworkWindow:
             _log.error("session %.80r: the usage was not taken in: %s", self.session.id, error)
 
     async def aprepare(self, body: Mapping[str, Any]) -> Prepared | None:
-        """See `prepare`; the event loop goes on meanwhile."""
+        """See `prepare`; the event loop continues meanwhile."""
         return await asyncio.to_thread(self.prepare, body)
 
     async def arecord(self, reply: Mapping[str, Any]) -> None:

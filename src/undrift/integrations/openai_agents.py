@@ -114,7 +114,7 @@ def undrift_filter(
 ) -> Callable[[CallModelData[Any]], Awaitable[ModelInputData]]:
     """Return a filter for ``RunConfig(call_model_input_filter=...)``: each call of the model gets the window that fits.
 
-    What the SDK and its session hold stays whole, so that undrift sees the whole history each time.
+    The history of the SDK and its session stays whole, so that undrift sees all of it each time.
 
     Args:
         session: Open; not closed here.

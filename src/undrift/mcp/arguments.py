@@ -11,7 +11,7 @@ from undrift.errors import InputError
 __all__ = ["MOST_CHARACTERS", "checked", "lines_of"]
 
 MOST_CHARACTERS = 1_000_000
-"""Of one argument; what is longer belongs into a file."""
+"""The most characters of one argument; longer texts belong into a file."""
 
 _MOST_LINE_DIGITS = 9
 _TYPES: Mapping[str, type] = {"string": str, "boolean": bool, "integer": int, "array": list}

@@ -137,7 +137,7 @@ def more_tools(place: ServedHome) -> tuple[Tool, ...]:
     tools = (
         Tool(
             "facts",
-            "What sub-agents have learned and still holds.",
+            "List the facts that sub-agents learned and that still hold.",
             described_object({"subject": {**_TEXT, "description": "Only about this, as src/app.py."}}),
             partial(_facts, place),
             rows,

@@ -97,7 +97,7 @@ def application(surface: Surface, port: int) -> Any:
 
 
 def run_http(surface: Surface, *, port: int, token: str, ready: Callable[[str], None]) -> None:
-    """Serve until the process is told to end.
+    """Serve until the process gets a signal to end.
 
     Args:
         surface: What is served.

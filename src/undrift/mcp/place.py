@@ -1,6 +1,6 @@
-"""Where the calls of a server go: the home, and the session in it.
+"""The place of a server's calls: the home, and the session in it.
 
-Law: every call opens the store anew and closes it: nothing is kept that another process can change, calls of several
+Law: every call opens the store and closes it again: nothing is kept that another process can change, calls of several
 clients run side by side, and SQLite puts their writings in order. The engine is loaded by the first call: a client waits
 for the server's start, and asks for no memory in it.
 """
@@ -35,7 +35,7 @@ class ServedHome:
 
     Args:
         home: The folder of the store.
-        settings: In force; `session` of it names the session.
+        settings: The active settings; their `session` names the session.
     """
 
     def __init__(self, home: Path, settings: Settings) -> None:
@@ -54,7 +54,7 @@ class ServedHome:
         self._client = self._client or client
 
     def is_bound(self, named: str = "") -> bool:
-        """Whether a session was named, by the client or at the start: then nothing of another one is given out."""
+        """Return whether a session was named, by the client or at the start: then nothing of another one is returned."""
         return bool(named or self.settings.session)
 
     def session_id(self, named: str = "", *, to_write: bool = False) -> str:
@@ -114,7 +114,7 @@ class ServedHome:
             return store.sessions()
 
     def has_store(self) -> bool:
-        """Whether anything was recorded in the home yet."""
+        """Return whether anything was recorded in the home yet."""
         from undrift.stores.opening import engine_of
 
         return engine_of(self.home).is_there(self.home)

@@ -1,6 +1,6 @@
 """The tool `recall`: an original, a task's originals or a memory again, a part of it at a time.
 
-Law: what comes back stands in a frame that says it is data; nothing is cut without saying where it goes on.
+Law: what comes back stands in a frame that says it is data; nothing is cut without saying where it continues.
 """
 
 import re
@@ -29,18 +29,18 @@ _FIRST_LINE = 80
 _MEMORY = re.compile(r"m[0-9a-f]{16}")
 _REF = re.compile(r"[0-9a-f]{16}")
 _TASK = "task:"
-_HOW = "`search` gives the references of what left; a task's id lists what it let go"
+_HOW = "`search` gives the references of what left; a task's id lists what left with it"
 
 
 @dataclass(frozen=True, slots=True)
 class RecalledText:
-    """What stands under a reference.
+    """The content under a reference.
 
     Args:
-        name: What it is, for the frame.
-        text: All of it; None for a task.
+        name: Its name, for the frame.
+        text: The whole text; None for a task.
         task_id: The task; empty for a text.
-        originals: What the task let go.
+        originals: The originals that left with the task.
     """
 
     name: str
@@ -168,7 +168,7 @@ def _bounded(lines: Sequence[tuple[int, str]], *, numbered: bool) -> tuple[list[
 
 
 def _listed(found: RecalledText) -> Answer:
-    """What a task let go, a line for each."""
+    """The originals that left with a task, a line for each."""
     if not found.originals:
         return Answer.of_data("", f"{found.name}: it has let nothing go; what it produced is still in the window.")
     rows = [
@@ -181,10 +181,10 @@ def _listed(found: RecalledText) -> Answer:
 
 
 def _grepped(found: RecalledText, grep: str, call: ToolArguments) -> Answer:
-    """The lines with a text in all that a task let go."""
+    """The lines with a text in all originals that left with a task."""
     shown, following = _bounded(list(_matches(found, grep.casefold(), call)), numbered=False)
     if not shown:
-        return Answer.of_data("", "No line of what the task let go holds that text.")
+        return Answer.of_data("", "No original that left with the task has a line with that text.")
     data = as_data("\n".join(shown), f"{found.name}, lines with it, behind reference and number")
     more = "" if following is None else "There are more: give grep a longer text, or recall one original."
     return Answer.of_data(data, more)

@@ -1,4 +1,4 @@
-"""What a client can read by address: sessions, tasks, notes, and the originals of what left.
+"""The resources that a client can read by address: sessions, tasks, notes, and the originals of what left.
 
 Law: a recorded text stands in a frame that says it is data; names of tools and ids in a list are cleaned, texts are not
 listed at all.
@@ -82,7 +82,7 @@ class HomeResources:
         raise _unknown(uri)
 
     def _left(self, session_id: str, start: int, call: ToolArguments) -> tuple[int, list[Json]]:
-        """How many originals left the session's windows, and those of one page."""
+        """The number of originals that left the session's windows, and those of one page."""
         if not self._place.has_store():
             return 0, []
         with self._place.store() as store:
@@ -162,7 +162,7 @@ def _left_window(store: "Store", ref: str) -> Json:
         what = described(store.original(ref))
     except StoreCorrupt:
         what = "damaged on disk"
-    return _listed(_ORIGINAL + ref, ref, f"What left the window: {what}.", "text/plain")
+    return _listed(_ORIGINAL + ref, ref, f"Removed from the window: {what}.", "text/plain")
 
 
 def _unknown(uri: str) -> Unknown:

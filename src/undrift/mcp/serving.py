@@ -1,7 +1,7 @@
-"""A surface served over the protocol by the official package: one server, whatever carries its messages.
+"""A surface served over the protocol by the official package: one server for every transport.
 
 Law: the one module that knows the package's types; it passes on and decides nothing. The work of a call runs in a thread, so
-that a server answers meanwhile; a call that is taken back stops at its next step.
+that a server answers meanwhile; a cancelled call stops at its next step.
 """
 
 import gc
@@ -167,19 +167,19 @@ def _client(context: Any) -> str:
 
 
 async def _worked(context: Any, arguments: Json, work: Callable[[ToolArguments], T]) -> T:
-    """Do the work of one call in a thread; when the client takes the call back, it ends at its next step."""
+    """Do the work of one call in a thread; when the client cancels the call, it ends at its next step."""
     import anyio
     import anyio.from_thread
     import anyio.to_thread
 
     stop = threading.Event()
 
-    def told(done: float, whole: float | None, what: str) -> None:
+    def report(done: float, whole: float | None, what: str) -> None:
         anyio.from_thread.run(context.session.report_progress, done, whole, what or None)
 
     headers = getattr(context.request, "headers", None)
     session = headers.get(SESSION_HEADER, "") if headers is not None else ""
-    call = ToolArguments(arguments, session, told, stop.is_set)
+    call = ToolArguments(arguments, session, report, stop.is_set)
     try:
         return await anyio.to_thread.run_sync(work, call, abandon_on_cancel=True)
     finally:
@@ -190,7 +190,7 @@ def _answered(tool: Tool, call: ToolArguments) -> Answer:
     try:
         return tool.run(call)
     except Stopped:
-        return Answer.refused("stopped: the client took the call back")  # to whom nobody listens
+        return Answer.refused("stopped: the client cancelled the call")  # no client reads it
 
 
 def _tool_json(tool: Tool) -> dict[str, Any]:

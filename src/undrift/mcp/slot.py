@@ -1,7 +1,7 @@
 """The session of a server that was given none: one for each process, named after its folder and its client.
 
-Law: two processes never hold one name at the same time. A name is free again when its process ends, so that a client that is
-started anew in the same folder goes on with the session it had there.
+Law: two processes never hold one name at the same time. A name is free again when its process ends, so that a client that
+starts again in the same folder continues the session that it had there.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ _FOLDER = "mcp"
 """In the home: an empty file for each name, which the process that holds the name has locked."""
 
 _MOST = 64
-"""Servers of one client in one folder; a further one is told by the number of its process."""
+"""Servers of one client in one folder; a further one is named by the number of its process."""
 
 _WORD_CHARACTERS = 24
 _NO_WORD = re.compile(r"[^a-z0-9]+")

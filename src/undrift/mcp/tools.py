@@ -25,7 +25,7 @@ __all__ = ["READ", "WRITE", "default_tools", "described_object", "guarded"]
 
 READ: Json = {"readOnlyHint": True, "openWorldHint": False}
 WRITE: Json = {"destructiveHint": False, "openWorldHint": False}
-"""What is written adds to what is there; every earlier state can be read and brought back."""
+"""A write adds to what is there; every earlier state can be read and brought back."""
 
 _KINDS = ["note", "architectural_decision", "user_preference", "req_context", "lesson_learned", "research"]
 _TEXT: Json = {"type": "string"}
@@ -48,7 +48,7 @@ def guarded(tool: Tool, home: Path) -> Tool:
         try:
             call.check()
             arguments = checked(tool.name, tool.input_schema, call.arguments)
-            return tool.run(ToolArguments(arguments, call.session, call.told, call.stopped))
+            return tool.run(ToolArguments(arguments, call.session, call.progress, call.stopped))
         except StoreBusy as error:
             return Answer.refused(f"{error}. Nothing was changed; call {tool.name} again with the same arguments.")
         except UndriftError as error:
@@ -71,7 +71,7 @@ def _task_update(place: ServedHome, call: ToolArguments) -> Answer:
         if call.arguments.get("status") == "in_progress" and session.scratchpad.is_on:
             notes = (
                 *notes,
-                f"What is too long for its summary belongs into {one_line(str(session.scratchpad.path), _LONGEST_PATH)}",
+                f"Put texts that are too long for its summary into {one_line(str(session.scratchpad.path), _LONGEST_PATH)}",
             )
         return status, notes
 
@@ -150,7 +150,7 @@ def default_tools(place: ServedHome) -> tuple[Tool, ...]:
             "Get back what left the window, or a memory.",
             described_object(
                 {
-                    "ref": {**_TEXT, "description": "A reference, or a task's id for all it let go."},
+                    "ref": {**_TEXT, "description": "A reference, or a task's id for all that left with it."},
                     "lines": {**_TEXT, "description": "As 10-40 or -40."},
                     "grep": {**_TEXT, "description": "Only lines with this text."},
                 },

@@ -1,7 +1,6 @@
-"""What a server offers, apart from any protocol package: tools, prompts, resources, and what a call brings along. Pure.
+"""The offers of a server, apart from any protocol package: tools, prompts, resources, and the context of a call. Pure.
 
-Law: content blocks, resources and messages are mappings in the protocol's own JSON, so that whoever serves them only passes
-them on.
+Law: content blocks, resources and messages are mappings in the protocol's own JSON, so that a server only passes them on.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +27,7 @@ Json = Mapping[str, Any]
 
 
 class Stopped(Exception):
-    """The client takes the call back; nobody waits for its answer."""
+    """The client cancels the call and does not wait for its answer."""
 
 
 class Unknown(InputError):
@@ -42,7 +41,7 @@ def text_block(text: str) -> Json:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a tool answers.
+    """The answer of a tool.
 
     Args:
         blocks: Content blocks, for a model to read.
@@ -61,7 +60,7 @@ class Answer:
 
     @classmethod
     def of_data(cls, data: str, note: str = "", **structured: Any) -> "Answer":
-        """Return recorded text and a word of ours on it: each in the text and in the structured form, as clients show a model one of the two.
+        """Return recorded text and a word of ours on it, both in the text and in the structured form: clients show one of them.
 
         Args:
             data: In its frame; empty where there is none.
@@ -79,25 +78,25 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class ToolArguments:
-    """One call as it came in.
+    """One call of a client.
 
     Args:
-        arguments: As the client gave them.
-        session: The session that the client names beside them; empty where it names none.
-        told: Takes what is done, the whole (None where it is not known) and a word on it.
-        stopped: Whether the client has taken the call back.
+        arguments: The client's arguments.
+        session: The session that the client names with them; empty if it names none.
+        progress: Called with the done part, the whole (None if it is not known) and a word on it.
+        stopped: Whether the client has cancelled the call.
     """
 
     arguments: Json = field(default_factory=dict, hash=False)
     session: str = ""
-    told: Callable[[float, float | None, str], None] = lambda _done, _all, _what: None
+    progress: Callable[[float, float | None, str], None] = lambda _done, _all, _what: None
     stopped: Callable[[], bool] = lambda: False
 
     def check(self) -> None:
-        """Go on only where somebody waits for the answer.
+        """Continue only if the client still waits for the answer.
 
         Raises:
-            Stopped: The client has taken the call back.
+            Stopped: The client has cancelled the call.
         """
         if self.stopped():
             raise Stopped
@@ -109,7 +108,7 @@ class ToolArguments:
             Stopped: The client has taken it back.
         """
         self.check()
-        self.told(done, whole, what)
+        self.progress(done, whole, what)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +116,10 @@ class Tool:
     """A tool.
 
     Args:
-        name: What a model calls.
-        description: What it reads before that; every word is paid for on every turn.
+        name: The name that a model calls.
+        description: The text that it reads before; every word is paid for on every turn.
         input_schema: JSON schema of an object.
-        run: Does it; whatever it raises as an `UndriftError` is told to the model.
+        run: Does the work; the model reads the text of any `UndriftError` that it raises.
         output_schema: JSON schema of `Answer.structured`.
         annotations: The protocol's hints, true ones.
     """
@@ -159,7 +158,7 @@ class ResourcePage:
 
 
 class Resources(Protocol):
-    """What can be read by address."""
+    """A resource that can be read by address."""
 
     def page(self, cursor: str, call: ToolArguments) -> ResourcePage:
         """Return one page of what there is; the first one for an empty cursor.
@@ -187,13 +186,13 @@ class Surface:
     """All that a server offers.
 
     Args:
-        name: Of the server.
-        version: Of it.
-        instructions: What a client tells its model about it.
-        tools: In the order of the list.
-        prompts: Likewise.
-        resources: What can be read.
-        meet: Told the name of the client before each of its calls.
+        name: The server's name.
+        version: The server's version.
+        instructions: The text about it that a client gives to its model.
+        tools: The tools, in the order of the list.
+        prompts: The prompts, in the order of the list.
+        resources: The resources that can be read.
+        meet: Called with the name of the client before each of its calls.
     """
 
     name: str

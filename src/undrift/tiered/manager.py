@@ -1,6 +1,6 @@
 """The tiers: a short-term buffer that is pruned as it grows, over a medium-term store on disk.
 
-Law: write first, then let go. An entry is on disk before `add_entry` returns, and a removal is on disk before the
+Law: write first, then remove. An entry is on disk before `add_entry` returns, and a removal is on disk before the
 buffer shrinks; opening the same session again gives the same window.
 """
 
@@ -155,7 +155,7 @@ class TieredMemoryManager(Closing):
         if is_stored(self._store, self._session_id, entry.id):
             raise WindowError(f"entry id {entry.id!r} is stored already; pinning and recall go by id")
         self._seq += 1
-        entry = replace(entry, seq=self._seq)  # insertion decides ties, whatever the caller counts
+        entry = replace(entry, seq=self._seq)  # insertion decides ties, not the caller's count
         self.refresher.keep(entry)
         late = self._supersede(self._window.remove(self._superseded))
         return (*late, *self._supersede(self._take_in(entry)), *self._prune())
@@ -194,7 +194,7 @@ class TieredMemoryManager(Closing):
         return self._window.add(entry, at_ms=self._clock_ms)
 
     def _supersede(self, pruned: Pruned) -> tuple[ContextEntry, ...]:
-        """Let go of older versions of a pinned document, now or at the next entry."""
+        """Remove older versions of a pinned document, now or at the next entry."""
         gone = self._leave(pruned, "a newer version of the same document is pinned")
         left = {entry.id for entry in gone}
         wanted = (*self._superseded, *(entry.id for entry in pruned.removed))

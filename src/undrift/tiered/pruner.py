@@ -24,7 +24,7 @@ class ContextPruner:
     """Cut a list of entries down to a token budget, and never what is pinned.
 
     The pin rule: entries of the types in `undrift.PINNED_TYPES` (tas, requirements, spec) and the newest N tool
-    results, with the calls that they answer, stay whatever the budget says ([3_MCP-RISK-303], [3_MCP-RISK-501]).
+    results, with the calls that they answer, stay under any budget.
     The budget contract: the result is at or under the budget whenever what is pinned is.
 
     Args:
@@ -41,7 +41,7 @@ class ContextPruner:
     def prune(self, entries: Sequence[ContextEntry], token_budget: int) -> list[ContextEntry]:
         """Return the entries that stay, ascending by time; the list given is not changed.
 
-        Of what is not pinned the newest stay as long as they fit; at the first that does not, everything older leaves.
+        The newest unpinned entries stay as long as they fit; at the first that does not, everything older leaves.
         Pinned entries are returned even when they alone exceed `token_budget`; that is logged as CRITICAL, once per
         transition.
 

@@ -1,7 +1,7 @@
 """The files of Claude's memory tool, as the commands of the tool read and change them.
 
-Law: there is no file system: a path is a list of names, so nothing outside can be reached. What the tool answers is what
-the package's own tool for local files answers; what that one lets fail with an error of the system is a ToolError here.
+Law: there is no file system: a path is a list of names, so nothing outside can be reached. The answers are
+those of the package's own tool for local files; an error of the system is a ToolError here.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -43,7 +43,7 @@ class MemoryFiles:
     def view(self, path: str, view_range: Any = None) -> str:
         """Return a file's lines with their numbers, or what is in a folder, two levels deep."""
         where = _resolved(path)
-        with _told(), self._documents.reading(self._session_id) as files:
+        with _readable_errors(), self._documents.reading(self._session_id) as files:
             found = _find(files, where)
             if found is None:
                 raise ToolError(f"The path {path} does not exist. Please provide a valid path.")
@@ -155,7 +155,7 @@ class MemoryFiles:
 
     def _change(self, about: str, act: Callable[[DocumentChange], str | ToolError]) -> str:
         """Carry out a command. An error that is returned, not raised, leaves the folders that were made, as the SDK's does."""
-        with _told():
+        with _readable_errors():
             done = self._documents.change(self._session_id, act, about=f"memory tool: {about}")
         if isinstance(done, ToolError):
             raise done
@@ -245,8 +245,8 @@ def _make_folders(files: DocumentChange, where: Names) -> None:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
-    """Turn errors of the store into what the model is told."""
+def _readable_errors() -> Iterator[None]:
+    """Turn errors of the store into errors that the model reads."""
     try:
         yield
     except UndriftError as error:

@@ -1,7 +1,7 @@
 """LangChain's messages as a Chat Completions history, and the prepared history as messages again.
 
-Law: a message that was not rewritten is the very object that came in. Of one that was, only its content and its calls
-change: id, name, artifact and metadata stay.
+Law: a message that was not rewritten is the very object that came in. In a rewritten one only content and calls change:
+id, name, artifact and metadata stay.
 """
 
 import json
@@ -31,10 +31,10 @@ def history(messages: Sequence[Any]) -> list[dict[str, Any]]:
 
 
 def back(messages: Sequence[Any], given: Sequence[dict[str, Any]], prepared: Sequence[dict[str, Any]]) -> list[Any]:
-    """Return the messages that a prepared history stands for.
+    """Return the messages of a prepared history.
 
     Args:
-        messages: As they came in.
+        messages: The original messages.
         given: Their items, as `history` made them.
         prepared: What `Session.prepare` made of those: the same objects, copies with edits, and new ones.
     """
@@ -55,8 +55,8 @@ def without_signed_thinking(messages: Sequence[Any], sent: Sequence[Any]) -> lis
     """Take the signed thinking out of what stands behind the first rewritten message: it is bound to what is sent no more.
 
     Args:
-        messages: As they came in.
-        sent: As `back` returned them.
+        messages: The original messages.
+        sent: The messages that `back` returned.
     """
     same = next((n for n, (one, other) in enumerate(zip(messages, sent, strict=False)) if one is not other), len(sent))
     return [*sent[:same], *map(_without_thinking, sent[same:])]
@@ -142,7 +142,7 @@ def _edited(message: Any, item: Mapping[str, Any]) -> Any:
 
 
 def _content(message: Any, item: Mapping[str, Any], left: Collection[str]) -> Any:
-    """The content with its edits, and behind it the parts that stand for calls which are left."""
+    """The content with its edits, and after it the parts of the calls that stay."""
     given, content = message.content, item["content"]
     if isinstance(given, str) or not isinstance(content, list):
         calls = [] if isinstance(given, str) else [part for part in given if _is_one_of(part, left)]

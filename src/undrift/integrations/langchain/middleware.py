@@ -120,7 +120,7 @@ def _model_name(model: Any) -> str | None:
 
 
 def _usage(response: Any) -> dict[str, Any]:
-    """What the provider counted, in the form that `Session.record` takes; its calls are the agent's to carry out."""
+    """The provider's counts, in the form that `Session.record` takes; the agent carries out its calls."""
     result = getattr(response, "result", None) or [response]
     usage = getattr(result[0], "usage_metadata", None)
     if not usage:

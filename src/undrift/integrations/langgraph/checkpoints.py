@@ -1,7 +1,7 @@
 """LangGraph's checkpoints over undrift's store.
 
-Law: a checkpoint and the channel values that came with it are written in one transaction. What is deleted or pruned is no
-longer in force; its versions stay on disk, as with all that undrift keeps, until a purge.
+Law: a checkpoint and the channel values that came with it are written in one transaction. A deleted or pruned
+checkpoint is no longer active; its versions stay on disk, as all that undrift keeps, until a purge.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ _EMPTY = "empty"
 class UndriftSaver(AsyncClosing, BaseCheckpointSaver[str]):
     """A checkpoint saver, synchronous and asynchronous; a context manager.
 
-    Only values of types that LangGraph counts as safe are made anew from what is on disk; for others hand in a `serde`
+    Only values of types that LangGraph counts as safe are rebuilt from the disk; for others hand in a `serde`
     that allows them. Secrets in checkpoints are not masked, as a graph needs its state as it was: for that, hand in
     LangGraph's ``EncryptedSerializer``.
 
@@ -192,7 +192,7 @@ class UndriftSaver(AsyncClosing, BaseCheckpointSaver[str]):
     def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Take all but the newest checkpoint of each namespace away, or all of them (``delete``).
 
-        Where the newest one holds a channel only as changes since an earlier one, those in between are kept too.
+        If the newest one holds a channel only as changes since an earlier one, those in between are kept too.
         """
         if strategy not in ("keep_latest", "delete"):
             raise ValueError(f"the strategy must be keep_latest or delete, not {strategy!r}")

@@ -1,7 +1,7 @@
 """LangGraph's long-term store over undrift's: items under namespaces, found by key, by filter and by what they say.
 
-Law: an item is written before `put` returns, in every version. What a query searches is made from the items when it is
-asked, by the same words and vectors as `Session.search`, and kept in memory only.
+Law: an item is written before `put` returns, in every version. A query searches an index
+that is made from the items when it runs, by the same words and vectors as `Session.search`, and kept in memory only.
 """
 
 import asyncio
@@ -196,7 +196,7 @@ class UndriftStore(AsyncClosing, BaseStore):
 
 
 class _Search:
-    """What the items say, searched as memories are, in memory; follows the items when it is asked."""
+    """The texts of the items, searched as memories are, in memory; follows the items at each query."""
 
     def __init__(self, embedder: str) -> None:
         self._embedder = embedder
@@ -244,7 +244,7 @@ class _Search:
 
 
 def _texts(value: Mapping[str, Any], index: Any) -> list[str]:
-    """What is searched of a value: all that it says, nothing, or what stands at certain paths."""
+    """Return the searched texts of a value: all of them, none, or those at certain paths."""
     if index is False:
         return []
     if index is None:

@@ -1,7 +1,7 @@
 """A capability for Pydantic AI's agents: each request gets the window that fits, the run's history keeps everything.
 
-Law: only the request is changed. What ``ProcessHistory`` returns becomes the history itself, so undrift would see its own
-edits as what was said; this does not.
+Law: only the request is changed. The result of ``ProcessHistory`` becomes the history itself, so undrift would see its own
+edits as part of the conversation; this does not.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 """Pydantic AI's messages as a Responses history, one item for each part, and the prepared history as messages again.
 
-Law: a part that was not rewritten is the very object that came in, and so is a message all of whose parts are. Of a part
-that was, only its content changes.
+Law: a part that was not rewritten is the very object that came in, and so is a message all of whose parts are. In a
+rewritten part only its content changes.
 """
 
 import json
@@ -25,12 +25,12 @@ def history(messages: Sequence[Any]) -> list[dict[str, Any]]:
 
 
 def back(messages: Sequence[Any], given: Sequence[dict[str, Any]], prepared: Sequence[dict[str, Any]]) -> list[Any]:
-    """Return the messages that a prepared history stands for.
+    """Return the messages of a prepared history.
 
     Args:
-        messages: As they came in.
+        messages: The original messages.
         given: Their items, as `history` made them.
-        prepared: What `Session.prepare` made of those: the same objects, copies with edits, and new ones.
+        prepared: The items from `Session.prepare`: the same objects, copies with edits, and new ones.
     """
     parts = [(number, part) for number, message in enumerate(messages) for part in message.parts]
     places = {id(item[_MARK]): place for place, item in enumerate(given)}
@@ -87,11 +87,11 @@ def _item(part: Any) -> dict[str, Any]:
         return {"type": "compaction", "text": str(part.content)}
     if kind in ("file", "speech"):
         return {"type": "input_file", "text": kind}
-    return {"type": "message", "role": "developer", "content": [{"type": "input_text", "text": _said(part)}]}
+    return {"type": "message", "role": "developer", "content": [{"type": "input_text", "text": _own_text(part)}]}
 
 
 def _content(content: Any) -> list[dict[str, Any]]:
-    """What a user said, each part with its place in it: so it is known again when it comes back."""
+    """The parts of a user's text, each with its place: so each is known again when it comes back."""
     if isinstance(content, str):
         return [{"type": "input_text", "text": content, _PLACE: 0}]
     return [{**_user_part(part), _PLACE: place} for place, part in enumerate(content)]
@@ -114,7 +114,7 @@ def _user_part(part: Any) -> dict[str, Any]:
 
 
 def _returned(part: Any) -> Any:
-    """What a tool returned, as the model is shown it; pictures and files beside the text."""
+    """The result of a tool, as the model sees it; pictures and files next to the text."""
     if part.part_kind == "retry-prompt":
         return part.model_response()
     files = list(part.files)
@@ -122,8 +122,8 @@ def _returned(part: Any) -> Any:
     return [{"type": "input_text", "text": text}, *map(_user_part, files)] if files else text
 
 
-def _said(part: Any) -> str:
-    """What a part says that is the application's, not the user's: it is only counted, and never edited."""
+def _own_text(part: Any) -> str:
+    """The text of the application's own part, not the user's: it is only counted, and never edited."""
     content = getattr(part, "content", None)
     return content if isinstance(content, str) else json.dumps(content, default=str)
 
