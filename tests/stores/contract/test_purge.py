@@ -176,6 +176,8 @@ def test_of_a_session_nothing_is_left_but_that_something_was_done(store: Store):
     assert [one.id for one in store.memories.seen(Viewer("main", "t"))] == ["m of t"]
     assert searched(store, "zyzzyva") == 0
     assert len(store.find_marks(["mark of t"])) == 1
+    left = store.clean(done)
+    assert (left.files, left.copies) == ((), ())
     forget(store)
 
 
