@@ -1,9 +1,8 @@
 """The items of a history, as a value that costs nothing to make; unread ones are never made."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Self, SupportsIndex, TypeVar, overload
+from typing import Any, NamedTuple, Self, SupportsIndex, TypeVar, overload
 
 from undrift.values.window import Item
 
@@ -12,8 +11,7 @@ __all__ = ["Growing", "Items", "Outline", "outlined"]
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Outline:
+class Outline(NamedTuple):
     """The outline of an item that is not made: its id, its tokens, the pair id of each of its blocks.
 
     The id of a block is that of its item and its number, joined by a point.
@@ -26,7 +24,7 @@ class Outline:
     @property
     def blocks(self) -> list[str]:
         """The ids of its blocks."""
-        return [f"{self.id}.{place}" for place in range(len(self.pairs))]
+        return [f"{self.id}.{number}" for number in range(len(self.pairs))]
 
 
 class Growing(list[T]):
@@ -123,6 +121,12 @@ class Items(Sequence[Item]):
             start, stop, step = place.indices(self._count)
             return self._all[start:stop:step] if step > 0 else [self._all[n] for n in range(start, stop, step)]
         return self._all[range(self._count)[place]]
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of all items together."""
+        outlines = ((number, self.outline(number)) for number in range(self._count))
+        return sum(self._all[number].tokens if one is None else one.tokens for number, one in outlines)
 
     def outline(self, number: int) -> Outline | None:
         """See `Growing.outline`."""

@@ -156,7 +156,7 @@ def _problem(window: Window, conversation: Conversation, renderer: Renderer, req
     if not window.sent or (window.was_checked and not window.new):
         return ""
     before = [e for item in window.looked_at for e in item.entries if not window.is_absorbed(e)]
-    left = (pair_id for item in window.gone_unseen for pair_id in item.pairs)
+    left = (pair_id for item in window.gone_unseen.values() for pair_id in item.pairs)
     if broken := check.problems(before, window.entries, left):
         return broken[0]
     form, fields = conversation.form, request.fields

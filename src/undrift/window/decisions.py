@@ -54,9 +54,9 @@ class Decisions:
         back, thus meets its messages as they were sent at that point, and decides on its own from there.
         """
         found = {}
-        for entry_id in self._about:
-            about = reversed(self._taken(entry_id).items())
-            decision = next((d for at, d in about if not at or at in history), None)
+        for entry_id, one in self._about.items():
+            about = [one] if isinstance(one, Decision) else reversed(one.values())
+            decision = next((d for d in about if not (at := taken_at(d)) or at in history), None)
             if decision is not None:
                 found[entry_id] = decision
         return found

@@ -19,7 +19,7 @@ def loose_halves(window: Window, turn: Turn) -> Window:
     """Let each block leave that has lost its call or result: the client wrote the other half again."""
     if window.was_checked:
         return window
-    gone = {pair_id for item in window.gone_unseen for pair_id in item.pairs}
+    gone = {pair_id for item in window.gone_unseen.values() for pair_id in item.pairs}
     gone |= {e.pair_id for item in window.looked_at for e in item.entries if window.is_gone(e)}
     loose = [e for e in window.entries if e.pair_id is not None and e.pair_id in gone and not window.is_gone(e)]
     return window.with_(_pruned(e, "the call that it belongs to has left", turn) for e in loose)

@@ -14,7 +14,7 @@ from undrift.core.window.fit import TurnPlan
 from undrift.core.window.log import PLACED, Log, place_of, place_rewritten, taken_at
 from undrift.core.window.shrink import shortened
 from undrift.core.window.thinking import is_thinking
-from undrift.values.items import Outline, outlined
+from undrift.values.items import Items, Outline, outlined
 from undrift.values.window import Action, ContextEntry, Decision, Edit, Item, Sent
 
 __all__ = ["Window"]
@@ -79,7 +79,7 @@ class Window:
     ) -> "Window":
         """Return the window that the decisions of a session make of a history."""
         ruling, placed = log.ruling(numbers), log.placed(numbers)
-        tokens = sum(_tokens_of(items, number) for number in range(len(items)))
+        tokens = items.tokens if isinstance(items, Items) else sum(item.tokens for item in items)
         decided = log.decided_at(items[-1].id) if items else ()
         bare = cls(items, numbers, count, log.pins, ruling, placed, decided, {}, stays, tokens, tokens)
         touched = {numbers[place] for entry_id in ruling if (place := place_of(entry_id)) in numbers}
@@ -153,23 +153,23 @@ class Window:
         """This window with what is sent made again for some items."""
         sent, tokens = {**self.sent}, self.tokens_after
         for number in touched:
-            former, as_it_came = sent.pop(number, None), _tokens_of(self.items, number)
+            outline, former = outlined(self.items, number), sent.pop(number, None)
+            as_it_came = self.items[number].tokens if outline is None else outline.tokens
             tokens -= as_it_came if former is None else former.tokens
-            made = self._gone_unseen(number) or self._made(self.items[number])
+            made = self._gone_unseen(outline) or self._made(self.items[number])
             if made is not None:
                 sent[number] = made
             tokens += as_it_came if made is None else made.tokens
         return replace(self, sent=sent, tokens_after=tokens)
 
-    def _gone_unseen(self, number: int) -> Sent | None:
-        """What is sent in the place of an item that nobody has looked at, where nothing is left of it."""
-        outline = None if self.stays else outlined(self.items, number)
-        if outline is None or outline.id in self.placed:
+    def _gone_unseen(self, outline: Outline | None) -> Sent | None:
+        """What is sent in the place of an item that was never made, where nothing is left of it."""
+        if outline is None or self.stays or outline.id in self.placed:
             return None
         about = [d for block in outline.blocks if (d := self.ruling.get(block)) is not None and d.kind == "pruned"]
         if not about or len(about) < len(outline.pairs):
             return None
-        return _gone(len(about), sum(1 for d in about if d.ref), self._rewritten_at(about))
+        return _gone(len(about), len([d for d in about if d.ref]), self._rewritten_at(about))
 
     def _rewritten_at(self, about: Iterable[Decision | None]) -> int:
         """Number of the history's newest item when any of these was taken."""
@@ -249,17 +249,17 @@ class Window:
         """The entries of the history that came in, in order."""
         return (e for item in self.items for e in item.entries)
 
-    @property
-    def gone_unseen(self) -> Iterator[Outline]:
-        """The items of which nothing is left and that nobody has looked at; none of their blocks is pinned."""
-        found = (outlined(self.items, number) for number in self.sent)
-        return (one for one in found if one is not None)
+    @cached_property
+    def gone_unseen(self) -> Mapping[int, Outline]:
+        """The items of which nothing is left and that were never made, by number; none of their blocks is pinned."""
+        found = ((number, outlined(self.items, number)) for number in self.sent)
+        return {number: outline for number, outline in found if outline is not None}
 
     @property
     def looked_at(self) -> Iterator[Item]:
         """The other items, in order."""
-        numbers = range(len(self.items))
-        return (self.items[n] for n in numbers if n not in self.sent or outlined(self.items, n) is None)
+        gone = self.gone_unseen
+        return (self.items[number] for number in range(len(self.items)) if number not in gone)
 
     @cached_property
     def first_unseen(self) -> int:
@@ -378,12 +378,6 @@ class Window:
 def _gone(blocks: int, actions: int, rewritten_at: int) -> Sent:
     """The value of an item that left whole; all items that one prune removed share it."""
     return Sent((), dict.fromkeys(range(blocks), _GONE), (), actions, 0, rewritten_at)
-
-
-def _tokens_of(items: Sequence[Item], number: int) -> int:
-    """What an item costs as it came."""
-    outline = outlined(items, number)
-    return items[number].tokens if outline is None else outline.tokens
 
 
 def _gives_way(decision: Decision | None) -> bool:
