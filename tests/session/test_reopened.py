@@ -8,11 +8,13 @@ from typing import Any
 import apsw
 import pytest
 
+from tests.session.talk import Talk, every_wire
 from tests.session.test_long_histories import BUDGET, marked, messages
 from undrift.session.session import Session
 from undrift.settings import Settings
 from undrift.stores import rows
 from undrift.stores.readings import READING_COLUMNS
+from undrift.testing import simulator_for
 
 MODEL = "claude-sonnet-4-5"
 
@@ -159,3 +161,37 @@ def test_a_purge_takes_them_along_and_a_rewinding_leaves_the_window_as_it_would_
     assert stored(tmp_path) == 0
     before = outcome(tmp_path, body)
     assert before == outcome(tmp_path, body)
+
+
+@every_wire
+def test_every_form_gives_the_window_of_a_session_for_which_nothing_was_kept(tmp_path: Path, wire: str):
+    """Two homes see the same; in one of them, what was read is deleted before each opening. Both read on in one process,
+    are opened again, and another process decides in between."""
+    talk = Talk(simulator_for(wire))
+    bodies: list[bytes] = []
+    for number in range(110):
+        talk.works(f"src/{number}.py", finds="\n".join(f"value_{number}_{line} = {line}" for line in range(6)))
+        if number % 20 == 19:
+            talk.hears(f"Part {number} is read.", says=f"Now part {number + 1}.")
+        bodies.append(json.dumps(talk.history.body()).encode())
+    kept, bare = tmp_path / "kept", tmp_path / "bare"
+    order = [*range(4, 60, 4), 40, *range(60, 110, 5), 80, 109]
+    settings = Settings(budget_tokens=BUDGET)
+    taken = 0
+    for step, number in enumerate(order):
+        found = []
+        for home in (kept, bare):
+            if home == bare and step:
+                without(home)
+            with (
+                Session.open("s", home=home, settings=settings, clock=lambda: 1) as first,
+                Session.open("s", home=home, settings=settings, clock=lambda: 1) as other,
+            ):
+                one = first.prepare(bodies[number - 2], wire=wire)
+                two = other.prepare(bodies[number], wire=wire)
+                again = first.prepare(bodies[number], wire=wire)
+                assert two.body == again.body
+                found.append([(p.body, p.actions, p.tokens_before, p.tokens_after, p.warnings) for p in (one, two)])
+        assert found[0] == found[1], (step, number)
+        taken += stored(kept)
+    assert taken
