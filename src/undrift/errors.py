@@ -50,11 +50,23 @@ __all__ = [
 
 
 class UndriftError(Exception):
-    """Base of every error raised on purpose."""
+    """Base of every error raised on purpose.
+
+    >>> try:
+    ...     Settings(policy="newest")
+    ... except UndriftError as error:
+    ...     print(error)
+    policy='newest': must be worth or recency
+    """
 
 
 class SettingsError(UndriftError):
-    """A setting is invalid, or two names of one setting disagree."""
+    """A setting is invalid, or two names of one setting disagree.
+
+    >>> Settings.from_environment({"UNDRIFT_BUDGET_TOKENS": "many"})
+    Traceback (most recent call last):
+    undrift.errors.SettingsError: UNDRIFT_BUDGET_TOKENS='many': must be an integer of at least 1 (and under 2^63)
+    """
 
 
 class InputError(UndriftError):
@@ -70,7 +82,16 @@ class TaskError(InputError):
 
 
 class SummaryRejected(TaskError):
-    """A task cannot be completed with that summary; it stays as it is until it is completed with a better one."""
+    """A task cannot be completed with that summary; it stays as it is until it is completed with a better one.
+
+    >>> with Session.open("run-7", home=home) as session:
+    ...     _ = session.start_task("fix-login")
+    ...     try:
+    ...         session.complete_task("fix-login", result_summary="done")
+    ...     except SummaryRejected as error:
+    ...         print(type(error).__name__)
+    SummaryRejected
+    """
 
 
 class DispatchError(InputError):
@@ -112,7 +133,14 @@ class Declined(WireError):
 
 
 class StoreError(UndriftError):
-    """The store refused or failed; nothing was changed."""
+    """The store refused or failed; nothing was changed.
+
+    >>> with Session.open("run-6", home=home) as session:
+    ...     pass
+    >>> session.tasks()  # after the end of the session
+    Traceback (most recent call last):
+    undrift.errors.StoreError: session 'run-6' is closed; open it again
+    """
 
 
 class StoreBusy(StoreError):

@@ -22,6 +22,11 @@ def restore(
 ) -> Restored:
     """Choose what an agent needs back after a compaction, from its session up to now.
 
+    >>> said = {"role": "user", "kind": "text", "message": 0}
+    >>> entries = [ContextEntry("e1", "reasoning", "Never touch the file pay.py.", 9, 1, said)]
+    >>> "pay.py" in restore(entries, budget_tokens=500).text
+    True
+
     Args:
         path_or_entries: A recorded session's file, or entries as a reader of `undrift.transcripts` gives them.
         budget_tokens: The most tokens of the text, at least 1, counted as characters / 4: a client bounds what a hook

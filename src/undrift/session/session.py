@@ -46,12 +46,11 @@ class Session(Closing):
     Open it with `Session.open`; it is a context manager. Several threads may use one: each call waits until the one before
     it is done. After `close` every call raises `StoreError`.
 
-    Args:
-        context: What is known of the session.
-        recognised: How it was found, if it was not opened by its id.
-        names_recall: See `RecallHint`.
-
-    Source: CONTRACT "Python"; HOUSE "A turn's way through it".
+    >>> body = {"model": "claude-sonnet-4-5", "max_tokens": 9, "messages": [{"role": "user", "content": "hello"}]}
+    >>> with Session.open("run-1", home=home) as session:
+    ...     prepared = session.prepare(body, wire="anthropic")  # send prepared.body to the provider
+    >>> prepared.body is body  # it fits, so nothing was changed
+    True
     """
 
     def __init__(
@@ -146,8 +145,6 @@ class Session(Closing):
             InputError: An unknown `wire`.
             SettingsError: A setting is wrong.
             StoreError: The store cannot be opened or read.
-
-        Source: docs/adr/0014-which-session.md.
         """
         form = form_of(wire)
         request = Request(body, form)

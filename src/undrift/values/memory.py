@@ -108,6 +108,11 @@ class Slot:
 class MemoryEntry:
     """One remembered statement, with two times: when it holds, and when it was recorded.
 
+    >>> with Session.open("run-4", home=home) as session:
+    ...     entry = session.remember("Use SQLite for local runs", type="architectural_decision", source="design.md")
+    >>> entry.content, entry.type, entry.pinned
+    ('Use SQLite for local runs', 'architectural_decision', False)
+
     Args:
         id: Unique within its home; not empty.
         content: The text; not empty.
@@ -192,6 +197,12 @@ class MemoryEntry:
 @dataclass(frozen=True, slots=True)
 class ScoredMemoryEntry:
     """A hit: an entry, and how well it answers a question asked at one moment. Never stored.
+
+    >>> with Session.open("run-5", home=home) as session:
+    ...     _ = session.remember("The login service runs on port 8080")
+    ...     hits = session.search("port of the login service", k=1)
+    >>> hits[0].entry.content, 0 <= hits[0].decayed_score <= 1
+    ('The login service runs on port 8080', True)
 
     Args:
         entry: The entry.

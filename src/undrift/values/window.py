@@ -117,6 +117,9 @@ class MaskedSpan:
 class Action:
     """A change of one block of the window, with its reason.
 
+    >>> Action("pruned", "m1.0", "pruned to 45,000 tokens", tokens_saved=1_200, ref="0123456789abcdef").kind
+    'pruned'
+
     Args:
         kind: ``pruned`` (left whole), ``cut`` (middle of a long paste left), ``trimmed`` (lines of a result left),
             ``folded`` (noise of a result left), ``evicted`` (a finished task's, a tombstone stands in for it), ``pinned`` (a pin was put in) or ``noted`` (a note
@@ -178,6 +181,12 @@ class _Late:
 @dataclass(frozen=True, slots=True)
 class Prepared(_Late):
     """A provider body that fits, and what was done to make it fit.
+
+    >>> body = {"model": "claude-sonnet-4-5", "max_tokens": 9, "messages": [{"role": "user", "content": "hello"}]}
+    >>> with Session.open("run-2", home=home, settings=Settings(budget_tokens=60_000)) as session:
+    ...     prepared = session.prepare(body)
+    >>> prepared.tokens_after <= prepared.budget_tokens, prepared.actions, prepared.warnings
+    (True, (), ())
 
     Args:
         body: What to send: the type that was given, and the very same object when nothing changed.
@@ -314,23 +323,22 @@ class Segment:
 class Task:
     """One task of a session, as its agents reported it; made and changed by `undrift.core.tasks.life` alone.
 
+    >>> with Session.open("run-3", home=home) as session:
+    ...     _ = session.start_task("fix-login", content="Fix the login")
+    ...     _ = session.complete_task("fix-login", result_summary="The token had expired; it is renewed now.")
+    ...     task = session.tasks()[0]
+    >>> task.id, task.status
+    ('fix-login', 'completed')
+
     Args:
         id: As the agent named it; any text that is not empty, unique within its session.
-        content: The work to do.
         active_form: The same as an activity, as in "Fixing the parser"; may be empty.
         status: One of `TASK_STATUSES`.
-        agent: The agent that works on it, or did last.
-        acceptance_criteria: The criteria for its result.
-        grounding: The sources that its result must rest on; JSON values.
-        grounding_evidence: The sources that it rests on; JSON values.
-        result_summary: The agent's own summary.
         annotated_summary: The same with the verdict on it; a tombstone shows it.
-        delegated_to: The agent that it was given to.
         ordinal: 1 for the session's first task that started, and so on; the store assigns it, 0 until then.
         phase_index: At least 0.
         depth: In progress: 1, or more on top of other tasks of the same agent; else 0.
         segments: The stretches of work on it, oldest first; all but the last have an end.
-        validation: The verdict on its summary; JSON values.
 
     Raises:
         TaskError: A field has the wrong type or range.

@@ -62,6 +62,12 @@ class RestoredItem:
 class Restored:
     """The text that an agent gets back.
 
+    >>> said = {"role": "user", "kind": "text", "message": 0}
+    >>> entries = [ContextEntry("e1", "reasoning", "Never touch the file pay.py.", 9, 1, said)]
+    >>> restored = restore(entries, budget_tokens=500)
+    >>> "pay.py" in restored.text, restored.tokens <= 500
+    (True, True)
+
     Args:
         text: To be put in front of the agent as it is; may be empty.
         items: What stands in it, in order.

@@ -97,6 +97,9 @@ def characters_per_4(text: str) -> int:
 def token_count(text: str) -> int:
     """Count the tokens of a text with the project's own estimate.
 
+    >>> token_count("hello world")
+    2
+
     Args:
         text: Any string, the empty one and every Unicode included.
 
