@@ -13,6 +13,8 @@ import click
 import pytest
 
 from tests.cli.builders import environment, replayed, undrift, written
+from tests.cli.page import PAGE
+from tests.cli.page import written as written_page
 from tests.cli.test_commands import LISTED
 from tests.cli.test_terminal import compacted_session
 from tests.task_sessions import TaskSession
@@ -171,3 +173,12 @@ def test_what_is_too_wide_is_found():
     wide = "word " * 17
     path = "/" + "x" * 90
     assert too_wide(f"{wide}\n{path}\n  undrift replay {path}\nshort", 80) == [wide]
+
+
+def test_the_page_of_the_commands_is_made_of_their_help():
+    assert written_page(PAGE.read_text(encoding="utf-8")) == PAGE.read_text(encoding="utf-8"), (
+        "python -m tests.cli.page"
+    )
+    assert PAGE.read_text(encoding="utf-8").count("<!--end-->") == len(LISTED) - len(
+        {"memory", "session", "agent", "store"}
+    )
