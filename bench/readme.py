@@ -21,7 +21,7 @@ BUDGET = 60_000
 _ROOT = Path(__file__).parents[1]
 _BUDGETS = {0.5: "half of the session", 0.25: "a quarter", 0.125: "an eighth", BUDGET: f"{BUDGET:,} tokens"}
 _SYSTEMS = ("recency", "undrift")
-_TEXTS = {"summary": "client's own summary", "tail": "last 5,000 tokens", "restore": "undrift restore"}
+_TEXTS = {"summary": "client's own summary", "tail": "last 5,000 tokens", "restore": "restore text"}
 _NAMES = {"claude-code": "Claude Code", "codex": "Codex"}
 _BAR = 10
 

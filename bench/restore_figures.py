@@ -32,7 +32,7 @@ SYSTEMS = ("summary", "tail", "restore", "both")
 _WORDS = {
     "summary": "the client's own summary",
     "tail": "the last tokens",
-    "restore": "undrift restore",
+    "restore": "the restore text",
     "both": "summary and restore",
 }
 _LEAST_CALLS = 15  # before a compaction: with less, there is not much to lose
