@@ -27,7 +27,7 @@ _OF_SENT = (
     "action_count",
     "notes",
 )  # what only `sent` decides, and what the items do as well
-_OF_ITEMS = ("entries", "thinking")
+_OF_ITEMS = ("entries", "thinking", "_shorter")
 
 
 @dataclass(frozen=True)
@@ -98,9 +98,9 @@ class Window:
             tokens_before=self.tokens_before + more,
             tokens_after=self.tokens_after + more,
         )
-        known, entries = self.__dict__, [e for item in added for e in item.entries]
-        if "entries" in known:
-            longer.__dict__["entries"] = (*self.entries, *entries)
+        known = self.__dict__
+        if "entries" in known or "_shorter" in known:
+            longer.__dict__["_shorter"] = self if "entries" in known else known["_shorter"]
         if "thinking" in known:
             thinking = [(item.number, e) for item in added for e in item.entries if is_thinking(e)]
             longer.__dict__["thinking"] = (*self.thinking, *thinking)
@@ -237,6 +237,9 @@ class Window:
     @cached_property
     def entries(self) -> tuple[ContextEntry, ...]:
         """What is sent, in order."""
+        shorter: Window | None = self.__dict__.pop("_shorter", None)  # one that knows its own, from before new items
+        if shorter is not None:
+            return (*shorter.entries, *(e for item in self.items[len(shorter.items) :] for e in item.entries))
         return tuple(e for _, entries in self._by_item() for e in entries)
 
     @cached_property
