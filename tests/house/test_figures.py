@@ -172,3 +172,10 @@ def test_the_python_in_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     exec(first, said)
     assert said["reply"]["content"][0]["text"] == "Done."
     assert "All public names carry units." in json.dumps(said["prepared"].body)
+
+
+def test_the_example_on_the_page_of_facts_prints_its_last_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (ROOT / "docs" / "facts.md").read_text(encoding="utf-8")
+    example = re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)[0]
+    exec(example, {})
+    assert [f"# {line}" for line in capsys.readouterr().out.splitlines()] == re.findall(r"^# .*", example, re.M)
