@@ -159,7 +159,7 @@ clients: $(SELF) $(DEV)  ## real clients (from npm and pip, into build/) with ou
 soak: $(SELF) $(DEV)  ## 50 sessions through the gateway for SOAK_MINUTES (20): memory, descriptors, WAL and files stay flat
 	$(PY) -m bench.soak $(SOAK_MINUTES)
 
-purge: $(SELF) $(DEV)  ## what a purge costs who writes beside it, on a home of PURGE_MEGABYTES (500)
+purge: $(SELF) $(DEV)  ## what a purge costs other writers, on a home of PURGE_MEGABYTES (500)
 	$(PY) -m bench.purge $(PURGE_MEGABYTES)
 
 proof: powercut faults kills contention flips  ## the durability proofs, one after the other; docs/durability.md says what each shows
@@ -167,7 +167,7 @@ proof: powercut faults kills contention flips  ## the durability proofs, one aft
 powercut: $(SELF) $(DEV)  ## 1,000 simulated power cuts lose nothing, the controls do (needs strace)
 	$(PY) -m tests.proof.powercut $(ARGS)
 
-faults: $(SELF) $(DEV)  ## every write, sync, open and rename of a workload fails once, nothing is acknowledged in vain (needs strace)
+faults: $(SELF) $(DEV)  ## every write, sync, open and rename of a workload fails once, nothing is acknowledged without effect (needs strace)
 	$(PY) -m tests.proof.faults $(ARGS)
 
 kills: $(SELF) $(DEV)  ## a workload, backups and restores killed at random moments
@@ -196,10 +196,10 @@ frameworks: $(SELF)  ## the integrations against the suites of LangGraph, LangCh
 	$(CONFORMANCE_PY) $(EDITABLE)
 	$(CONFORMANCE_PY) -m tests.conformance.frameworks
 
-lock: $(LOCK)  ## write requirements/*.txt anew (UPGRADE=1 takes the newest releases)
+lock: $(LOCK)  ## write requirements/*.txt again (UPGRADE=1 takes the newest releases)
 	$(VENV)/lock/bin/python requirements/lock.py $(if $(UPGRADE),--upgrade)
 
-clean:  ## remove all that make has made
+clean:  ## remove everything that make created
 	rm -rf $(VENV) build dist .hypothesis .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .coverage
 	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
