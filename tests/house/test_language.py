@@ -40,6 +40,35 @@ ROOMS_NOT_YET: tuple[str, ...] = (
 )
 """Rooms whose docstrings, errors and comments wait for their rewriting. The tuple only gets shorter, and is empty in the end."""
 
+GONE = (
+    "What has to stay did",
+    "The beginnings left alone and the moments chosen",
+    "over budget, as what must stay exceeds it",
+    "used nothing rare of what it knew",
+    "the first 1 call, 2 min after",
+    "was ever compacted: nothing was thrown away",
+    "settle what it means for what is there",
+    "Make all that is searched anew",
+    "Of the record (default",
+    "Of FILE, where it cannot be detected",
+    "Serve a listening socket of the starter",
+    "this path does not tell whose it is",
+    "Whose request it is follows from its path",
+    "Of the rest those lines and blocks stay",
+    "above 0 nothing is: a dispatcher asks so",
+    "what was superseded behind it, what is unsure",
+    "Of the newest answer nothing leaves",
+    "A session that goes by worth also reckons",
+    "takes nothing but the summary for kept",
+    "Where stdout is closed, nothing is done",
+    "is found by nobody this way",
+    "each session under the name by which a person",
+    "blank lines stand for those before them",
+    "is what of its body was read before",
+    "Tell it to a machine",
+)
+"""The beginnings of sentences that readers had to read twice: each was rewritten, and none comes back."""
+
 
 def documents() -> list[str]:
     paths = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.md")]
@@ -87,6 +116,12 @@ def test_a_room_is_in_our_words(name: str) -> None:
         for offence in source_offences(str(path.relative_to(ROOT)), path.read_text(encoding="utf-8"))
     ]
     assert not found, report(found)
+
+
+def test_no_sentence_that_had_to_be_read_twice_comes_back() -> None:
+    paths = [*PACKAGE.rglob("*.py"), *(ROOT / path for path in documents())]
+    texts = {str(path.relative_to(ROOT)): " ".join(path.read_text(encoding="utf-8").split()) for path in paths}
+    assert [(path, words) for path, text in texts.items() for words in GONE if words in text] == []
 
 
 def test_what_waits_exists() -> None:
