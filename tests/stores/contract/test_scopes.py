@@ -2,10 +2,11 @@
 
 import pytest
 
-from tests.stores.builders import Opener, add, commit, original
+from tests.stores.builders import Opener, add, commit, memory, original, remember
 from undrift.errors import InputError, RecallError
-from undrift.stores.base import Context, Mark
+from undrift.stores.base import Aim, Context, Mark
 from undrift.stores.contract import Store
+from undrift.stores.memory_values import Viewer
 from undrift.values.scope import Scope
 
 OTHERS = [Scope(organisation="o"), Scope(person="ann"), Scope(project="other")]
@@ -17,6 +18,7 @@ def test_two_scopes_over_one_home_do_not_see_each_other(open_store: Opener, stor
     mine = original("mine", "the quick fox")
     add(store, mine)
     store.add_marks("s", [Mark("a", "turn")])
+    remember(store, memory("m"))
     second, refused = None, ""
     try:
         second = open_store(home, other)
@@ -29,6 +31,8 @@ def test_two_scopes_over_one_home_do_not_see_each_other(open_store: Opener, stor
         assert second.scope == other
         assert (second.sessions(), second.operations("s"), second.newest_session()) == ((), (), None)
         assert (second.find("fox"), second.find_marks(["a"]), second.decided("s")) == ((), (), ())
+        assert (second.memories.seen(Viewer("main", "s")), second.memories.by_id(["m"])) == ([], {})
+        assert second.purge([Aim("memory", "s", "m"), Aim("original", "s", "mine")], lambda one: one, at_ms=1) is None
         with pytest.raises(RecallError):
             second.original(mine.ref)
         theirs = original("theirs", "the quick cat")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.stores.builders import add, commit, memory, original, remember
+from tests.stores.builders import commit
 from undrift.errors import InputError, StoreError
 from undrift.stores.base import Aim, Context
 from undrift.stores.contract import Store
@@ -16,7 +16,6 @@ from undrift.stores.opening import Engine
 from undrift.values.scope import Scope
 
 ME = Viewer("main", "s")
-OTHERS = [Scope(project="other"), Scope(person="ann"), Scope(organisation="org")]
 
 
 def promised(protocol: type) -> dict[str, Any]:
@@ -49,26 +48,6 @@ def test_every_name_of_the_contract_is_there_and_takes_what_it_says(store: Store
         assert hasattr(answering, name), name
         if inspect.isfunction(value) and not name.startswith("_"):
             assert takes(getattr(answering, name), value), name
-
-
-@pytest.mark.parametrize("other", OTHERS)
-def test_no_scope_sees_the_records_of_another(engine: Engine, store: Store, home: Path, other: Scope):
-    """A back end that keeps one scope alone refuses every other one; nothing is ever given out."""
-    add(store, original("e", "the quick fox"), prune_them=True)
-    remember(store, memory("m"))
-    try:
-        theirs = engine.open(home, other)
-    except InputError:
-        return
-    with theirs:
-        assert theirs.scope == other
-        assert (theirs.sessions(), theirs.find("fox"), theirs.decided("s"), theirs.operations("s")) == ((), (), (), ())
-        assert (theirs.memories.seen(ME), theirs.memories.by_id(["m"]), theirs.newest_session()) == ([], {}, None)
-        assert theirs.purge([Aim("memory", "s", "m")], lambda one: one, at_ms=1) is None
-        theirs.commit(Context(other.of("s"), 1), "add", [original("e", "their own words")])
-        assert theirs.by_entry("s", "e").entry.content == "their own words"
-    assert store.by_entry("s", "e").entry.content == "the quick fox"
-    assert [row.operations for row in store.sessions()] == [2]
 
 
 def test_a_store_tells_its_scope_and_takes_no_other(store: Store):
