@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Self, SupportsIndex, TypeVar, overload
 
 from undrift.values.window import Item
 
-__all__ = ["Growing", "Items", "Outline", "outlined"]
+__all__ = ["Growing", "Items", "Outline", "are_made", "outlined"]
 
 T = TypeVar("T")
 
@@ -60,9 +60,14 @@ class Growing(list[T]):
         """Tell whether a value was made already."""
         return super().__getitem__(number) is not None
 
+    @property
+    def is_made(self) -> bool:
+        """Tell whether all values are made."""
+        return not self._unmade
+
     def outline(self, number: int) -> Outline | None:
         """Return the outline of a value that is not made yet; None where it is made, or has to be."""
-        return None if self._outline is None or self.has(number) else self._outline(number)
+        return None if self._outline is None or not self._unmade or self.has(number) else self._outline(number)
 
     @overload
     def __getitem__(self, place: SupportsIndex) -> T: ...
@@ -128,9 +133,19 @@ class Items(Sequence[Item]):
         outlines = ((number, self.outline(number)) for number in range(self._count))
         return sum(self._all[number].tokens if one is None else one.tokens for number, one in outlines)
 
+    @property
+    def is_made(self) -> bool:
+        """See `Growing.is_made`."""
+        return not isinstance(self._all, Growing) or self._all.is_made
+
     def outline(self, number: int) -> Outline | None:
         """See `Growing.outline`."""
         return self._all.outline(number) if isinstance(self._all, Growing) else None
+
+
+def are_made(items: Sequence[Item]) -> bool:
+    """Tell whether all items are made: then none has an outline."""
+    return not isinstance(items, Items) or items.is_made
 
 
 def outlined(items: Sequence[Item], number: int) -> Outline | None:

@@ -14,7 +14,7 @@ from undrift.core.window.fit import TurnPlan
 from undrift.core.window.log import PLACED, Log, place_of, place_rewritten, taken_at
 from undrift.core.window.shrink import shortened
 from undrift.core.window.thinking import is_thinking
-from undrift.values.items import Items, Outline, outlined
+from undrift.values.items import Items, Outline, are_made, outlined
 from undrift.values.window import Action, ContextEntry, Decision, Edit, Item, Sent
 
 __all__ = ["Window"]
@@ -255,13 +255,16 @@ class Window:
     @cached_property
     def gone_unseen(self) -> Mapping[int, Outline]:
         """The items of which nothing is left and that were never made, by number; none of their blocks is pinned."""
-        found = ((number, outlined(self.items, number)) for number in self.sent)
+        numbers = () if are_made(self.items) else self.sent
+        found = ((number, outlined(self.items, number)) for number in numbers)
         return {number: outline for number, outline in found if outline is not None}
 
     @property
     def looked_at(self) -> Iterator[Item]:
         """The other items, in order."""
         gone = self.gone_unseen
+        if not gone:
+            return iter(self.items)
         return (self.items[number] for number in range(len(self.items)) if number not in gone)
 
     @cached_property
@@ -372,6 +375,11 @@ class Window:
 
     def _by_item(self, first: int = 0) -> Iterator[tuple[int, tuple[ContextEntry, ...]]]:
         """The number of each item and what is sent of it; an item of which nothing is sent is not looked at."""
+        if are_made(self.items):  # the faster way
+            for item in self.items[first:] if first else self.items:
+                sent = self.sent.get(item.number)
+                yield item.number, item.entries if sent is None else sent.entries
+            return
         for number in range(first, len(self.items)):
             sent = self.sent.get(number)
             yield number, self.items[number].entries if sent is None else sent.entries
