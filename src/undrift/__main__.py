@@ -1,4 +1,4 @@
-"""Where the program starts: ``undrift`` and ``python -m undrift``.
+"""The entrance of the program: ``undrift`` and ``python -m undrift``.
 
 Law: a client waits for its hook, so ``undrift hook`` loads neither the command line nor the store before it must.
 """

@@ -83,7 +83,7 @@ def test_a_hostile_id_stays_in_its_folder_and_off_the_terminal(tmp_path: Path):
     [
         (["nope"], "no task 'nope' in session 's3', which has 'open'"),
         (["nope", "--session", "s1"], "no task 'nope' in session 's1', which has 'a', 'only-s1'"),
-        (["open"], "task 'open' of session 's3' (in_progress) has let nothing go"),
+        (["open"], "task 'open' of session 's3' (in_progress) has no log"),
         ([], "no task of session 's3' has removed anything"),
         (["a", "--session", "s9\x1b"], "there is no task of session 's9"),
     ],

@@ -84,7 +84,7 @@ def hostile(tmp_path: Path) -> str:
 def test_the_page_shows_the_findings(tmp_path: Path):
     text = " ".join(Markup(made(tmp_path)).words)
     for expected in (
-        "What compaction threw away",
+        "Compactions: what they removed",
         "Compaction 1, automatic",
         "/repo/src/client.py",
         "Never touch the vendored",
@@ -101,7 +101,7 @@ def test_the_timeline_marks_the_compaction_and_what_was_read_again(tmp_path: Pat
 
 def test_a_page_without_a_compaction_says_so(tmp_path: Path):
     text = made(tmp_path, work(Session().user("Go.")))
-    assert "no compaction: nothing was thrown away" in text
+    assert "no compaction: nothing was removed" in text
 
 
 @pytest.mark.parametrize("make", [made, hostile])
@@ -248,7 +248,7 @@ def test_a_browser_runs_nothing_of_a_hostile_session(tmp_path: Path):
     out = tmp_path / "hostile.html"
     out.write_text(hostile(tmp_path), encoding="utf-8")
     tree, log = opened(out, tmp_path)
-    assert "<title>What compaction threw away · undrift autopsy</title>" in tree
+    assert "<title>Compactions: what they removed · undrift autopsy</title>" in tree
     assert set(Markup(tree).tags) <= TAGS
     assert "Content Security Policy" not in log  # nothing even tried
 

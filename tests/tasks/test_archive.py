@@ -159,7 +159,7 @@ def test_an_open_task_that_let_nothing_go_says_so(tmp_path: Path):
     session.works(0, 2)
     with reading(tmp_path) as store:
         assert Archive(store, "s").logs("open") == ()
-        with pytest.raises(TaskError, match=r"task 'open' of session 's' \(in_progress\) has let nothing go"):
+        with pytest.raises(TaskError, match=r"task 'open' of session 's' \(in_progress\) has no log"):
             Archive(store, "s").export(exports(tmp_path), "open")
     assert not (tmp_path / "archives" / "s" / "open.log").exists()
 

@@ -1,7 +1,7 @@
 """Needed-reference survival and total cost on recorded sessions: undrift, plain recency, and what else is installed.
 
 Law: every system gets the same history, is counted by the same counter and judged by the same rules
-(docs/MEASURES.md); none is told what comes later. The sessions are only read.
+(docs/MEASURES.md); none knows what comes later. The sessions are only read.
 """
 
 import tempfile
@@ -31,7 +31,7 @@ _REACHED = 1.2
 """A session counts at an absolute budget when it is larger than that by this factor: else there is nothing to choose."""
 
 _STRUCTURE_SHARE, _STRUCTURE_TOKENS = 1.1, 50
-"""What must stay may need this much around it (a first message, a mark) before a turn over budget counts as a fault."""
+"""Entries that must stay may need this much around them (a first message, a mark); a turn over that is a fault."""
 
 Progress = Callable[[str], None]
 
@@ -122,7 +122,7 @@ class _Table:
                 yield peer.name, outcome
 
     def _drop(self, peer: Peer, reason: str) -> None:
-        """Go on without a peer that broke: its figures would be of other sessions than everybody else's."""
+        """Continue without a peer that broke: its figures would be of other sessions than those of the others."""
         self.peers = [other for other in self.peers if other is not peer]
         self.skipped.append(f"{peer.name} {peer.version} failed in {reason}")
         for systems in self._outcomes.values():

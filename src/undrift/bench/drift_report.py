@@ -1,4 +1,4 @@
-"""What `undrift bench drift` found: one JSON, one Markdown table. Pure but for `DriftReport.write`.
+"""The result of `undrift bench drift`: one JSON, one Markdown table. Pure but for `DriftReport.write`.
 
 Law: nothing is rounded before the last moment, and a system that was not measured is named with the reason.
 """
@@ -15,7 +15,7 @@ from undrift.core.text.references import RARE_MENTIONS
 __all__ = ["DriftReport", "Outcome", "READ_PRICES", "Row", "WRITE_PRICE"]
 
 READ_PRICES = (0.1, 0.05)
-"""What a cached token costs, as a share of a plain one; with the cheaper one pruning pays less."""
+"""The price of a cached token, as a share of a plain one; with the cheaper one pruning pays less."""
 
 WRITE_PRICE = 1.25
 
@@ -24,13 +24,13 @@ _PLACES = 6
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How one system did in one session.
+    """The result of one system in one session.
 
     Args:
-        held: What it kept of what was needed.
+        held: The counts of the needs that it held.
         sizes: The tokens of each prompt, first to last.
-        prompts: What all prompts cost, at each of `READ_PRICES`, in plain input tokens.
-        refetch: What comes on top for bringing back what was lost, likewise.
+        prompts: The cost of all prompts, at each of `READ_PRICES`, in plain input tokens.
+        refetch: The additional cost of reading lost needs again, in the same unit.
         over_budget: Turns over the budget although what must stay would have fitted.
     """
 

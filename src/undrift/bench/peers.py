@@ -2,7 +2,7 @@
 
 Law: nothing is imported until it is measured; what is absent is named with the reason. A peer sees the history alone
 and is counted by our counter. One that writes files or opens connections runs in a process of its own, without network
-as far as it can be told, in a folder that is removed.
+as far as that can be known, in a folder that is removed.
 """
 
 import importlib
@@ -186,7 +186,7 @@ _ENVIRONMENT = {
     "PYTHONUTF8": "1",
     "TRANSFORMERS_OFFLINE": "1",
 }
-"""All that it is given: the session's text is not to leave this machine, nor to stay in anybody's home."""
+"""Its whole environment: the session's text must not leave this machine, nor stay in any home."""
 
 _MODEL = "claude-sonnet-4-5"
 

@@ -1,7 +1,7 @@
 """The recorded sessions of a folder, each as a history with what its agent needed later.
 
-Law: only reads. What is no session is counted with its reason; of sessions that begin alike, as copies and
-continuations do, the longest alone counts.
+Law: only reads. A file that is no session is counted with its reason. Copies and continuations begin alike: only the
+longest of them counts.
 """
 
 import os
@@ -23,9 +23,9 @@ from undrift.transcripts import Recording
 __all__ = ["COUNTER", "Case", "RecordedSessions", "sessions_in"]
 
 COUNTER = "characters/4"
-"""Every system's tokens are counted alike, whatever it counts by itself."""
+"""Every system's tokens are counted by this counter, not by its own."""
 
-_STATE = "base_state.json"  # of a conversation that is kept as one file an event: it stands for all of them
+_STATE = "base_state.json"  # of a conversation with one file for each event: it names all of them
 _SAME_MESSAGES = 8
 _SAME_CHARACTERS = 300
 
@@ -64,13 +64,13 @@ class Case:
 
     @property
     def beginning(self) -> tuple[str, ...]:
-        """What two recordings of one session have in common."""
+        """The part that two recordings of one session have in common."""
         entries = [entry for entries in self.history.entries[:_SAME_MESSAGES] for entry in entries]
         return tuple(entry.content[:_SAME_CHARACTERS] for entry in entries)
 
     @cached_property
     def needs(self) -> Needs:
-        """What each message of the agent needs of what stands before it."""
+        """The needs of each message of the agent, in the history before it."""
         return Needs(tuple(self.history.numbered))
 
     def everything(self, number: int) -> list[Text]:
@@ -78,7 +78,7 @@ class Case:
         return self._everything[: self._ends[number]]
 
     def must_stay(self, number: int) -> int:
-        """Count what no system may let go before a message, in tokens.
+        """Count what every system must keep before a message, in tokens.
 
         That is the system's text, the user's (of a long one the part that stays), the newest tool results, those that
         the agent has not seen yet, and the calls which they answer.
@@ -108,7 +108,7 @@ class RecordedSessions:
 def sessions_in(root: Path, *, min_calls: int, every: int = 1) -> RecordedSessions:
     """Find the sessions of a folder and of the folders in it.
 
-    Each file is read and let go again: a folder of a thousand sessions takes the memory of one.
+    Each file is read and closed again: a folder of a thousand sessions takes the memory of one.
 
     Args:
         root: The folder, or one file.

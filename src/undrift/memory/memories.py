@@ -1,7 +1,7 @@
 """Long-term memory of a session: what is stored, what it supersedes, what a question finds of it.
 
 Law: what is true now comes first and says so; what is unsure stays open; nothing is inferred from a tool's output. A decayed
-score is computed when asked and never stored. Every change is on disk before it is told.
+score is computed when asked and never stored. Every change is on disk before it is reported.
 """
 
 import hashlib
@@ -30,8 +30,10 @@ __all__ = ["Conflict", "Memories"]
 
 _ATTEMPTS = 200  # each one that fails is another agent's success, so only as many are needed as others write meanwhile
 _QUERY_CHARACTERS = 1_000
-_STATED_SCORE = 0.3  # of what states a value of the kind that is asked for, and has no word of the question
-_NOMINATED = 10  # memories like a new one that are compared with it, besides those that state something about the same
+_STATED_SCORE = 0.3  # for a memory that states a value of the asked kind, and has no word of the question
+_NOMINATED = (
+    10  # memories like a new one that are compared with it, in addition to those with a value for the same thing
+)
 _MOST_NOMINATED = 50  # those among them that are similar enough
 _LEAST_SIMILARITY = 0.85  # by vectors; it only nominates, see docs/adr/0021-contradiction.md
 _MORE = 10  # hits beyond those asked for are ranked too: decay and validity choose among them
@@ -62,7 +64,7 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What storing an entry changes, and what that rests on; no updates where it is there already."""
+    """The changes that storing an entry makes, and what they rest on; no updates if it is there already."""
 
     entry: MemoryEntry
     updates: Sequence[MemoryUpdate]
@@ -88,7 +90,7 @@ class Memories:
 
     def remember(self, content: str, *, at_ms: int, fields: Mapping[str, Any]) -> MemoryEntry:
         """Store a statement; see `Session.remember`."""
-        said = self.said(content)
+        said = self.checked(content)
         for attempt in range(1, _ATTEMPTS + 1):
             plan = self._planned(self._entry(said, at_ms, fields), at_ms, {})
             if not plan.updates:
@@ -129,7 +131,7 @@ class Memories:
         updates = tuple(pending.values())
         return MemoryChange((*self._repository.searchable(updates), *self._unchanged(plans, new)), payload)
 
-    def said(self, content: str) -> str:
+    def checked(self, content: str) -> str:
         """Return a statement as it may be stored: secrets masked.
 
         Raises:
@@ -187,7 +189,7 @@ class Memories:
         return tuple(self._repository.read.seen(self._viewer(seq)))
 
     def _planned(self, entry: MemoryEntry, at_ms: int, pending: Mapping[str, MemoryUpdate]) -> _Plan:
-        """What storing an entry changes, on top of changes that are to be written with it."""
+        """Plan the changes that storing an entry makes, on top of changes that are written with it."""
         repository, viewer = self._repository, self._viewer(None)
         digest = content_digest(entry.content)
         beside = {one: update.after for one, update in pending.items() if update.after is not None}
@@ -224,7 +226,7 @@ class Memories:
     def _entry(self, content: str, at_ms: int, fields: Mapping[str, Any]) -> MemoryEntry:
         context = self._context.run
         trust = fields.get("trust", "assistant")
-        made: dict[str, Any] = {
+        values: dict[str, Any] = {
             "task_id": context.task_id,
             "phase_index": context.phase_index,
             "task_index": context.task_index,
@@ -237,14 +239,14 @@ class Memories:
             "seq": self._context.store.next_memory_seq(),
             **{name: self._masked(value) for name, value in fields.items() if value is not None},
         }
-        name = f"{self._session_id}\0{made['seq']}\0{at_ms}\0{content}"
+        name = f"{self._session_id}\0{values['seq']}\0{at_ms}\0{content}"
         digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
-        return MemoryEntry(f"m{digest[:16]}", content, **made)
+        return MemoryEntry(f"m{digest[:16]}", content, **values)
 
     def _stated(
         self, query: str, found: Collection[str], types: Collection[str] | None, viewer: Viewer
     ) -> list[ScoredMemoryEntry]:
-        """What a question asks for by the name of its kind: "which database" means "use SQLite", which says no such word."""
+        """Find values by the name of their kind: "which database" means "use SQLite", which has no such word."""
         words = [word.strip("?!.,:;").casefold() for word in query[:_QUERY_CHARACTERS].split()]
         names = {*words, *(word.removesuffix("s") for word in words), *map("_".join, pairwise(words))}
         relations = sorted(names & CLASSES.keys())
@@ -253,7 +255,7 @@ class Memories:
         return [ScoredMemoryEntry(one, _STATED_SCORE, 0.0, {"stated": _STATED_SCORE}) for one in wanted]
 
     def _with_winners(self, scored: list[ScoredMemoryEntry], viewer: Viewer) -> list[ScoredMemoryEntry]:
-        """Add what superseded a hit and was not found itself: its score is that of what it stands for."""
+        """Add a memory that superseded a hit and was not found itself: it gets the score of that hit."""
         found = {one.entry.id for one in scored}
         lost = {one.entry.contradicted_by_entry_id: one for one in reversed(scored) if one.entry.is_contradicted}
         missing = [one for one in lost if one is not None and one not in found]
@@ -305,7 +307,7 @@ def _with_verdicts(done: Supersession) -> MemoryEntry:
 
 
 def _is_same(one: MemoryEntry, other: MemoryEntry) -> bool:
-    """The same words of the same speaker, for the same readers, vouched for no worse."""
+    """Return whether both have the same speaker, readers and type, and no less trust."""
     return (one.speaker, one.scope, one.agent if one.scope == "agent" else "", one.type) == (
         other.speaker,
         other.scope,

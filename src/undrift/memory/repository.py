@@ -1,6 +1,6 @@
 """The memories of a home behind one store: written, read, and found by words and vectors.
 
-Law: nothing is cached that another process can change. What is searched is derived from the memories: it can be deleted at
+Law: nothing is cached that another process can change. The search index is derived from the memories: it can be deleted at
 any time and rebuilt.
 """
 
@@ -23,7 +23,7 @@ class MemoryRepository:
     """Every writing and reading of memories.
 
     Args:
-        store: Open; not closed here. Shared with whoever else uses it.
+        store: The open store; it is shared, and not closed here.
         embedder: Makes vectors; None searches by words alone.
         index: What searches them, as the setting `vector_index` names it.
     """
@@ -47,12 +47,12 @@ class MemoryRepository:
         """Write changes of memories in one commit, and make new ones searchable in it.
 
         Args:
-            session_id: Of the operation.
-            kind: Likewise.
+            session_id: The session of the operation.
+            kind: The kind of the operation.
             updates: The changes.
-            at_ms: Of the operation.
-            payload: Likewise.
-            unless: What the changes rest on.
+            at_ms: The time of the operation.
+            payload: The payload of the operation.
+            unless: The state that the changes rest on.
 
         Raises:
             StoreConflict: Nothing was written: a memory was changed or added meanwhile.

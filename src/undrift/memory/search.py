@@ -19,11 +19,11 @@ from undrift.stores.memory_values import MemoryLine, Place
 __all__ = ["Hit", "MemorySearch", "OwnSearch", "Remembered", "line"]
 
 _POOL = 50
-"""Hits of each kind that are ranked, or as many as are wanted where that is more: the first ten of a search are the same
-whether ten or fifty are asked for."""
+"""Hits of each kind that are ranked, or the wanted number if that is more. So the first ten hits are the same for a search
+of ten and of fifty."""
 _MORE = 4
 _MOST_OF_TOOLS = 16
-"""Times the pool: nearest vectors that are looked through for what somebody vouches for. By words the index tells at once."""
+"""Times the pool: the nearest vectors that are searched for trusted memories. By words the index finds them at once."""
 
 Accept = Callable[[Sequence[str]], Collection[str]]
 """Which of these ids may be seen; called with many at once."""
@@ -34,14 +34,14 @@ class Remembered:
     """A memory as it is searched.
 
     Args:
-        id: Of the memory; nothing else is given back.
-        text: What is searched.
+        id: The memory's id; a search returns nothing else.
+        text: The searched text.
         source: Where it comes from, such as a document or a conversation: memories of one source are neighbours.
-        speaker: Name of who said it, empty when nobody did.
+        speaker: Name of the speaker; empty if there is none.
         seq: Its place in the order of all memories.
-        scope: To whom it belongs: a session, an agent, a project. Neighbours are of one scope.
-        type: As filters name it.
-        tier: Of trust; 0: nobody vouches for it.
+        scope: The owner: a session, an agent, a project. Neighbours are of one scope.
+        type: The type that filters name.
+        tier: The tier of trust; 0: no trust.
     """
 
     id: str
@@ -72,8 +72,8 @@ class _Found(NamedTuple):
     def beside(self, vouched: "_Found") -> "_Found":
         """Return both together.
 
-        Where tools fill half of the hits by words, they also decide which words are rare: then what is vouched for has its
-        scores from among its like, and the best of it is as good as the best of all.
+        If tools fill half of the hits by words, they also decide which words are rare. Then trusted memories are scored
+        among themselves, and their best is as good as the best of all.
         """
         tools = sum(not self.places[number].tier for number in self.lexical)
         is_flood = 2 * tools >= len(self.lexical)
@@ -105,8 +105,8 @@ class MemorySearch:
             query: Anything.
             k: Most results; below 1 there are none.
             only: Which memories may be seen, by what is indexed of them.
-            accept: Which may be seen, by anything else. What it hides has no part in the ranking, not even as a neighbour.
-            of_the_past: Whether memories that a rewinding took back are looked at as well.
+            accept: Any further filter. A hidden memory has no part in the ranking, not even as a neighbour.
+            of_the_past: Whether memories that a rewind removed are searched as well.
 
         Returns:
             Best first, of equals the newest first.

@@ -33,12 +33,12 @@ _LOOKED_AT = 30
 
 @dataclass(frozen=True, slots=True)
 class StalePruned:
-    """What a pruning of memories took, or would take, out of sight.
+    """The memories that a pruning hid, or would hide.
 
     Args:
-        stale: The memories, each with what is left of its weight and why.
-        threshold: That was in force.
-        looked_at: Of how many.
+        stale: The memories, each with its weight and the reason.
+        threshold: The active threshold.
+        looked_at: The number of examined memories.
         seq: The operation; 0 for a dry run.
     """
 
@@ -95,7 +95,7 @@ class MemoryUpkeep:
                 "agent": task.agent,
             }
             try:
-                statements.append((self._memories.said(without_annotation(task.result_summary)), fields))
+                statements.append((self._memories.checked(without_annotation(task.result_summary)), fields))
             except InputError as error:
                 self._not_remembered(error)
         try:

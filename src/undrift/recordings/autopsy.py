@@ -1,4 +1,4 @@
-"""Recorded sessions examined for what their compactions threw away: files in, findings out.
+"""Examine recorded sessions for what their compactions removed: files in, findings out.
 
 Law: only ever reads; one file at a time, so that memory holds one session.
 """

@@ -24,7 +24,7 @@ LONGEST_LINE_BYTES = 64 << 20
 _STATE = "base_state.json"
 _EVENT = re.compile(r"event-(\d{5,})-[0-9A-Za-z-]+\.json", re.ASCII)
 _OPEN_ALREADY = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
-"""Where a shell puts a pipe that somebody writes into; opening any other may wait for ever."""
+"""The folders for a shell's pipes that a process writes into; opening any other pipe may wait for ever."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,8 +142,8 @@ def _lines(file: BinaryIO) -> Iterator[str]:
         number += 1
         if len(line) > LONGEST_LINE_BYTES:
             raise TranscriptError(
-                f"line {number} is longer than {LONGEST_LINE_BYTES >> 20} MiB, which no agent writes; if this is a "
-                f"recorded session, take that line out of a copy of it (sed {number}d) and give the copy"
+                f"line {number} is longer than {LONGEST_LINE_BYTES >> 20} MiB, which no agent writes. "
+                f"In a recorded session, take the line out of a copy (sed {number}d) and give the copy"
             )
         yield line.decode("utf-8", "surrogateescape")
     if not number:
@@ -153,7 +153,7 @@ def _lines(file: BinaryIO) -> Iterator[str]:
 def own_sessions(homes: Homes) -> tuple[Path, ...]:
     """Find the user's own recorded sessions, the one written last first.
 
-    Gemini CLI copies a chat that it goes on with from its older form into the newer one: the copy counts.
+    Gemini CLI copies a chat that it continues from its older form into the newer one: the copy counts.
 
     Args:
         homes: The clients' folders.

@@ -1,4 +1,4 @@
-"""What to tell an agent after its context was compacted: from a recorded session, or from its entries.
+"""Write the text for an agent whose context was compacted: from a recorded session, or from its entries.
 
 Law: only ever reads; what is chosen, and how it is said, is decided in `undrift.core.restore`.
 """

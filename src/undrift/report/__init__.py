@@ -1,4 +1,4 @@
-"""One self-contained page of what compactions threw away: no script, no remote asset, every text escaped."""
+"""One self-contained page about what compactions removed: no script, no remote asset, every text escaped."""
 
 from undrift.report.page import page
 from undrift.report.target import check_target, write_page

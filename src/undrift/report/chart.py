@@ -10,7 +10,7 @@ __all__ = ["bars", "timeline"]
 _WIDTH, _HEIGHT = 1_000, 270
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 14, 26, 62
 _LANE = 228
-"""Where the marks of what was read again stand, below the curve."""
+"""The height of the marks for results that were read again, below the curve."""
 _MOST_POINTS = 600
 _MOST_MARKS = 400
 _Scale = Callable[[float], float]

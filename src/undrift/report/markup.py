@@ -1,6 +1,6 @@
 """Text of a recording made fit for a page, and figures as people read them. Pure.
 
-A recording is hostile until shown otherwise: whatever stands between two tags of ours has gone through `text`.
+A recording is hostile until shown otherwise: every text between two tags of ours has gone through `text`.
 """
 
 import html

@@ -15,9 +15,9 @@ from undrift.report.style import STYLE, policy
 __all__ = ["OPENING", "page"]
 
 OPENING = "<!doctype html>\n<!-- a report of undrift autopsy -->"
-"""How every page of ours begins; a file that does not is somebody else's, and never replaced."""
+"""The beginning of every page of ours; a file without it belongs to another program, and is never replaced."""
 _MOST_FETCHES = 200
-_TITLE = "What compaction threw away"
+_TITLE = "Compactions: what they removed"
 _METHOD = (
     "Used again: identifiers and lines of code that the agent had learned from you or from a tool before the compaction, "
     "that were mentioned at most 6 times, and that it used in its next 30 calls. Held: they stand verbatim in that text. "
@@ -53,7 +53,7 @@ def _headline(found: Sequence[Postmortem], sums: Totals) -> Iterator[str]:
     yield tag("h1", _TITLE)
     sessions = count(len(found), "session")
     if not sums.compactions:
-        yield tag("p", text(f"{sessions}, no compaction: nothing was thrown away."), class_="soft")
+        yield tag("p", text(f"{sessions}, no compaction: nothing was removed."), class_="soft")
         return
     yield tag("p", text(f"{sessions}, {count(sums.compactions, 'compaction')}. Files were only read."), class_="soft")
     lost = f"of {count(sums.rules, 'rule')} of yours never mentioned again"
@@ -68,7 +68,7 @@ def _headline(found: Sequence[Postmortem], sums: Totals) -> Iterator[str]:
         class_="tiles",
     )
     if sum(sums.needed):
-        yield tag("div", tag("h2", "Of what the agents used again"), bars(list(_shares(sums))), class_="card")
+        yield tag("div", tag("h2", "Used again by the agents, and held"), bars(list(_shares(sums))), class_="card")
 
 
 def _shares(sums: Totals) -> Iterator[tuple[str, str, float, str]]:

@@ -1,4 +1,4 @@
-"""Where the page goes: written whole or not at all, and never over anything but a page.
+"""The file of the page: written whole or not at all, and never over anything but a page.
 
 Law: the only place of the report that touches the disk.
 """

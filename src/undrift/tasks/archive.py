@@ -1,7 +1,7 @@
-"""What the tasks of a session let go, read back from the store, and their logs written as files that grep reads.
+"""Read back from the store what left with the tasks of a session, and write their logs as files for grep.
 
-Law: a log is made of the store alone and written anew as a whole, so that the same store gives the same bytes, whatever
-stood there before. Texts are masked in the store; nothing is masked here.
+Law: a log is made of the store alone and rewritten as a whole, so that the same store gives the same bytes in place of any
+former log. Texts are masked in the store; nothing is masked here.
 """
 
 from collections.abc import Iterable, Sequence
@@ -26,7 +26,7 @@ _LONGEST_ID_SHOWN = 100
 
 
 class Archive:
-    """What the tasks of one session let go, as the store has it when it is asked for the first time.
+    """The originals that left with the tasks of one session, as the store has them at the first question.
 
     Args:
         store: Open; not closed here.
@@ -71,7 +71,7 @@ class Archive:
         return tuple(self._evicted.get(task_id, {}).values())
 
     def originals(self, task_id: str) -> tuple[Original, ...]:
-        """Return what a task let go: one place after the other at which something left, in the order of the window.
+        """Return what left with a task: one place of the history after the other, in the order of the window.
 
         Raises:
             StoreCorrupt: One of them does not match its SHA-256; the message names it.
@@ -79,10 +79,10 @@ class Archive:
         return tuple(original for group in self._places(task_id) for original in self._read(group))
 
     def logs(self, task_id: str) -> tuple[TaskLog, ...]:
-        """Return what a task let go, one log for each place in the history at which something left, oldest first.
+        """Return what left with a task: one log for each place in the history, oldest first.
 
-        That is one for each completion, and one more where a completion let results go later that it kept at first. What
-        a history that went back let go again elsewhere stands in the first one alone. Empty where the task let nothing go.
+        There is one for each completion, and one more if a completion evicted results later that it kept at first. After
+        a rewind, what left again elsewhere stands in the first one alone. Empty if nothing left with the task.
 
         Raises:
             TaskError: The session has no such task; the message names those that it has.
@@ -92,29 +92,29 @@ class Archive:
         return tuple(self._log(task_id, group) for group in self._places(task_id))
 
     def export(self, exports: Exports, task_id: str) -> Path:
-        """Write the log of what a task let go, in place of a former one, and return its path.
+        """Write the log of what left with a task, in place of a former one, and return its path.
 
         Args:
             exports: Of the home in which the store is.
             task_id: Of the session.
 
         Raises:
-            TaskError: The session has no such task, or the task has let nothing go.
+            TaskError: The session has no such task, or nothing left with it.
             StoreError: The store cannot be read or the file not written; a former log is as it was.
         """
         logs = self.logs(task_id)
         if not logs:
             status = self.task(task_id).status
             raise TaskError(
-                f"task {_shown(task_id)} of session {_shown(self.session_id)} ({status}) has let nothing go, so there is "
-                "no log of it: what a task produced leaves the window at a request after its completion"
+                f"task {_shown(task_id)} of session {_shown(self.session_id)} ({status}) has no log: nothing left with it. "
+                "The output of a task leaves the window at a request after its completion"
             )
         return exports.write_log(self.session_id, task_id, logs)
 
     def changed_at_ms(self, task_id: str) -> int:
         """Return when a task was last changed, in Unix milliseconds; 0 for one that is not known.
 
-        Of a completed task that is its completion, unless its words were corrected since.
+        For a completed task that is its completion, unless its words were corrected since.
         """
         return max((one.at_ms for one in self._changes(task_id)), default=0)
 
@@ -149,8 +149,8 @@ class Archive:
         return TaskLog(task_id, summary, self._left_at_ms(task_id, taken_at(group[0])), tuple(map(_item, originals)))
 
     def _summaries(self, task_id: str, group: Sequence[Decision], originals: Sequence[Original]) -> list[str]:
-        """What stands in for these: the summaries of the completions that the calls were tagged for, or that stand in
-        the tombstones themselves. None while the task goes on."""
+        """Return the texts that replace these: the summaries of the completions that the calls were tagged for, or that
+        stand in the tombstones themselves. None while the task is open."""
         calls = {original.entry.pair_id for original in originals}
         tombstones = [text for text in (decision.detail.get("text") for decision in group) if isinstance(text, str)]
         found = [
@@ -162,8 +162,8 @@ class Archive:
         return list(dict.fromkeys(found))
 
     def _left_at_ms(self, task_id: str, place: str) -> int:
-        """When it left: the operation names the place, not the task. A history that was sent again after another task
-        was completed has several of one place; then it is the first behind the task's own change."""
+        """Return when it left: the operation names the place, not the task. A history that was sent again after another
+        task ended has several of one place. Then it is the first after the task's own change."""
         settled = [one for one in self._operations if one.kind in _SETTLED and (one.payload or {}).get("at") == place]
         if not settled:
             return 0

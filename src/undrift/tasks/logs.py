@@ -1,6 +1,6 @@
 """The logs of finished tasks, exported as files for people to read.
 
-Law: a log is written anew whenever its task lets something go; what could not be written is tried again at the next turn.
+Law: a log is rewritten each time that something leaves with its task; a failed write is tried again at the next turn.
 """
 
 from collections.abc import Iterable

@@ -1,7 +1,7 @@
-"""The tasks of one session: what the agent says of them is judged, written, and let go of in the window.
+"""The tasks of one session: an agent's changes are judged and written, and finished work leaves the window.
 
-Law: a change of a task is on disk before it is in force; a summary is judged before its task is completed. What a task
-then lets go is the business of `undrift.tasks.eviction`.
+Law: a change of a task is on disk before it is active; a summary is judged before its task is completed. The eviction
+itself is the business of the turn.
 """
 
 import logging
@@ -25,7 +25,7 @@ __all__ = ["TaskUpdates"]
 _log = logging.getLogger("undrift.session.session")
 
 _LONG_SUMMARY_CHARACTERS = 1_500
-_UNPLACED = "?"  # where a task is taken up or ends without a history at hand, as over MCP: the next one tells the place
+_UNPLACED = "?"  # a task starts or ends without a history, as over MCP: the next history gives the place
 _BEFORE = "{} tool calls before this belong to no task: only the budget lets them go"
 _LONG_SUMMARY = (
     "task {!r}: its summary has {:,} characters and stands in every window from now on; "
@@ -34,7 +34,7 @@ _LONG_SUMMARY = (
 
 
 class TaskUpdates:
-    """What a session knows of its tasks.
+    """The tasks of a session.
 
     Args:
         context: The session. Its notes are stored as they are whenever a task begins or ends.
@@ -71,7 +71,7 @@ class TaskUpdates:
         """Write changes with what is remembered of them; False if another agent was first: then judge them again.
 
         Raises:
-            StoreError: It could not be written; nothing has changed. On the last attempt whoever was first.
+            StoreError: It could not be written; nothing has changed. On the last attempt the first writer wins.
         """
         try:
             self._write(changed, at_ms, remembered)
@@ -119,7 +119,7 @@ class TaskUpdates:
         return tuple(after.values()), tuple(note for note in notes if note)
 
     def _left_out(self, changed: Sequence[TaskUpdate]) -> tuple[str, ...]:
-        """What to know when a session's first task is taken up: earlier results belong to none."""
+        """Return the note for a session's first started task: earlier results belong to none."""
         is_first = any(one.after.segments for one in changed) and not any(
             task.segments for task in self._log.tasks.by_id.values()
         )
@@ -139,9 +139,7 @@ class TaskUpdates:
         task = self._placed(current(self._log.tasks, MAIN_AGENT), conversation, at_ms)
         if task is not None and task.is_worked_on:
             start = conversation.numbers.get(task.segments[-1].start.id, -1)
-            if (
-                start >= 0 or not task.segments[-1].start.id
-            ):  # else another conversation than that in which it was taken up
+            if start >= 0 or not task.segments[-1].start.id:  # else another conversation than that in which it started
                 calls = conversation.calls_after(start)
         marked = self._marked(conversation) if self._believes_markers else {}
         calls += [(pair_id, "") for pair_id in marked]
@@ -150,7 +148,7 @@ class TaskUpdates:
             self._log.write_tags(tasks, new, at_ms=at_ms)
 
     def _placed(self, task: Task | None, conversation: Conversation, at_ms: int) -> Task | None:
-        """The task with the place at which it was taken up, where no history was known then: what is here came before."""
+        """Return the task with its starting place, if no history was known then: all items of this one came before."""
         if task is None or not task.is_worked_on or task.segments[-1].start.id != _UNPLACED:
             return task
         here = Moment(conversation.newest_id, len(conversation.numbers))

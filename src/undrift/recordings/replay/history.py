@@ -2,7 +2,7 @@
 
 The client's own compactions are undone: their summaries and the files that they attached again are left out and
 counted, as what was summarised stands in the recording whole. Thinking is left out as well: most recordings hold no
-signature that a provider would take. What a call and its result lack of each other stays out; the reader counts that.
+signature that a provider would take. A call without its result, or a result without its call, stays out; the reader counts it.
 """
 
 from collections import Counter

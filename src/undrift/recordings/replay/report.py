@@ -1,4 +1,4 @@
-"""What a replay showed, as values. Pure.
+"""The findings of a replay, as values. Pure.
 
 Token figures count all that is sent, in tokens of the model; sums go over all turns.
 """
@@ -17,7 +17,7 @@ Origin = Literal["tool", "assistant", "user"]
 
 @dataclass(frozen=True, slots=True)
 class ReplayCost:
-    """What all prompts of the session cost with a prefix cache, in plain input tokens of the model.
+    """The cost of all prompts of the session with a prefix cache, in plain input tokens of the model.
 
     Args:
         model: As the recording names it; None where it names none.
@@ -41,7 +41,7 @@ class ReplayCost:
 
     @property
     def change(self) -> float:
-        """How much more (above 0) or less (below 0) the managed windows cost, as a share of `before`."""
+        """The extra cost (above 0) or saving (below 0) of the managed windows, as a share of `before`."""
         return self.after / self.before - 1 if self.before else 0.0
 
     def usd(self, tokens: float) -> float | None:
@@ -100,7 +100,7 @@ class Left:
 
 @dataclass(frozen=True, slots=True)
 class ReplayReport:
-    """What the replay of one file showed.
+    """The findings of the replay of one file.
 
     Args:
         path: The recorded file.
@@ -111,8 +111,8 @@ class ReplayReport:
         tokens_after: Of all prompts as managed.
         peak_before: The largest prompt.
         peak_after: The largest managed prompt.
-        budget_tokens: The budget in force.
-        budget_reason: Why it is that one, in words that follow the figure.
+        budget_tokens: The active budget.
+        budget_reason: The reason for it, in words that follow the figure.
         window_tokens: The model's window.
         over_budget_turns: Turns whose managed prompt exceeds the budget, as what must stay does.
         beyond_window_turns: Turns whose whole history the model could not have taken at all.

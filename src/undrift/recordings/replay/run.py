@@ -1,6 +1,6 @@
 """The replay itself: drives `Session` from outside, as any client does, and sums up.
 
-Law: decides nothing. What it writes is derived data in a folder of its own, made anew at each replay. The session's
+Law: decides nothing. It writes derived data into a folder of its own, which each replay rebuilds. The session's
 clock is the recording's.
 """
 
@@ -62,7 +62,7 @@ def replay(
 
     Args:
         recording: The session, from `undrift.recordings.files.open_recording`.
-        path: Its file; names the folder under `home` that this replay makes anew. The file itself is not opened.
+        path: Its file; names the folder under `home` that this replay rebuilds. The file itself is not opened.
         home: What left can be recalled there (`replay_folder`).
         settings: Budget and limits.
         progress: Called before each turn, and at the end, with the turns done and all turns.
@@ -72,7 +72,7 @@ def replay(
         SettingsError: The table of models is wrong.
     """
     run = _Replay(recording, history_of(recording), settings)
-    # By the file's name alone: references, and the tokens that they take in the window, are the same wherever it lies.
+    # By the file's name alone: references, and their tokens in the window, are the same in every folder.
     session_id = f"replay-{hashlib.sha256(os.fsencode(Path(path).name)).hexdigest()[:16]}"
     folder = _cleared(replay_folder(home, path))
     try:
@@ -242,7 +242,7 @@ class _Replay:
             skipped=dict(sorted((Counter(recording.skipped) + self._history.left_out).items())),
             compactions=len(recording.compactions),
             unfinished=recording.unfinished,
-            warnings=tuple(self._said()),
+            warnings=tuple(self._notes()),
             prepare_ms=(times[len(times) // 2], times[int(len(times) * 0.99)]),
         )
 
@@ -280,8 +280,8 @@ class _Replay:
         tokens = sum(action.tokens_saved for action, _ in members)
         return Left(action.kind, what, tool, len(members), tokens, entry, action.ref, action.reason)
 
-    def _said(self) -> Iterator[str]:
-        """Yield what a reader of the figures has to know."""
+    def _notes(self) -> Iterator[str]:
+        """Yield the sentences that a reader of the figures needs."""
         for warning, turns in self._warnings.values():
             yield warning if turns == 1 else f"{warning} (the last of {turns} turns)"
         if not self._prepare_ms:
@@ -293,7 +293,7 @@ class _Replay:
             )
         if times := len(self._recording.compactions):
             yield (
-                f"the client itself compacted {_times(times)}; the replay goes on with the whole history, without "
+                f"the client itself compacted {_times(times)}; the replay continues with the whole history, without "
                 "the client's summaries"
             )
         if images := self._recording.skipped.get("image data", 0):

@@ -1,7 +1,7 @@
 """Bodies -> the texts that the model reads, with their tokens; each block of the history is read once.
 
-A session of a thousand turns sends its first block a thousand times. What the engine did not touch are the very
-objects of the history, so they are known by identity.
+A session of a thousand turns sends its first block a thousand times. Untouched blocks are the very objects
+of the history, so they are known by identity.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,7 +21,7 @@ class ReplayTexts:
 
     Args:
         history: Kept, and its blocks with it; hence identities stay true.
-        count: The token counter in force.
+        count: The active token counter.
     """
 
     def __init__(self, history: ReplayedHistory, count: Callable[[str], int]) -> None:
