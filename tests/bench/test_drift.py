@@ -166,7 +166,7 @@ def test_a_budget_in_tokens_takes_the_place_of_the_usual_shares(folder: Path):
 def test_shares_that_are_none_are_wrong_usage(folder: Path, value: str):
     result = undrift("bench", "drift", folder, "--fractions", value)
     assert result.exit_code == 2
-    assert "is no list of numbers above 0 and at most 1" in result.stderr
+    assert "is not a list of numbers above 0 and at most 1" in result.stderr
 
 
 # ---------------------------------------------------------------------------------------------------------- the peers
