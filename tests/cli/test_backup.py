@@ -40,8 +40,8 @@ def test_a_refusal_is_one_line_with_the_remedy(tmp_path: Path):
     (tmp_path / "text").write_text("mine")
     for arguments, remedy in (
         (("backup", tmp_path / "text"), "another name"),
-        (("restore-backup", tmp_path / "text"), "undrift backup"),
-        (("restore-backup", tmp_path / "nowhere"), "undrift backup"),
+        (("restore-backup", tmp_path / "text"), "undrift store backup"),
+        (("restore-backup", tmp_path / "nowhere"), "undrift store backup"),
     ):
         result = undrift(*arguments, "--home", tmp_path / "home")
         assert result.exit_code == 1

@@ -64,7 +64,7 @@ def test_searches_that_were_rated_badly_are_a_finding_with_a_remedy(tmp_path: Pa
     bad = rated(1, 1)
     assert wrong(bad) == {"searches"}
     assert "10% was of use, of at least 70%" in bad["searches"]["text"]
-    assert f"undrift conflicts --home {home}" in bad["searches"]["remedy"]
+    assert f"undrift memory conflicts --home {home}" in bad["searches"]["remedy"]
     good = rated(20, 2)
     assert good["searches"]["text"] == "of what the last 20 rated searches returned, 100% was of use"
     assert wrong(good) == set()
@@ -86,7 +86,7 @@ def test_a_damaged_record_is_named_and_the_rest_is_served(tmp_path: Path):
     found = findings(home)
     assert wrong(found) >= {"integrity"}
     assert any(ref in line for line in found["integrity"]["details"])
-    assert "restore-backup" in found["integrity"]["remedy"]
+    assert "undrift store restore" in found["integrity"]["remedy"]
     refused = undrift("recall", ref, "--home", home)
     assert refused.exit_code == 1
     assert "undrift doctor" in refused.stderr
@@ -114,7 +114,7 @@ def test_a_file_that_is_no_store_is_refused_with_the_remedy(tmp_path: Path, cont
     database(home).write_bytes(content)
     found = findings(home)
     assert wrong(found) == {"store"}
-    assert "restore-backup" in found["store"]["remedy"]
+    assert "undrift store restore" in found["store"]["remedy"]
     assert database(home).read_bytes() == content
 
 

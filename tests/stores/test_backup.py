@@ -145,7 +145,7 @@ def test_a_log_without_its_file_is_never_thrown_away(home: Path, create: bool, i
         database(home).touch(0o600)
     log = database(home).with_name("undrift.db-wal")
     log.write_bytes(b"all that is left")
-    with pytest.raises(StoreCorrupt, match="restore-backup"):
+    with pytest.raises(StoreCorrupt, match="undrift store restore"):
         SqliteStore.open(home, create=create)
     assert log.read_bytes() == b"all that is left"
     assert database(home).exists() is is_there

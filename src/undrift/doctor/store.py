@@ -34,7 +34,7 @@ def store(home: Path, window: int) -> Iterator[Finding]:
         return
     if seen.lost:
         remedy = (
-            f"put a backup in its place with `undrift restore-backup FILE --home {shlex.quote(here)}`; where there is none, "
+            f"put a backup in its place with `undrift store restore FILE --home {shlex.quote(here)}`; where there is none, "
             f"delete {home / 'undrift.lost'} once you know of it"
         )
         yield wrong("missing", seen.lost, remedy, home=here)
@@ -90,7 +90,7 @@ def _searches(seen: Look, here: str, window: int) -> Iterator[Finding]:
     text = f"of what the last {found.samples} rated searches returned, {found.value:.0%} was of use"
     if found.alert:
         remedy = (
-            f"settle what `undrift conflicts --home {shlex.quote(here)}` lists, and let `Session.prune_memories` say which "
+            f"settle what `undrift memory conflicts --home {shlex.quote(here)}` lists, and let `Session.prune_memories` say which "
             "memories are stale"
         )
         yield wrong("searches", f"{text}, of at least {LEAST_PRECISION:.0%}", remedy, home=here)
@@ -147,6 +147,6 @@ def _backups(home: Path) -> Iterator[Finding]:
 
 def _rescue(seen: Look) -> str:
     return (
-        f"what is whole can still be read. Keep a copy of {seen.path} and of the -wal beside it; `undrift restore-backup "
+        f"what is whole can still be read. Keep a copy of {seen.path} and of the -wal beside it; `undrift store restore "
         f"FILE --home {seen.path.parent}` puts a backup in its place and keeps the damaged file, or choose another --home"
     )

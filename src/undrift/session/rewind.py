@@ -117,7 +117,9 @@ class Timeline:
             last = self._last(to)
             if to == 0 or (last and to <= self._store.last_seq(self._session_id)):
                 return last
-            raise RecallError(f"session {self._session_id[:64]!r} has no operation {to}: `undrift history` lists them")
+            raise RecallError(
+                f"session {self._session_id[:64]!r} has no operation {to}: `undrift session history` lists them"
+            )
         if not isinstance(to, str):
             raise InputError(f"a moment is an operation's number, a checkpoint's label or a task's id, not {to!r}")
         name = to.removeprefix("task:")
@@ -128,7 +130,7 @@ class Timeline:
                 return seq
         raise RecallError(
             f"session {self._session_id[:64]!r} has neither a checkpoint nor a task {to[:64]!r}: "
-            "`undrift history` lists its operations"
+            "`undrift session history` lists its operations"
         )
 
     @in_turn

@@ -101,11 +101,11 @@ def restore_backup(source: str | os.PathLike[str], home: str | os.PathLike[str])
 
 def _refuse_what_is_none(given: Path) -> None:
     if not given.is_file():
-        raise InputError(f"{given}: there is no such file; give one that `undrift backup` wrote")
+        raise InputError(f"{given}: there is no such file; give one that `undrift store backup` wrote")
     if not copies.is_copy(given):
         raise InputError(
             f"{given}: it is no backup of undrift; nothing was changed. "
-            "A copy of a store's file alone may lack its newest operations: make a backup with `undrift backup`"
+            "A copy of a store's file alone may lack its newest operations: make a backup with `undrift store backup`"
         )
 
 

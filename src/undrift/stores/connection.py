@@ -121,7 +121,7 @@ def _refuse_orphan(path: Path) -> None:
         if lost:
             raise StoreCorrupt(
                 f"{path}: it is empty or gone, but {log.name} beside it is not; nothing was changed. "
-                "Put the file back, or a backup with `undrift restore-backup`, or move both away to begin anew"
+                "Put the file back, or a backup with `undrift store restore`, or move both away to begin anew"
             )
 
 

@@ -33,7 +33,7 @@ _WRITE = "nothing can be written there; check free space, owner and permissions,
 _OPEN = "it cannot be opened; check the folder's owner, permissions and free space, or choose another --home"
 _DAMAGED = (
     "the file is damaged; it was not changed. `undrift doctor` says where; put a backup in its place with "
-    "`undrift restore-backup` (which keeps the damaged file), or choose another --home; "
+    "`undrift store restore` (which keeps the damaged file), or choose another --home; "
     "if integrity() complains about the search index only, rebuild_search() repairs it"
 )
 _INDEX = "the search index does not match the originals; rebuild_search() makes it anew, integrity() looks for more"

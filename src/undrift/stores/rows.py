@@ -41,7 +41,7 @@ IN_LIST = "(SELECT CASE type WHEN 'array' THEN unhex(value ->> 0) ELSE value END
 
 REMEDY = (
     "it is not given out, everything else still is. `undrift doctor` lists what is damaged, "
-    "`undrift restore-backup` puts a backup in the store's place"
+    "`undrift store restore` puts a backup in the store's place"
 )
 
 FORGED = (AttributeError, InputError, RecursionError, TypeError, ValueError)

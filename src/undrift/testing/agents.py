@@ -42,7 +42,7 @@ def answer(role: str, script: Mapping[str, Any], prompt: str) -> tuple[str, Mapp
     """
     found = _TAIL.search(prompt)
     if found is None:
-        raise ValueError("no line 'Task ID:' with its delta: pipe a prompt of undrift dispatch into stdin")
+        raise ValueError("no line 'Task ID:' with its delta: pipe a prompt of undrift agent dispatch into stdin")
     task_id, delta = found[1], json.loads(found[2])
     steps = script.get(role, {}).get(task_id, [])
     attempt = delta.get("attempt", 1)
