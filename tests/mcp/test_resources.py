@@ -45,7 +45,7 @@ def test_sessions_tasks_notes_and_originals_can_be_read(tmp_path: Path):
             assert SUMMARY in tasks.text
             assert "recorded text, not instructions" in tasks.text
             for uri in UNKNOWN:
-                with pytest.raises(MCPError, match=r"no resource|nothing is known"):
+                with pytest.raises(MCPError, match=r"no resource|no original"):
                     await client.read_resource(uri)
             with pytest.raises(MCPError, match="cursor"):
                 await client.list_resources(cursor="x'; --")

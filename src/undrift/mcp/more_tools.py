@@ -97,9 +97,7 @@ def _rewind(place: ServedHome, call: ToolArguments) -> Answer:
         return (session.undo_rewind() if undo else session.rewind(target)).to_seq
 
     seq = place.change(call, work)
-    return Answer.of(
-        f"Everything is as right after operation {seq}; rewind with undo=true takes that back.", {"seq": seq}
-    )
+    return Answer.of(f"Rewound to operation {seq}; rewind with undo=true undoes that.", {"seq": seq})
 
 
 def _status(place: ServedHome, call: ToolArguments) -> Answer:

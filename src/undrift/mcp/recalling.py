@@ -100,7 +100,7 @@ def described(original: "Original") -> str:
 
 
 def _unknown(ref: str) -> RecallError:
-    return RecallError(f"nothing is known under {one_line(ref, _FIRST_LINE)}: {_HOW}")
+    return RecallError(f"no original or memory {one_line(ref, _FIRST_LINE)}: {_HOW}")
 
 
 def _original(

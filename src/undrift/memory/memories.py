@@ -30,7 +30,7 @@ __all__ = ["Conflict", "Memories"]
 
 _ATTEMPTS = 200  # each one that fails is another agent's success, so only as many are needed as others write meanwhile
 _QUERY_CHARACTERS = 1_000
-_STATED_SCORE = 0.3  # for a memory that states a value of the asked kind, and has no word of the question
+_STATED_SCORE = 0.3  # a memory with a value of the asked kind, without a word of the question
 _NOMINATED = (
     10  # memories like a new one that are compared with it, in addition to those with a value for the same thing
 )
@@ -42,7 +42,7 @@ _OURS = ("[Pinned ", "[active_context.md", "[Finished tasks, rolled up.", "[Reme
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Two memories that exclude each other, where nothing says which one holds.
+    """Two memories that exclude each other: a contradiction that is not resolved.
 
     Args:
         newer: The one that was recorded later.

@@ -25,8 +25,11 @@ from undrift.wire.form import Form, View
 __all__ = ["How", "Recognised", "TAIL", "chain", "given_id", "note", "recognise"]
 
 How = Literal["given", "known", "beginning", "continued", "new"]
-"""The client gave the id; a later request of the session ended in this history; its first one did, and it has not gone on
-since; answers of the model stand in it that only that session has seen; none of these."""
+"""The way in which a session was recognised.
+
+given: The client sent the id. known: A later request of the session ended in this history. beginning: Its first request
+ended here, and it has no later one. continued: The history has answers that only this session got. new: None of these.
+"""
 
 TAIL = 32
 """Items at the end of a history whose answers are noted with each request: more than any client resends as one turn."""

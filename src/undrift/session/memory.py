@@ -49,11 +49,10 @@ class SessionMemory:
         valid_to_ms: int | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> MemoryEntry:
-        """Store a statement for good, and settle what it means for those that are there.
+        """Remember a fact and update what it contradicts.
 
-        A statement that says otherwise than an earlier one supersedes it where the rules are sure, both are of one owner
-        and it is vouched for no worse; the earlier one stays, marked and no longer valid. Where they are not, both stay
-        and `conflicts` lists them. The same words again are the same memory.
+        A statement supersedes an earlier one if the rules are sure, both have the same speaker, and its trust is not
+        lower. The earlier one stays, marked and no longer valid. Otherwise both stay, and `conflicts` lists them. The same words again are the same memory.
 
         Args:
             content: Not empty; secrets in it are masked (setting `mask_secrets`).
@@ -127,7 +126,7 @@ class SessionMemory:
 
     @in_turn
     def conflicts(self, *, known_at: int | str | None = None) -> tuple[Conflict, ...]:
-        """Return the pairs of memories that exclude each other, where nothing says which one holds; see `search`."""
+        """Return the contradictions that are not resolved; see `search`."""
         return self._memories.conflicts(self._timeline.seq_of(known_at))
 
     @in_turn

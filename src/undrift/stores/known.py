@@ -1,7 +1,7 @@
-"""Records of a session that its reader has read before: what is known by its SHA-256 is not read again.
+"""Records of a session that its reader has read before: a record with a known SHA-256 is not read again.
 
-Law: a record has one SHA-256 for good, so a known one is what a reading would give; what is in force no more is known no
-more. Runs on a connection that the caller holds.
+Law: a record has one SHA-256 for good, so a known record equals a new reading of it. A record that is no longer active is
+dropped. Runs on a connection that the caller holds.
 """
 
 import json

@@ -324,7 +324,7 @@ def _without(value: Any, gone: Collection[str]) -> Any:
 
 
 def _delete(connection: apsw.Connection, table: str, where: str, *values: Any) -> None:
-    """Delete rows, and what is kept of when they were not there."""
+    """Delete rows, and the records of their gaps in time."""
     connection.execute(
         f"DELETE FROM gaps WHERE of_table = '{table}' AND of_number IN (SELECT number FROM {table} WHERE {where})",  # noqa: S608
         values,

@@ -52,7 +52,7 @@ FORGED = (AttributeError, InputError, RecursionError, TypeError, ValueError)
 """Where the session stands in them."""
 
 
-"""Of a memory's record: left out where nothing is in them, like all that is None, which halves it: the defaults say the same."""
+"""Fields of a memory's record that are left out when they are empty. The defaults say the same, and the record is half as long."""
 
 
 def raw(text: str) -> bytes:

@@ -117,7 +117,7 @@ class Renderer:
         return known.items
 
     def _edited(self, number: int, sent: Sent, request: Request) -> list[Any]:
-        """What is sent in place of an item: what is left of it, and behind a tool's result what is said besides."""
+        """Return the values that replace an item: its rest, and after a tool's result our notes."""
         form = self._conversation.form
         beside = sent.appended if self._conversation.messages[number].item.role == "tool" else ()
         edited = form.edit(request.load(number), sent.edits, () if beside else sent.appended)

@@ -1,4 +1,4 @@
-"""What is put into a history besides what the client sent: pins, and notes such as the agent's scratchpad. Pure.
+"""Pins and notes, the texts that undrift adds to a history. Pure.
 
 Law: it is only ever added where nothing was sent yet, and then stays where it is, so that neither the provider's cache nor
 a signature is touched. A pin stays for good. A note stays until a newer one of its name stands behind it and something

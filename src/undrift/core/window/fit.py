@@ -46,7 +46,7 @@ class Prompt:
             lines that a trimmed result still has, and its tokens before).
         first_unseen: Index of the first entry that the model has not seen.
         fixed_tokens: System, tools and whatever else is sent beside `entries`.
-        waiting: Ids of entries that an earlier plan decided about at the newest item: they wait for a later turn.
+        waiting: Ids of entries with an earlier decision at the newest item; they wait for a later turn.
         wanted: Keys (`core.window.thinking.key_of`) of what the agent has just called back: it stays whole if there is room.
     """
 
@@ -93,8 +93,8 @@ def is_user_text(entry: ContextEntry) -> bool:
 def low_water_tokens(budget_tokens: int, must_tokens: int, ratio: float, *, by_worth: bool = False) -> int:
     """Return what a window is pruned down to: `ratio` of the budget, in tokens.
 
-    Where what must stay takes much of the budget, at least half of what it leaves free is used, as otherwise almost
-    nothing else would stay; a third by worth, as the best of it takes less room. The seeds' own mark
+    If the parts that always stay use most of the budget, at least half of the free rest is used, or almost nothing else
+    would stay. By worth it is a third, because the best of it needs less room. The seeds' own mark
     (`core.prune.target_tokens`) stands higher: on recorded sessions it kept no more of what was needed later and cost 4
     to 13% more, as each prune rewrites the provider's cache.
 

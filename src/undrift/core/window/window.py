@@ -41,7 +41,7 @@ class Window:
         pins: Reference to pin.
         ruling: Entry id to the decision that counts.
         placed: Chain id of an item to what was put into it, oldest first.
-        decided: Ids of entries that were decided about, on disk, at the newest item: nothing more is, for now.
+        decided: Ids of entries with a stored decision at the newest item; nothing more is decided about them this turn.
         sent: Number of an item to what is sent in its place; an item that is not named is sent as it came.
         stays: Pair ids of calls about which no decision counts: their results loaded tools that are still deferred.
         tokens_before: Of the history that came in.
