@@ -83,8 +83,8 @@ class Reasons:
     def _too_dear(self, worth: float, tokens: int, price: float) -> str:
         if not price:
             return f"nothing had room beside what must stay ({self._marks})"
-        scored = f"it scored {worth / max(1, tokens):.3f} a token, and {price:.3f} was needed to stay"
-        return f"only this block still mentions {worth:,.0f} names and lines; {scored} ({self._marks})"
+        each = f"{worth / max(1, tokens):.3f} a token, to stay took {price:.3f}"
+        return f"mentions {worth:,.0f} names and lines that nothing newer does, {each} ({self._marks})"
 
     def _without(self, entry: ContextEntry, reason: str, figures: Mapping[str, Any]) -> tuple[Decision, int]:
         cut = self.cuts.get(entry.id)
