@@ -123,7 +123,7 @@ def _summary(found: Sequence[Postmortem], sums: Totals) -> list[str]:
         lines.append(f"The agents fetched {_of(sums.fetched, sums.needed)} again before they used them.")
     again = [one.usd(c.fetched.tokens) for one in found for c in one.autopsy.compactions if not c.repeated]
     usd = sum(price for price in again if price is not None)
-    paid = f" (${usd:,.2f})" if usd and None not in again else ""
+    paid = f" (${usd:,.2f})" if usd >= 0.005 and None not in again else ""
     lines.append(
         f"They read {sums.fetched_tokens:,} tokens again{paid} in {count(sums.window_calls, 'call')} after the "
         f"compactions; in {count(sums.usual_calls, 'call')} before them it was {sums.usual_tokens:,}."

@@ -25,7 +25,7 @@ class ContextPruner:
 
     The pin rule: entries of the types in `undrift.PINNED_TYPES` (tas, requirements, spec) and the newest N tool
     results, with the calls that they answer, stay under any budget.
-    The budget contract: the result is at or under the budget whenever what is pinned is.
+    The budget contract, [3_MCP-RISK-303]: the result is at or under the budget whenever what is pinned is.
 
     Args:
         settings: N is its `keep_tool_results`; default: read from the environment now, once.

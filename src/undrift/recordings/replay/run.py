@@ -20,6 +20,7 @@ from typing import Any
 from undrift.core.autopsy.survival import Needs, Survival
 from undrift.core.cost import Prices, PromptCost
 from undrift.core.text.refs import message_id
+from undrift.core.text.secrets import mask
 from undrift.core.text.tokens import counter
 from undrift.errors import StoreError
 from undrift.recordings.replay.history import ReplayedHistory, history_of, metadata_of
@@ -29,9 +30,11 @@ from undrift.session.session import Session
 from undrift.settings import Settings
 from undrift.settings.model_table import UNKNOWN, Model, lookup, read_models
 from undrift.stores import faults, files
-from undrift.stores.opening import engine_of
+from undrift.stores.base import Context
+from undrift.stores.opening import engine_of, open_store
 from undrift.transcripts import Recording
 from undrift.values.extras import command_for
+from undrift.values.scope import Scope
 from undrift.values.window import Action, ContextEntry, Prepared
 from undrift.wire import anthropic
 
@@ -80,6 +83,10 @@ def replay(
         clock = lambda: run.now_ms  # noqa: E731
         with Session.open(session_id, home=folder, settings=plain, clock=clock, keeps_notes=False) as session:
             run.drive(session, progress)
+        if title := mask(recording.title).text:
+            with open_store(folder, Scope()) as store:
+                if store.last_seq(session_id):  # a replay that pruned nothing leaves no session
+                    store.commit(Context(store.scope.of(session_id), run.now_ms), "named", payload={"name": title})
         return run.report(os.fspath(path), folder)
     except BaseException:
         with suppress(OSError, StoreError):
