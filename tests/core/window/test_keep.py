@@ -32,13 +32,13 @@ def chosen(entries: list[ContextEntry], room: int, *, stays: tuple[ContextEntry,
 def test_everything_stays_where_it_fits():
     entries = [result(1, noise(20)), result(2, names(0, 20))]
     kept = chosen(entries, 10_000)
-    assert (kept.gone, kept.trimmed) == (frozenset(), {})
+    assert (kept.removed, kept.trimmed) == (frozenset(), {})
 
 
 def test_what_mentions_nothing_leaves_before_what_does():
     entries = [result(1, names(0, 40)), result(2, noise(40))]
     kept = chosen(entries, entries[0].token_count + 10)
-    assert kept.gone == {"r2"}
+    assert kept.removed == {"r2"}
     assert kept.trimmed == {}
 
 
@@ -46,34 +46,34 @@ def test_of_a_large_result_the_lines_stay_that_mention_something():
     text = noise(50) + "\n" + names(0, 5) + "\n" + noise(50)
     kept = chosen([result(1, text)], 200)
     assert kept.trimmed == {"r1": ((50, 55),)}
-    assert kept.gone == frozenset()
+    assert kept.removed == frozenset()
 
 
 def test_an_older_copy_leaves_before_a_newer_one_and_beside_what_stays():
     old, new = result(1, names(0, 40)), result(2, names(0, 40))
-    assert chosen([old, new], new.token_count + 5).gone == {"r1"}
+    assert chosen([old, new], new.token_count + 5).removed == {"r1"}
     other = result(3, names(100, 40))
-    assert chosen([other, new], other.token_count + 5, stays=(old,)).gone == {"r2"}
+    assert chosen([other, new], other.token_count + 5, stays=(old,)).removed == {"r2"}
 
 
 def test_the_newest_share_stays_whole_whatever_it_is_worth():
     entries = [result(1, names(0, 40)), result(2, noise(10))]
     room = entries[0].token_count
-    assert chosen(entries, room, recent=0).gone == {"r2"}
-    assert "r2" not in chosen(entries, room, recent=0.9).gone
+    assert chosen(entries, room, recent=0).removed == {"r2"}
+    assert "r2" not in chosen(entries, room, recent=0.9).removed
 
 
 def test_what_is_worth_nothing_goes_by_its_age():
     entries = [result(n, noise(10)) for n in range(5)]
     kept = chosen(entries, 2 * entries[0].token_count + 20)
-    assert kept.gone == {"r0", "r1", "r2"}
+    assert kept.removed == {"r0", "r1", "r2"}
 
 
 def test_a_result_of_several_parts_stays_or_leaves_as_a_whole():
     text = noise(50) + "\n" + names(0, 5) + "\n" + noise(50)
     kept = chosen([result(1, text, mixed="parts")], 200)
     assert dict(kept.trimmed) == {}
-    assert set(kept.gone) == {"r1"}
+    assert set(kept.removed) == {"r1"}
 
 
 def test_a_trimmed_result_can_lose_more_but_gains_nothing():
@@ -87,10 +87,10 @@ def test_what_the_user_showed_stays_before_what_mentions_nothing():
     metadata = {"role": "user", "kind": "image", "message": "m"}
     picture = ContextEntry("p", "reasoning", "{}", 1_500, 0, metadata)
     entries = [picture, result(1, noise(400))]
-    assert chosen(entries, 1_600).gone == {"r1"}
-    assert chosen([picture, result(1, names(0, 400))], 1_700).gone == {"p"}
+    assert chosen(entries, 1_600).removed == {"r1"}
+    assert chosen([picture, result(1, names(0, 400))], 1_700).removed == {"p"}
 
 
 def test_without_room_everything_leaves():
     entries = [result(1, names(0, 40)), result(2, noise(4))]
-    assert chosen(entries, -5).gone == {"r1", "r2"}
+    assert chosen(entries, -5).removed == {"r1", "r2"}

@@ -1,3 +1,3 @@
-"""What leaves a window. Pure."""
+"""The rules that decide what a window loses. Pure."""
 
 __all__: list[str] = []

@@ -1,8 +1,8 @@
 """Pins and notes, the texts that undrift adds to a history. Pure.
 
-Law: it is only ever added where nothing was sent yet, and then stays where it is, so that neither the provider's cache nor
-a signature is touched. A pin stays for good. A note stays until a newer one of its name stands behind it and something
-before it is being rewritten anyway; the budget may take it like any other summary.
+Law: a text is only added after everything that was sent, and then stays in its place. So neither the provider's cache
+nor a signature is touched. A pin stays for good. A note stays until a newer note of its name follows it and something
+before it is rewritten anyway. The budget may prune a note like any other summary.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -20,19 +20,12 @@ _REASONS = {
 
 
 def pin_text(pin: ContextEntry) -> str:
-    """Return a pin as it stands in the window: a line that says what it is, then its text."""
+    """Return a pin's text in the window: a line that names it, then its text."""
     return f"[Pinned {pin.type}: it holds for the whole session]\n{pin.content}"
 
 
 def pin_decision(ref: str, pin: ContextEntry, *, anchor: str, count: Callable[[str], int]) -> Decision:
-    """Return the decision that puts a pin into an item.
-
-    Args:
-        ref: Of the pin.
-        pin: The pin.
-        anchor: Chain id of the item.
-        count: The token counter.
-    """
+    """Return the decision that puts a pin into the item with the chain id `anchor`."""
     detail = {"anchor": anchor, "pin": ref}
     return Decision(f"{anchor}:{ref}", "pinned", f"pinned as {pin.type}", -count(pin_text(pin)), ref, detail)
 
@@ -43,10 +36,9 @@ def note_decision(
     """Return the decision that puts a note into an item.
 
     Args:
-        name: Of the note; a newer one of the same name supersedes it.
-        text: As it is to stand in the window.
-        anchor: Chain id of the item.
-        count: The token counter.
+        name: A newer note of the same name supersedes this one.
+        text: The text in the window.
+        anchor: The item's chain id.
         ref_of_entry: Entry id to recall reference.
     """
     entry_id = f"{anchor}:note:{name}:{ref_of(name, text)}"
@@ -55,14 +47,14 @@ def note_decision(
 
 
 def note_entry(decision: Decision, *, timestamp_ms: int, count: Callable[[str], int]) -> ContextEntry:
-    """Return a note as an entry of the window: a summary, in the user's message but not the user's words."""
+    """Return a note as an entry of the window: a summary in the user's message, not the user's words."""
     text = decision.detail["text"]
     metadata = {"role": "user", "kind": "note", "message": decision.detail["anchor"]}
     return ContextEntry(decision.entry_id, "summary", text, count(text), timestamp_ms, metadata)
 
 
 def stale(standing: Iterable[Decision], notes: Mapping[str, str]) -> list[Decision]:
-    """Return the decisions that take out the notes which say something else by now, or say it twice.
+    """Return the decisions that remove outdated and repeated notes.
 
     Args:
         standing: The notes of a history, in its order.

@@ -1,8 +1,8 @@
-"""The pass that keeps the window within its budget: whether it is pruned now, how far down, and what leaves. Pure.
+"""The pass that keeps the window within its budget: when to prune, how far down, and what to remove. Pure.
 
-Law: above the budget it prunes, always. Below it only where the provider has to write the prompt again in any case. It
-goes on until the window fits or nothing is left that may leave; each round names a block that had no decision, or prunes one
-of which this turn had left something, so that it ends.
+Law: above the budget it prunes, always. Below it only if the provider has to write the prompt again in any case. It
+continues until the window fits or nothing more may leave. Each round decides about a new block, or replaces a decision
+of this turn that had kept a part of one, so it ends.
 """
 
 from collections.abc import Collection
@@ -20,7 +20,7 @@ __all__ = ["budget"]
 
 
 def budget(window: Window, turn: Turn) -> Window:
-    """Let leave what the budget, a pause or an ended task makes leave, in one batch; the window tells its plan."""
+    """Remove in one batch what the budget, a pause or an ended task requires; the window carries its plan."""
     thresholds = None if turn.binding.holds(window) else _thresholds(window, turn)
     if thresholds is None or (thresholds.least_share and _planned(window, turn, thresholds, is_due=True) is None):
         return window
@@ -31,13 +31,13 @@ def budget(window: Window, turn: Turn) -> Window:
         if more is None or (plan is not None and not more.decisions):
             return replace(window, plan=plan)
         plan, pruned = more, window.with_(more.decisions)
-        if pruned is window:  # of one block, one decision is taken at a time: the rest at a later turn
+        if pruned is window:  # each block gets one decision at a time: the rest waits for a later turn
             return replace(window, plan=plan)
         window, thresholds = pruned, replace(thresholds, stays_tokens=0, least_share=0.0)
 
 
 def _thresholds(window: Window, turn: Turn) -> Thresholds | None:
-    """Whether the window is pruned now, and how; None where it is not."""
+    """Return the thresholds of a prune; None if the window is not pruned now."""
     rules, limit = turn.rules, turn.room.budget_tokens
     total, ratio = turn.total_tokens(window), rules.prune_target_ratio
     if rules.prune_when == "over_budget" or rules.policy != "worth":
@@ -48,7 +48,7 @@ def _thresholds(window: Window, turn: Turn) -> Thresholds | None:
     answers = sum(item.role == "assistant" for item in window.items)
     pace = Pace(
         growth_tokens=window.tokens_before / (answers + 1),
-        # An earlier request that is sent again keeps the window it had: after a pause only the furthest history is pruned.
+        # A repeated request keeps its earlier window: after a pause only the furthest history is pruned.
         idle_ms=turn.idle_ms if turn.past.is_furthest() else None,
         partial_prunes=turn.past.partial_prunes(),
         spares_beginning=rules.prune_when == "cheapest",
@@ -78,7 +78,7 @@ def _planned(window: Window, turn: Turn, thresholds: Thresholds, *, is_due: bool
 
 
 def _rewritten_from(window: Window, turn: Turn, rewritten: Collection[str]) -> int | None:
-    """Tokens before the first of some entries; None where none of them is sent."""
+    """Return the tokens before the first of some entries; None if none of them is sent."""
     for number, entry in enumerate(window.entries):
         if entry.id in rewritten:
             return turn.room.fixed_tokens + sum(e.token_count for e in window.entries[:number])

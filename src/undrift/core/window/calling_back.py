@@ -1,7 +1,7 @@
-"""Whether an agent can call back what left its window, and what of the window it has called back. Pure.
+"""Recall by the agent: whether it can get originals back, and which of them it has got back. Pure.
 
-Law: a command is named only where it can be carried out. What was called back stays for a while, as it would otherwise leave
-again before the agent has used it.
+Law: a command is named only if the agent can run it. Recalled texts stay for a while, or they would leave again before
+the agent has used them.
 """
 
 import re
@@ -14,7 +14,7 @@ from undrift.values.window import ContextEntry
 __all__ = ["STAYS_ANSWERS", "called_back", "offers_recall"]
 
 STAYS_ANSWERS = 8
-"""So many answers of the model a text stays that was called back: longer than the last N results by default."""
+"""A recalled text stays for so many answers of the model: longer than the last N results by default."""
 
 _TOOL = re.compile(r"(?:.{0,64}undrift.{0,64}?[_.:/-])?recall", re.IGNORECASE | re.DOTALL)
 _COMMAND = "undrift recall "
@@ -22,18 +22,19 @@ _LOOKED_AT_CHARACTERS = 4_000
 
 
 def offers_recall(names: Collection[str]) -> bool:
-    """Tell whether our tool is among those that a request offers.
+    """Return whether a request offers our recall tool.
 
-    Clients put the server's name in front, as in ``mcp__undrift__recall``; where none does, our second tool stands beside it.
+    Clients put the server's name in front, as in ``mcp__undrift__recall``. Without that prefix, our second tool must be
+    offered too.
     """
     return any(_TOOL.fullmatch(name) and (len(name) > len("recall") or TASK_TOOL_NAME in names) for name in names)
 
 
 def called_back(entries: Sequence[ContextEntry]) -> set[Hashable]:
-    """Return the keys (`core.thinking.key_of`) of what was called back within the last `STAYS_ANSWERS` answers.
+    """Return the keys (`core.thinking.key_of`) of texts recalled within the last `STAYS_ANSWERS` answers.
 
     Args:
-        entries: The whole history, in order: of a window most answers may have left, so that it would stay for ever.
+        entries: The whole history, in order; a window lacks answers, and recalled texts would stay in it for ever.
     """
     found: set[Hashable] = set()
     answers, was_answer = 0, False

@@ -1,6 +1,6 @@
-"""What must hold of every edited window, whoever the provider is: one law, one function. Pure.
+"""The law of every edited window, for any provider, in one function. Pure.
 
-What one provider demands besides stands in `undrift.wire`.
+Further demands of a single provider stand in `undrift.wire`.
 """
 
 import re
@@ -18,19 +18,19 @@ _DIGITS = re.compile("[0-9]+")
 def problems(
     before: Sequence[ContextEntry], after: Sequence[ContextEntry], left: Iterable[str | None] = ()
 ) -> tuple[str, ...]:
-    """Say what an edit has broken; () when nothing.
+    """Return what an edit has broken; () if nothing.
 
     Args:
-        before: The window as it came in, in order.
-        after: The window as it is to be sent, in order.
-        left: Pair ids of further entries that came in, none of them pinned, of which nothing is sent.
+        before: The window before the edit, in order.
+        after: The window to send, in order.
+        left: Pair ids of further entries that are not sent at all; none of them is pinned.
     """
     found = [*_pairs(_members(before, left), _members(after)), *_pins(before, after), *_order(before, after)]
     return tuple(found)
 
 
 def added(found: Sequence[str], before: Sequence[str]) -> tuple[str, ...]:
-    """Return which of the problems found were not there before; numbers in their words do not count, as places move."""
+    """Return the problems that are new; numbers in their words do not count, because places move."""
     had = Counter(_DIGITS.sub("", text) for text in before)
     new = []
     for text in found:
@@ -43,14 +43,14 @@ def added(found: Sequence[str], before: Sequence[str]) -> tuple[str, ...]:
 
 
 def _pairs(had: Mapping[str, int], has: Mapping[str, int]) -> Iterator[str]:
-    """A call and its results stay or leave together."""
+    """Check that a call and its results stay or leave together."""
     for pair, count in has.items():
         if 0 < count < had.get(pair, 0):
             yield f"{pair}: {count} of {had[pair]} members are left of a pair"
 
 
 def _pins(before: Sequence[ContextEntry], after: Sequence[ContextEntry]) -> Iterator[str]:
-    """What is pinned stays, word for word."""
+    """Check that each pin stays, word for word."""
     kept = {e.id: e.content for e in after if not (e.metadata and e.metadata.get("cut"))}
     for entry in before:
         if entry.type in PINNED_TYPES and kept.get(entry.id) != entry.content:
@@ -58,7 +58,7 @@ def _pins(before: Sequence[ContextEntry], after: Sequence[ContextEntry]) -> Iter
 
 
 def _order(before: Sequence[ContextEntry], after: Sequence[ContextEntry]) -> Iterator[str]:
-    """What stays keeps its order; only pins and notes are added."""
+    """Check that the kept entries keep their order; only pins and notes are added."""
     place = {entry.id: number for number, entry in enumerate(before)}
     last = -1
     for entry in after:
@@ -73,5 +73,5 @@ def _order(before: Sequence[ContextEntry], after: Sequence[ContextEntry]) -> Ite
 
 
 def _members(entries: Sequence[ContextEntry], others: Iterable[str | None] = ()) -> Mapping[str, int]:
-    """How many entries each pair has."""
+    """Count the entries of each pair."""
     return Counter(pair_id for pair_id in chain((e.pair_id for e in entries), others) if pair_id is not None)

@@ -1,7 +1,8 @@
-"""What a finished task lets go: its tool outputs by tag, the agent's thinking and words by range; tombstones stand in. Pure.
+"""The pass that evicts finished tasks: tool outputs by tag, the agent's words by range; tombstones take their places.
+Pure.
 
-Law: calls stay, the user's words are never touched, nothing leaves that the model has not seen, and of each kind only the
-last tombstone carries the summary; where results leave in several turns, that of the first.
+Law: calls and the user's words stay, and so does anything the model has not seen. Only the last tombstone of each kind
+carries the summary; if results leave in several turns, the last of the first turn.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -23,7 +24,7 @@ __all__ = ["Ended", "ended_tasks", "prune_task_logs"]
 
 
 def ended_tasks(window: Window, turn: Turn) -> Window:
-    """Let the logs of finished tasks leave, whatever the budget says, and old outputs of one that goes on."""
+    """Evict the logs of finished tasks, at any budget, and old outputs of an open task."""
     if turn.binding.holds(window):
         return window
     return rewritten(window, turn, _leaving)
@@ -31,16 +32,15 @@ def ended_tasks(window: Window, turn: Turn) -> Window:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """One completion, as it stands in a history.
+    """One completion of a task in a history.
 
     Args:
-        task_id: Of the task.
-        ranges: Half-open ranges of item numbers in which it was worked on, both ends of the seed's range left out.
-        pair_ids: Of the calls that are tagged with it. Not the provider's ids: those can repeat, or be absent.
-        is_valid: Whether its summary was measured against something and nothing was missing: then even the newest results
-            leave at once; else the last N stay raw until newer ones displace them.
-        tool_text: Reference, and whether it is the last, to the tombstone of a tool's output.
-        assistant_text: Reference, and whether it is the last, to the tombstone of the agent's words.
+        ranges: Half-open ranges of the item numbers in which it was worked on, without both ends of the seed's range.
+        pair_ids: The calls tagged with it. Provider ids will not do: they can repeat or be absent.
+        is_valid: Whether its summary was measured and nothing was missing. Then even the newest results leave at once;
+            else the last N stay until newer results follow.
+        tool_text: The tombstone of a tool's output, from its reference and whether it is the last.
+        assistant_text: The tombstone of the agent's words, from the same arguments.
     """
 
     task_id: str
@@ -64,7 +64,7 @@ def prune_task_logs(
     count: Callable[[str], int],
     ref_of: Callable[[str], str],
 ) -> list[Decision]:
-    """Plan what the completions of tasks let go.
+    """Plan the evictions for completed tasks.
 
     Args:
         entries: The window, in order. Metadata: ``role``, ``kind``, ``message``, ``pair_id``.
@@ -72,16 +72,15 @@ def prune_task_logs(
         ended: The completions, oldest first.
         number_of: Item id to its number in the history.
         keep_tool_results: N of the last N.
-        spared: Items whose words must stay for now, as the newest answer while its calls are being answered.
-        spares_tool: Whether the results of a tool stay: those of the tools by which tasks are told. A pair id
-            is not enough to tell them apart where reasoning binds all calls of an answer together.
-        covered: What other open tasks cover; words there stay.
-        count: The counter in force.
+        spared: Items whose words must stay for now, such as the newest answer with open calls.
+        spares_tool: Whether a tool's results stay: true for the tools that report tasks. A pair id does not identify
+            them if reasoning binds all calls of an answer together.
+        covered: Item numbers of other open tasks; words there stay.
         ref_of: Entry id to recall reference.
 
     Returns:
-        One decision for each block, kind ``evicted``: ``detail["text"]`` is what stands in for it, None for words whose
-        message has a tombstone already.
+        One decision of kind ``evicted`` for each block. Its ``text`` replaces the block, or is None if the message
+            already has a tombstone.
     """
     seen = entries[:first_unseen]
     anchored = {e.id for e in TerminalObservationWindow.get_last(entries, keep_tool_results)}
@@ -117,20 +116,20 @@ def prune_task_logs(
 
 
 def _tells(entry: ContextEntry, ended: Ended) -> bool:
-    """Whether it is the tombstone of an output of that completion and has the summary."""
+    """Return whether the entry is the tombstone of an output of that completion, with the summary."""
     if entry.type != "summary" or entry.meta("task") != ended.task_id or entry.meta("kind") != "result":
         return False
     return entry.content.startswith(ended.tool_text("", True).rpartition("]")[0])
 
 
 def _is_words(entry: ContextEntry) -> bool:
-    """Whether it is the agent's thinking or text, as it came."""
+    """Return whether the entry is unchanged thinking or text of the agent."""
     is_word = entry.meta("kind") in ("thinking", "text") and entry.type == "reasoning"
     return is_word and entry.meta("role") == "assistant"
 
 
 def _leaving(window: Window, turn: Turn) -> list[Decision]:
-    """What finished tasks let go, and old outputs of one that goes on."""
+    """Plan the evictions for finished tasks and for old outputs of an open task."""
     ended = [one for task in turn.told_tasks for one in _ended(task, window, turn)]
     return [*_evicted(ended, window, turn), *_rolled(window, turn)]
 
@@ -153,7 +152,7 @@ def _evicted(ended: Sequence[Ended], window: Window, turn: Turn) -> list[Decisio
 
 
 def _ended(task: Task, window: Window, turn: Turn) -> Iterator[Ended]:
-    """The completions of a task, as they stand in this history."""
+    """Yield the completions of a task in this history."""
     log_path = turn.tools.log_path(task.id)
     for one in completions(turn.tasks, task.id):
         spans = [_range(segment, window.numbers) for segment in one.segments]
@@ -172,7 +171,7 @@ def _ended(task: Task, window: Window, turn: Turn) -> Iterator[Ended]:
 
 
 def _rolled(window: Window, turn: Turn) -> list[Decision]:
-    """Of a task that is still open, let old outputs leave once there are half as many again as stay."""
+    """Evict old outputs of an open task once there are one and a half times as many as stay."""
     stay, task = turn.rules.rolling_tool_results, current(turn.tasks, MAIN_AGENT)
     if not stay or task is None:
         return []
@@ -220,7 +219,7 @@ def _tells_of_tasks(tool: str) -> bool:
 
 
 def _range(segment: Segment, numbers: Mapping[str, int]) -> range:
-    """The items of a history that a segment holds, both ends left out; empty where it lies in another history."""
+    """Return a segment's items in a history, without both ends; empty if it lies in another history."""
     start = numbers.get(segment.start.id, -1) if segment.start.id else -1
     if segment.start.id and start < 0:
         return range(0)

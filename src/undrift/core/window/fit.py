@@ -1,10 +1,10 @@
-"""Fits a window into its budget: what must stay, and what leaves of the rest. Pure.
+"""Fits a window into its budget: names the entries that must stay, and removes from the rest. Pure.
 
-Two steps: (1) what must stay is named: pinned types, every user text, the last N tool results with their calls,
-everything that the model has not seen yet, and a last assistant message whose thinking the provider wants unchanged;
-(2) above the budget, and only then, the rest is fitted, down to the low-water mark, in one batch: newest first, or by what
-it is worth (`keep`), which also takes lines out of results. The middle of a long paste counts to the rest: it leaves in its
-turn, beginning and end stay.
+These must stay: pinned types, every user text, the last N tool results with their calls, and everything that the model
+has not seen yet. A last assistant message must stay if the provider wants its thinking unchanged.
+
+Above the budget the rest is fitted to the low-water mark in one batch: newest first, or by score (`keep`), which also
+removes lines of results. The middle of a long paste belongs to the rest; its beginning and end stay.
 """
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
@@ -38,16 +38,17 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """The prompt as it would be sent.
+    """The prompt before the plan.
 
     Args:
-        entries: The window, in order. Metadata: ``role``, ``kind``, ``message`` (what the blocks of one message share),
-            ``pair_id``, ``cut`` (a paste that has lost its middle already), ``rows`` and ``whole_tokens`` (the ranges of
-            lines that a trimmed result still has, and its tokens before).
+        entries: The window, in order. Metadata: ``role``, ``kind``, ``message`` (shared by the blocks of one message),
+            ``pair_id``, ``cut`` (a paste without its middle). For a trimmed result also ``rows`` (the ranges of its
+            lines) and ``whole_tokens`` (its tokens before).
         first_unseen: Index of the first entry that the model has not seen.
-        fixed_tokens: System, tools and whatever else is sent beside `entries`.
+        fixed_tokens: System, tools and everything else that is sent next to `entries`.
         waiting: Ids of entries with an earlier decision at the newest item; they wait for a later turn.
-        wanted: Keys (`core.window.thinking.key_of`) of what the agent has just called back: it stays whole if there is room.
+        wanted: Keys (`core.window.thinking.key_of`) of texts that the agent has just recalled; they stay whole if there
+            is room.
     """
 
     entries: Sequence[ContextEntry]
@@ -59,16 +60,17 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class TurnPlan:
-    """What leaves now.
+    """The decisions of one prune, with its figures.
 
     Args:
         decisions: New ones only, in the order of the window.
-        protected_tokens: What must stay, system and tools included.
+        protected_tokens: The entries that must stay, with system and tools.
         target_tokens: The low-water mark.
         total_tokens: The window before the plan.
-        freed_tokens: What the decisions free.
-        oversize: How many entries left because they could not fit even alone.
-        shortened: How many texts of the first or newest user message lose their middle, as nothing else would fit.
+        freed_tokens: The tokens that the decisions free.
+        oversize: The number of entries that left because they could not fit even alone.
+        shortened: The number of texts of the first or newest user message that lose their middle; nothing else would
+            fit.
     """
 
     decisions: tuple[Decision, ...]
@@ -81,22 +83,22 @@ class TurnPlan:
 
     @property
     def tokens_after(self) -> int:
-        """The window after the plan."""
+        """The tokens of the window after the plan."""
         return self.total_tokens - self.freed_tokens
 
 
 def is_user_text(entry: ContextEntry) -> bool:
-    """Tell whether an entry is the user's own words."""
+    """Return whether an entry is the user's own words."""
     return bool(entry.meta("role") == "user" and entry.meta("kind") == "text")
 
 
 def low_water_tokens(budget_tokens: int, must_tokens: int, ratio: float, *, by_worth: bool = False) -> int:
-    """Return what a window is pruned down to: `ratio` of the budget, in tokens.
+    """Return the low-water mark in tokens: `ratio` of the budget, or more.
 
     If the parts that always stay use most of the budget, at least half of the free rest is used, or almost nothing else
-    would stay. By worth it is a third, because the best of it needs less room. The seeds' own mark
-    (`core.prune.target_tokens`) stands higher: on recorded sessions it kept no more of what was needed later and cost 4
-    to 13% more, as each prune rewrites the provider's cache.
+    would stay. By score it is a third, because the best parts need less room. The seeds' own mark
+    (`core.prune.target_tokens`) is higher. On recorded sessions it kept no more of the later needs and cost 4 to 13%
+    more, because each prune rewrites the provider's cache.
 
     See docs/adr/0006-low-water-mark.md.
     """
@@ -117,12 +119,10 @@ def plan_turn(
     """Plan what has to leave a window; None while it fits.
 
     Args:
-        prompt: The window, and what is sent beside it.
         policy: Budget and limits, in tokens of `wording.count`.
-        wording: How what stays of a text is written and counted.
-        known: Gives the history, learned up to now; then what is worth most stays, else what is newest.
-        thresholds: Why now, how far down and from where on; None: the budget alone decides that.
-        is_due: Plan even if it fits: it is rewritten anyway, and a second rewriting would cost the cache again.
+        known: Gives the history, learned up to now; then the best score stays, else the newest.
+        thresholds: Why now, how far down and from which place; None: the budget alone decides.
+        is_due: Plan even if it fits: it is rewritten anyway, and a second rewrite would cost the cache again.
     """
     entries = prompt.entries
     total = prompt.fixed_tokens + sum(e.token_count for e in entries)
@@ -138,10 +138,10 @@ def plan_turn(
     must_tokens, offer = _fitted(prompt, offer, protected, spare, policy, wording)
     thresholds = thresholds or Thresholds("budget", policy.target_ratio, policy.target_ratio, 0, 0.0)
     figures = _figures(policy, thresholds, must_tokens, total, by_worth=known is not None)
-    behind = _behind(thresholds, prompt, offer, protected, policy, figures)
-    if behind is None:
+    offered = _after_beginning(thresholds, prompt, offer, protected, policy, figures)
+    if offered is None:
         return None
-    room_tokens, chosen_from = behind
+    room_tokens, chosen_from = offered
     reasons = Reasons(wording, offer.cuts, figures)
     alone: set[str] = set()
     if known is None:
@@ -154,7 +154,9 @@ def plan_turn(
 
         def chosen(room_tokens: int) -> Freed:
             kept = _kept(chosen_from, room_tokens, history, policy.keep_recent_share, wording.count)
-            return reasons.by_worth(entries, _with_answers(entries, set(kept.gone), protected), kept, chosen_from.folds)
+            return reasons.by_worth(
+                entries, _with_answers(entries, set(kept.removed), protected), kept, chosen_from.folds
+            )
 
         left = _within(chosen, room_tokens, must_free=total - policy.budget_tokens)
     return _planned(entries, left, figures, spare, oversize=len(alone))
@@ -182,13 +184,13 @@ _NONE: frozenset[Any] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class _Offer:
-    """What a plan chooses from.
+    """The units from which a plan chooses.
 
     Args:
-        window: The entries; those with noise as they are without it.
-        folds: Entry id to what folds its noise, of those that may be folded.
-        units: What may leave.
-        cuts: Entry id to how its middle leaves, of the pastes among it.
+        window: The entries; noisy ones without their noise.
+        folds: Entry id to its folded form, for those that may be folded.
+        units: The units that may leave.
+        cuts: Entry id to its cut, for the pastes that may lose their middle.
     """
 
     window: Sequence[ContextEntry]
@@ -198,7 +200,7 @@ class _Offer:
 
 
 def protected_keys(entries: Sequence[ContextEntry], first_unseen: int, keep_tool_results: int) -> set[Hashable]:
-    """Return the keys (`core.thinking.key_of`) of the units that stay whatever the budget says.
+    """Return the keys (`core.thinking.key_of`) of the units that stay at any budget.
 
     Args:
         entries: The window, in order.
@@ -209,10 +211,8 @@ def protected_keys(entries: Sequence[ContextEntry], first_unseen: int, keep_tool
     keys.update(key_of(e) for e in entries[first_unseen:])
     keys.update(key_of(e) for e in entries if e.type in PINNED_TYPES or is_user_text(e))
     opening = [e for e in entries if e.meta("message") == entries[0].meta("message")] if entries else []
-    if opening and not any(
-        is_user_text(e) for e in opening
-    ):  # the first message must be the user's, were it one picture
-        keys.add(key_of(opening[0]))
+    if opening and not any(is_user_text(e) for e in opening):
+        keys.add(key_of(opening[0]))  # the first message must be the user's, even if it is only a picture
     latest = latest_answer(entries[:first_unseen])
     if any(e.meta("kind") in ("thinking", "other") for e in latest):  # its thinking must not change
         keys.update(key_of(e) for e in latest)
@@ -222,11 +222,10 @@ def protected_keys(entries: Sequence[ContextEntry], first_unseen: int, keep_tool
 def _fitted(
     prompt: Prompt, offer: _Offer, protected: set[Hashable], spare: frozenset[Any], policy: Policy, wording: Wording
 ) -> tuple[int, _Offer]:
-    """Tokens of what must stay, and the offer with what may leave and how the pastes among it are cut.
+    """Return the tokens that must stay, and the offer with the units that may leave and the cuts of pastes.
 
-    The budget is hard: only when what must stay exceeds it, the first and newest words of the user lose their middle
-    as well, and only when that does not help, words that the model has not seen. What the agent has called back a short
-    while ago stays where there is room for it.
+    The budget is hard. If the parts that must stay exceed it, the user's first and newest words lose their middle too,
+    and only then words that the model has not seen. Recently recalled texts stay while there is room.
     """
 
     def tried(may_be_cut: Sequence[ContextEntry], spared: frozenset[Any]) -> tuple[int, _Offer]:
@@ -252,7 +251,7 @@ def _fitted(
 def _units(
     entries: Sequence[ContextEntry], protected: set[Hashable], cuts: Mapping[str, Cut], fixed_tokens: int
 ) -> tuple[int, list[Unit]]:
-    """Tokens of what must stay, and the units that may leave; of a paste that may be cut, its middle is the unit."""
+    """Return the tokens that must stay, and the units that may leave; the unit of a paste is its middle."""
     groups: dict[Hashable, list[int]] = {}
     for number, entry in enumerate(entries):
         groups.setdefault(key_of(entry), []).append(number)
@@ -283,7 +282,7 @@ def _figures(policy: Policy, thresholds: Thresholds, must_tokens: int, total: in
     }
 
 
-def _behind(
+def _after_beginning(
     thresholds: Thresholds,
     prompt: Prompt,
     offer: _Offer,
@@ -291,17 +290,17 @@ def _behind(
     policy: Policy,
     figures: dict[str, Any],
 ) -> tuple[int, _Offer] | None:
-    """Room and offer behind the beginning that the thresholds leave alone; all of the offer where that is too little.
+    """Return room and offer after the untouched beginning; the whole offer if the rest is too little.
 
-    None where nothing forces a prune, and it would free little or rewrite more than is written anyway. The moment and
-    what stays go into the figures.
+    Return None if no prune is forced, and it would free too little or rewrite more than is written anyway. The moment
+    and the untouched tokens go into the figures.
     """
     entries, cuts = prompt.entries, offer.cuts
     target, must_tokens = figures["target_tokens"], figures["protected_tokens"]
     if figures["total_tokens"] - target < thresholds.least_share * (policy.budget_tokens - target):
         return None
     figures |= {"moment": thresholds.moment, "stays_tokens": 0}
-    begins = _begins(entries, thresholds.stays_tokens - prompt.fixed_tokens)
+    begins = _beginning(entries, thresholds.stays_tokens - prompt.fixed_tokens)
     if not begins:
         return target - must_tokens, offer
     mixed = [as_is if key_of(as_is) in begins else thin for as_is, thin in zip(entries, offer.window, strict=True)]
@@ -319,8 +318,8 @@ def _behind(
     return figures["target_tokens"] - must_tokens, offer
 
 
-def _begins(entries: Sequence[ContextEntry], tokens: int) -> set[Hashable]:
-    """The units of the window's beginning, as far as it has so many tokens."""
+def _beginning(entries: Sequence[ContextEntry], tokens: int) -> set[Hashable]:
+    """Return the units of the window's beginning, up to so many tokens."""
     found: set[Hashable] = set()
     for entry in entries:
         tokens -= entry.token_count
@@ -331,13 +330,13 @@ def _begins(entries: Sequence[ContextEntry], tokens: int) -> set[Hashable]:
 
 
 def _first_and_newest(entries: Sequence[ContextEntry]) -> frozenset[Any]:
-    """The messages whose words stay whole as long as the budget can hold them: the user's first and newest."""
+    """Return the user's first and newest messages: they stay whole as long as the budget can hold them."""
     spoken = [e.meta("message") for e in entries if is_user_text(e)]
     return frozenset(spoken[:1] + spoken[-1:])
 
 
 def _cuts(seen: Sequence[ContextEntry], policy: Policy, wording: Wording, *, spare: frozenset[Any]) -> dict[str, Cut]:
-    """The pastes that may lose their middle: long, seen, not cut yet, and in no message to spare."""
+    """Return the cuts of pastes that may lose their middle: long, seen, not cut yet, and in no spared message."""
     found: dict[str, Cut] = {}
     for entry in seen:
         long = is_user_text(entry) and entry.token_count > policy.keep_user_text_tokens
@@ -350,14 +349,14 @@ def _cuts(seen: Sequence[ContextEntry], policy: Policy, wording: Wording, *, spa
 
 
 def _with_answers(entries: Sequence[ContextEntry], gone_ids: set[str], protected: set[Hashable]) -> set[str]:
-    """Add what has to leave as well, so that no answer has thinking in a wrong place."""
+    """Add everything else that has to leave, so that no answer has thinking in a wrong place."""
     while more := unsettled(entries, gone_ids, lambda e: key_of(e) in protected):
         gone_ids |= more
     return gone_ids
 
 
 def _within(chosen: Callable[[int], Freed], room_tokens: int, *, must_free: int) -> Freed:
-    """Choose until it frees enough: the choice estimates what trimmed results cost, and is held to what they do cost."""
+    """Choose until enough is freed: the choice estimates the cost of trimmed results, and the real cost counts."""
     left = chosen(room_tokens)
     for _ in range(_TRIES):
         missing = must_free - sum(freed for _, freed in left)
@@ -371,7 +370,7 @@ def _within(chosen: Callable[[int], Freed], room_tokens: int, *, must_free: int)
 def _kept(
     offer: _Offer, room_tokens: int, known: KnownReferences, recent_share: float, count: Callable[[str], int]
 ) -> Kept:
-    """Choose by worth."""
+    """Choose by score."""
     by_id = {e.id: e for e in offer.window}
     may_leave = {id_ for unit in offer.units for id_ in unit.ids}
     stays = [e for e in offer.window if e.id not in may_leave]

@@ -1,10 +1,10 @@
-"""The certain noise of a tool's result, folded in a form that keeps every distinct line. Pure; in linear time.
+"""Folds the certain noise of a tool's result and keeps every distinct line. Pure; in linear time.
 
-Noise is: escape codes of a terminal; what a carriage return has overwritten; lines equal to the one before; numbers in front
-of the lines of a listing, where they count on; long runs of encoded data, of which the beginning stays.
+Noise is: a terminal's escape codes; text overwritten after a carriage return; lines equal to the line before; the
+consecutive numbers of a listing; long runs of encoded data, except their beginning.
 
 Law: line by line. A line keeps its number whether it is folded or not, so that ranges of lines mean the same in both
-forms; the same text always gives the same bytes.
+forms. The same text always gives the same bytes.
 """
 
 import re
@@ -16,7 +16,7 @@ from typing import Literal
 __all__ = ["Fold", "Folded", "fold_lines", "lines_without_noise"]
 
 Fold = Literal["noise", "all"]
-"""What is folded: all but the numbers of a listing, or those as well."""
+"""The extent of a fold: all noise but the numbers of a listing, or those as well."""
 
 _ESCAPE = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|[()*+#%][0-~]|[@-OQ-WYZ\\`-~=>78])"
@@ -28,7 +28,7 @@ _DATA = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{256,}={0,2}")
 _DATA_LINE = re.compile(r"[A-Za-z0-9+/]{60,100}={0,2}")
 _HEX = re.compile(r"[0-9a-f]+|[0-9A-F]+")
 
-_LEAST_NUMBERED = 4  # lines whose numbers count on; two may do so by chance
+_LEAST_NUMBERED = 4  # lines with consecutive numbers; two may be consecutive by chance
 _LEAST_DATA_LINES = 8
 _DATA_CHARACTERS = 256
 _DATA_HEAD = 24
@@ -42,11 +42,9 @@ class Folded:
 
     Args:
         plain: Each line without escape codes, overwritten text and data; with its number.
-        lines: The same as it stands behind the line before it: without a number that counts on; None where only a
-            mark stands.
-        data: Numbers of the lines of which only a mark stands because they are data; of the others, because they
-            repeat the one before.
-        what: In words, what was folded.
+        lines: The same lines in sequence: without a consecutive number; None if only a mark replaces the line.
+        data: Numbers of the lines that a mark replaces because they are data; others repeat the line before.
+        what: The folded kinds of noise, in words.
     """
 
     plain: Sequence[str]
@@ -55,11 +53,11 @@ class Folded:
     what: tuple[str, ...]
 
     def lengths(self) -> list[int]:
-        """Return the characters that each line takes, its newline included; 0 where only a mark stands."""
+        """Return the characters of each line, its newline included; 0 if only a mark replaces it."""
         return [0 if line is None else len(line) + 1 for line in self.lines]
 
     def shown(self, start: int, end: int) -> list[str]:
-        """Return the lines of a range as they stand together."""
+        """Return the folded lines of a range."""
         found, number = [], start
         while number < end:
             line = self.lines[number]
@@ -72,7 +70,7 @@ class Folded:
         return found
 
     def _hidden(self, start: int, end: int) -> int:
-        """How many lines from here on only a mark stands for."""
+        """Count the lines from here on that one mark replaces."""
         number, is_data = start, start in self.data
         while number < end and self.lines[number] is None and (number in self.data) == is_data:
             number += 1
@@ -80,7 +78,7 @@ class Folded:
 
 
 def fold_lines(text: str, fold: Fold) -> Folded:
-    """Fold a text; where there is nothing to fold, its lines are as they were and `what` is empty."""
+    """Fold a text; without noise its lines are unchanged and `what` is empty."""
     lines = text.split("\n")
     what: list[str] = []
     if "\r" in text or "\x1b" in text:
@@ -96,12 +94,12 @@ def fold_lines(text: str, fold: Fold) -> Folded:
 
 
 def lines_without_noise(text: str) -> Sequence[str | None]:
-    """Return the lines of a text without noise, each with its number, None where one only repeats what stands before it."""
+    """Return the lines of a text without noise, each with its number; None for a repeated line."""
     return fold_lines(text, "noise").lines
 
 
 def _without_codes(text: str, lines: list[str], what: list[str]) -> list[str]:
-    """Each line as a terminal would show it in the end."""
+    """Return each line as a terminal finally shows it."""
     found = [_final(line) if "\r" in line or "\x1b" in line else line for line in lines]
     if "\x1b" in text and found != lines:
         what.append("escape codes")
@@ -111,7 +109,7 @@ def _without_codes(text: str, lines: list[str], what: list[str]) -> list[str]:
 
 
 def _final(line: str) -> str:
-    """What a terminal shows of a line: what was written later stands over what was written before."""
+    """Return the final text of a line on a terminal: later text overwrites earlier text."""
     out = ""
     for part in reversed(_TO_LINE_START.split(line)):
         written = _ESCAPE.sub("", part) if "\x1b" in part else part
@@ -123,7 +121,7 @@ def _final(line: str) -> str:
 
 
 def _without_data(lines: list[str], what: list[str]) -> set[int]:
-    """Shorten what is data within a line; return the numbers of lines that go on with the data of the line before."""
+    """Shorten data within lines; return the numbers of lines that continue the data of the line before."""
     found: set[int] = set()
     run: list[int] = []
     for number in [n for n, line in enumerate(lines) if len(line) >= _DATA_CHARACTERS or _may_be_data(line)]:
@@ -157,12 +155,12 @@ def _shortened_data(match: re.Match[str]) -> str:
 
 
 def _is_data(text: str) -> bool:
-    """Whether it is encoded, and no word, path or pattern."""
+    """Return whether a text is encoded, and no word, path or pattern."""
     return _is_mixed(text) or (len(set(text)) >= _LEAST_DISTINCT and _HEX.fullmatch(text) is not None)
 
 
 def _is_mixed(text: str) -> bool:
-    """Whether it has upper and lower case and digits, and many different ones."""
+    """Return whether a text has upper and lower case and digits, and many different characters."""
     if len(set(text)) < _LEAST_DISTINCT:
         return False
     return any(map(str.isdigit, text)) and any(map(str.isupper, text)) and any(map(str.islower, text))
@@ -185,7 +183,7 @@ def _without_repeats(lines: Sequence[str], shown: list[str | None], what: list[s
 
 
 def _without_numbers(lines: Sequence[str], shown: list[str | None], what: list[str]) -> None:
-    """Take out the numbers of a listing where they count on; the first of a run keeps its own."""
+    """Remove the consecutive numbers of a listing; the first of a run keeps its own."""
     run: list[tuple[int, int]] = []  # number of a line, and where its text begins
     last: tuple[int, str] = (-2, "")
 

@@ -1,8 +1,8 @@
-"""The incremental pruner: the same decisions as `core.prune`, without looking at the whole window again.
+"""The incremental pruner: the same decisions as `core.prune`, without a full pass over the window.
 
-Law: a `IncrementalWindow` performs no I/O and reads no clock; after every `add` and `prune` it holds exactly what the plain rule
-would hold (a property test compares them). An `add` costs O(log n): a heap on the order of units finds the oldest, a
-heap on their sizes finds what could not fit even alone, and a short sorted list holds the last N tool results.
+Law: an `IncrementalWindow` performs no I/O and reads no clock. After every `add` and `prune` it holds exactly the
+entries of the plain rule (a property test compares them). An `add` costs O(log n). A heap on the order of units finds
+the oldest, a heap on their sizes finds oversize units, and a short sorted list holds the last N tool results.
 """
 
 import heapq
@@ -30,7 +30,7 @@ class _Group:
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """What left: entries ascending by time, and the ids of those that could not fit even alone."""
+    """The removed entries, ascending by time, and the ids of those that could not fit even alone."""
 
     removed: tuple[ContextEntry, ...] = ()
     oversize_ids: tuple[str, ...] = ()
@@ -42,7 +42,7 @@ class IncrementalWindow:
 
     Args:
         keep_tool_results: How many of the newest tool results are anchored, at least 1.
-        entries: What it holds at the start, in order of insertion.
+        entries: The first entries, in order of insertion.
 
     Raises:
         WindowError: An entry whose id is already in the window.
@@ -56,7 +56,7 @@ class IncrementalWindow:
         self._last: list[tuple[Order, str]] = []  # the last N results, oldest first
         self._oldest: list[tuple[Order, int, Hashable]] = []
         self._largest: list[tuple[int, int, Hashable]] = []
-        self._number = 0  # breaks ties, also inside the heaps, whose keys need not be comparable
+        self._number = 0  # breaks ties, also in the heaps: their keys need not be comparable
         self.total_tokens = 0
         self.pinned_tokens = 0
         for entry in entries:
@@ -79,11 +79,11 @@ class IncrementalWindow:
         return len(self._entries)
 
     def add(self, entry: ContextEntry, *, at_ms: int | None = None) -> Pruned:
-        """Take in an entry; return the older version of its slot, which leaves at once, or nothing.
+        """Add an entry; return the older version of its slot, which leaves at once, or nothing.
 
         Args:
             entry: Its id must be new to the window.
-            at_ms: When it counts as made; default its timestamp.
+            at_ms: Its time; by default its timestamp.
         """
         if entry.id in self._entries:
             raise WindowError(f"entry id {entry.id!r} is already in the window; pinning and recall go by id")
@@ -107,21 +107,21 @@ class IncrementalWindow:
         return superseded
 
     def prune(self, token_budget: int) -> Pruned:
-        """Remove what the plain rule removes at `token_budget` (at least 0) and return it."""
+        """Remove and return the entries that the plain rule removes at `token_budget` (at least 0)."""
         room = token_budget - self.pinned_tokens
-        gone: list[_Group] = []
+        leaving: list[_Group] = []
         oversize: list[str] = []
         while room >= 0 and (group := self._top_largest()) is not None and group.tokens > room:
             oversize.extend(sorted(group.members, key=group.members.__getitem__))
-            gone.append(group)
+            leaving.append(group)
             self._detach(group)
         while self.total_tokens - self.pinned_tokens > room and (group := self._top_oldest()) is not None:
-            gone.append(group)
+            leaving.append(group)
             self._detach(group)
-        return self._leave(gone, tuple(oversize))
+        return self._leave(leaving, tuple(oversize))
 
     def remove(self, entry_ids: Iterable[str]) -> Pruned:
-        """Remove the units of these entries, as far as they are in the window and nothing holds them."""
+        """Remove the units of these entries, if they are in the window and nothing holds them."""
         keys = {unit_key(self._entries[id_]) for id_ in entry_ids if id_ in self._entries}
         groups = [self._groups[key] for key in keys if not self._groups[key].holds]
         for group in groups:
@@ -129,7 +129,7 @@ class IncrementalWindow:
         return self._leave(groups)
 
     def restore(self, pruned: Pruned) -> None:
-        """Put back what left, at the places it had: it could not be written."""
+        """Put removed entries back in their places because the removal could not be written."""
         entries = {entry.id: entry for entry in pruned.removed}
         for group in pruned.groups:
             self._groups[group.key] = group
@@ -149,7 +149,7 @@ class IncrementalWindow:
                 self._rebuild()
 
     def _rebuild(self) -> None:
-        """Drop what is stale from the heaps; rare enough that an add stays O(log n) on average."""
+        """Drop stale units from the heaps; rare enough that an add stays O(log n) on average."""
         free = [group for group in self._groups.values() if not group.holds]
         self._oldest = [(group.order, number, group.key) for number, group in enumerate(free)]
         self._largest = [(-group.tokens, number, group.key) for number, group in enumerate(free)]
@@ -162,7 +162,7 @@ class IncrementalWindow:
             group = self._groups.get(key)
             if group is not None and not group.holds and group.order == order:
                 return group
-            heapq.heappop(self._oldest)  # stale: it has left, grown newer, or is held
+            heapq.heappop(self._oldest)  # stale: the unit has left, is newer now, or is held
         return None
 
     def _top_largest(self) -> _Group | None:

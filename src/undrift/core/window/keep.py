@@ -1,9 +1,9 @@
-"""Which lines stay when a window has to shrink: those that are worth most for what they cost. Pure.
+"""The choice of lines that stay when a window has to shrink: those with the best score for their tokens. Pure.
 
-The rule, once: the newest part of what may leave stays whole. Of the rest a line is worth as many references (`value`) as
-it mentions and nothing newer in the window does: an older copy is worth nothing beside a newer one. Lines of results
-stay while they are worth at least the price of their tokens; a call, with its results, stays while all that is left of it is
-worth that; the price is the lowest at which the rest fits. What room that leaves goes to the newest, whole.
+The newest part of the entries that may leave stays whole. Each other line scores the references (`value`) that nothing
+newer in the window mentions, so an older copy scores nothing. A line of a result stays if its score pays the price of
+its tokens. A call, with its results, stays if the rest of it pays. The price is the lowest at which everything fits.
+Room that remains goes to the newest units, whole.
 """
 
 import math
@@ -24,12 +24,12 @@ _WHOLE_SHARE = 0.9
 """A result that keeps more of its tokens than this keeps all."""
 
 _TRIM_TOKENS = 40
-"""A smaller result stays whole or leaves: its marks would cost what its lines do."""
+"""A smaller result stays whole or leaves: its marks would cost as much as its lines."""
 
 _TRIM_LINES = 3
 
 _PICTURE_TOKENS = 12
-"""Tokens of a user's picture that are worth as much as one reference: it leaves where the price is above the usual."""
+"""Tokens of a user's picture that score as much as one reference: it leaves if the price is above the usual one."""
 
 _LEAST_PRICE, _HIGHEST_PRICE = 1e-3, 1e3
 _STEPS = 14
@@ -42,8 +42,8 @@ class Takeable:
 
     Args:
         entries: Its members, oldest first.
-        tokens: What its leaving frees: less than all of it where only the middle of a paste may leave.
-        folds: Entry id to its lines as they are folded, of those that are; their tokens are counted so already.
+        tokens: The tokens that its removal frees; for a paste only those of its middle.
+        folds: Entry id to its folded lines, for folded entries; their tokens are counted folded.
     """
 
     entries: tuple[ContextEntry, ...]
@@ -53,33 +53,33 @@ class Takeable:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What was chosen.
+    """The result of a choice.
 
     Args:
-        gone: Ids of the entries that leave (of a text of which only a part may leave: that part).
-        trimmed: Entry id to the lines of it that stay.
-        worth: Entry id to the worth and the tokens of its unit, of all that leaves or is trimmed: the references that
-            nothing newer mentions of those in the lines that would pay the price.
-        price: What a token had to be worth to stay; infinite where there was no room.
+        removed: Ids of the entries that leave, whole or in part.
+        trimmed: Entry id to its lines that stay.
+        worth: Entry id to the score and tokens of its unit, for each that leaves or is trimmed. The score counts
+            references that nothing newer mentions, in lines that would pay the price.
+        price: The score that a token needed to stay; infinite if there was no room.
     """
 
-    gone: frozenset[str]
+    removed: frozenset[str]
     trimmed: Mapping[str, Ranges]
     worth: Mapping[str, tuple[float, int]]
     price: float
 
 
 _References = list[int]
-"""Those that are worth something, and that what must stay does not mention."""
+"""References that the agent would miss, and that no entry that must stay mentions."""
 
 
 _Lines = list[list[int] | None]
-"""For each part of a unit the numbers of the lines that stay; None where all do."""
+"""For each part of a unit the numbers of the lines that stay; None if all stay."""
 
 
 @dataclass(slots=True)
 class _Part:
-    """A result whose lines are judged one by one: number, tokens and references of each that mentions any."""
+    """A result whose lines are judged one by one: number, tokens and references of each line with a reference."""
 
     id: str
     tokens: int
@@ -88,9 +88,11 @@ class _Part:
 
 @dataclass(slots=True)
 class _Unit:
-    """Its tokens and references without those of its parts, and what it is worth that the user showed something in it."""
+    """A unit's tokens and references without those of its parts, and the score of the pictures that the user showed in
+    it.
+    """
 
-    taken: Takeable
+    source: Takeable
     tokens: float
     references: _References
     parts: list[_Part]
@@ -106,15 +108,14 @@ def keep(
     recent_share: float,
     count: Callable[[str], int],
 ) -> Kept:
-    """Choose what of the units stays within `room_tokens`.
+    """Choose the entries and lines that stay within `room_tokens`.
 
     Args:
-        stays: What stays whatever is chosen.
-        units: What may leave, oldest first.
-        room_tokens: For what stays of the units; may be negative.
+        stays: The entries that stay after any choice.
+        units: The units that may leave, oldest first.
+        room_tokens: The room for the units; may be negative.
         known: The history, learned up to now.
         recent_share: Share of the room in which the newest units stay whole, from 0 to 1.
-        count: The counter of tokens.
     """
     shown: set[int] = set()
     for entry in stays:
@@ -133,7 +134,7 @@ def keep(
 
 
 class _Missed(dict[int, bool]):
-    """Reference -> whether it is worth something beside what must stay. Filled as it is asked."""
+    """Reference -> whether the agent would miss it. It fills itself."""
 
     def __init__(self, known: KnownReferences, shown: Iterable[int]) -> None:
         super().__init__(dict.fromkeys(shown, False))
@@ -145,7 +146,7 @@ class _Missed(dict[int, bool]):
 
 
 def _references(entry: ContextEntry, known: KnownReferences) -> Iterable[int]:
-    """What a window mentions by an entry; nothing by a paste that has lost its middle."""
+    """Yield the references that an entry mentions; none for a paste without its middle."""
     metadata = entry.metadata or {}
     if metadata.get("kind") not in ("text", "call", "result") or metadata.get("cut") or entry.type == "summary":
         return ()
@@ -154,7 +155,7 @@ def _references(entry: ContextEntry, known: KnownReferences) -> Iterable[int]:
 
 
 def _judged(unit: Takeable, missed: _Missed, known: KnownReferences) -> _Unit:
-    """Say what there is to keep of a unit."""
+    """Return the references and parts of a unit."""
     found: _References = []
     parts: list[_Part] = []
     for entry in unit.entries:
@@ -174,27 +175,27 @@ def _judged(unit: Takeable, missed: _Missed, known: KnownReferences) -> _Unit:
 
 
 def _is_picture(entry: ContextEntry) -> bool:
-    """Tell whether the user showed something that cannot be read here: a picture, a document."""
+    """Return whether the user showed a picture or a document, which cannot be read here."""
     metadata = entry.metadata or {}
     return metadata.get("role") == "user" and metadata.get("kind") in ("image", "other")
 
 
 def _is_trimmable(entry: ContextEntry) -> bool:
-    """Tell whether an entry is a plain text of a tool, long enough for its lines to be judged one by one."""
+    """Return whether an entry is a tool's plain text, long enough to judge its lines one by one."""
     is_plain = entry.type == "tool_result" and not (entry.metadata or {}).get("mixed")
     return is_plain and entry.token_count >= _TRIM_TOKENS and entry.content.count("\n") >= _TRIM_LINES
 
 
 @dataclass(slots=True)
 class _Choice:
-    """What a price leaves: tokens in all, and for each unit its worth, its tokens, and the lines of each part or None."""
+    """The result of a price: all tokens, and for each unit its score, its tokens, and the lines of each part or None."""
 
     tokens: float
     units: list[tuple[float, float, _Lines | None]]
 
 
 def _chosen(units: Sequence[_Unit], room_tokens: float, marks: tuple[int, int]) -> Kept:
-    """Find the lowest price at which what is worth it fits, and fill what room that leaves."""
+    """Find the lowest price at which everything fits, and fill the remaining room."""
     low = high = _LEAST_PRICE
     cheap = best = _at(units, high, marks)
     while best.tokens > room_tokens and high < _HIGHEST_PRICE:
@@ -209,43 +210,43 @@ def _chosen(units: Sequence[_Unit], room_tokens: float, marks: tuple[int, int]) 
             low, cheap = middle, tried
         else:
             high, best = middle, tried
-    gone: set[str] = set()
+    removed: set[str] = set()
     trimmed: dict[str, Ranges] = {}
     worth: dict[str, tuple[float, int]] = {}
     for unit, (value, kept) in zip(units, _filled(units, best, cheap, room_tokens), strict=True):
-        ids = [entry.id for entry in unit.taken.entries]
-        worth.update((id_, (value, unit.taken.tokens)) for id_ in ids)
+        ids = [entry.id for entry in unit.source.entries]
+        worth.update((id_, (value, unit.source.tokens)) for id_ in ids)
         if kept is None:
-            gone.update(ids)
+            removed.update(ids)
             continue
         for part, numbers in zip(unit.parts, kept, strict=True):
             if numbers is not None:
                 trimmed[part.id] = ranges_of(numbers)
-    return Kept(frozenset(gone), trimmed, worth, high if high < _HIGHEST_PRICE else math.inf)
+    return Kept(frozenset(removed), trimmed, worth, high if high < _HIGHEST_PRICE else math.inf)
 
 
 def _filled(
     units: Sequence[_Unit], best: _Choice, cheap: _Choice, room_tokens: float
 ) -> Iterator[tuple[float, _Lines | None]]:
-    """Give the worth and the lines of each unit: the newest as a lower price has them, then whole, as long as that fits."""
+    """Yield the score and lines of each unit: the newest as a lower price has them, then whole, while that fits."""
     spare, chosen = room_tokens - best.tokens, []
     for one, more in zip(best.units, cheap.units, strict=True):
         is_better = 0 < more[1] - one[1] <= spare
         spare -= more[1] - one[1] if is_better else 0
         chosen.append(more if is_better else one)
     for unit, (value, tokens, kept) in zip(units, chosen, strict=True):
-        wanted = unit.taken.tokens - tokens
-        if wanted <= spare:  # what is worth nothing goes by its age
+        wanted = unit.source.tokens - tokens
+        if wanted <= spare:  # units without a score stay by age
             spare -= wanted
             yield value, [None] * len(unit.parts)
             continue
-        if wanted <= room_tokens:  # what could not fit even alone is passed over
+        if wanted <= room_tokens:  # a unit that could not fit even alone is passed over
             spare = -1.0
         yield value, kept
 
 
 def _at(units: Sequence[_Unit], price: float, marks: tuple[int, int]) -> _Choice:
-    """Say what stays at a price, newest first."""
+    """Return the units and lines that stay at a price, newest first."""
     header, gap = marks
     total = 0.0
     shown: set[int] = set()
@@ -274,7 +275,7 @@ def _at(units: Sequence[_Unit], price: float, marks: tuple[int, int]) -> _Choice
 
 
 def _lines_at(part: _Part, price: float, shown: set[int], mentioned: set[int], gap: int) -> tuple[list[int], float]:
-    """Say which lines of a result are worth their price beside what is shown, and note what they mention."""
+    """Return the lines of a result that pay their price, and add their references to `mentioned`."""
     numbers: list[int] = []
     cost, last = 0.0, -1
     for number, tokens, references in part.lines:

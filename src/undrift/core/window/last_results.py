@@ -1,6 +1,6 @@
-"""The last N observations, which stay raw whatever the budget says. Pure.
+"""The last N tool results, which stay whole at any budget. Pure.
 
-A summary of what a tool has just returned is lossy, and the agent's next step rests on it: drift starts there.
+A summary of a new tool result is lossy, and the agent's next step rests on the result: drift starts there.
 Requirement [3_MCP-RISK-501].
 """
 
@@ -19,15 +19,15 @@ class TerminalObservationWindow:
     def get_last(entries: Iterable[ContextEntry], n: int) -> list[ContextEntry]:
         """Return the `n` newest tool results, newest first.
 
-        Newest means the highest ``(timestamp, seq)``; of entries that tie in both, the one later in `entries`.
-        Parallel calls share a millisecond, so the timestamp alone would keep the oldest of them.
+        Newest means the highest ``(timestamp, seq)``; for equal keys, the later one in `entries`. Parallel calls share
+        a millisecond, so the timestamp alone would keep the oldest of them.
 
         Args:
             entries: Any entries, in any order; not changed.
-            n: How many at the most, at least 0.
+            n: The most results, at least 0.
 
         Returns:
-            Up to `n` entries of type ``tool_result``, the very objects that were given.
+            Up to `n` entries of type ``tool_result``, the given objects.
 
         Raises:
             WindowError: `n` is not an integer of at least 0.

@@ -1,4 +1,4 @@
-"""What a window asks of the decisions of a session, and where a decision stands. Pure."""
+"""The questions of a window to a session's decisions, and the place of a decision. Pure."""
 
 from collections.abc import Collection, Mapping
 from typing import Protocol
@@ -11,7 +11,7 @@ PLACED = ("pinned", "noted")
 
 
 class Log(Protocol):
-    """What a window asks of the decisions of a session."""
+    """The questions of a window to a session's decisions."""
 
     @property
     def pins(self) -> Mapping[str, ContextEntry]:
@@ -21,27 +21,28 @@ class Log(Protocol):
         """Return entry id to the decision that counts in a history, given as the number of each chain id."""
 
     def placed(self, history: Mapping[str, int]) -> dict[str, tuple[Decision, ...]]:
-        """Return chain id to the pins and notes that were put into that item, oldest first."""
+        """Return chain id to the pins and notes in that item, oldest first."""
 
     def decided_at(self, place: str) -> Collection[str]:
-        """Return the ids of the entries about which something was decided at an item."""
+        """Return the ids of the entries with a decision made at an item."""
 
 
 def taken_at(decision: Decision) -> str:
-    """Return the chain id of the newest item when a decision was taken; empty where it counts in every history."""
+    """Return the chain id of the newest item at the time of a decision; empty if it counts in every history."""
     at = decision.detail.get("at", "")
     return at if isinstance(at, str) else ""
 
 
 def place_rewritten(decision: Decision) -> str:
-    """Where something was rewritten. Removing stale thinking makes no later thinking stale.
+    """Return the place that a decision rewrote.
 
-    Nor does a fold before the first send: earlier versions could decide that, and their homes still hold it.
+    Removing stale thinking makes no later thinking stale. The same holds for a fold before the first send, which
+    earlier versions could decide and their homes still hold.
     """
     is_none = decision.detail.get("thinking") or decision.detail.get("first_send")
     return "" if is_none else taken_at(decision)
 
 
 def place_of(entry_id: str) -> str:
-    """The chain id of the item that a block, a pin or a note stands in: what its id begins with."""
+    """Return the chain id of the item that holds a block, a pin or a note: the first part of its id."""
     return entry_id.partition(":")[0] if ":" in entry_id else entry_id.rpartition(".")[0]

@@ -1,8 +1,8 @@
-"""When a window is pruned, how far down, and how much of its beginning stays as it was sent. Pure.
+"""The time of a prune, its low-water mark, and the size of the beginning that it leaves alone. Pure.
 
-The rule, once: a window above its budget is pruned, always. Below it only where the provider has to write the prompt anew
-in any case. A prune may leave the beginning of the window alone, so that it is still read from the cache; half of what
-that saves is spent on a higher low-water mark. The mark is never below the one that is set.
+A window above its budget is pruned, always. Below it only if the provider has to write the prompt again in any case. A
+prune may leave the beginning of the window alone, so that it is still read from the cache. Half of that saving is spent
+on a higher low-water mark. The mark is never below the setting.
 """
 
 from dataclasses import dataclass
@@ -13,34 +13,34 @@ from undrift.core.cost import Prices
 __all__ = ["Cache", "Moment", "PARTIAL_PRUNES", "Pace", "Thresholds", "low_water_share", "thresholds_of"]
 
 Moment = Literal["budget", "pause", "task"]
-"""The window exceeds the budget; a pause has let the provider's cache go cold, so that all of it is written anew in any
-case; or the logs of a finished task leave, so that all behind them is."""
+"""`budget`: the window exceeds it. `pause`: the provider's cache is cold, so the whole prompt is written again in any case.
+`task`: the logs of a finished task leave, so everything after them is written again."""
 
 PARTIAL_PRUNES = 3
-"""So many prunes in a row may leave the beginning alone: then it has its turn, as what it holds is worth less by now."""
+"""So many prunes in a row may leave the beginning alone; then it is pruned too, because it is less useful by now."""
 
 _STAYS_SHARE = 0.6
-"""Of the low-water mark: how much of the window's beginning a partial prune leaves alone."""
+"""The beginning that a partial prune leaves alone, as a share of the low-water mark."""
 
 _SPENT_SHARE = 0.5
-"""Of what partial prunes save: what is spent on a higher mark."""
+"""The share of the saving of partial prunes that is spent on a higher mark."""
 
 _HIGHEST_SHARE = 0.9
-"""No mark is higher: a window that is full again after a few turns is rewritten too often."""
+"""The highest mark: a window that is full again after a few turns is rewritten too often."""
 
 _LEAST_BATCH = 0.2
-"""Of the room between the marks: a prune that is not forced frees at least this much, or waits."""
+"""The share of the room between the marks that a prune must free if it is not forced; else it waits."""
 
 _STEPS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Cache:
-    """What a provider's prompt cache is like.
+    """A provider's prompt cache.
 
     Args:
-        prices: Of a cached and of a new token.
-        seconds: A prefix that was not read for longer than this may be gone, at least 0.
+        prices: The prices of a cached and of a new token.
+        seconds: A prefix may be gone if it was not read for longer than this, at least 0.
         least_tokens: A shorter prefix is never cached, at least 0.
     """
 
@@ -51,14 +51,14 @@ class Cache:
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """How a window is pruned now.
+    """The limits of one prune.
 
     Args:
-        moment: Why now.
+        moment: The reason to prune now.
         low_share: The low-water mark, as a share of the budget.
-        whole_share: The same where the beginning cannot be left alone: the rest is too little to choose from.
-        stays_tokens: Tokens of the window's beginning that are not touched; 0 where all of it may be.
-        least_share: Of the room between the low-water mark and the budget: what must be free to gain.
+        whole_share: The same mark if the beginning cannot be left alone because the rest is too little.
+        stays_tokens: Tokens of the window's beginning that are not touched; 0 to choose from all of it.
+        least_share: The least gain, as a share of the room between the low-water mark and the budget.
     """
 
     moment: Moment
@@ -70,14 +70,14 @@ class Thresholds:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How a session goes on.
+    """The recent course of a session.
 
     Args:
-        growth_tokens: What an answer adds to the window on average, at least 0.
-        idle_ms: Milliseconds since the last request; None where that is not known.
+        growth_tokens: The average growth of the window with each answer, at least 0.
+        idle_ms: Milliseconds since the last request; None if unknown.
         partial_prunes: How many prunes in a row have left the beginning alone so far; None before the first prune.
         spares_beginning: Whether a prune may leave the beginning alone at all.
-        rewritten_from: Tokens before the first place that is rewritten now in any case; None where there is none.
+        rewritten_from: Tokens before the first place that is rewritten now in any case; None without such a place.
     """
 
     growth_tokens: float
@@ -88,14 +88,12 @@ class Pace:
 
 
 def thresholds_of(total_tokens: int, budget_tokens: int, ratio: float, cache: Cache, pace: Pace) -> Thresholds | None:
-    """Decide whether a window is pruned now, and to what marks; None: not now.
+    """Return the limits of a prune; None if the window is not pruned now.
 
     Args:
-        total_tokens: Of the window, all that is sent.
+        total_tokens: All tokens that are sent.
         budget_tokens: At least 1.
         ratio: The lowest low-water mark, as a share of the budget.
-        cache: The provider's.
-        pace: How the session goes on.
 
     See docs/adr/0023-when-to-prune.md.
     """
@@ -103,7 +101,7 @@ def thresholds_of(total_tokens: int, budget_tokens: int, ratio: float, cache: Ca
     free_from = 0 if is_cold else pace.rewritten_from
     low = low_water_share(budget_tokens, ratio=ratio, prices=cache.prices, growth_tokens=pace.growth_tokens)
     stays = int(_STAYS_SHARE * low * budget_tokens)
-    if stays < cache.least_tokens or not pace.spares_beginning:  # there is nothing to save, hence nothing to spend
+    if stays < cache.least_tokens or not pace.spares_beginning:  # nothing is saved, so nothing can be spent
         low, stays = ratio, 0
     if total_tokens <= budget_tokens:
         if free_from is None or total_tokens - low * budget_tokens < _LEAST_BATCH * (1 - low) * budget_tokens:
@@ -116,18 +114,17 @@ def thresholds_of(total_tokens: int, budget_tokens: int, ratio: float, cache: Ca
 
 
 def low_water_share(budget_tokens: int, *, ratio: float, prices: Prices, growth_tokens: float) -> float:
-    """Return the low-water mark as a share of the budget: `ratio`, raised by what partial prunes save.
+    """Return the low-water mark as a share of the budget: `ratio`, raised by the saving of partial prunes.
 
-    What a turn costs between two prunes is the window read from the cache, and its share of the rewriting, which comes
-    the more often the higher the mark is:
+    A turn between two prunes costs the window read from the cache, and its share of the next rewrite. A higher mark
+    makes rewrites more frequent:
 
         cost(mark) = read x budget x (1 + mark) / 2 + (write - read) x growth x mark x rewritten / (1 - mark)
 
     Args:
         budget_tokens: At least 1.
         ratio: The lowest mark, above 0 and at most 1.
-        prices: Of a cached and of a new token.
-        growth_tokens: What an answer adds on average, at least 0.
+        growth_tokens: The average growth with each answer, at least 0.
     """
     if ratio >= _HIGHEST_SHARE:
         return ratio

@@ -1,6 +1,6 @@
-"""The passes that put something into the window: pins, and notes to the agent. Pure.
+"""The passes that put pins and notes into the window. Pure.
 
-Law: they make nothing else leave. What does not fit the budget is not said.
+Law: they remove nothing. A note that does not fit the budget is not added.
 """
 
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ __all__ = ["note_texts", "notes", "pins"]
 
 
 def pins(window: Window, turn: Turn) -> Window:
-    """Put each pin that stands nowhere in this history into it."""
+    """Add each pin that is not yet in this history."""
     if not turn.pins:
         return window
     placed = {d.detail.get("pin") for anchor in window.placed for d in window.placed_in(anchor)}
@@ -27,7 +27,7 @@ def pins(window: Window, turn: Turn) -> Window:
 
 
 def notes(window: Window, turn: Turn) -> Window:
-    """Say what is new behind what was sent, as far as the budget has room for it."""
+    """Add the new notes after everything that was sent, if the budget has room for them."""
     if turn.is_aside:
         return window
     texts = note_texts(window, turn)
@@ -38,7 +38,7 @@ def notes(window: Window, turn: Turn) -> Window:
 
 
 def note_texts(window: Window, turn: Turn) -> dict[str, str]:
-    """Return what the agent is to be told, as it is now: the name of each note and its text; empty where there is none."""
+    """Return the current notes for the agent, name to text; an empty text for no note."""
     finished = _finished_text(window, turn)
     return {"finished": finished, "scratchpad": turn.texts.scratchpad, "memory": turn.texts.remembered}
 
@@ -54,14 +54,14 @@ def _new_notes(window: Window, turn: Turn, texts: dict[str, str]) -> list[Decisi
 
 
 def _has_left(decisions: Iterable[Decision]) -> bool:
-    """Whether any of these decisions lets go of more than thinking."""
+    """Return whether any of these decisions removes more than thinking."""
     return any(decision.kind == "pruned" and not decision.detail.get("thinking") for decision in decisions)
 
 
 def _finished_text(window: Window, turn: Turn) -> str:
-    """The list of the last finished tasks whose summaries stand nowhere in the window any more.
+    """Return the list of the last finished tasks whose summaries are no longer in the window.
 
-    It is made at each turn from the tasks, and is no part of the history..
+    It is built from the tasks at each turn, and is no part of the history.
     """
     most = turn.rules.finished_tasks_shown
     told = turn.told_tasks if most else ()
@@ -78,6 +78,6 @@ def _finished_text(window: Window, turn: Turn) -> str:
 
 
 def _refs_of(task_id: str, window: Window, turn: Turn) -> tuple[str, ...]:
-    """The references of what a task let go, this turn's included, oldest first."""
+    """Return the references that a task evicted, this turn's included, oldest first."""
     new = (d.ref for d in window.new if d.kind == "evicted" and d.detail["task"] == task_id and d.ref)
     return (*turn.past.refs_of(task_id), *new)

@@ -1,7 +1,7 @@
 """A long paste of the user that keeps its beginning and end. Pure; the same text and numbers give the same bytes.
 
-Only the two lengths are stored: the text itself comes from the client again on every turn, so nothing of it, secrets
-included, has to stand in the store to be sent as before.
+Only the two lengths are stored. The client sends the text again on every turn, so no part of it, secrets included, has
+to be stored.
 """
 
 from collections.abc import Callable
@@ -9,14 +9,14 @@ from dataclasses import dataclass
 
 __all__ = ["Cut", "cut_text", "plan_cut"]
 
-_HEAD_SHARE = 2 / 3  # what a paste is about tends to stand first; verdicts of a log stand last
-_LINE_SLACK_CHARACTERS = 200  # how much is given up to end on a whole line
+_HEAD_SHARE = 2 / 3  # a paste tends to name its subject first; a log has its verdicts last
+_LINE_SLACK_CHARACTERS = 200  # characters that may be lost to end on a whole line
 _MARKER_TOKENS = 24
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """How many characters of a text stay at each end, and the tokens of what is then sent."""
+    """The characters that stay at each end of a text, and its tokens after the cut."""
 
     keep_head: int
     keep_tail: int
@@ -24,13 +24,12 @@ class Cut:
 
 
 def cut_text(text: str, keep_head: int, keep_tail: int, ref: str | None) -> str:
-    """Return the beginning and end of `text` with a line between them that says what left and how to get it back.
+    """Return the beginning and end of `text`, with a line between them that reports the cut and the way to undo it.
 
     Args:
-        text: The paste.
         keep_head: Characters that stay at its beginning.
-        keep_tail: At its end.
-        ref: What `recall` takes; empty where the original was purged, None where recall is out of the agent's reach.
+        keep_tail: Characters that stay at its end.
+        ref: The reference for `recall`; empty if the original was purged, None if the agent cannot recall.
     """
     left = len(text) - keep_head - keep_tail
     where = f"; the whole of it: undrift recall {ref}" if ref else "" if ref is None else "; the original was purged"
@@ -39,14 +38,12 @@ def cut_text(text: str, keep_head: int, keep_tail: int, ref: str | None) -> str:
 
 
 def plan_cut(text: str, tokens: int, keep_tokens: int, *, ref: str | None, count: Callable[[str], int]) -> Cut | None:
-    """Plan to keep about `keep_tokens` of a text of `tokens`; None when that would free nothing.
+    """Plan to keep about `keep_tokens` of a text of `tokens`; None if that would free nothing.
 
     Args:
-        text: The paste.
-        tokens: Its tokens by `count`.
-        keep_tokens: How many may stay, marker included.
-        ref: What the marker names; None for nothing.
-        count: The counter in force.
+        tokens: The tokens of `text` by `count`.
+        keep_tokens: The tokens that may stay, with the marker.
+        ref: The reference that the marker names; None for none.
     """
     characters = int(len(text) * max(0, keep_tokens - _MARKER_TOKENS) / max(1, tokens))
     head = max(1, int(characters * _HEAD_SHARE))

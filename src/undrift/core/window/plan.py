@@ -1,8 +1,8 @@
 """One turn's plan: the ONE place that orders the passes. Pure.
 
-Law: each pass takes a window and the turn and returns a window; none sees how another came to its decisions, and none takes
-a decision back. What depends on a decision of one pass is decided by that pass or by a later one: so every step of the way
-is a window that could be sent, and a refused one falls back to the step before it.
+Law: each pass takes a window and the turn and returns a window. No pass sees how another decided, and none reverses a
+decision. A pass that depends on a decision comes later, or makes that decision itself. So after each pass the window
+could be sent, and a refused window falls back to the one before it.
 """
 
 from collections.abc import Callable
@@ -21,18 +21,18 @@ __all__ = ["PASSES", "Pass", "decided"]
 Pass: TypeAlias = Callable[[Window, Turn], Window]
 
 PASSES: tuple[Pass, ...] = (
-    pins,  # what holds for the whole session stands in it
-    loose_halves,  # a call and its result stay or leave together
-    stale_thinking,  # thinking leaves with what it is bound to
-    ended_tasks,  # a finished task gives way to its summary
-    rolled_tombstones,  # summaries that add up leave
-    budget,  # what is worth least leaves until the window fits
-    notes,  # what is new is said, if there is room
+    pins,  # add the texts that stay for the whole session
+    loose_halves,  # remove a call or result that lost its other half
+    stale_thinking,  # remove thinking that is bound to changed words
+    ended_tasks,  # replace the logs of a finished task by its summary
+    rolled_tombstones,  # remove the oldest summaries if there are too many
+    budget,  # remove the least useful parts until the window fits
+    notes,  # add new notes if there is room
 )
 
 
 def decided(window: Window, turn: Turn) -> list[Window]:
-    """Return the window and what it becomes after each pass, in order; the last one is the plan."""
+    """Return the window and its state after each pass, in order; the last one is the plan."""
     steps = [window]
     for decide in PASSES:
         steps.append(decide(steps[-1], turn))

@@ -88,19 +88,19 @@ def leaving(units: Iterable[Unit], room_tokens: int) -> tuple[list[Unit], list[U
     Returns:
         Units that leave, newest first, and those among them that could not have fitted alone.
     """
-    gone: list[Unit] = []
+    removed: list[Unit] = []
     oversize: list[Unit] = []
     used, stopped = 0, room_tokens < 0
     for unit in sorted(units, key=lambda u: u.order, reverse=True):
         if 0 <= room_tokens < unit.tokens:
             oversize.append(unit)
-            gone.append(unit)
+            removed.append(unit)
         elif stopped or used + unit.tokens > room_tokens:
             stopped = True
-            gone.append(unit)
+            removed.append(unit)
         else:
             used += unit.tokens
-    return gone, oversize
+    return removed, oversize
 
 
 def prune(entries: Sequence[ContextEntry], token_budget: int, *, keep_tool_results: int) -> PruneResult:

@@ -100,7 +100,7 @@ def roll_old_tombstones(
     units: dict[Hashable, list[ContextEntry]] = {}
     for entry in entries:
         units.setdefault(key_of(entry), []).append(entry)
-    gone: set[str] = set()
+    removed: set[str] = set()
     for entry in tombstones:
         if tokens <= limit_tokens // 2:
             break
@@ -108,14 +108,14 @@ def roll_old_tombstones(
         may_leave = all((_is_tombstone(e) or e.meta("kind") == "call") and e.id not in decided_here for e in unit)
         if key_of(entry) in protected or not may_leave:
             continue
-        gone |= {e.id for e in unit}
+        removed |= {e.id for e in unit}
         tokens -= entry.token_count
-    while more := unsettled(entries, gone, lambda e: key_of(e) in protected) - gone:
-        gone |= more
+    while more := unsettled(entries, removed, lambda e: key_of(e) in protected) - removed:
+        removed |= more
     reason = (
         f"the tombstones of finished tasks took more than {limit_tokens:,} tokens; the list of finished tasks has it"
     )
-    return [Decision(e.id, "pruned", reason, e.token_count, ref_of(e.id)) for e in entries if e.id in gone]
+    return [Decision(e.id, "pruned", reason, e.token_count, ref_of(e.id)) for e in entries if e.id in removed]
 
 
 def _is_tombstone(entry: ContextEntry) -> bool:
