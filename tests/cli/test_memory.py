@@ -154,7 +154,7 @@ def test_where_there_is_no_store_nothing_is_made(tmp_path: Path, arguments: tupl
     [
         (("rewind", "nowhere"), "neither a checkpoint nor a task"),
         (("rewind", "99"), "no operation 99"),
-        (("undo",), "no rewinding to take back"),
+        (("undo",), "no rewind to undo"),
         (("history", "--session", "other"), "no session 'other'"),
         (("remember", "[Remembered: x"), "undrift's own"),
         (("remember", " "), "something in it"),

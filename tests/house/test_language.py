@@ -26,8 +26,6 @@ HELP_NOT_YET: tuple[str, ...] = ()
 
 ROOMS_NOT_YET: tuple[str, ...] = (
     "core/window",
-    "session",
-    "settings",
     "stores",
     "window",
     "wire",

@@ -118,7 +118,7 @@ def test_each_undo_takes_back_one_rewinding(session: Session):
     assert contents(session) == ["one", "two"]
     session.undo_rewind()
     assert contents(session) == ["one", "two", "three"]
-    with pytest.raises(RecallError, match="no rewinding"):
+    with pytest.raises(RecallError, match="no rewind"):
         session.undo_rewind()
     session.rewind(session.history()[-3].seq)  # what was said in between is not lost either
     assert contents(session) == ["one", "four"]

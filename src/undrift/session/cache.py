@@ -1,6 +1,6 @@
-"""What the traffic of a session tells of the provider's prompt cache.
+"""The life of the provider's prompt cache, learned from the traffic of a session.
 
-Law: a request says what it asks for, not what it gets: it shortens nothing; the usage of an answer may.
+Law: a request says what it asks for, not what it gets, so it never shortens the life; the usage of an answer may.
 """
 
 import logging
@@ -22,10 +22,10 @@ class LastRequest:
     """The newest request.
 
     Args:
-        model: Whom it asks.
-        tokens: As counted.
-        cache_seconds: For how long it asks to be kept; None: it does not say.
-        at_ms: When it was asked, in Unix milliseconds.
+        model: The model that it asks.
+        tokens: By our own count.
+        cache_seconds: The time that it asks to be cached; None: it does not say.
+        at_ms: The time of the request, in Unix milliseconds.
     """
 
     model: Model
@@ -35,7 +35,7 @@ class LastRequest:
 
 
 class CacheTraffic:
-    """Learns for how long the provider keeps the requests of one session.
+    """Learns how long the provider caches the requests of one session.
 
     Args:
         context: The session.
@@ -48,11 +48,11 @@ class CacheTraffic:
         self._matters = settings.prune_when != "over_budget" and settings.policy == "worth"
 
     def of(self, model: Model, asked: int | None) -> Cache:
-        """Return what the cache is like: by the traffic and by what the request asks for, else by the model's table.
+        """Return the figures of the cache, by the traffic and by the request, else by the table of models.
 
         Args:
-            model: Whom the request asks.
-            asked: Seconds for which it asks to be kept; None: it does not say.
+            model: The model that the request asks.
+            asked: Seconds that it asks to be cached; None: it does not say.
         """
         said = max(asked or 0, self._log.cache_seconds or 0)
         prices = Prices(model.read_ratio, model.write_ratio_for(said or None))
@@ -63,7 +63,7 @@ class CacheTraffic:
 
         Args:
             sent: The request.
-            is_large: Whether it takes more than half of the budget.
+            is_large: True if it uses more than half of the budget.
         """
         if not self._matters:
             return
@@ -75,11 +75,11 @@ class CacheTraffic:
             _log.error("session %.80r: the time could not be stored, a pause may be missed: %s", self._id, error)
 
     def answered(self, sent: LastRequest, cache_seconds: int | None) -> None:
-        """Take note of the cache's life by what an answer has written to it.
+        """Take note of the cache's life by the tokens that an answer has written to it.
 
         Args:
             sent: The request that it answers.
-            cache_seconds: For how long the answer's usage says that it is kept; None: it does not say.
+            cache_seconds: The time that the answer's usage reports; None: it does not say.
         """
         if cache_seconds is None:
             return
@@ -92,6 +92,6 @@ class CacheTraffic:
             _log.error("session %.80r: the cache's life could not be stored, what was known holds: %s", self._id, error)
 
     def _kept_seconds(self, model: Model, asked: int | None) -> int:
-        """For how long the cache keeps a request, as far as that is known before its answer."""
+        """Return how long the cache keeps a request, as far as that is known before its answer."""
         learned = self._log.cache_seconds
         return max(asked or 0, model.cache_seconds if learned is None else learned)

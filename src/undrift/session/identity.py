@@ -1,9 +1,9 @@
-"""Which session a request belongs to that comes without its id: found by what the conversation itself holds.
+"""The session of a request that comes without its id, found by the content of the conversation.
 
-Law: an answer selects whose decisions, pins and originals apply, and nothing else; two conversations are joined only by what
-both cannot have by chance. The store holds hashes of what was seen, never a text.
+Law: an answer selects the session whose decisions, pins and originals apply, and nothing else. Two conversations are
+joined only by content that both cannot have by chance. The store holds hashes of that content, never a text.
 
-Source: issue "The wires", item 2; docs/adr/0014-which-session.md.
+See docs/adr/0014-which-session.md.
 """
 
 import hashlib
@@ -25,17 +25,20 @@ from undrift.wire.form import Form, View
 __all__ = ["How", "Recognised", "TAIL", "chain", "given_id", "note", "recognise"]
 
 How = Literal["given", "known", "beginning", "continued", "new"]
-"""The way in which a session was recognised.
+"""How a session was found.
 
-given: The client sent the id. known: A later request of the session ended in this history. beginning: Its first request
-ended here, and it has no later one. continued: The history has answers that only this session got. new: None of these.
+- ``given``: the client sent the id.
+- ``known``: a later request of the session ended in this history.
+- ``beginning``: its first request ended in this history, and the session has no later one.
+- ``continued``: the history holds answers of the model that only that session has seen.
+- ``new``: none of these.
 """
 
 TAIL = 32
 """Items at the end of a history whose answers are noted with each request: more than any client resends as one turn."""
 
 _CHUNK = 512  # marks looked up at once, newest first
-_SHORTEST_CALL_ID = 8  # a shorter one is a number or a placeholder, which other conversations have as well
+_SHORTEST_CALL_ID = 8  # a shorter id is a number or a placeholder, and other conversations have it as well
 _PLAIN = re.compile(r"[A-Za-z0-9._@-]{1,128}")
 
 
@@ -44,10 +47,10 @@ class Recognised:
     """The session of a request.
 
     Args:
-        session_id: For `Session.open`. ``FORM:ID`` where the client gave one, else ``auto-`` and 16 hexadecimal characters.
-        how: By what it was found.
-        newest_id: Chain id of the newest item; empty where nothing of the history was looked at.
-        fault: Why the store could not take note of this request; empty where it could. The answer holds nevertheless.
+        session_id: For `Session.open`: ``FORM:ID`` if the client sent an id, else ``auto-`` and 16 hexadecimal digits.
+        how: How it was found.
+        newest_id: Chain id of the newest item; empty if the history was not looked at.
+        fault: Why the store could not take note of this request; empty: it could. The answer holds nevertheless.
     """
 
     session_id: str
@@ -62,9 +65,9 @@ def recognise(store: Store, form: Form, request: Request) -> Recognised:
     A request whose history is held by the provider (``previous_response_id``) is known by that field alone.
 
     Args:
-        store: Of the home.
-        form: Of the provider.
-        request: With its whole history.
+        store: The home's store.
+        form: The provider's form.
+        request: A request with its whole history.
 
     Raises:
         WireError: The history has the wrong shape.
@@ -84,19 +87,19 @@ def recognise(store: Store, form: Form, request: Request) -> Recognised:
                 return Recognised(session_id, how, ids[-1])
         except StoreError as error:
             return Recognised(session_id, how, ids[-1], str(error))
-        # Another conversation with this beginning was faster, and that session is no longer at its beginning.
+        # Another conversation with the same beginning was faster: that session is no longer at its beginning.
     raise AssertionError  # counting does not end
 
 
 def note(store: Store, session_id: str, form: Form, newest_id: str, tail: Iterable[tuple[bytes, View]]) -> None:
-    """Take note of a later request of a session that was recognised, where the history is known already.
+    """Take note of a later request of a session that was recognised; the history is known already.
 
-    A side conversation without an answer yet is passed over: its beginning could be that of another session.
+    A side conversation without an answer is skipped: it could be the beginning of another session.
 
     Args:
-        store: Of the home.
+        store: The home's store.
         session_id: The session.
-        form: Of the provider.
+        form: The provider's form.
         newest_id: Chain id of the newest item.
         tail: The last `TAIL` items, each with its `Form.digest` and `Form.read`.
 
@@ -125,7 +128,7 @@ def chain(form: Form, request: Request) -> list[str]:
 
 
 def given_id(form: Form, fields: Mapping[str, Any]) -> str | None:
-    """Return the session that the client names in the body, safe as text and apart from every derived one; or None."""
+    """Return the session that the client names in the body, or None. It is safe as text and differs from derived ids."""
     given = form.session_id(fields)
     if not given:
         return None
@@ -133,10 +136,10 @@ def given_id(form: Form, fields: Mapping[str, Any]) -> str | None:
 
 
 def _found(store: Store, form: Form, request: Request, ids: Sequence[str], attempt: int) -> tuple[str, How, bool]:
-    """The session, by what it was found, and whether nothing of this request is new to it."""
+    """Return the session, how it was found, and whether nothing in this request is new to it."""
     newest = _chain_mark(form, ids[-1])
     births: list[KnownMark] = []
-    end, start = len(ids), max(0, len(ids) - TAIL)  # nearly always the end of the last request stands in this tail
+    end, start = len(ids), max(0, len(ids) - TAIL)  # the end of the last request is nearly always in this tail
     while end:
         texts = [_chain_mark(form, id_) for id_ in reversed(ids[start:end])]
         known = store.find_marks(texts)
@@ -156,7 +159,7 @@ def _found(store: Store, form: Form, request: Request, ids: Sequence[str], attem
 
 
 def _by_answers(store: Store, form: Form, request: Request) -> str | None:
-    """The one session that has seen answers of this history; None where none or several have."""
+    """Return the only session that has seen answers of this history; None if none or several have."""
     texts = dict.fromkeys(text for one in _items(form, request, len(request.given)) for text in _answers(form, *one))
     known = store.find_marks(list(texts)[-_CHUNK:]) if texts else ()
     owners = {one.session_id for one in known if one.mark.kind == "answer" and one.sessions == 1}
@@ -175,16 +178,16 @@ def _marks(form: Form, kind: MarkKind, newest_id: str, tail: Iterable[tuple[byte
 
 
 def _items(form: Form, request: Request, most: int) -> Iterator[tuple[bytes, View]]:
-    """The last items, each with its digest, read."""
+    """Yield the last items, read, each with its digest."""
     for number in range(max(0, len(request.given) - most), len(request.given)):
         item = request.load(number)
         yield form.digest(item), form.read(item, f"{form.HISTORY}[{number}]")
 
 
 def _answers(form: Form, digest: bytes, view: View) -> Iterator[str]:
-    """What of an item no other conversation has: its calls with their ids, else all of it where it is signed.
+    """Yield the parts of an item that no other conversation has: its calls with their ids, else all of a signed item.
 
-    Arguments count besides the id, as some servers count their ids anew in each conversation.
+    Arguments count as well as the id, because some servers start their ids again in each conversation.
     """
     if view.role != "assistant":
         return

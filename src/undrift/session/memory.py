@@ -1,4 +1,4 @@
-"""What a session remembers: `Session.memory`.
+"""The memory of a session: `Session.memory`.
 
 Law: names and their promises, nothing else; `undrift.memory` does the work.
 """
@@ -22,9 +22,9 @@ class SessionMemory:
 
     Args:
         context: The session.
-        memories: What it reads and writes.
-        upkeep: The care for it.
-        timeline: Names the moments as of which one may ask.
+        memories: The home's memories.
+        upkeep: Admits and prunes them.
+        timeline: Finds the operation of `known_at`.
     """
 
     def __init__(self, context: SessionContext, memories: Memories, upkeep: MemoryUpkeep, timeline: Timeline) -> None:
@@ -49,31 +49,28 @@ class SessionMemory:
         valid_to_ms: int | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> MemoryEntry:
-        """Remember a fact and update what it contradicts.
+        """Remember a statement and update the memories that it contradicts.
 
         A statement supersedes an earlier one if the rules are sure, both have the same speaker, and its trust is not
-        lower. The earlier one stays, marked and no longer valid. Otherwise both stay, and `conflicts` lists them. The same words again are the same memory.
+        lower. The earlier one stays, marked and no longer valid. If the rules are not sure, both stay and `conflicts`
+        lists them. The same words again are the same memory.
 
         Args:
             content: Not empty; secrets in it are masked (setting `mask_secrets`).
-            type: What it is.
-            source: Where it comes from, such as a document: statements of one source are neighbours in a search.
-            speaker: Who said it.
-            trust: Who vouches for it; nothing is inferred from what a ``tool`` printed.
-            scope: Who sees it: everybody in this home, this agent, or this session.
+            source: Its origin, such as a document: statements of one source are neighbours in a search.
+            trust: How far its source is believed; nothing is inferred from the output of a ``tool``.
+            scope: Who sees it: every agent of this home, this agent, or this session.
             status: Of the review.
-            valid_from_ms: Since when it holds; None: since now.
-            valid_to_ms: Until when; None: until further notice.
+            valid_from_ms: It holds from this time in Unix milliseconds; None: from now.
+            valid_to_ms: It holds until this time; None: no end.
             metadata: JSON values.
 
         Returns:
-            The memory as it is stored; one that was there already, where the words are the same.
+            The memory as it is stored; the existing one if the words are the same.
 
         Raises:
             InputError: A value is wrong, or the text is one of undrift's own.
             StoreError: It could not be written; nothing has changed.
-
-        Source: CONTRACT; R1-16, R1-18, A1-5, A1-7; issue "Memory".
         """
         fields: dict[str, Any] = {
             "type": type,
@@ -99,34 +96,32 @@ class SessionMemory:
         known_at: int | str | None = None,
         only_valid: bool = False,
     ) -> tuple[ScoredMemoryEntry, ...]:
-        """Find what is remembered, best first: the current value before one that it superseded.
+        """Find memories, best first: the active one before those that it superseded.
 
         Args:
             query: Words or a question.
-            k: Most results.
-            types: Only these; None: all.
-            as_of_ms: Only what holds at this moment.
-            known_at: As right after this operation: a number, a checkpoint's label or a task's id.
-            only_valid: Only what holds until further notice.
+            k: The most results.
+            types: Only memories of these types; None: all.
+            as_of_ms: Only memories that hold at this time, in Unix milliseconds.
+            known_at: The state right after this operation: a number, a checkpoint's label or a task's id.
+            only_valid: Only memories that hold without an end.
 
         Raises:
             InputError: A value is wrong.
             RecallError: There is no such operation.
             StoreError: The store cannot be read.
-
-        Source: CONTRACT; R1-15, A1-10, A1-11.
         """
         seq = self._timeline.seq_of(known_at)
         return self._memories.search(query, k=k, types=types, as_of_ms=as_of_ms, seq=seq, only_valid=only_valid)
 
     @in_turn
     def memories(self, *, known_at: int | str | None = None) -> tuple[MemoryEntry, ...]:
-        """Return everything that this session sees of what is remembered, oldest first; see `search`."""
+        """Return all memories that this session sees, oldest first; see `search`."""
         return self._memories.all(self._timeline.seq_of(known_at))
 
     @in_turn
     def conflicts(self, *, known_at: int | str | None = None) -> tuple[Conflict, ...]:
-        """Return the contradictions that are not resolved; see `search`."""
+        """Return the contradictions that are not resolved, as pairs of memories; see `search`."""
         return self._memories.conflicts(self._timeline.seq_of(known_at))
 
     @in_turn
@@ -139,88 +134,76 @@ class SessionMemory:
         source: str = "",
         metadata: Mapping[str, Any] | None = None,
     ) -> MemoryEntry | None:
-        """Remember a result of the work that nobody asked to remember, if it may enter by itself; else log the refusal.
+        """Remember a result of the work without a request, if its kind is allowed; else log the refusal.
 
-        Approved task outcomes, verified architectural decisions and verified lessons may; research never. They stand on
-        the tier of approved task results. The summary of a task that was completed with a valid and faithful verdict
-        enters like that (setting `remember_tasks`).
+        Approved task outcomes, verified architectural decisions and verified lessons are allowed; research never. They
+        have the tier of approved task results. The summary of a task with a valid and faithful verdict enters this way
+        (setting `remember_tasks`).
 
         Args:
-            content: As for `remember`, as for the rest.
-            type: What it is.
-            status: Of the review.
-            source: Where it comes from.
-            metadata: JSON values.
+            content: See `remember`; the other arguments too.
 
         Returns:
-            The memory, or None: it did not enter, and the log says so.
+            The memory, or None if it was refused; the log says so.
 
         Raises:
-            InputError: As for `remember`.
+            InputError: A value is wrong; see `remember`.
             StoreError: It could not be written.
-
-        Source: REQUIREMENTS section 3, 16; issue "Memory" part 6.
         """
         fields = {"source": source, "metadata": metadata}
         return self._upkeep.admit(content, type_=type, status=status, at_ms=self._clock.tick(), fields=fields)
 
     @in_turn
     def brief(self, query: str, budget_tokens: int = 500) -> str:
-        """Return what is remembered about something as a text for a window: dated, labelled, with the parts of each score.
+        """Return a text for a window with the memories that fit a question: dated, labelled, with the parts of each score.
 
         Args:
             query: Words or a question.
-            budget_tokens: Most tokens of the text, at least 0.
+            budget_tokens: The most tokens of the text, at least 0.
 
         Returns:
-            Best first, a line each; empty where nothing is remembered that holds. What a tool printed is marked as data,
-            and one source that nobody vouches for fills at most a fifth of the text. `remember` refuses it.
+            Best first, a line each; empty if no active memory fits. The output of a tool is marked as data, and an
+            untrusted source fills at most a fifth of the text. `remember` refuses this text.
 
         Raises:
             InputError: A value is wrong.
             StoreError: The store cannot be read.
-
-        Source: issue "Memory" part 9; RELIABILITY S2.
         """
         return self._upkeep.brief(query, budget_tokens, now_ms=self._clock.tick()).text
 
     @in_turn
     def prune_memories(self, *, dry_run: bool = True, threshold: float | None = None) -> StalePruned:
-        """Take memories out of sight that are worth nothing any more; nothing is deleted, and `rewind` brings them back.
+        """Hide memories that are no longer useful; nothing is deleted, and `rewind` brings them back.
 
-        Those go whose stored weight is below the threshold, and contradicted ones whose weight, age included, is below
-        twice of it. Pinned ones stay, and age alone takes nothing away.
+        A memory is hidden if its stored weight is below the threshold. A contradicted one is hidden if its weight, age
+        included, is below twice the threshold. Pinned ones stay, and age alone hides nothing.
 
         Args:
-            dry_run: Only say which.
+            dry_run: Only report which.
             threshold: 0 to 0.5; None: the setting `stale_eviction_threshold`.
 
         Raises:
             InputError: The threshold is out of its range.
             StoreError: It could not be written; nothing has changed.
-
-        Source: REQUIREMENTS section 3, 14/05; A1-4.
         """
         return self._upkeep.prune(dry_run=dry_run, threshold=threshold, at_ms=self._clock.tick())
 
     @in_turn
     def rate_search(self, query: str, returned_ids: Collection[str], useful_ids: Collection[str]) -> Precision:
-        """Say which results of a search were of use; return how well the newest rated searches of the home did.
+        """Rate the results of a search; return the precision of the newest rated searches of the home.
 
         Args:
-            query: As it was asked; only its SHA-256 is kept.
+            query: The query of the search; only its SHA-256 is kept.
             returned_ids: Ids of the memories that it returned.
-            useful_ids: Those of them that were of use.
+            useful_ids: The useful ones among them.
 
         Raises:
-            InputError: One was of use that was not returned.
+            InputError: A useful one was not returned.
             StoreError: It could not be written.
-
-        Source: REQUIREMENTS section 3, 14/06.
         """
         return self._upkeep.rate(query, returned_ids, useful_ids, self._clock.tick())
 
     @in_turn
     def search_precision(self) -> Precision:
-        """Return how well the newest rated searches of the home did; see `rate_search`."""
+        """Return the precision of the newest rated searches of the home; see `rate_search`."""
         return self._upkeep.precision()

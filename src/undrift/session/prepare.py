@@ -1,7 +1,7 @@
 """The turns of one session: the whole history of a client in, a window that fits out.
 
-Law: the one place where core, wire and store meet. A plan is made by `core.window.plan`, written in one transaction, and only
-then applied. A fault of the store lets nothing leave: the request goes out as it was decided before, with a warning.
+Law: the only place where core, wire and store meet. `core.window.plan` makes a plan; it is written in one transaction, and
+only then applied. At a fault of the store nothing new leaves: earlier decisions hold, and the result has a warning.
 """
 
 import logging
@@ -51,7 +51,7 @@ _CONVERSATIONS = 8  # of one session kept in memory at once: the main one, sub-a
 
 @dataclass(frozen=True, slots=True)
 class _Beside:
-    """What stands beside a history: its tokens and its tools, and for how long it asks to be kept."""
+    """The parts of a request next to its history: their tokens and tools, and the time that it asks to be cached."""
 
     tokens: int
     has_tools: bool
@@ -66,7 +66,7 @@ class Preparer:
     Args:
         context: The session.
         tasks: Its tasks.
-        upkeep: The care for what it remembers.
+        upkeep: The upkeep of its memories.
         recognised: How the session was found, if it was not opened by its id.
         names_recall: See `RecallHint`.
     """
@@ -103,7 +103,7 @@ class Preparer:
         self._recalled = ("", "")
 
     def prepare(self, body: Any, *, wire: str = "anthropic", model: str | None = None) -> Prepared:
-        """Return the body to send; see `Session.prepare`. A `Request` does as well, where the caller has made one already."""
+        """Return the body to send; see `Session.prepare`. `body` may be a `Request` that the caller has made already."""
         form = form_of(wire)
         request = self._request(body, form)
         body = request.body
@@ -152,7 +152,7 @@ class Preparer:
     def _turn(
         self, conversation: Conversation, beside: _Beside, binding: Binding, room: Room, texts: Texts, cache: Cache
     ) -> Turn:
-        """What this turn obeys."""
+        """Return the rules of this turn."""
         self._uses_tools |= beside.has_tools
         tools = Tools(
             count=conversation.count,
@@ -173,7 +173,7 @@ class Preparer:
             self._log.decisions.pins,
             past_of(self._log, conversation),
             texts,
-            self._uses_tools and not beside.has_tools,  # it stands beside the work, as for a title
+            self._uses_tools and not beside.has_tools,  # a side request, as for a title
         )
 
     def _renderer(self, conversation: Conversation) -> Renderer:
@@ -182,7 +182,7 @@ class Preparer:
         return self._renderers[conversation]
 
     def _about_newest_words(self, conversation: Conversation, warnings: list[str]) -> str:
-        """What is remembered about the user's newest words; looked for once for the same words."""
+        """Return the memories about the user's newest words; the same words are looked up once."""
         if not self.settings.memory_tokens:
             return ""
         said = (e.content for e in conversation.newest_entries if e.metadata and _is_said(e.metadata))
@@ -194,12 +194,12 @@ class Preparer:
                 )
                 self._recalled = (query, found.text)
             except StoreError as error:
-                warnings.append(f"what is remembered could not be looked up: {error}")
+                warnings.append(f"the memories could not be searched: {error}")
                 return ""
         return self._recalled[1]
 
     def _passed(self, body: Any, held: str, fixed: int, budget: int) -> Prepared:
-        """A request that carries only what is new: the provider holds the rest, so there is nothing to decide."""
+        """Return a request with only its new items: the provider holds the rest, so there is nothing to decide."""
         if held == "thread":
             raise Declined("a message thread keeps its history at the provider", path=held)
         warning = f"passed through: the provider holds the history ({held})"
@@ -241,7 +241,7 @@ class Preparer:
             warnings.append(f"calls could not be tagged with the task in progress: {error}")
 
     def _counter(self, model: Model) -> Callable[[str], int]:
-        """The counter in the model's own tokens; plain characters / 4 are the unit of outside measures, never scaled."""
+        """Return the counter in the model's own tokens; characters / 4 are the unit of outside measures, never scaled."""
         factor = 1.0 if self.settings.token_counter == "characters/4" else model.token_factor
         if factor not in self._counters:
             count = self._context.count
@@ -251,7 +251,7 @@ class Preparer:
     def _conversation(
         self, form: Form, request: Request, count: Callable[[str], int], defers_tools: bool
     ) -> Conversation:
-        """The conversation that starts as this request does; the one used last stands last. The request is opened."""
+        """Return the conversation that begins like this request, and make it the newest. The request is opened."""
         key = reading_key(form.NAME, self.settings.token_counter, count, defers_tools=defers_tools)
         past = self._read_before(request, form, key)
         request.open()
@@ -264,13 +264,13 @@ class Preparer:
             found.take_over(past, key, self._clock.now_ms)
         else:
             self._conversations.remove(found)
-        if request.beginning is not found.beginning:  # it has the bytes of another one, as where the model was changed
+        if request.beginning is not found.beginning:  # it has another one's bytes, as after a change of the model
             request.read_whole()
         self._conversations = [*self._conversations[1 - _CONVERSATIONS :], found]
         return found
 
     def _request(self, body: Any, form: Form) -> Request:
-        """The request, read from where it goes on with one that came before."""
+        """Return the request; the part that an earlier request has already is not read again."""
         beginnings = [c.beginning for c in reversed(self._conversations) if c.beginning is not None]
         if isinstance(body, Request):
             body.go_on(beginnings)
@@ -278,7 +278,7 @@ class Preparer:
         return Request(body, form, beginnings)
 
     def _read_before(self, request: Request, form: Form, key: str) -> TakenOver | None:
-        """What an earlier process has read of the request's beginning; the request goes on from there."""
+        """Return the reading of the request's beginning by an earlier process; the request continues from its end."""
         if not request.is_bytes or request.is_open:
             return None
         open_already = {c.first_stretch for c in self._conversations}
@@ -291,14 +291,14 @@ class Preparer:
         try:
             past = recalled(bytes(request.body), form.HISTORY, stored)
         except StoreError as error:
-            _log.warning("session %.80r: what was read before is read again: %s", self.id, error)
+            _log.warning("session %.80r: an earlier reading of the history is read again: %s", self.id, error)
             return None
         if past is not None:
             request.go_on([past.beginning])
         return past
 
     def _beside(self, form: Form, request: Request, count: Callable[[str], int]) -> _Beside:
-        """What stands beside the history; looked at once for the same."""
+        """Return the parts next to the history; the same parts are looked at once."""
         key = (form.NAME, count, request.beside_key())
         if key != self._fixed[0]:
             given, tokens = request.fields, sum(map(count, form.beside_texts(request.fields)))
@@ -321,7 +321,7 @@ class Preparer:
             _log.error("session %.80r: the usage could not be stored, the counts stay as they were: %s", self.id, error)
 
     def _follow_others(self) -> list[str]:
-        """Take in what other processes have decided; return the warning when the store cannot be read."""
+        """Take in the decisions of other processes; return a warning if the store cannot be read."""
         try:
             self._log.follow()
         except StoreError as error:
@@ -341,25 +341,25 @@ class Preparer:
         if plan is not None and after > budget:
             must = calibration.tokens(plan.protected_tokens)
             found.append(f"over budget: what must stay is {must:,} tokens of {budget:,}, the window {after:,}")
-            if not self._is_over:  # logged once per transition, in every result while it lasts (A2-11)
+            if not self._is_over:  # logged once per transition, in every result while it lasts
                 _log.critical("session %.80r: %s", self.id, found[-1])
         self._is_over = plan is not None and after > budget
         return found
 
 
 def _answer(reply: Any) -> Mapping[str, Any]:
-    """An answer as plain JSON, however it was given; what is none must not pass for one that says nothing."""
+    """Return an answer as plain JSON; a value that is no answer must not pass for an empty answer."""
     given = raw.decode(bytes(reply)) if isinstance(reply, (bytes, bytearray)) else reply
     answer = given if isinstance(given, Mapping) else objects.dumped(given)
     if not isinstance(answer, Mapping):
         found = type(given).__name__
         raise WireError(f"a reply must be a dict, JSON bytes or an SDK's object, not {found}; {objects.REMEDY}")
-    with suppress(WireError):  # what no JSON can hold is left as it is: a form passes over it
-        made: Mapping[str, Any] = objects.plain(answer)[1]
-        return made
+    with suppress(WireError):  # a value that JSON cannot hold is left unchanged: a form skips it
+        fields: Mapping[str, Any] = objects.plain(answer)[1]
+        return fields
     return answer
 
 
 def _is_said(metadata: Mapping[str, Any]) -> bool:
-    """Whether it is a text of the user."""
+    """Tell if an entry is a text of the user."""
     return metadata.get("role") == "user" and metadata.get("kind") == "text"

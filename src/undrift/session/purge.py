@@ -1,7 +1,7 @@
-"""The one thing that a session can destroy for good, and the proof that nothing of it is left.
+"""The purges of a session, and the proof that nothing is left of the purged data.
 
-Law: what is asked for goes, and nothing else: whatever repeats it elsewhere is named, not touched. The log says that and
-when something was purged, never what. Nothing undoes it.
+Law: a purge destroys the named data and nothing else. Records that repeat it elsewhere are named, not touched. The log
+says that something was purged and when, never what. Nothing undoes it.
 """
 
 import json
@@ -26,20 +26,20 @@ _SESSION = "session"
 _NOTE = "[A note that stood here was purged.]"
 _REASON = "its original was purged"
 _KEPT = ("anchor", "at", "keep_head", "keep_tail", "name", "task", "thinking")
-"""Of a decision's figures, what the act itself needs again."""
+"""The figures of a decision that are needed to apply it again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Purged:
-    """What a purge did.
+    """The result of a purge.
 
     Args:
         kind: ``original``, ``task``, ``memory``, ``document`` or ``session``.
-        removed: Records of each kind that are gone, and ``files``; empty where it was purged before.
-        traces: Files of the home, relative to it, that still hold some of it though no record of the store does: backups,
-            notes of the agent, replays. They are yours to delete.
-        copies: Records that hold the same words and were not asked for, as ``memory m0123...``.
-        remains: What may be left in the store's own file though it was not found; empty where the file was written anew.
+        removed: Number of removed records of each kind, and of ``files``; empty if it was purged before.
+        traces: Files of the home, relative to it, that still hold parts of it, though no record of the store does:
+            backups, notes of the agent, replays. They are yours to delete.
+        copies: Records that hold the same words and were not named, as ``memory m0123...``.
+        remains: A sentence about parts that the store's file may still hold; empty if the file was rewritten.
     """
 
     kind: str
@@ -68,29 +68,30 @@ class Purger:
 
     @in_turn
     def purge(self, what: str) -> Purged:
-        """Destroy something for good: the only thing here that deletes, and nothing brings it back.
+        """Destroy data: the only act here that deletes, and nothing reverses it.
 
-        All versions of it leave the store, its search, and the exported logs, and are overwritten; a small file is then
-        written anew, the free pages of a large one are overwritten, its log emptied, and every file of the home searched
-        for what is left. Others can write meanwhile. What left a window stays out of it, with a
+        All versions leave the store, its search and the exported logs, and are overwritten. Then a small file is
+        rewritten, the free pages of a large one are overwritten, its log is emptied, and every file of the home is
+        searched for remains. Other processes can write meanwhile. An entry that left a window stays out of it, with a
         tombstone that says no more. Words that another record repeats are named, not deleted.
 
         Args:
-            what: A reference or an entry's id, ``task:ID`` (what it let go, its records, its log and what is remembered of it),
-                a memory's id, ``document:PATH`` (a file, item or checkpoint that a framework keeps under this session, or all
-                that stands below the path, names between slashes), or ``session`` (all of it, what it remembered, its
-                documents and the scratchpad included).
+            what: One of these:
+
+                - a reference or an entry's id, or a memory's id
+                - ``task:ID``: the originals that it evicted, its records, its log and the memories about it
+                - ``document:PATH``: a file, item or checkpoint that a framework keeps under this session, or all that are
+                  below the path, with slashes between the names
+                - ``session``: all of it, with its memories, its documents and the scratchpad
 
         Returns:
-            How much is gone, and what is left where. The same purge again only cleans and removes nothing.
+            The number of removed records, and the places that still hold copies. The same purge again only cleans.
 
         Raises:
             RecallError: The session has nothing of that name; nothing has changed.
-            StoreBusy: Another process reads at this moment. Where the operation is logged, the records are gone and only
-                the cleaning is left: purge the same again.
+            StoreBusy: Another process reads at this moment. If the operation is logged, the records are removed and
+                only the cleaning is left: purge the same again.
             StoreError: It could not be written.
-
-        Source: CONTRACT; issue "Memory" part 8; RELIABILITY S11.
         """
         at_ms = self._context.clock.tick()
         if not isinstance(what, str) or not what:
@@ -129,7 +130,7 @@ class Purger:
 
 
 def _path(text: str) -> tuple[str, ...]:
-    """The path of a document: its names between slashes, or in a JSON array where one of them holds a slash."""
+    """Return the path of a document: names with slashes between them, or a JSON array if a name has a slash."""
     if text.startswith("["):
         with suppress(ValueError, RecursionError):
             found = json.loads(text)
@@ -139,7 +140,7 @@ def _path(text: str) -> tuple[str, ...]:
 
 
 def _blank(decision: Decision) -> Decision:
-    """Return what is left of a decision whose original is gone: it holds in the same histories, and says nothing of it."""
+    """Return a decision without its purged original: it holds in the same histories and says nothing about the text."""
     detail = {name: decision.detail[name] for name in _KEPT if name in decision.detail}
     if decision.kind == "evicted":
         text = decision.detail.get("text")

@@ -1,7 +1,7 @@
-"""A session taken back in time, and forward again.
+"""The rewinds of a session, and their undoing.
 
-Law: going back is an operation like any other: it is logged, deletes nothing, and can itself be taken back. It holds for
-all that the session keeps: decisions, pins, tasks, tags, memories, facts and the scratchpad.
+Law: a rewind is an operation like any other: it is logged, deletes nothing, and can be undone. It holds for all that
+the session keeps: decisions, pins, tasks, tags, memories, facts and the scratchpad.
 """
 
 import logging
@@ -22,13 +22,13 @@ _log = logging.getLogger("undrift.session.session")
 
 @dataclass(frozen=True, slots=True)
 class Rewound:
-    """What going back did.
+    """The result of a rewind.
 
     Args:
-        seq: The operation that went back; `rewind` to the one before it, or `undo_rewind`, takes it back.
-        to_seq: The operation after which everything answers as it did then.
-        closed: Records that are no longer in force, by kind.
-        opened: Records that are in force again, by kind.
+        seq: The rewind's own operation; `rewind` to the operation before it, or `undo_rewind`, undoes it.
+        to_seq: Everything answers as it did right after this operation.
+        closed: Number of records that are no longer active, by kind.
+        opened: Number of records that are active again, by kind.
     """
 
     seq: int
@@ -39,12 +39,12 @@ class Rewound:
 
 @dataclass(frozen=True, slots=True)
 class Diff:
-    """What differs between two moments of a session: ids of what is only in the later one, only in the earlier, changed.
+    """The difference between two moments of a session.
 
     Args:
-        added: Kind of record to ids.
-        removed: The same.
-        changed: The same.
+        added: Kind of record to the ids that only the later moment has.
+        removed: Kind of record to the ids that only the earlier moment has.
+        changed: Kind of record to the ids that both have and that differ.
     """
 
     added: Mapping[str, tuple[str, ...]]
@@ -82,7 +82,7 @@ class Timeline:
 
     @in_turn
     def history(self) -> tuple[Operation, ...]:
-        """Return all operations of the session, oldest first; those before a rewinding included."""
+        """Return all operations of the session, oldest first; those before a rewind included."""
         return self._store.operations(self._session_id)
 
     @in_turn
@@ -90,9 +90,7 @@ class Timeline:
         """Return the facts that hold in this session's run, oldest first.
 
         Args:
-            as_of: As right after this operation: a number, a checkpoint's label or a task's id; None: now.
-
-        Source: CONTRACT; R4, A4-6.
+            as_of: The state right after this operation: a number, a checkpoint's label or a task's id; None: now.
         """
         versions = self._store.facts(self._session_id, as_of=self.seq_of(as_of))
         return tuple(one.fact for one in versions if one.fact.valid_to is None)
@@ -105,7 +103,7 @@ class Timeline:
 
     @in_turn
     def seq_of(self, to: int | str | None) -> int | None:
-        """Return the operation that a name stands for: a number, a checkpoint's label, or a task's id; None for now.
+        """Return the operation that a name means: a number, a checkpoint's label, or a task's id; None for now.
 
         Raises:
             RecallError: There is none.
@@ -135,11 +133,11 @@ class Timeline:
 
     @in_turn
     def rewind(self, to: int | str) -> Rewound:
-        """Go back: from now on every reading answers as right after an operation.
+        """Rewind the session: from now on every reading answers as right after an operation.
 
         Decisions, pins, tasks, tags, memories, facts and the scratchpad are as they were then. Nothing is deleted;
-        it is logged, a second time changes nothing, and `undo_rewind` takes it back. Another process of this session
-        that decided something meanwhile is refused and reads anew.
+        it is logged, a second time changes nothing, and `undo_rewind` reverses it. Another process of this session
+        that decided something meanwhile is refused and reads again.
 
         Args:
             to: An operation's number (0: before the first), a checkpoint's label, or a task's id: right after its newest
@@ -148,8 +146,6 @@ class Timeline:
         Raises:
             RecallError: There is none of that name.
             StoreError: It could not be written; nothing has changed.
-
-        Source: CONTRACT; issue "Memory" part 8.
         """
         at_ms = self._clock.tick()
         then = self.seq_of(to)
@@ -159,7 +155,7 @@ class Timeline:
 
     @in_turn
     def undo_rewind(self) -> Rewound:
-        """Take back the newest rewinding that was not taken back: all is as right before it.
+        """Undo the newest rewind that is not undone: all is as right before it.
 
         Raises:
             RecallError: There is none.
@@ -174,11 +170,11 @@ class Timeline:
                 done = self._go(self._last(one.seq - 1), "undo", {"of": one.seq}, at_ms)
                 self._restore_notes(_payload(one).get("before"))
                 return done
-        raise RecallError(f"session {self._session_id[:64]!r}: there is no rewinding to take back")
+        raise RecallError(f"session {self._session_id[:64]!r}: there is no rewind to undo")
 
     @in_turn
     def diff(self, earlier: int | str, later: int | str | None = None) -> Diff:
-        """Return what differs between two moments; the later one is now where it is left out."""
+        """Return the difference between two moments; `later` is now by default."""
         first = self._store.state(self._session_id, self.seq_of(earlier))
         last = self._store.state(self._session_id, self.seq_of(later))
         added, removed, changed = {}, {}, {}
@@ -210,14 +206,14 @@ class Timeline:
         return reversed(self._store.operations(self._session_id, kinds))
 
     def _has_no_notes(self) -> bool:
-        """Whether there are none, which is another thing than that they cannot be read."""
+        """Tell if there are no notes; unreadable notes are another case."""
         try:
             return self._scratchpad.is_on and not self._scratchpad.read().strip()
         except StoreError:
             return False
 
     def _restore_notes(self, ref: Any) -> None:
-        """Put the notes back; what they were until now is stored already, and the session is back in time by now."""
+        """Restore the notes; the newest ones are stored already, and the session is already rewound."""
         if not self._scratchpad.is_on or not isinstance(ref, str):
             return
         try:

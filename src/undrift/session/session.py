@@ -1,7 +1,7 @@
 """Session: one agent session's window, tasks and memory, behind the names that users know.
 
-Law: a thin front. `undrift.session.prepare` does a turn, `undrift.tasks.updates` changes tasks, `memory` and `timeline` are
-the facets; each of them is given the context, and none calls back.
+Law: a thin front. `undrift.session.prepare` does a turn, `undrift.tasks.updates` changes tasks, `memory` and `timeline`
+are the facets. Each of them gets the context, and none calls back.
 """
 
 import os
@@ -41,10 +41,10 @@ __all__ = ["Session"]
 
 
 class Session(Closing):
-    """One agent session: `prepare` each request, `record` each answer, `recall` what left.
+    """One agent session: `prepare` each request, `record` each answer, `recall` any original.
 
-    Open it with `Session.open`; it is a context manager. Several threads may use one: each call waits until the one before
-    it is done. After `close` every call raises `StoreError`.
+    Open it with `Session.open`; it is a context manager. Several threads may use one session: each call waits until the
+    call before it is done. After `close` every call raises `StoreError`.
 
     >>> body = {"model": "claude-sonnet-4-5", "max_tokens": 9, "messages": [{"role": "user", "content": "hello"}]}
     >>> with Session.open("run-1", home=home) as session:
@@ -70,12 +70,12 @@ class Session(Closing):
         memories = Memories(context, self._repository)
         upkeep = MemoryUpkeep(context, self._repository, memories)
         self.memory = SessionMemory(context, memories, upkeep, self.timeline)
-        """What is remembered; its methods are methods of the session as well."""
+        """The memory of the session; its methods are methods of the session as well."""
         updates = TaskUpdates(context)
         self._tasks = SessionTasks(context, updates, upkeep)
         self._preparer = Preparer(context, updates, upkeep, recognised, names_recall)
         self._purger = Purger(context, self._repository)
-        self._log.was_empty &= self.scratchpad.start()  # a session that let nothing go so far has left its notes
+        self._log.was_empty &= self.scratchpad.start()  # a session without any removal may have left its notes
 
     admit = of_part("memory", SessionMemory.admit)
     brief = of_part("memory", SessionMemory.brief)
@@ -110,10 +110,10 @@ class Session(Closing):
 
         Args:
             session_id: Any text; two processes with the same id and home share its decisions.
-            home: Folder of the store, made when absent; default is the setting `home`.
+            home: Folder of the store, created if absent; default is the setting `home`.
             settings: Default: from the environment.
-            clock: Unix milliseconds; default is the system's. Never runs backwards for the session.
-            keeps_notes: False: the session has no active_context.md, as for a look at what is stored.
+            clock: Returns Unix milliseconds; default is the system's clock. It never runs backwards for the session.
+            keeps_notes: False: the session has no active_context.md, as for a look at the stored data.
 
         Raises:
             SettingsError: A setting is wrong.
@@ -133,12 +133,12 @@ class Session(Closing):
         settings: Settings | None = None,
         clock: Callable[[], int] | None = None,
     ) -> Self:
-        """Open the session that a request belongs to: by the id that the client gives in it, else by what it holds.
+        """Open the session that a request belongs to: by the client's id in it, else by its content.
 
         Args:
-            body: A request, as for `prepare`.
-            wire: As for `prepare`.
-            home: As for `open`, as for the rest.
+            body: A request; see `prepare`.
+            wire: See `prepare`.
+            home: See `open`; the other arguments too.
 
         Raises:
             WireError: The body has the wrong shape.
@@ -174,27 +174,27 @@ class Session(Closing):
             raise
 
     def close(self) -> None:
-        """Close the store, once a call that is under way in another thread is done; a second call does nothing."""
+        """Close the store after the running call of another thread; a second call does nothing."""
         self._sharing.end(self._store.close)
 
     @in_turn
     def prepare(self, body: Any, *, wire: str = "anthropic", model: str | None = None) -> Prepared:
         """Return the body to send in place of `body`, so that it fits the budget.
 
-        Every decision of an earlier turn is applied again, byte for byte; new ones are taken only when the window
-        exceeds the budget or a task has ended, and are on disk before this returns.
+        Every decision of an earlier turn is applied again, byte for byte. New ones are made only if the window exceeds
+        the budget or a task has ended, and they are on disk before this returns.
 
         Args:
             body: A request with its whole history, as a dict or as JSON bytes; never changed. The dict may hold an SDK's
-                objects, such as ``reply.content``: where something leaves, they come out as the JSON that the SDK would
-                send. A body whose history is held by the provider (``previous_response_id``, ``conversation``) is passed
-                through. The gateway gives the `Request` that it has made of it.
+                objects, such as ``reply.content``: if something leaves, they come out as the JSON that the SDK would
+                send. If the provider holds the history (``previous_response_id``, ``conversation``), the body is passed
+                through. The gateway passes a `Request` that it has made already.
             wire: The provider's form: ``anthropic``, ``openai-chat``, ``openai-responses`` or ``gemini``.
-            model: Its name, where the body does not have it (Gemini's stands in the URL).
+            model: The model's name, if the body does not have it (Gemini's is in the URL).
 
         Raises:
             WireError: The body has the wrong shape; `path` leads to the place.
-            Declined: A request of a message thread; the error holds the answer after which clients send whole histories.
+            Declined: A request of a message thread. The error holds an answer that makes clients send whole histories.
             InputError: An unknown `wire`.
             StoreError: The decisions of a session that was opened again cannot be read; later faults are warnings.
         """
@@ -205,18 +205,16 @@ class Session(Closing):
         """Take in the provider's answer: its usage corrects the token counts, its calls of the task tool change tasks.
 
         Args:
-            reply: The answer: an SDK's object (what has ``model_dump`` or ``to_dict``), a dict, or JSON bytes.
+            reply: The answer: an SDK's object (with ``model_dump`` or ``to_dict``), a dict, or JSON bytes.
             wire: The provider's form.
 
         Returns:
-            What the answer says, in one meaning for all forms; `task_results` is what to send back for its calls of the
-            task tool (`undrift.TASK_TOOL_SCHEMA`), a refusal included. Markers are taken out of its text.
+            The content of the answer, the same for all forms. `task_results` has the results to send back for its calls
+            of the task tool (`undrift.TASK_TOOL_SCHEMA`), refusals included. Markers are removed from its text.
 
         Raises:
             WireError: It is no answer: bytes that are no JSON object, a text, None.
             InputError: An unknown `wire`.
-
-        Source: WIRE A20, C5, R8, G11; A3-14 (a factor, never a high-water mark); R3-05, R3-20.
         """
         read = self._preparer.record(reply, wire=wire)
         told = tuple(self._tasks.answer(call) for call in read.calls if call.tool_name in TOLD_BY_REPLY)
@@ -225,10 +223,10 @@ class Session(Closing):
 
     @in_turn
     def pin(self, type: EntryType, text: str) -> str:
-        """Pin a text: it stands in every window from now on, byte-identical. Return its reference.
+        """Pin a text: it stays in every window from now on, byte-identical. Return its reference.
 
-        It goes into the first user message while nothing was answered yet, else to the tail, where it stays. The same
-        type and text again is the same pin.
+        Before the first answer it goes into the first user message, else to the tail, and stays there. The same type
+        and text again is the same pin.
 
         Args:
             type: One of `PINNED_TYPES`.
@@ -256,20 +254,18 @@ class Session(Closing):
         phase_index: int = 0,
         stack: bool = False,
     ) -> Task:
-        """Take up a task: the tool calls from now on belong to it, until it ends.
+        """Start a task: the tool calls from now on belong to it, until it ends.
 
         Args:
             task_id: Any text; known or new.
-            content: What is to be done; of a new task its id where nothing is given.
-            acceptance_criteria: What its result is measured against.
+            content: The work to do; default for a new task is its id.
+            acceptance_criteria: The criteria for its result.
             phase_index: At least 0.
-            stack: Whether it may be taken up on top of another one, which goes on when it ends.
+            stack: True: it may start while another task is in progress; that task continues when it ends.
 
         Raises:
             TaskError: Another task is in progress, or a field is wrong; the message says what to do.
             StoreError: It could not be written; nothing has changed.
-
-        Source: CONTRACT; R3-03, A3-1.
         """
         fields = {
             "content": content or (None if task_id in self._log.tasks.by_id else task_id),
@@ -280,7 +276,7 @@ class Session(Closing):
 
     @in_turn
     def update_task(self, task_id: str, *, stack: bool = False, **fields: Any) -> Task:
-        """Change a task; what is not given keeps its value.
+        """Change a task; omitted fields keep their values.
 
         Args:
             task_id: Known, or new.
@@ -292,8 +288,6 @@ class Session(Closing):
             TaskError: It is not possible; the message says what to do.
             SummaryRejected: It is completed without a summary of at least 15 characters.
             StoreError: It could not be written; nothing has changed.
-
-        Source: CONTRACT; R3-20, A3-9, A3-22.
         """
         self.change_tasks([{**fields, "id": task_id}], stack=stack)
         return self._log.tasks.by_id[task_id]
@@ -302,22 +296,20 @@ class Session(Closing):
     def change_tasks(
         self, updates: Sequence[Mapping[str, Any]], *, agent: str = MAIN_AGENT, stack: bool = False
     ) -> tuple[str, ...]:
-        """Change several tasks as one: those that end first, then those that are taken up, all of it or nothing.
+        """Change several tasks, all or nothing: first those that end, then those that start.
 
         Args:
             updates: For each task its ``id`` and the fields of `update_task` that change.
-            agent: Who works on them; each agent has at most one task in progress.
+            agent: The agent that works on them; each agent has at most one task in progress.
             stack: See `start_task`.
 
         Returns:
-            What the agent should know: verdicts, and what was passed over.
+            Sentences for the agent: verdicts, and fields that were ignored.
 
         Raises:
             TaskError: It is not possible; the message says what to do.
             SummaryRejected: A task is completed without a summary of at least 15 characters.
             StoreError: It could not be written; nothing has changed.
-
-        Source: R3-20, A3-1, A3-22.
         """
         return self._tasks.change(updates, agent=agent, stack=stack)
 
@@ -325,24 +317,22 @@ class Session(Closing):
     def mark(self, tool_result: str) -> str:
         """Return a tool's result with the hidden marker of the task in progress as its last line.
 
-        Only for results whose call has no id, or that can arrive after their task has ended; believed where the
-        setting `task_markers` is on. `undrift.strip_markers` takes markers out of what a user sees.
+        Only for results whose call has no id, or that can arrive after their task has ended. Markers are believed if
+        the setting `task_markers` is on. `undrift.strip_markers` removes markers from a text for a user.
 
         Args:
-            tool_result: As the tool gave it. What looks like a marker in it is made unreadable.
-
-        Source: R3-04, A3-4.
+            tool_result: The tool's own text. Any text like a marker in it is made unreadable.
         """
         task = current(self._log.tasks)
         return marker.mark(tool_result, task.id) if task is not None else marker.neutralise(tool_result)
 
     @in_turn
     def complete_task(self, task_id: str, result_summary: str) -> Task:
-        """Complete a task: from the next `prepare` on its summary stands in for its raw logs, which stay recallable.
+        """Complete a task: from the next `prepare` on its summary replaces its raw logs, which stay recallable.
 
         Args:
-            task_id: In progress.
-            result_summary: At least 15 characters; it is judged against the task's criteria and its raw logs.
+            task_id: A task in progress.
+            result_summary: At least 15 characters; it is judged by the task's criteria and its raw logs.
 
         Returns:
             The task with its `annotated_summary` and `validation`.
@@ -351,19 +341,17 @@ class Session(Closing):
             SummaryRejected: It is missing or too short.
             TaskError: There is no such task, or it ended otherwise.
             StoreError: It could not be written; nothing has changed.
-
-        Source: CONTRACT; seed 003 section 5.
         """
         return self.update_task(task_id, status="completed", result_summary=result_summary)
 
     @in_turn
     def tasks(self) -> tuple[Task, ...]:
-        """Return all tasks of the session, in the order in which they were made."""
+        """Return all tasks of the session, oldest first."""
         return tuple(self._log.tasks.by_id.values())
 
     @in_turn
     def recall(self, ref: str) -> str:
-        """Return the original text of what left, as it was stored.
+        """Return the original text of an entry that left, as it was stored.
 
         Args:
             ref: The reference of an action, or an entry's id.
@@ -376,7 +364,7 @@ class Session(Closing):
 
     @in_turn
     def original(self, ref: str) -> Original:
-        """Return what left with all that is known of it; see `recall`."""
+        """Return an original with all its fields; see `recall`."""
         if found := self._log.decisions.about(ref):
             ref = found[-1].ref
         by_ref = len(ref) == len(ref_of("", ""))
@@ -387,7 +375,7 @@ class Session(Closing):
 
     @in_turn
     def why(self, ref: str) -> Decision | None:
-        """Return the newest decision about an entry, by its reference or id; None when it never left."""
+        """Return the newest decision about an entry, by its reference or id; None if it never left."""
         about = self._log.decisions.about(ref)
         return self._store.decision(ref) or (about[-1] if about else None)
 

@@ -1,6 +1,6 @@
-"""Changes of tasks, written together with what is remembered of them.
+"""Changes of tasks, written together with the memories about them.
 
-Law: a change that another agent overtook is judged again on top of what that agent wrote.
+Law: a change that another agent overtook is judged again on top of that agent's change.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,16 +17,16 @@ from undrift.wire.form import ToolCall, ToolResult
 
 __all__ = ["SessionTasks"]
 
-_ATTEMPTS = 200  # each one that fails is another agent's success
+_ATTEMPTS = 200  # a failed attempt is another agent's success
 
 
 class SessionTasks:
-    """The changes of tasks that a session is asked for.
+    """The changes of a session's tasks.
 
     Args:
         context: The session.
         updates: Judges and writes them.
-        upkeep: Says what is remembered of them.
+        upkeep: Makes the memories about them.
     """
 
     def __init__(self, context: SessionContext, updates: TaskUpdates, upkeep: MemoryUpkeep) -> None:
@@ -35,7 +35,7 @@ class SessionTasks:
         self._upkeep = upkeep
 
     def change(self, updates: Sequence[Mapping[str, Any]], *, agent: str, stack: bool) -> tuple[str, ...]:
-        """Make, change and complete tasks as one call asks; see `Session.change_tasks`."""
+        """Create, change and complete the tasks of one call; see `Session.change_tasks`."""
         self._context.log.follow()
         at_ms = self._context.clock.tick()
         for attempt in range(1, _ATTEMPTS + 1):
@@ -48,7 +48,7 @@ class SessionTasks:
         raise AssertionError  # the last attempt returns or raises
 
     def answer(self, call: ToolCall) -> ToolResult:
-        """Carry out a call of the task tool, and answer it; a refusal is an answer too."""
+        """Execute a call of the task tool and answer it; a refusal is an answer too."""
         try:
             arguments = raw.decode(call.arguments.encode("utf-8", "replace"), "arguments")
             if not isinstance(arguments, Mapping):

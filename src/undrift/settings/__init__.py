@@ -1,7 +1,7 @@
 """The settings: one frozen object, checked once when it is made.
 
-Law: the only reader of the environment. A setting is one field of `Settings`; an argument wins over a variable, a variable over
-the project's `undrift.toml`, that over the user's, and that over the default.
+Law: the only reader of the environment. A setting is one field of `Settings`. An argument wins over a variable, a
+variable over the project's `undrift.toml`, that file over the user's, and the user's over the default.
 """
 
 import logging
@@ -352,7 +352,7 @@ def _warn_once(warnings: tuple[str, ...]) -> None:
 
 
 def _found(environ: Mapping[str, str] | None) -> dict[str, Placed]:
-    """The settings that are not at their default, each with the place that sets it."""
+    """Return the settings that are not at their default, each with the place that sets it."""
     variables = os.environ if environ is None else environ
     found = {} if environ is not None else from_files(SETTINGS, _folder(), variables)
     for row in SETTINGS:
@@ -369,7 +369,7 @@ def _found(environ: Mapping[str, str] | None) -> dict[str, Placed]:
 
 
 def _folder() -> Path | None:
-    """The working directory; None if it was deleted."""
+    """Return the working directory; None if it was deleted."""
     try:
         return Path.cwd()
     except OSError:
@@ -377,7 +377,7 @@ def _folder() -> Path | None:
 
 
 def _parsed(setting: Setting, variable: str, text: str) -> Any:
-    """The value of one variable, checked; the error names the variable, its text and the rule."""
+    """Return the value of one variable, checked; the error names the variable, its text and the rule."""
     try:
         value = setting.parse(text)
     except ValueError:

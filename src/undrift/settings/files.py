@@ -1,7 +1,8 @@
 """The file `undrift.toml` of a project and of a user: found, read, checked.
 
-Law: a project's file is hostile input, as it can come with a cloned repository. It sets nothing that could open or leak
-something (`Setting.is_private`), is read only up to the root of the repository, and only if it is a small regular file.
+Law: a project's file is hostile input, because it can come with a cloned repository. It sets nothing that could open or
+leak something (`Setting.is_private`). It is read only up to the root of the repository, and only if it is a small regular
+file.
 """
 
 import os
@@ -64,7 +65,7 @@ def project_file(folder: Path) -> Path | None:
 
 
 def user_file(environ: Mapping[str, str]) -> Path | None:
-    """Return where the user's own file is: ``~/.config/undrift/``, ``$XDG_CONFIG_HOME/undrift/`` or ``%APPDATA%\\undrift\\``."""
+    """Return the user's own file, in ``~/.config/undrift/``, ``$XDG_CONFIG_HOME/undrift/`` or ``%APPDATA%\\undrift\\``."""
     given = environ.get("APPDATA" if sys.platform == "win32" else "XDG_CONFIG_HOME", "")
     if given and Path(given).is_absolute():
         return Path(given) / "undrift" / NAME
@@ -128,7 +129,7 @@ def _unknown(name: str, known: Mapping[str, Setting]) -> str:
 
 
 def _line(text: str, name: str) -> int:
-    """The number of the line that sets a key at the top of the file; 1 if it is written in an unusual way."""
+    """Return the number of the line that sets a key at the top of the file; 1 if it is written in an unusual way."""
     return next((number for number, line in enumerate(text.splitlines(), 1) if _sets(line, name)), 1)
 
 

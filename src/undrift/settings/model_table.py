@@ -3,7 +3,7 @@
 Law: the only home of a figure about a model; every row is dated, and the user's file wins over it. Only `read_models`
 touches the disk.
 
-Where the figures come from (November 2026):
+Sources of the figures (November 2026):
 
 - Prices: the vendors' list prices per million input tokens, lowest tier; some models cost more above 100,000, 200,000
   or 272,000 tokens. `write_ratio` is the five-minute write (a one-hour write is 2.0 at Anthropic).
@@ -11,14 +11,15 @@ Where the figures come from (November 2026):
   name ends in ``[1m]`` (the largest recorded turn was 177,400 tokens). GPT-5 and GPT-6 stand at 258,400: what Codex
   reports as usable, and below the 272,000 tokens at which the price doubles.
 - Thinking binding: Anthropic's list of models that tie a thinking block to all that came before it.
-- Token factors: measured on recorded sessions (docs/calibration.md); each lies between, or within 3% of, what tool
-  results alone and whole turns cost per token of o200k: 1.2 for the older Claude tokenizer (1.16 and 1.25), 1.6 for the
-  one since Opus 4.7 (1.58 and 1.67), 1.0 for GPT (1.01 and 1.04), 1.1 for Gemini (1.13 and 1.11). Reported usage
-  corrects them in each session.
-- Caches: Anthropic's five minutes, unless the traffic says an hour, and its shortest prefixes; OpenAI's hour, the longest that its caches last unless a
-  request asks for more. A pause is taken for the end of a cache only when it is sure to be: a warm one that is rewritten
-  costs, a cold one that is missed only saves nothing.
-- ASSUMED: the cache of Gemini and of unknown models (an hour, 4,096 tokens); the prices and windows of claude-fable-5-2 and claude-mythos-5-2 (as 5-1); the factor 1.2 of unknown models.
+- Token factors: measured on recorded sessions (docs/calibration.md), as tokens per token of o200k. The figures of tool
+  results alone and of whole turns are in brackets; each factor lies between them or within 3%. It is 1.2 for the older
+  Claude tokenizer (1.16 and 1.25), 1.6 for the one since Opus 4.7 (1.58 and 1.67), 1.0 for GPT (1.01 and 1.04), 1.1 for
+  Gemini (1.13 and 1.11). Reported usage corrects them in each session.
+- Caches: five minutes at Anthropic, unless the traffic says an hour, and its shortest prefixes. An hour at OpenAI, the
+  longest that its caches last unless a request asks for more. A pause counts as the end of a cache only if it is sure to
+  be: rewriting a warm cache costs, missing a cold one only saves nothing.
+- ASSUMED: the cache of Gemini and of unknown models (an hour, 4,096 tokens); the prices and windows of
+  claude-fable-5-2 and claude-mythos-5-2 (as 5-1); the factor 1.2 of unknown models.
 """
 
 import json
@@ -52,25 +53,23 @@ _NAME_LIMIT_CHARACTERS = 500  # a request may carry anything as its model
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """What undrift knows of one model.
+    """The figures of one model.
 
     Args:
-        name: The beginning of the names that the row speaks for, as in ``claude-opus-5``.
+        name: The beginning of the names that the row covers, as in ``claude-opus-5``.
         family: Models of one family share a tokenizer, hence one calibration.
         window_tokens: Tokens of the context window, at least 1.
-        input_usd_per_million: US dollars for a million uncached input tokens; None where unknown.
+        input_usd_per_million: US dollars for a million uncached input tokens; None: unknown.
         read_ratio: Price of a cached token, as a multiple of an uncached one.
         write_ratio: Price of a token written to the cache (five minutes), as a multiple of an uncached one.
         token_factor: Tokens of this model per token of o200k, above 0.
         binds_thinking: Whether editing earlier messages makes later thinking blocks invalid.
         as_of: Year and month of these figures, as in ``2026-11``.
-        cache_seconds: A prefix that was not read for longer than this may have left the provider's cache, at least 0.
-        cache_least_tokens: A shorter prefix is never cached, at least 0.
+        cache_seconds: After this time without a reading, the provider's cache may have lost a prefix; at least 0.
+        cache_least_tokens: A shorter prefix is never cached; at least 0.
 
     Raises:
         SettingsError: A field breaks its rule; the message names the model, the field, the value and the rule.
-
-    Source: AX-7, WIRE sections 0, 1 (A10, A15, A19) and 5.
     """
 
     name: str
@@ -92,9 +91,9 @@ class Model:
                 raise SettingsError(f"model {_shown(self.name)}: {field}={_shown(value)}: must be {rule}")
 
     def write_ratio_for(self, seconds: int | None) -> float:
-        """Return the price of a token that is written for so long, as `write_ratio`; None: the traffic does not say.
+        """Return the price of a token that is written for so many seconds, as `write_ratio`; None: unknown.
 
-        Where writing costs nothing extra, it does so for an hour neither.
+        If five minutes cost nothing extra, an hour costs nothing extra either.
         """
         if seconds is None or seconds < _LONG_CACHE_SECONDS or self.write_ratio <= 1:
             return self.write_ratio
@@ -133,18 +132,16 @@ _RULES: dict[str, tuple[str, Callable[[Any], bool]]] = {
 
 
 def lookup(name: str | None, extra: Sequence[Model] = ()) -> Model:
-    """Return the row with the longest name that begins `name`, else a careful default.
+    """Return the row with the longest name that `name` begins with, else a careful default.
 
     Provider prefixes, trailing dates and revisions, and case do not matter:
-    ``us.anthropic.claude-opus-4-5-20251101-v1:0`` is claude-opus-4-5. A row never speaks for another version:
+    ``us.anthropic.claude-opus-4-5-20251101-v1:0`` is claude-opus-4-5. A row never covers another version:
     claude-opus-5-6 is not claude-opus-5 but an unknown Claude, for which the row ``claude`` assumes that thinking is
     bound. A name that ends in ``[1m]`` has 1,000,000 tokens.
 
     Args:
-        name: As the request or the recording gives it; None, empty or unknown gives `UNKNOWN`.
-        extra: Rows of the user (`load_models`); at equal length they win over the built-in ones.
-
-    Source: R2-20, AX-7, WIRE section 0.
+        name: The name in the request or the recording; None, empty or unknown gives `UNKNOWN`.
+        extra: Rows of the user (`load_models`); at equal length they win over the built-in rows.
     """
     if not isinstance(name, str) or len(name) > _NAME_LIMIT_CHARACTERS:
         return UNKNOWN
@@ -157,7 +154,7 @@ def _lookup(name: str, extra: tuple[Model, ...]) -> Model:
     key = _key(name)
     found = _longest(key, rows)
     if found is None and "claude" in key:
-        # A gateway's own name, as in "prod-claude-opus-5": a Claude that is missed ends in a 400.
+        # A gateway's own name, as in "prod-claude-opus-5": a missed Claude ends in a 400.
         found = _longest(key[key.index("claude") :], rows)
     model = found or UNKNOWN
     return replace(model, window_tokens=_LONG_WINDOW_TOKENS) if name.strip().lower().endswith("[1m]") else model
@@ -168,7 +165,7 @@ _OTHER_VERSION = re.compile(r"-(?!0(?![0-9a-z]))\d{1,2}(?![0-9a-z])")  # "-0" is
 
 
 def _key(name: str) -> str:
-    """The form in which names are compared: no provider, no variant after a colon, dashes for dots."""
+    """Return the form in which names are compared: no provider, no variant after a colon, dashes for dots."""
     key = name.strip().lower().removesuffix("[1m]")
     key = key.rsplit("/", 1)[-1]  # anthropic/..., models/..., litellm_proxy/..., an ARN
     key = _PREFIX.sub("", key).partition(":")[0]  # :free, :beta, the ":0" of a Bedrock revision
@@ -193,8 +190,6 @@ def load_models(text: str) -> tuple[Model, ...]:
 
     Raises:
         SettingsError: The text breaks a rule; the message names the place, the value and the rule.
-
-    Source: issue item "Settings": one table of models, overridable by the user.
     """
     try:
         rows = json.loads(text)
@@ -211,7 +206,7 @@ def load_models(text: str) -> tuple[Model, ...]:
 
 
 def _model(place: str, row: object) -> Model:
-    """One row of the user's file; every error begins with its place."""
+    """Return one row of the user's file; every error begins with its place."""
     if not isinstance(row, dict):
         raise SettingsError(f"{place}: must be an object, not {type(row).__name__}")
     known = [field.name for field in fields(Model)]
@@ -232,8 +227,6 @@ def read_models(path: str | None) -> tuple[Model, ...]:
 
     Raises:
         SettingsError: The file cannot be read or breaks a rule; the message names the file and what to do.
-
-    Source: issue item "Settings": one table of models, overridable by the user.
     """
     if path is None:
         return ()
@@ -277,7 +270,7 @@ UNKNOWN = Model("unknown", "unknown", 200_000, None, 0.1, 1.25, 1.2, False, _AS_
 """A name that no row begins: a common window, tokens counted rather too high, no price."""
 
 MODELS: tuple[Model, ...] = (
-    # The first row of a vendor speaks for versions that are not listed: the careful figures, no price.
+    # The first row of a vendor covers versions that are not listed: careful figures, no price.
     replace(_claude_new("claude", None, binds=True, least=4_096), window_tokens=200_000),
     _claude("claude-3-5-haiku", 200_000, 0.8, least=2_048),
     _claude("claude-3-5-sonnet", 200_000, 3),

@@ -55,7 +55,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One field of `Settings`, with what is known of it.
+    """One field of `Settings`, with its rule and its help.
 
     Args:
         name: The field.
@@ -66,7 +66,7 @@ class Setting:
         check: See `Rule.check`.
         help: What it does, in one or two short sentences.
         group: The heading under which the guide and `undrift config` show it.
-        is_private: True if a project's file cannot set it, as it could open or leak something.
+        is_private: True if a project's file cannot set it, because it could open or leak something.
     """
 
     name: str
@@ -127,7 +127,7 @@ def settings_of(cls: type[Any]) -> tuple[Setting, ...]:
 
 
 def shown(value: object) -> str:
-    """Return a value as an error quotes it, a long one in part."""
+    """Return a value as an error quotes it; a long value is cut."""
     try:
         text = repr(value)
     except ValueError:  # an integer beyond Python's own limit of digits

@@ -40,8 +40,6 @@ def back_up(home: str | os.PathLike[str], target: str | os.PathLike[str]) -> Cou
         InputError: Something else stands under that name.
         StoreError: There is no store, or it cannot be read or written; nothing was changed.
         StoreCorrupt: The store is damaged; nothing was changed.
-
-    Source: RELIABILITY R11.
     """
     path = Path(os.path.abspath(target))  # noqa: PTH100 - no link in it is resolved
     with _as_store_errors(path):
@@ -77,8 +75,6 @@ def restore_backup(source: str | os.PathLike[str], home: str | os.PathLike[str])
         StoreBusy: Another process has the store open.
         StoreCorrupt: The backup is damaged.
         StoreError: The system refuses. In every case the store is as it was.
-
-    Source: RELIABILITY R11, R13.
     """
     given, folder = Path(os.path.realpath(source)), Path(os.path.realpath(home))
     with _as_store_errors(given):

@@ -39,8 +39,6 @@ def prepare_file(home: Path, *, create: bool) -> Path:
         StoreError: It is absent and is not to be created.
         StoreCorrupt: It is empty or gone, though its ``-wal`` is not; neither was changed.
         OSError: The system refuses, or something else stands in its place.
-
-    Source: RELIABILITY S4, S11.
     """
     path = home / NAME
     _refuse_orphan(path)
@@ -96,8 +94,6 @@ def connect_to_read(path: Path, busy_timeout_ms: int) -> apsw.Connection:
 
     Raises:
         apsw.Error: It cannot be read, another process has it open, or it is not of today's version.
-
-    Source: RELIABILITY R3.
     """
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW)
     try:

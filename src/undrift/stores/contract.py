@@ -7,7 +7,7 @@ is one `commit`, which a server can take in one statement.
 Every method raises `StoreError` or its kind when the engine refuses, and `StoreCorrupt` rather than give a record that does
 not match its SHA-256. Ids, references and queries may hold anything, NUL and lone surrogates included.
 
-Source: R2-22, A2-5, RELIABILITY section 4; docs/adr/0026.
+See docs/adr/0026.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -92,8 +92,6 @@ class OperationStore(Protocol):
             StoreError: Another content under the same `ref`, another decision for the same entry, a task or a fact that
                 was changed meanwhile, a second task that an agent works on at once, another tag for the same call, or
                 the engine refused. What it holds of it then is all or nothing, and doing it again is harmless.
-
-        Source: R2-22, A2-5, AX-5, A3-1, A3-5, RELIABILITY R1 to R6 and R14.
         """
         ...
 
@@ -138,8 +136,6 @@ class OriginalStore(Protocol):
                 The first 32 words of the first 10,000 characters count.
             session_id: Only this session; None searches all of the scope.
             limit: At most so many; 0 or less gives none.
-
-        Source: RELIABILITY S5, PERFORMANCE section 4.
         """
         ...
 
@@ -218,8 +214,6 @@ class FactVersionStore(Protocol):
         """Make the facts of a session what they were right after an operation; return the operation in which that is done.
 
         Nothing is deleted: the same with a later number brings back what held before.
-
-        Source: A1-10.
         """
         ...
 

@@ -36,8 +36,6 @@ def copy(source: apsw.Connection, target: Path, check: Check) -> None:
         InputError: Something else stands under the name; it was not changed.
         StoreCorrupt: The copy, and so the source, is damaged; the name was not touched.
         apsw.Error, OSError: SQLite or the system refuses; the name was not touched.
-
-    Source: RELIABILITY R11, R13, S4, S11.
     """
     refuse_foreign(target)
     scratch = target.with_name(f".{target.name}.{os.getpid()}")

@@ -53,10 +53,7 @@ class Embedder(Protocol):
 
 
 class WordLlamaEmbedder:
-    """Static word vectors of the package wordllama, which ships them: no network, no GPU, 0.2 ms for a sentence.
-
-    Source: issue 7 part 2.
-    """
+    """Static word vectors of the package wordllama, which ships them: no network, no GPU, 0.2 ms for a sentence."""
 
     dimension = 256
     adds_words = True

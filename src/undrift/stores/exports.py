@@ -91,8 +91,6 @@ class Exports:
 
     Raises:
         InputError: The limit is out of range.
-
-    Source: R3-01, R3-17, A3-5, A3-20, AX-4, RELIABILITY S3, S4, S11.
     """
 
     def __init__(self, home: Path, *, scratchpad_limit_bytes: int) -> None:

@@ -157,8 +157,6 @@ def rewind(connection: apsw.Connection, session_id: str, to: int, seq: int) -> N
         session_id: The session.
         to: The operation.
         seq: The one in which this happens. Nothing is deleted: going back to what held before is the same act.
-
-    Source: A1-10.
     """
     named: dict[str, Any] = {"session": rows.key(session_id), "to": to, "seq": seq}
     connection.execute(_HIDE, named)

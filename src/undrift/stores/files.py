@@ -28,8 +28,6 @@ def make_folder(folder: Path) -> None:
 
     Raises:
         OSError: It cannot be made, or a file stands in its place.
-
-    Source: RELIABILITY S11.
     """
     missing = []
     for candidate in (folder, *folder.parents):
@@ -62,8 +60,6 @@ def create_file(path: Path) -> bool:
 
     Raises:
         OSError: It cannot be created.
-
-    Source: RELIABILITY S4, S11.
     """
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
@@ -82,8 +78,6 @@ def check_regular(path: Path) -> None:
 
     Raises:
         OSError: It is a link, a second name of a file (SQLite loses data through those), a folder, a pipe or a device.
-
-    Source: RELIABILITY S4.
     """
     try:
         status = path.lstat()
@@ -123,8 +117,6 @@ def safe_name(hostile_id: str) -> str:
 
     Returns:
         1 to 97 characters of ``[A-Za-z0-9_.-]``, never starting with ``-`` or ``.``.
-
-    Source: RELIABILITY S3.
     """
     digest = hashlib.sha256(hostile_id.encode("utf-8", "surrogatepass")).hexdigest()
     if not _READABLE.fullmatch(hostile_id) or _RESERVED.fullmatch(hostile_id):

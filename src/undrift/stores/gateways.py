@@ -1,8 +1,6 @@
 """Which gateways run on a home: a small file each, for whoever looks after them.
 
 Law: a file says what was so when a gateway started, and proves nothing; whether it still runs, itself has to say.
-
-Source: issue "Gateway", item 8.
 """
 
 import json

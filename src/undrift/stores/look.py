@@ -71,8 +71,6 @@ def look(home: str | os.PathLike[str], *, rated: int = 0) -> Look:
     Args:
         home: The folder.
         rated: How many rated searches are told of.
-
-    Source: RELIABILITY R8, R10.
     """
     path = Path(os.path.realpath(home)) / NAME
     if not os.path.lexists(path) and not os.path.lexists(f"{path}-wal"):

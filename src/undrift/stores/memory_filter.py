@@ -73,10 +73,7 @@ def in_sqlite(only: Filter, table: str) -> tuple[str, list[str | bytes | int]]:
 
 
 def in_lance(only: Filter) -> str:
-    """Return the condition as LanceDB's SQL, empty where there is none.
-
-    Source: REQUIREMENTS A1-13; RELIABILITY S5.
-    """
+    """Return the condition as LanceDB's SQL, empty where there is none."""
     conditions = []
     for column, values in only.parts:
         quoted = ", ".join("'" + plain(value).replace("'", "''") + "'" for value in values)

@@ -215,7 +215,7 @@ def transaction(connection: apsw.Connection) -> Iterator[None]:
     """Hold the write lock, and commit at the end or roll back on any exception.
 
     BEGIN IMMEDIATE: a transaction that reads first and takes the lock later failed 1,100 of 1,200 times among 12
-    writers in spite of the busy timeout; this one never (RELIABILITY R6).
+    writers in spite of the busy timeout; this one never.
     """
     connection.execute("BEGIN IMMEDIATE")
     try:
@@ -262,8 +262,6 @@ def migrate(connection: apsw.Connection, migrations: Sequence[Migration] = MIGRA
     Raises:
         StoreVersionError: It was written by a newer undrift.
         StoreError: It belongs to another program.
-
-    Source: RELIABILITY R13.
     """
     while identify(connection, len(migrations)) < len(migrations):
         with transaction(connection):

@@ -73,7 +73,5 @@ def open_store(
         StoreError: There is none and `create` is False, or it cannot be opened; the message says what to do.
         StoreVersionError: It was written by a newer undrift; it was not changed.
         StoreCorrupt: It is damaged; it was not changed.
-
-    Source: RELIABILITY S4, S11, R5, R8, R13.
     """
     return engine_of(home).open(home, scope, create=create, busy_timeout_ms=busy_timeout_ms)

@@ -27,8 +27,6 @@ def http_token(home: Path) -> str:
 
     Raises:
         StoreError: It cannot be made or read, or others can read it; the message says what to do.
-
-    Source: CONTRACT "HTTP"; RELIABILITY S4, S8.
     """
     path = home / TOKEN_NAME
     try:
