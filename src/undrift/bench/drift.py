@@ -48,12 +48,9 @@ def measure(
     """Measure every system at every budget.
 
     Args:
-        root: The folder of recorded sessions, or one session's file.
         fractions: Budgets as shares of each session's tokens, each above 0 and at most 1.
         budgets: Budgets in tokens, each at least 1; a session that hardly reaches one has no part in its rows.
         min_calls: Sessions with fewer answered calls of tools are left out.
-        every: Take every n-th session.
-        progress: Called with a line for a human before each session.
 
     Raises:
         InputError: The folder cannot be read or holds no such session, or a budget is out of range.

@@ -27,8 +27,6 @@ class Outcome:
     """The result of one system in one session.
 
     Args:
-        held: The counts of the needs that it held.
-        sizes: The tokens of each prompt, first to last.
         prompts: The cost of all prompts, at each of `READ_PRICES`, in plain input tokens.
         refetch: The additional cost of reading lost needs again, in the same unit.
         over_budget: Turns over the budget although what must stay would have fitted.
@@ -47,9 +45,6 @@ class Row:
 
     Args:
         budget: A share of each session's tokens (float), or tokens (int).
-        system: What it is.
-        outcomes: One a session.
-        unmanaged: The same sessions, sent whole.
     """
 
     budget: float | int

@@ -36,14 +36,7 @@ class Managed(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A peer that is installed.
-
-    Args:
-        name: Of its row.
-        package: As it is installed, with its `version`.
-        version: Of the package.
-        start: Begins a session within a budget in tokens; left when the session is over.
-    """
+    """A peer that is installed."""
 
     name: str
     package: str

@@ -31,12 +31,7 @@ _SAME_CHARACTERS = 300
 
 
 class Case:
-    """One session, ready to be sent turn by turn.
-
-    Args:
-        name: Its file, for the reader.
-        recording: The session.
-    """
+    """One session, ready to be sent turn by turn."""
 
     def __init__(self, name: str, recording: Recording) -> None:
         self.name = name
@@ -111,9 +106,7 @@ def sessions_in(root: Path, *, min_calls: int, every: int = 1) -> RecordedSessio
     Each file is read and closed again: a folder of a thousand sessions takes the memory of one.
 
     Args:
-        root: The folder, or one file.
         min_calls: Sessions with fewer answered calls of tools are left out; at least 0.
-        every: Of what is found, take every n-th; at least 1.
 
     Raises:
         InputError: The folder cannot be read.

@@ -19,7 +19,6 @@ class EntryScope:
     """The place of the entries.
 
     Args:
-        client_home: The client's own folder of the user, absolute.
         project: The project's folder for settings of one project; None for those of the user.
         is_own: Whether the user has put the client's folder elsewhere.
     """
@@ -34,14 +33,9 @@ class HookedClient:
     """A client that has hooks.
 
     Args:
-        name: What one types.
-        title: What it calls itself.
         folder: Of the user's home folder; with `variable` the one that overrides it.
         variable: An environment variable, or empty.
-        settings: Scope -> the file.
         groups: How a command of ours is made from an event and a part -> the entries by event.
-        notes: Sentences that the user must know, after installing.
-        comments: Whether its file may hold comments.
         lacking: Why there is nothing to install, in one sentence; empty where there is.
     """
 
@@ -95,8 +89,6 @@ def command(program: Sequence[str], client: str, home: Path, client_home: Path) 
     """Return what makes the shell command for an event and a part of the text.
 
     Args:
-        program: Words that start undrift.
-        client: Its name.
         home: Absolute.
         client_home: Absolute.
     """

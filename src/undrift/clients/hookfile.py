@@ -27,8 +27,6 @@ class Edited:
     """A text with our entries.
 
     Args:
-        text: All of it.
-        pieces: What was put in, in the order in which it was.
         containers: Containers that were not there before: ``hooks``, or the name of an event.
     """
 
@@ -60,8 +58,6 @@ def with_hooks(text: str, wanted: Groups, *, comments: bool = False) -> Edited:
 
     Args:
         text: The file, without entries of ours; blank where there is none.
-        wanted: Entries by event.
-        comments: Whether the client allows comments.
 
     Raises:
         InputError: The text is malformed, or keeps something else where hooks belong.
@@ -102,11 +98,7 @@ def without_hooks(
     """Take our entries out.
 
     Args:
-        text: The file.
-        is_ours: Returns whether a command is ours.
-        pieces: The pieces from `with_hooks`.
         containers: From `with_hooks` as well; None if nothing is remembered: then empty ones are removed.
-        comments: Whether the client allows comments.
 
     Raises:
         InputError: The text is malformed.

@@ -21,17 +21,7 @@ _INDENT = re.compile(r'^([ \t]+)"', re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A value and where it stands.
-
-    Args:
-        kind: ``object``, ``array`` or ``scalar``.
-        start: Of its text.
-        end: Behind its text.
-        value: What it means.
-        keys: Of an object, where each member's key starts.
-        members: Of an object, its values by their keys; in order.
-        items: Of an array.
-    """
+    """A value and where it stands."""
 
     kind: Literal["object", "array", "scalar"]
     start: int

@@ -22,14 +22,7 @@ _MEMORY = "installed.json"
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """The text that was put into a file, so that it can be taken out to the byte.
-
-    Args:
-        pieces: As `undrift.clients.hookfile.Edited` has them; only our own text.
-        containers: From the same; the ones that we added.
-        made_file: Whether the file was not there before.
-        made_folder: Whether its folder was not there before.
-    """
+    """The text that was put into a file, so that it can be taken out to the byte."""
 
     pieces: tuple[str, ...] = ()
     containers: tuple[str, ...] = ()

@@ -17,12 +17,6 @@ class ServedClient:
     """A client that starts MCP servers; it answers as `undrift.clients.HookedClient` does.
 
     Args:
-        name: What one types.
-        title: What it calls itself.
-        folder: Of the user's home folder.
-        settings: Scope -> the file.
-        file: How servers are listed in it.
-        notes: Sentences that the user must know, after installing.
         lacking: Why there is nothing to install; empty, as there is.
     """
 

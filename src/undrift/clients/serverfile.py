@@ -64,12 +64,7 @@ def _without_pieces(text: str, pieces: Sequence[str]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Nested:
-    """A second form of a list of servers, one object deeper; taken where a file has it already.
-
-    Args:
-        name: Of the object, in the container.
-        entry: As in `JsonServers`.
-    """
+    """A second form of a list of servers, one object deeper; taken where a file has it already."""
 
     name: str
     entry: Callable[[Sequence[str]], Mapping[str, Any]]
@@ -80,10 +75,7 @@ class JsonServers:
     """A JSON file.
 
     Args:
-        container: The member that lists servers by name.
-        entry: Words that start a server -> its entry.
         command: An entry -> the words, or None.
-        comments: Whether the client allows comments.
         nested: The form of newer versions of the client, which read the plain one too.
     """
 
@@ -181,11 +173,7 @@ def _is_plain(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class TomlServers:
-    """A TOML file with a table for each server.
-
-    Args:
-        container: The table of these tables.
-    """
+    """A TOML file with a table for each server."""
 
     container: str
 

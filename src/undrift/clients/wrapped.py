@@ -35,10 +35,7 @@ class Wrapped:
     """A client that can be pointed at a gateway from its outside.
 
     Args:
-        program: What is started.
-        variables: Addresses and the user's environment -> what is set in it.
         words: Addresses -> what stands before the user's own arguments.
-        remedy: How it is installed; empty where that is not known.
         may_recall: Whether `words` allow its agent to run `undrift recall` without asking.
     """
 

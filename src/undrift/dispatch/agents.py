@@ -60,7 +60,6 @@ class CommandAgents:
 
     Args:
         commands: For each role the words of its program by the name of a provider; under ``""`` one for all others.
-        folder: Where they run.
         timeout_s: How long one may take, in seconds; above 0.
         most_output_bytes: How much one may print; above 0.
 
@@ -90,11 +89,7 @@ class CommandAgents:
             self._commands[role] = {provider: self._found(role, words) for provider, words in given.items()}
 
     def words(self, role: Role, provider: str) -> list[str]:
-        """Return the words of the program for a role and a provider.
-
-        Raises:
-            DispatchError: The plan has none.
-        """
+        """Return the words of the program for a role and a provider. Raises DispatchError: the plan has none."""
         known = self._commands[role]
         found = known.get(provider) or known.get("")
         if found is None:

@@ -30,12 +30,7 @@ def dispatch_runtime_manager() -> DispatchRuntimeManager:
 
 
 def stored_manager(facts: SqliteSessionFactStore, settings: Settings) -> DispatchRuntimeManager:
-    """Return a dispatcher of one run in the store of a home.
-
-    Args:
-        facts: Of the run; stays the caller's to close.
-        settings: Whose routes and masking count.
-    """
+    """Return a dispatcher of one run in the store of a home. `facts`: of the run; stays the caller's to close."""
     return _manager(facts, settings, SqliteRunStore(facts))
 
 

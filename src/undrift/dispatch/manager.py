@@ -46,17 +46,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Ingested:
-    """The outcome of an output.
-
-    Args:
-        task_id: The task that the run was bound to.
-        role: Who printed it.
-        next_action: What is to be done with the task now.
-        ledger: Of the task, afterwards.
-        facts: What the result said; none where it was taken in before.
-        warnings: What is strange about it, one sentence each.
-        repeated: Whether it was taken in before; then nothing was changed.
-    """
+    """The outcome of an output. `repeated`: whether it was taken in before; then nothing was changed."""
 
     task_id: str
     role: Role

@@ -27,15 +27,9 @@ class Event:
     Args:
         kind: ``prompt``: an agent is about to be sent one; ``result``: what it printed was taken in; ``fault``: it gave no
             result.
-        task_id: The task.
-        role: Who was dispatched.
-        attempt: The number of this dispatch of the role.
-        provider: Where it was sent.
         tokens: Of the prompt, estimated.
         facts: How many facts of other tasks stood in the prompt, or how many the result gave.
         stage: What the prompt had to give up.
-        next_action: What follows; empty before the answer.
-        text: The summary, the assessment, or what went wrong.
     """
 
     kind: EventKind
@@ -85,9 +79,6 @@ def dispatch(
     """Run the open tasks of a run in order; stop at the first one that is halted, as later ones may build on it.
 
     Args:
-        manager: The manager of the run.
-        run_id: The id from `DispatchRuntimeManager.init_run`.
-        agents: The agents that answer.
         on_event: Called with each step, after it is on disk.
         take_up: Ids of halted tasks to start again.
 
@@ -106,11 +97,7 @@ def dispatch(
 
 
 def report_of(manager: DispatchRuntimeManager, run_id: str) -> RunReport:
-    """Return where a run stands.
-
-    Raises:
-        DispatchError: There is no such run.
-    """
+    """Return where a run stands. Raises DispatchError: there is no such run."""
     tasks = tuple(
         TaskReport(task_id, "done" if ledger.is_done else "halted" if ledger.is_halted else "open", ledger)
         for task_id, ledger in manager.ledgers(run_id).items()

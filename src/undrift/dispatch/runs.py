@@ -22,7 +22,6 @@ class RunStore(Protocol):
         """Return the records of a run as they are now, by name; empty where there is no such run.
 
         Args:
-            run_id: The run.
             names: Of the records; None for all. One that is not there is left out.
         """
         ...
@@ -40,10 +39,6 @@ class RunStore(Protocol):
         """Write changes of a run, and the facts of a result, in one transaction.
 
         Args:
-            run_id: The run.
-            kind: What was done, for the log.
-            changes: One for a name.
-            payload: JSON values for the log.
             facts: What a result said, as the extractor gave it; None where it is about no result.
             max_facts: How many valid facts are kept then.
 
@@ -54,11 +49,7 @@ class RunStore(Protocol):
 
 
 class InMemoryRunStore:
-    """Runs that end with the process.
-
-    Args:
-        fact_store: Where the facts of results go.
-    """
+    """Runs that end with the process."""
 
     def __init__(self, fact_store: SessionFactStore) -> None:
         self._facts = fact_store

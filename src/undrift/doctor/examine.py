@@ -35,7 +35,6 @@ def examine(
 
     Args:
         homes: Folders of stores; one that is absent is no fault.
-        overrides: Settings that the command line gives.
         environ: Variables of the settings; None takes those of this process.
     """
     yield from _guarded("versions", "", _versions)

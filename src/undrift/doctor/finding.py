@@ -13,10 +13,8 @@ class Finding:
     Args:
         name: What was looked at, as programs name it.
         state: ``ok``; ``note`` for what is worth knowing; ``wrong`` for what needs the remedy.
-        text: What is so, in one sentence.
         remedy: What to do; empty unless something is wrong.
         home: Whose home it is about; empty for the machine.
-        details: More of it, a line each.
     """
 
     name: str

@@ -38,7 +38,6 @@ class Options:
     """The options that ``undrift install`` has registered.
 
     Args:
-        client: A key of `CLIENTS`.
         home: Absolute path; None for ``~/.undrift``.
         client_home: The client's own folder, absolute; None for the usual one.
         part: Which part of the text is asked for, 1 or 2.
@@ -57,8 +56,6 @@ def answer(event: str, given: bytes, options: Options) -> str:
 
     Args:
         event: ``PreCompact`` or ``SessionStart``; another one does nothing.
-        given: The payload, JSON.
-        options: As registered.
     """
     place: Path | None = None
     try:

@@ -36,13 +36,8 @@ class HookCall:
     """One call of a hook, checked.
 
     Args:
-        client: The name, a key of `CLIENTS`.
         session_id: ``[A-Za-z0-9_-]{1,128}``.
         source: Why a session starts: ``startup``, ``resume``, ``clear``, ``compact``; else empty.
-        transcript: Path of the session's file as the client names it, unchecked; may be empty.
-        cwd: The folder that the client works in; may be empty.
-        sessions: The client's folder of sessions.
-        home: Of the store.
         at_ms: When a compaction was announced; None where it is over.
         trigger: Of that compaction: ``auto`` or ``manual``; empty where it is not said.
     """

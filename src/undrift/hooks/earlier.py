@@ -42,14 +42,7 @@ _UNNAMED = re.compile(r"task \w{1,64}")
 
 @dataclass(frozen=True, slots=True)
 class LeftOpen:
-    """The open work of a session.
-
-    Args:
-        request: What the user said last.
-        steps: Open steps of the agent's plan, in its order.
-        answered: Whether the agent had come to an end of its own.
-        request_id: Entry id of the request.
-    """
+    """The open work of a session. `answered`: whether the agent had come to an end of its own."""
 
     request: str
     steps: tuple[str, ...]

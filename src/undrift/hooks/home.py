@@ -84,11 +84,7 @@ def folder_of(home: Path, name: str) -> Path:
 
 
 def write_small(path: Path, content: bytes) -> None:
-    """Put a file in its place in one step, for its owner alone (0600).
-
-    Raises:
-        OSError: The system refuses.
-    """
+    """Put a file in its place in one step, for its owner alone (0600). Raises OSError: the system refuses."""
     scratch = path.with_name(f".{path.name}.{os.getpid()}")
     with contextlib.suppress(FileNotFoundError):
         scratch.unlink()

@@ -51,9 +51,6 @@ def room_of(
     """Say how large a text may be.
 
     Args:
-        figures: Of the session's file.
-        entries: The session up to this compaction.
-        compaction: This compaction's record; None where it is not written yet.
         whole: Whether the file was read from its beginning.
         by_hand: The user asked for it: it does not show how large the window is, only one that came by itself does.
     """

@@ -35,12 +35,7 @@ def read_input() -> bytes | None:
 
 
 def start(arguments: Sequence[str], given: bytes) -> None:
-    """Answer a hook on stdout.
-
-    Args:
-        arguments: What follows ``undrift hook``.
-        given: What stood on stdin.
-    """
+    """Answer a hook on stdout."""
     try:
         event, options = options_of(arguments)
     except ValueError as error:
@@ -59,11 +54,7 @@ def start(arguments: Sequence[str], given: bytes) -> None:
 
 
 def options_of(arguments: Sequence[str]) -> tuple[str, Options]:
-    """Read the event and the options.
-
-    Raises:
-        ValueError: They are not what ``undrift install`` registers.
-    """
+    """Read the event and the options. Raises ValueError: they are not what ``undrift install`` registers."""
     words, found, now = [], dict[str, str](), False
     rest = iter(arguments)
     for word in rest:

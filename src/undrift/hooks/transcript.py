@@ -49,9 +49,6 @@ class ReadPosition:
 
     Args:
         device: The file's device; with `inode` its identity.
-        inode: The file's inode.
-        offset: In bytes, after the end of a line.
-        lines: The number of lines before it.
         proof: SHA-256 of the last bytes before it: a rewritten file does not pass for the old one.
     """
 

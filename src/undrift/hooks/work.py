@@ -56,7 +56,6 @@ def parts_of(entries: Sequence[ContextEntry], recall: str, room: TextRoom = _ALL
     """Return what to give back, in as many parts as it needs; never more than two.
 
     Args:
-        entries: The session up to now.
         recall: The command that finds any original, for the last line.
         room: What the window has place for, that line included.
     """

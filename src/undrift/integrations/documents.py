@@ -28,7 +28,6 @@ class Documents(Closing):
 
     Args:
         store: The open store; `close` closes it.
-        settings: The active settings.
         clock: Gives Unix milliseconds.
     """
 
@@ -76,7 +75,6 @@ class Documents(Closing):
             session_id: Whose; not empty.
             act: Reads and writes. Its errors are raised, and then nothing was written. It may be called again if the
                 search index was damaged and had to be rebuilt first.
-            about: What this is, for the log of operations.
 
         Raises:
             StoreError: Nothing was written.

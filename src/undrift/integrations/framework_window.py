@@ -19,12 +19,7 @@ _log = logging.getLogger("undrift.integrations")
 
 
 class FrameworkWindow:
-    """The window of one session.
-
-    Args:
-        session: Open; not closed here.
-        wire: The form in which requests are put to it; see `Session.prepare`.
-    """
+    """The window of one session. `wire`: the form in which requests are put to it; see `Session.prepare`."""
 
     def __init__(self, session: Session, wire: str) -> None:
         self.session = session

@@ -44,13 +44,7 @@ def names_of(port: int) -> tuple[str, ...]:
 
 
 class Guard:
-    """Stands before a whole application, its error pages included.
-
-    Args:
-        app: The application.
-        hosts: Host headers that are ours.
-        token: What a request has to know.
-    """
+    """Stands before a whole application, its error pages included. `hosts`: host headers that are ours."""
 
     def __init__(self, app: App, hosts: tuple[str, ...], token: str) -> None:
         self._app = app
@@ -102,7 +96,6 @@ def run_http(surface: Surface, *, port: int, token: str, ready: Callable[[str], 
     Args:
         surface: What is served.
         port: 0 takes any that is free.
-        token: See `Guard`.
         ready: Called with the address once it can be reached.
 
     Raises:

@@ -31,12 +31,7 @@ _ATTEMPTS = 8
 
 
 class ServedHome:
-    """One home as a server sees it.
-
-    Args:
-        home: The folder of the store.
-        settings: The active settings; their `session` names the session.
-    """
+    """One home as a server sees it. `settings`: the active settings; their `session` names the session."""
 
     def __init__(self, home: Path, settings: Settings) -> None:
         self.home = home.absolute()
@@ -61,7 +56,6 @@ class ServedHome:
         """Return the session: the one that is named, else the process's own.
 
         Args:
-            named: By the client; empty for none.
             to_write: The name is taken now. Until it is, it is the one that would be taken: a look makes nothing.
         """
         if named:
@@ -75,11 +69,7 @@ class ServedHome:
 
     @contextmanager
     def session(self, named: str = "") -> "Iterator[Session]":
-        """Open the session for one call.
-
-        Raises:
-            StoreError: The store cannot be opened.
-        """
+        """Open the session for one call. Raises StoreError: the store cannot be opened."""
         from undrift.session.session import Session
 
         id_ = self.session_id(named, to_write=True)
@@ -103,11 +93,7 @@ class ServedHome:
             yield session
 
     def sessions(self) -> "tuple[SessionRow, ...]":
-        """Return the sessions of the home, the newest first.
-
-        Raises:
-            StoreError: The store cannot be opened.
-        """
+        """Return the sessions of the home, the newest first. Raises StoreError: the store cannot be opened."""
         if not self.has_store():
             return ()
         with self.store() as store:
@@ -121,11 +107,7 @@ class ServedHome:
 
     @contextmanager
     def store(self) -> "Iterator[Store]":
-        """Open the store for one look.
-
-        Raises:
-            StoreError: There is none yet, or it cannot be opened.
-        """
+        """Open the store for one look. Raises StoreError: there is none yet, or it cannot be opened."""
         from undrift.stores.opening import open_store
         from undrift.values.scope import Scope
 

@@ -34,14 +34,7 @@ _HOW = "`search` gives the references of what left; a task's id lists what left 
 
 @dataclass(frozen=True, slots=True)
 class RecalledText:
-    """The content under a reference.
-
-    Args:
-        name: Its name, for the frame.
-        text: The whole text; None for a task.
-        task_id: The task; empty for a text.
-        originals: The originals that left with the task.
-    """
+    """The content under a reference."""
 
     name: str
     text: str | None
@@ -66,7 +59,6 @@ def find(place: ServedHome, ref: str, call: ToolArguments) -> RecalledText:
 
     Args:
         place: The home. Only a session that was named binds: without one, originals of all its sessions are found.
-        ref: As the model gave it.
         call: Names the session; a client that takes it back ends the search.
 
     Raises:

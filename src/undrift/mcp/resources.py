@@ -31,11 +31,7 @@ _LONGEST_ADDRESS = 4_096
 
 
 class HomeResources:
-    """`undrift.mcp.values.Resources` of one home.
-
-    Args:
-        place: The home.
-    """
+    """`undrift.mcp.values.Resources` of one home."""
 
     def __init__(self, place: ServedHome) -> None:
         self._place = place

@@ -41,11 +41,7 @@ def quick_imports() -> Iterator[None]:
 
 
 def build(surface: Surface) -> "Server[Any]":
-    """Return a server of the package for a surface.
-
-    Raises:
-        InputError: The package is not installed.
-    """
+    """Return a server of the package for a surface. Raises InputError: the package is not installed."""
     try:
         with quick_imports():
             from mcp.server.lowlevel import Server
@@ -67,11 +63,7 @@ def build(surface: Surface) -> "Server[Any]":
 
 
 def run_stdio(surface: Surface) -> None:
-    """Serve one client on stdin and stdout until it closes them.
-
-    Raises:
-        InputError: The package is not installed.
-    """
+    """Serve one client on stdin and stdout until it closes them. Raises InputError: the package is not installed."""
     server = build(surface)
     with quick_imports():
         import anyio

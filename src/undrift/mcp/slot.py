@@ -26,23 +26,14 @@ _NO_WORD = re.compile(r"[^a-z0-9]+")
 
 
 class SessionClaim:
-    """A process's claim to a session in one home.
-
-    Args:
-        home: The folder of the store, absolute.
-        folder: Where the process runs.
-    """
+    """A process's claim to a session in one home. `home`: the folder of the store, absolute."""
 
     def __init__(self, home: Path, folder: str) -> None:
         self._locks = home / _FOLDER
         self._folder = folder
 
     def claim(self, client: str) -> str:
-        """Take the first name that no other process holds, until this one ends.
-
-        Args:
-            client: As it calls itself; any text.
-        """
+        """Take the first name that no other process holds, until this one ends."""
         if sys.platform != "win32":  # no such lock there
             with suppress(OSError):  # a home that nothing can be written to
                 from undrift.stores.files import (

@@ -27,13 +27,7 @@ INSTRUCTIONS = (
 
 
 def surface_of(place: ServedHome, version: str, tools: ToolChoice = "default") -> Surface:
-    """Return what is served for a home.
-
-    Args:
-        place: The home.
-        version: Of undrift.
-        tools: ``default``: the four; ``all``: the rest, too.
-    """
+    """Return what is served for a home. `tools`: ``default``: the four; ``all``: the rest, too."""
     chosen = default_tools(place) + (more_tools(place) if tools == "all" else ())
 
     def rules(_call: ToolArguments) -> Sequence[Json]:

@@ -41,13 +41,7 @@ def text_block(text: str) -> Json:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer of a tool.
-
-    Args:
-        blocks: Content blocks, for a model to read.
-        structured: The same for a program, as the tool's output schema says.
-        is_error: Whether the call was refused; the text says what to do.
-    """
+    """The answer of a tool. `is_error`: whether the call was refused; the text says what to do."""
 
     blocks: tuple[Json, ...]
     structured: Json | None = field(default=None, hash=False)
@@ -60,13 +54,7 @@ class Answer:
 
     @classmethod
     def of_data(cls, data: str, note: str = "", **structured: Any) -> "Answer":
-        """Return recorded text and a word of ours on it, both in the text and in the structured form: clients show one of them.
-
-        Args:
-            data: In its frame; empty where there is none.
-            note: What the model must know of it.
-            structured: What else a program wants to know.
-        """
+        """Return recorded text and a word of ours on it, both in the text and in the structured form: clients show one of them."""
         said = {"note": note} if note else {}
         return cls((text_block("\n".join(filter(None, (data, note)))),), {"data": data, **structured, **said})
 
@@ -81,8 +69,6 @@ class ToolArguments:
     """One call of a client.
 
     Args:
-        arguments: The client's arguments.
-        session: The session that the client names with them; empty if it names none.
         progress: Called with the done part, the whole (None if it is not known) and a word on it.
         stopped: Whether the client has cancelled the call.
     """
@@ -93,20 +79,12 @@ class ToolArguments:
     stopped: Callable[[], bool] = lambda: False
 
     def check(self) -> None:
-        """Continue only if the client still waits for the answer.
-
-        Raises:
-            Stopped: The client has cancelled the call.
-        """
+        """Continue only if the client still waits for the answer. Raises Stopped: the client has cancelled the call."""
         if self.stopped():
             raise Stopped
 
     def step(self, done: float, whole: float | None = None, what: str = "") -> None:
-        """Say how far a long call is.
-
-        Raises:
-            Stopped: The client has taken it back.
-        """
+        """Say how far a long call is. Raises Stopped: the client has taken it back."""
         self.check()
         self.progress(done, whole, what)
 
@@ -116,7 +94,6 @@ class Tool:
     """A tool.
 
     Args:
-        name: The name that a model calls.
         description: The text that it reads before; every word is paid for on every turn.
         input_schema: JSON schema of an object.
         run: Does the work; the model reads the text of any `UndriftError` that it raises.
@@ -134,14 +111,7 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class PromptTemplate:
-    """A prompt that a user can call up.
-
-    Args:
-        name: Of it.
-        description: One sentence.
-        run: Makes its messages.
-        arguments: Each in the protocol's JSON.
-    """
+    """A prompt that a user can call up. `arguments`: each in the protocol's JSON."""
 
     name: str
     description: str
@@ -173,11 +143,7 @@ class Resources(Protocol):
         ...
 
     def read(self, uri: str, call: ToolArguments) -> Sequence[Json]:
-        """Return the contents of one.
-
-        Raises:
-            Unknown: There is no such resource.
-        """
+        """Return the contents of one. Raises Unknown: there is no such resource."""
         ...
 
 
@@ -186,12 +152,7 @@ class Surface:
     """All that a server offers.
 
     Args:
-        name: The server's name.
-        version: The server's version.
         instructions: The text about it that a client gives to its model.
-        tools: The tools, in the order of the list.
-        prompts: The prompts, in the order of the list.
-        resources: The resources that can be read.
         meet: Called with the name of the client before each of its calls.
     """
 

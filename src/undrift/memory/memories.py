@@ -45,11 +45,7 @@ class Conflict:
     """Two memories that exclude each other: a contradiction that is not resolved.
 
     Args:
-        newer: The one that was recorded later.
-        older: The other.
-        rule: Which rule found it.
         evidence: The words of the loser and of the winner in time that it rests on.
-        confidence: 0 to 1.
         reason: Why neither superseded the other: ``confidence``, ``trust``, ``pinned``, ``scope``,
             ``speaker`` or ``time``.
     """
@@ -75,12 +71,7 @@ class _Plan:
 
 
 class Memories:
-    """The memories that one session reads and writes.
-
-    Args:
-        context: The session.
-        repository: The memories of its home.
-    """
+    """The memories that one session reads and writes."""
 
     def __init__(self, context: SessionContext, repository: MemoryRepository) -> None:
         self._context = context
@@ -113,7 +104,6 @@ class Memories:
         """Return the change that remembers statements with something else; None where all of them are there already.
 
         Args:
-            statements: Each as `said` returned it, and its fields.
             at_ms: The session's clock.
         """
         pending: dict[str, MemoryUpdate] = {}
@@ -132,11 +122,7 @@ class Memories:
         return MemoryChange((*self._repository.searchable(updates), *self._unchanged(plans, new)), payload)
 
     def checked(self, content: str) -> str:
-        """Return a statement as it may be stored: secrets masked.
-
-        Raises:
-            InputError: It is empty, or undrift's own.
-        """
+        """Return a statement as it may be stored: secrets masked. Raises InputError: it is empty, or undrift's own."""
         if not isinstance(content, str) or not content.strip():
             raise InputError("a memory's content must be a text with something in it")
         said = content.strip()

@@ -25,7 +25,6 @@ class MemoryRepository:
     Args:
         store: The open store; it is shared, and not closed here.
         embedder: Makes vectors; None searches by words alone.
-        index: What searches them, as the setting `vector_index` names it.
     """
 
     def __init__(self, store: Store, embedder: Embedder | None = None, index: str = "exact") -> None:
@@ -45,14 +44,6 @@ class MemoryRepository:
         unless: Sequence[Unchanged] = (),
     ) -> int:
         """Write changes of memories in one commit, and make new ones searchable in it.
-
-        Args:
-            session_id: The session of the operation.
-            kind: The kind of the operation.
-            updates: The changes.
-            at_ms: The time of the operation.
-            payload: The payload of the operation.
-            unless: The state that the changes rest on.
 
         Raises:
             StoreConflict: Nothing was written: a memory was changed or added meanwhile.

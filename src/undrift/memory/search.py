@@ -34,13 +34,8 @@ class Remembered:
     """A memory as it is searched.
 
     Args:
-        id: The memory's id; a search returns nothing else.
-        text: The searched text.
         source: Where it comes from, such as a document or a conversation: memories of one source are neighbours.
-        speaker: Name of the speaker; empty if there is none.
-        seq: Its place in the order of all memories.
         scope: The owner: a session, an agent, a project. Neighbours are of one scope.
-        type: The type that filters name.
         tier: The tier of trust; 0: no trust.
     """
 
@@ -85,12 +80,7 @@ class _Found(NamedTuple):
 
 
 class MemorySearch:
-    """The search over memories.
-
-    Args:
-        index: What it looks things up in.
-        weights: What each ingredient counts.
-    """
+    """The search over memories."""
 
     def __init__(self, index: SearchedMemories, *, weights: Weights = WEIGHTS) -> None:
         self._index = index
@@ -102,9 +92,7 @@ class MemorySearch:
         """Find the k memories that fit a query best.
 
         Args:
-            query: Anything.
             k: Most results; below 1 there are none.
-            only: Which memories may be seen, by what is indexed of them.
             accept: Any further filter. A hidden memory has no part in the ranking, not even as a neighbour.
             of_the_past: Whether memories that a rewind removed are searched as well.
 

@@ -36,9 +36,7 @@ class StalePruned:
     """The memories that a pruning hid, or would hide.
 
     Args:
-        stale: The memories, each with its weight and the reason.
         threshold: The active threshold.
-        looked_at: The number of examined memories.
         seq: The operation; 0 for a dry run.
     """
 
@@ -49,13 +47,7 @@ class StalePruned:
 
 
 class MemoryUpkeep:
-    """The care for what one session remembers.
-
-    Args:
-        context: The session.
-        repository: The memories of its home.
-        memories: Those that the session reads and writes.
-    """
+    """The care for what one session remembers."""
 
     def __init__(self, context: SessionContext, repository: MemoryRepository, memories: Memories) -> None:
         self._context = context

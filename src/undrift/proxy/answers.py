@@ -38,13 +38,7 @@ async def respond(
 
 
 def failure(provider: Provider, status: int, message: str) -> bytes:
-    """Return an error of ours in the provider's own shape, so that its client takes it for one.
-
-    Args:
-        provider: Whose client asks.
-        status: 408, 502 or 503.
-        message: What is wrong, and what to do.
-    """
+    """Return an error of ours in the provider's own shape, so that its client takes it for one."""
     message = f"undrift: {message}"
     if provider == "anthropic":
         kind = "overloaded_error" if status == 503 else "api_error"

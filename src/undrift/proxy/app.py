@@ -43,10 +43,6 @@ class Gateway:
     """The application; the server calls it.
 
     Args:
-        config: Of the gateway.
-        url: Where it listens.
-        port: Of TCP.
-        token: Of the owner.
         is_full: Whether no more requests can be carried out now; the gateway's own routes answer nevertheless.
     """
 

@@ -23,15 +23,8 @@ class Ask:
     """One request to manage.
 
     Args:
-        wire: Its form.
-        body: The client's bytes.
-        model: Where the path names it.
-        session: The id that the client gave in a header, or empty.
-        task: The task that it named, or empty.
         deadline_s: On the monotonic clock; the caller does not wait for a later answer.
-        agent: The client's user agent.
         is_sub: Whether a sub-agent sends it.
-        session_id: The session, once it is known.
     """
 
     wire: str
@@ -50,16 +43,9 @@ class ManagedBody:
     """The body to send in place of a request, and its figures.
 
     Args:
-        session_id: Whose.
         body: The very object that came where nothing was edited.
-        headers: That must go with it.
-        tokens_before: See `Prepared`.
         tokens_after: See `Prepared`; with what was put back.
-        actions: How many blocks left or changed.
         restored: How many notes of an unchanged file were answered with the file.
-        turn: Number of the request in its session.
-        place: Folder and client of the session.
-        kind: What the request is to it.
         bypass: Why the original is sent although the session was asked; empty where it was managed.
     """
 

@@ -30,8 +30,6 @@ class Upstream:
     """The target of one provider's requests.
 
     Args:
-        scheme: ``http`` or ``https``.
-        host: A name or an address, without brackets.
         port: Of TCP.
         path: What stands before the path of each request; empty, or with a slash in front and none behind.
     """

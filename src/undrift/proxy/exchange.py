@@ -74,13 +74,7 @@ class GatewayContext:
 
 
 class Exchange:
-    """One request; `run` carries it out.
-
-    Args:
-        shared: Of the gateway.
-        asgi: The request.
-        route: Where it goes.
-    """
+    """One request; `run` carries it out."""
 
     def __init__(self, shared: GatewayContext, asgi: Asgi, route: Route) -> None:
         self._shared = shared

@@ -6,12 +6,7 @@ __all__ = ["Breaker", "Breakers"]
 
 
 class Breaker:
-    """Counts the faults of one session in a row.
-
-    Args:
-        faults_to_open: After so many the session is left alone.
-        recovery_s: So long, before health may be asked.
-    """
+    """Counts the faults of one session in a row. `faults_to_open`: after so many the session is left alone."""
 
     def __init__(self, faults_to_open: int, recovery_s: float) -> None:
         self._limit = faults_to_open
@@ -42,8 +37,6 @@ class Breakers:
     """The breakers of all sessions; the one without a name is the store's. Any thread may ask.
 
     Args:
-        faults_to_open: See `Breaker`.
-        recovery_s: See `Breaker`.
         most: Above so many, those without a fault are forgotten.
     """
 

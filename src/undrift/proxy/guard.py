@@ -18,30 +18,18 @@ _MOST_DECODED = 4
 
 
 def repeated(pairs: Iterable[tuple[str, str]]) -> str:
-    """Return which header, Host or Origin, a request has more than once; another reader may go by another of them.
-
-    Args:
-        pairs: Its headers, by lower-case name.
-    """
+    """Return which header, Host or Origin, a request has more than once; another reader may go by another of them."""
     names = [name for name, _ in pairs]
     return next((name for name in ("host", "origin") if names.count(name) > 1), "")
 
 
 def is_framed(pairs: Iterable[tuple[str, str]]) -> bool:
-    """Return whether every server finds the same end of the body: in chunks, or by its length.
-
-    Args:
-        pairs: The headers, by lower-case name.
-    """
+    """Return whether every server finds the same end of the body: in chunks, or by its length."""
     return [value.strip().lower() for name, value in pairs if name == "transfer-encoding"] in ([], ["chunked"])
 
 
 def climbs(path: str) -> bool:
-    """Tell whether a path leads out of the one that stands before it upstream, as any server there may read it.
-
-    Args:
-        path: As it was sent, percent signs included.
-    """
+    """Tell whether a path leads out of the one that stands before it upstream, as any server there may read it."""
     for _ in range(_MOST_DECODED):
         if any(part.partition(";")[0] == ".." for part in path.replace("\\", "/").split("/")):
             return True
@@ -55,10 +43,6 @@ def foreign(headers: Mapping[str, str], host: str) -> str:
     """Return why a request is refused; an empty string where it is not.
 
     A name that leads here by a trick of DNS is not ours, and a web page of another origin has no business here.
-
-    Args:
-        headers: By lower-case name.
-        host: On which the gateway listens.
     """
     if not _is_ours(_name(headers.get("host", "")), host):
         return "host"

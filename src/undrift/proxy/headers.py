@@ -53,8 +53,6 @@ def upstream(
     """Return the headers of a request as they go upstream, in their order, repeated ones included.
 
     Args:
-        provider: The receiver.
-        given: The client's headers, by lower-case name.
         is_read: Whether the answer is taken in: then only codings are asked for that can be undone here.
         added: What an edited body needs; joined to a list that the client sends itself.
     """

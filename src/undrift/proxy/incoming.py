@@ -25,11 +25,7 @@ class NoRoom(Exception):
 
 
 class BodyRoom:
-    """The memory for the bodies that still come in.
-
-    Args:
-        most_bytes: Of all of them.
-    """
+    """The memory for the bodies that still come in. `most_bytes`: of all of them."""
 
     def __init__(self, most_bytes: int) -> None:
         self._most = most_bytes
@@ -52,8 +48,6 @@ class Incoming:
     """One body; `close` has to follow.
 
     Args:
-        receive: Of the server.
-        room: For what is kept.
         most_bytes: What is longer is not waited for: the rest is passed on as it comes.
         deadline_s: How long the body, or what is kept of it, may take; and after that each piece.
     """
@@ -109,7 +103,6 @@ class Incoming:
         """Yield a long body as it comes in.
 
         Args:
-            first: Its first bytes.
             all_in: Set at its end.
 
         Raises:

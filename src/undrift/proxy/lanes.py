@@ -26,12 +26,7 @@ class Bodies:
         self.total = 0
 
     def add(self, beginning: bytes, size: int) -> int:
-        """Take in a request; return by how many bytes the session has grown.
-
-        Args:
-            beginning: The first message.
-            size: Bytes of the body.
-        """
+        """Take in a request; return by how many bytes the session has grown. `size`: bytes of the body."""
         before, key = self.total, hash(beginning)
         self._sizes[key] = size
         self._sizes.move_to_end(key)
@@ -85,7 +80,6 @@ class Lanes:
 
     Args:
         most: Lanes.
-        most_bytes: The sum of their bodies.
     """
 
     def __init__(self, most: int, most_bytes: int) -> None:
@@ -118,7 +112,6 @@ class Lanes:
         """Return the lane of a session, locked for this thread.
 
         Args:
-            found: The session.
             known: Its lane, if that was looked up already.
             deadline_s: On the monotonic clock; the end of the wait.
 

@@ -64,7 +64,6 @@ class Name:
 
     Args:
         folder: The last part of the folder in which the client works; empty where it does not say.
-        client: Its name.
         words: The user's first ones; empty where there are none.
     """
 
@@ -96,11 +95,6 @@ def name_from(stored: Mapping[str, Any] | None) -> Name:
 def name_of(form: Form, request: Request, agent: str) -> Name:
     """Return the name of a session by one of its requests.
 
-    Args:
-        form: Of the provider.
-        request: Opened.
-        agent: The client's user agent.
-
     Raises:
         WireError: One of the first items has the wrong shape.
     """
@@ -111,24 +105,14 @@ def name_of(form: Form, request: Request, agent: str) -> Name:
 
 
 def kind_of(request: Request, agent: str, *, is_sub: bool) -> Kind:
-    """Return what a request is to its session.
-
-    Args:
-        request: To ask for.
-        agent: The client's user agent.
-        is_sub: Whether a header says that a sub-agent sends it.
-    """
+    """Return what a request is to its session."""
     if is_sub:
         return "agent"
     return "main" if request.has("tools") or _known(agent) not in _WITH_TOOLS else "side"
 
 
 def is_sub_agent(headers: Mapping[str, str]) -> bool:
-    """Tell whether a header says that a sub-agent sends it.
-
-    Args:
-        headers: By lower-case name.
-    """
+    """Tell whether a header says that a sub-agent sends it."""
     return any(headers.get(name) for name in _SUB_AGENT)
 
 

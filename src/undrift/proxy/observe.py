@@ -72,11 +72,7 @@ class Counters:
         self._plan_s[next((limit for limit in _BUCKETS_S if seconds <= limit), float("inf"))] += 1
 
     def text(self, gauges: Mapping[str, int]) -> str:
-        """Return all figures in Prometheus' text form.
-
-        Args:
-            gauges: Name without the prefix to a value of now.
-        """
+        """Return all figures in Prometheus' text form. `gauges`: name without the prefix to a value of now."""
         lines: list[str] = []
         for name in sorted({name for name, _ in self._counts}):
             lines.append(f"# TYPE undrift_{name} counter")
@@ -106,7 +102,6 @@ class Progress:
 
     Args:
         managed: What is sent in its place; None where it is not managed.
-        bypass: Why the original is sent; empty where it was managed.
         end: ``ok``, or what ended it early.
         status: Of the answer; 0 before there is one.
         bytes_out: Of the answer's body, up to now.

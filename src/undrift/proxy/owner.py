@@ -71,9 +71,7 @@ def base_url(url: str, token: str, provider: Provider) -> str:
     """Return what a client of a provider is given as its base URL, without a version.
 
     Args:
-        url: Of the gateway.
         token: Of its home; without one only the system can say whose the requests are.
-        provider: Whose client it is.
     """
     return f"{url}/{token}/via/{provider}" if token else f"{url}/via/{provider}"
 

@@ -29,11 +29,7 @@ def tells_users() -> bool:
 
 
 class LocalPeer:
-    """Who is at the other end of one connection.
-
-    Args:
-        transport: Of the connection.
-    """
+    """Who is at the other end of one connection."""
 
     def __init__(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport

@@ -10,14 +10,7 @@ __all__ = ["put_back"]
 
 
 def put_back(form: Form, request: Request, sent: bytes, count: Callable[[str], int]) -> tuple[bytes, int, int]:
-    """Return the body with each such note answered by its file; how many there were; the tokens that came back.
-
-    Args:
-        form: The request's form.
-        request: The client's request.
-        sent: What is sent in its place.
-        count: The counter of tokens.
-    """
+    """Return the body with each such note answered by its file; how many there were; the tokens that came back."""
     if sent is request.body or not read_cache.may_have_note(request.body):
         return sent, 0, 0
     request.open()

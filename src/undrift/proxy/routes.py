@@ -64,14 +64,7 @@ _AGENTS: tuple[tuple[str, Provider], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The target of a request.
-
-    Args:
-        provider: Whose.
-        path: To ask there.
-        wire: The form of a request that is managed; empty where it only passes through.
-        model: Where the path names it.
-    """
+    """The target of a request. `wire`: the form of a request that is managed; empty where it only passes through."""
 
     provider: Provider
     path: str
@@ -80,14 +73,7 @@ class Route:
 
 
 def route_of(method: str, path: str, query: str, headers: Mapping[str, str]) -> Route | None:
-    """Return the target of a request; None if nothing names its provider.
-
-    Args:
-        method: Of HTTP.
-        path: As it was sent, percent signs included.
-        query: As it was sent, without the question mark.
-        headers: By lower-case name.
-    """
+    """Return the target of a request; None if nothing names its provider."""
     named, path = _via(path)
     inner = _VERSION.sub("", path, count=1) if path.startswith("/v1/") else path
     if method == "POST":

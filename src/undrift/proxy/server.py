@@ -37,7 +37,6 @@ class Server:
     """A gateway on a port; `run` serves until it is stopped, `with` does so in a thread.
 
     Args:
-        config: Of the gateway.
         listening: A socket that takes connections already, in place of the configured host and port.
 
     Raises:

@@ -47,11 +47,7 @@ _STORE_WARNINGS = ("could not be stored first", "the store cannot be read")
 
 
 class OpenSessions:
-    """The open sessions of one home.
-
-    Args:
-        config: Of the gateway.
-    """
+    """The open sessions of one home. `config`: of the gateway."""
 
     def __init__(self, config: GatewayConfig) -> None:
         self._config = config

@@ -23,9 +23,6 @@ _NOT_ADDED = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
 class Pool:
     """Connections to the upstreams; made on the event loop, closed by `close`.
 
-    Args:
-        upstreams: One for each provider.
-
     Raises:
         SettingsError: The package aiohttp is not installed.
     """
@@ -55,16 +52,7 @@ class Pool:
     def request(
         self, provider: Provider, method: str, path: str, query: str, headers: Pairs, data: bytes | AsyncIterator[bytes]
     ) -> Any:
-        """Return the context of a response.
-
-        Args:
-            provider: The provider.
-            method: The HTTP method.
-            path: The unchanged path, percent signs included; it begins with a slash.
-            query: The unchanged query.
-            headers: The request's headers, repeated ones included.
-            data: The body; empty for none.
-        """
+        """Return the context of a response. `headers`: the request's headers, repeated ones included."""
         upstream = self._upstreams[provider]
         url = self._url.build(
             scheme=upstream.scheme,

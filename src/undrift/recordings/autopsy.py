@@ -40,19 +40,7 @@ class SubAgentSession(TranscriptError):
 
 @dataclass(frozen=True, slots=True)
 class Postmortem:
-    """One session's findings.
-
-    Args:
-        path: As given.
-        format: The format it is in.
-        model: As recorded, or None.
-        priced_as: The row of the table of models.
-        usd_per_million: Of plain input tokens, or None.
-        budget_tokens: What `restore` was given for each compaction.
-        autopsy: What was found.
-        unfinished: The last line of the file was cut.
-        title: The folder and the user's first words, on one line.
-    """
+    """One session's findings. `budget_tokens`: what `restore` was given for each compaction."""
 
     path: str
     format: str
@@ -74,21 +62,13 @@ class Totals:
     """Sums over the compactions of several sessions, each compaction once; sizes in tokens.
 
     Args:
-        compactions: How many.
         dropped_tokens: Prompts before less prompts after.
         needed: Identifiers and lines of code used in the next calls that had been learned before.
         native: Of these, what the clients' summaries hold, identifiers and lines.
-        ours: Of these, what `restore` holds.
-        together: Of these, what both hold.
-        fetched: Of these, what had been fetched again before it was used.
         readable: The identifiers and lines used after compactions whose summary can be read: what `native` is of.
         fetches: Results that repeat what had been read, within the windows.
         fetched_tokens: Their known part.
-        window_calls: In how many calls after the compactions.
-        usual_tokens: The same in the calls before the compactions.
-        usual_calls: How many those were.
         rules: Rules of the user before them.
-        lost_rules: Those never mentioned again.
     """
 
     compactions: int
@@ -119,10 +99,7 @@ def examine(
     """Examine a recorded session.
 
     Args:
-        path: The client's own session file.
         budget_tokens: The size of what undrift would have given back at each compaction.
-        format: A key of `undrift.transcripts.FORMATS`; None to detect it.
-        models: Rows of the user's table of models.
         give_back: The text to judge at each compaction, made of the entries before it; None: what `restore` gives.
 
     Raises:

@@ -69,7 +69,6 @@ def open_recording(path: str | os.PathLike[str], *, format: str | None = None) -
     Args:
         path: The client's own session file, a pipe of the shell that gives one, or what OpenHands keeps of a
             conversation: the folder, its ``base_state.json``, or one of its events.
-        format: A key of `undrift.transcripts.FORMATS`; None to detect it.
 
     Raises:
         TranscriptError: It cannot be read, has no known format, holds no message, or has a line of more than
@@ -154,9 +153,6 @@ def own_sessions(homes: Homes) -> tuple[Path, ...]:
     """Find the user's own recorded sessions, the one written last first.
 
     Gemini CLI copies a chat that it continues from its older form into the newer one: the copy counts.
-
-    Args:
-        homes: The clients' folders.
 
     Returns:
         Regular files; equally new ones in the order of their paths. Folders that cannot be read give none.

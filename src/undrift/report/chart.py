@@ -46,11 +46,7 @@ def timeline(found: Autopsy) -> str:
 
 
 def bars(rows: Sequence[tuple[str, str, float, str]]) -> str:
-    """Draw shares as bars.
-
-    Args:
-        rows: Label, class of the bar, share from 0 to 1, and the figure behind the bar.
-    """
+    """Draw shares as bars."""
     parts: list[str] = []
     width, left = 590, 270
     for number, (label, kind, share, figure) in enumerate(rows):

@@ -19,7 +19,6 @@ def tag(name: str, *content: str, **attributes: str | float) -> str:
     """Give an element.
 
     Args:
-        name: Of the element.
         content: Markup that is safe already: made by `tag` or `text`.
         attributes: Escaped here; ``class_`` is ``class``, other underscores are dashes.
     """

@@ -28,12 +28,7 @@ _METHOD = (
 
 
 def page(found: Sequence[Postmortem], sums: Totals) -> str:
-    """Give the page.
-
-    Args:
-        found: The sessions, in the order in which they shall stand.
-        sums: Of all of them.
-    """
+    """Give the page."""
     head = tag(
         "head",
         '<meta charset="utf-8">',

@@ -18,10 +18,6 @@ __all__ = ["check_target", "write_page"]
 def check_target(out: Path, sources: Iterable[Path] = ()) -> None:
     """Refuse a target that must not be written.
 
-    Args:
-        out: Where the page is to stand.
-        sources: The recordings that it is made of.
-
     Raises:
         InputError: Its folder does not exist, it is a folder or a device, one of the sources, or a file that is no
             HTML page; the message names it and the remedy.

@@ -30,7 +30,6 @@ class Archive:
 
     Args:
         store: Open; not closed here.
-        session_id: Whose tasks; a session that is not known has none.
     """
 
     def __init__(self, store: Store, session_id: str) -> None:
@@ -93,10 +92,6 @@ class Archive:
 
     def export(self, exports: Exports, task_id: str) -> Path:
         """Write the log of what left with a task, in place of a former one, and return its path.
-
-        Args:
-            exports: Of the home in which the store is.
-            task_id: Of the session.
 
         Raises:
             TaskError: The session has no such task, or nothing left with it.

@@ -14,11 +14,7 @@ __all__ = ["TaskLogs"]
 
 
 class TaskLogs:
-    """The exported logs of one session; none without the setting `debug_archive`.
-
-    Args:
-        context: The session.
-    """
+    """The exported logs of one session; none without the setting `debug_archive`."""
 
     def __init__(self, context: SessionContext) -> None:
         self._context = context
@@ -30,11 +26,7 @@ class TaskLogs:
         return str(self._context.exports.log_path(self._context.id, task_id)) if self._is_on else ""
 
     def export(self, written: Iterable[Decision]) -> list[str]:
-        """Write the logs of the tasks that let something go; return a warning for each that fails.
-
-        Args:
-            written: The decisions of this turn.
-        """
+        """Write the logs of the tasks that let something go; return a warning for each that fails."""
         if not self._is_on:
             return []
         session_id, exports = self._context.id, self._context.exports

@@ -53,9 +53,7 @@ class TaskUpdates:
         """Return the changes that one call asks for, each completion with its verdict, and what the agent should know.
 
         Args:
-            updates: See `core.tasks.life.change_many`.
             agent: Who calls.
-            stack: Whether a task may be started on top of another.
 
         Raises:
             TaskError: It is not possible; the message says what to do.

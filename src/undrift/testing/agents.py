@@ -32,11 +32,6 @@ _TAIL = re.compile(r"^Task ID: (\S+)\nMax output tokens: \d+\nDelta context: (\{
 def answer(role: str, script: Mapping[str, Any], prompt: str) -> tuple[str, Mapping[str, Any]]:
     """Return what the agent prints, and the step of the script that it followed.
 
-    Args:
-        role: ``implementer`` or ``reviewer``.
-        script: As the module says.
-        prompt: As a dispatcher sends it.
-
     Raises:
         ValueError: The prompt is none of a dispatcher.
     """
@@ -55,11 +50,7 @@ def answer(role: str, script: Mapping[str, Any], prompt: str) -> tuple[str, Mapp
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Answer the prompt on stdin; return the exit code.
-
-    Args:
-        arguments: The role, and the script's file.
-    """
+    """Answer the prompt on stdin; return the exit code."""
     if len(arguments) != 2 or arguments[0] not in ROLES:
         sys.stderr.write(f"usage: python -m undrift.testing.agents {'|'.join(ROLES)} SCRIPT.json < prompt\n")
         return 2

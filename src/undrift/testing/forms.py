@@ -11,12 +11,7 @@ _Events = Sequence[_Event]
 
 
 def stream_of(wire: str, reply: Mapping[str, Any]) -> bytes:
-    """Return a whole answer as the provider of a wire form streams it.
-
-    Args:
-        wire: As `simulator_for` has it.
-        reply: A body that a simulator answered.
-    """
+    """Return a whole answer as the provider of a wire form streams it."""
     lines = []
     for name, data in _STREAMS[wire](reply):
         head = f"event: {name}\n" if name else ""

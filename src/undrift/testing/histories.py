@@ -32,14 +32,7 @@ class Result:
 
 
 class ClientHistory:
-    """One conversation of a client; see `history_for`.
-
-    Args:
-        model: The name that goes into the body, where the form has it there.
-        system: The system prompt.
-        tools: Names of the tools that are offered.
-        fields: What else stands in the body.
-    """
+    """One conversation of a client; see `history_for`. `fields`: what else stands in the body."""
 
     wire = ""
 
@@ -216,7 +209,6 @@ def history_for(wire: str, *, model: str, **given: Any) -> ClientHistory:
 
     Args:
         wire: ``anthropic``, ``openai-chat``, ``openai-responses`` or ``gemini``.
-        model: See `ClientHistory`, as for all else.
 
     Raises:
         InputError: Another `wire`.

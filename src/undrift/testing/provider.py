@@ -40,7 +40,6 @@ class ScriptedProvider:
     request that the real provider would refuse is refused in its words, and takes no turn either.
 
     Args:
-        turns: The script.
         summary: What a compaction's request is answered.
         port: Of 127.0.0.1; 0 takes a free one.
         without_tools: Whether a request that offers no tools takes a turn as well, as those of aider do.

@@ -69,10 +69,7 @@ class Seen:
 
     Args:
         kind: ``main`` (took a turn of the script), ``summary`` (a compaction), ``side`` (a title, a count, a probe).
-        method: Of HTTP.
-        path: With its query.
         headers: By lower-case name, keys and cookies left out.
-        body: JSON, or None.
         raw: The bytes of the body, without their content coding.
         refused: Why the provider would not have it; empty where it was answered.
     """
@@ -112,12 +109,7 @@ def kind_of(messages: Sequence[Any], tools: Mapping[str, Any]) -> Kind:
 
 
 def answer_to(turn: Turn, tools: Mapping[str, Any]) -> ModelTurn:
-    """Put a turn into the words of the client's own tools.
-
-    Args:
-        turn: Of the script.
-        tools: Names of the client's tools and the JSON schemas of their input.
-    """
+    """Put a turn into the words of the client's own tools."""
     if isinstance(turn, Say):
         return ModelTurn(turn.text)
     if isinstance(turn, Use):

@@ -55,7 +55,6 @@ class RawRequest:
     """One request as it arrived.
 
     Args:
-        method: Of HTTP.
         target: Path and query, as they were sent.
         headers: In their order, by lower-case name.
         body: Its bytes, without the framing.
@@ -122,11 +121,7 @@ class RawUpstream:
             return len(self._open)
 
     def wait_for_request(self, number: int = 1, timeout_s: float = 10.0) -> RawRequest:
-        """Return a request once it is there.
-
-        Raises:
-            TimeoutError: It did not come.
-        """
+        """Return a request once it is there. Raises TimeoutError: it did not come."""
         with self._lock:
             if not self._lock.wait_for(lambda: len(self._seen.requests) >= number, timeout_s):
                 raise TimeoutError(f"request {number} did not come within {timeout_s} s")

@@ -51,9 +51,6 @@ def _characters_over_4(text: str) -> int:
 def detect(lines: Sequence[str]) -> str:
     """Name the format of a session.
 
-    Args:
-        lines: The first `HEAD_LINES` lines, or more.
-
     Returns:
         A key of `FORMATS`.
 
@@ -78,7 +75,6 @@ def read(
     """Read a recorded session.
 
     Args:
-        lines: The lines of the file, with or without line ends.
         format: A key of `FORMATS`; None to detect it.
         count: Tokens of a text; by default a quarter of its characters, rounded up.
 

@@ -21,8 +21,6 @@ class Recording:
         entries: One per block; message numbers and timestamps never run backwards.
         skipped: Reason -> how many records, blocks or parts of a block did not become (part of) an entry.
         model: The model most often named by the session; the later of equals; None where none is named.
-        session_id: The first session id in the file.
-        cwd: The first working directory in the file.
         compactions: Ascending indices into `entries`: before that entry the client compacted. May be 0 (the file opens
             with a compaction) and ``len(entries)`` (the compaction is the last thing recorded).
         unfinished: The last line was cut: the session is being written, or its writer was killed.
@@ -60,12 +58,7 @@ class Reader(Protocol):
     """The interface of a module in the table `FORMATS`."""
 
     def read(self, lines: Iterable[str], *, count: Callable[[str], int]) -> Recording:
-        """Read a whole session; never raises on what the lines hold.
-
-        Args:
-            lines: The lines of the file.
-            count: Tokens of a text.
-        """
+        """Read a whole session; never raises on what the lines hold."""
 
     def recognises(self, lines: Sequence[str]) -> bool:
         """Say whether the first dozens of lines are of this format."""
@@ -76,9 +69,6 @@ class RecordedBlock:
     """One block of a provider message, before it has an id, a time and a place.
 
     Args:
-        kind: What it is, as in the entry's metadata.
-        role: Who says it, as in the entry's metadata.
-        content: The text; may be empty.
         type: The entry's type.
         extra: Further metadata. ``call_id`` pairs calls with results; it is absent where the record names none.
     """

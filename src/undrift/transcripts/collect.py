@@ -114,11 +114,8 @@ class Collector:
         """Take the parts of one record.
 
         Args:
-            parts: In the order of the record.
-            place: Where the record stands.
             stamp: Its ISO 8601 time, or anything else for none.
             name: Its own unique id; empty for none.
-            message_id: The provider message that an assistant's record is a piece of.
             at_ms: Its time in Unix milliseconds, where the client writes no ISO 8601.
         """
         timestamp_ms = milliseconds(stamp) if at_ms is None else at_ms

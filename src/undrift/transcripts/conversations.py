@@ -29,9 +29,6 @@ def first(
     """Yield the members of the first conversation: every element of its `arrays`, and all members next to them.
 
     Args:
-        collector: Counts what cannot be read, and the messages of other conversations.
-        lines: The lines of the file.
-        arrays: Keys that may hold the messages of a conversation.
         is_message: Whether an element is one.
     """
     chosen: int | None = None

@@ -38,8 +38,6 @@ def members(
     The collector counts what cannot be decoded, and a document without its end.
 
     Args:
-        collector: Counts.
-        lines: The lines of the file, with or without their ends.
         arrays: Keys whose value, if it is an array, is given element by element under the same key.
         longest: Characters that are read at most.
     """

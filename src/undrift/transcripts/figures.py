@@ -23,10 +23,8 @@ class PromptUsage:
     """The provider's counts for one prompt.
 
     Args:
-        line: Line of the file, from 1.
         at_ms: Unix milliseconds, or None.
         prompt_tokens: The whole prompt, cached or not.
-        cached_tokens: Of these, read from the cache.
         written_tokens: Of these, written to a cache of five minutes.
         written_long_tokens: Of these, written to a cache of one hour.
     """
@@ -44,7 +42,6 @@ class Boundary:
     """A client's record of one compaction.
 
     Args:
-        line: Line of the file, from 1.
         at_ms: Unix milliseconds, or None.
         trigger: ``auto``, ``manual``, or empty where it is not said.
         tokens_before: The prompt before, as the client counted it, or None.
@@ -129,7 +126,6 @@ def figures(lines: Iterable[str], *, format: str) -> RecordedFigures:  # noqa: A
     """Read what a client recorded of its prompts and compactions.
 
     Args:
-        lines: The lines of the file.
         format: A key of `undrift.transcripts.FORMATS`; of a format without such figures there are none.
     """
     reader = _FiguresReader()

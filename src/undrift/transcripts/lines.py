@@ -64,12 +64,6 @@ def decode(line: str) -> tuple[list[dict[str, Any]], str | None]:
     """Decode the objects on a line and say why the rest, if any, is unreadable.
 
     Two processes that append to one file leave two records on one line; both are taken.
-
-    Args:
-        line: With or without its line end and a byte order mark; not blank.
-
-    Returns:
-        The objects, and a reason or None.
     """
     text = clean(line)
     repaired = False
@@ -97,9 +91,6 @@ def decode_at(text: str, at: int) -> tuple[Any, int, str | None]:
     Args:
         text: Without lone surrogates.
         at: Where the value begins, in characters; not on white space.
-
-    Returns:
-        The value, where it ends, and None; or None, where it breaks off, and the reason.
     """
     try:
         value, end = _DECODER.raw_decode(text, at)

@@ -12,11 +12,7 @@ def now_ms() -> int:
 
 
 class Clock:
-    """A clock that never runs backwards.
-
-    Args:
-        source: Gives the time in Unix milliseconds.
-    """
+    """A clock that never runs backwards."""
 
     def __init__(self, source: Callable[[], int]) -> None:
         self._source = source

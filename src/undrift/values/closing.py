@@ -93,7 +93,6 @@ def of_part(name: str, method: Callable[Concatenate[Any, P], R]) -> Callable[Con
     """Make a method of a whole that is the method of one of its parts.
 
     Args:
-        name: The attribute that holds the part.
         method: Its signature and its docstring are those of the new one.
     """
 

@@ -31,8 +31,6 @@ class Growing(list[T]):
     """A list whose first values are made at their first reading.
 
     Args:
-        count: How many there are at first.
-        make: Number to value; called once for each.
         outline: Number to what is known of a value that is not made; None where it has to be made.
     """
 
@@ -100,7 +98,6 @@ class Items(Sequence[Item]):
 
     Args:
         all_items: Nothing of it is ever changed or removed.
-        count: How many of them are meant; all that there are now where it is not given.
     """
 
     __slots__ = ("_all", "_count")

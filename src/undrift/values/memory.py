@@ -95,7 +95,6 @@ class Slot:
         entity: What it is about, as ``auth service``; empty for the project as a whole.
         relation: A name out of the registry of relations, as ``database``.
         scope: Where it holds, as ``tests``; empty for everywhere.
-        value: As ``postgresql``.
     """
 
     entity: str
@@ -228,12 +227,7 @@ class RunContext:
     """The position of a run: what "current" means for decay, and who asks.
 
     Args:
-        session_id: Of the session that asks.
-        task_id: The task in progress; `UNKNOWN_TASK` outside one.
-        phase_index: Of that task, at least 0.
         task_index: Its ordinal, at least 0.
-        agent: Who asks.
-        run_id: The run within the session; may be empty.
         rewind_point: The last operation that is to be seen; None: all of them.
     """
 

@@ -14,7 +14,6 @@ class StretchReading:
     Args:
         key: What it was read with: form, counter and version, so that nothing else takes it over.
         before: SHA-256 of all that stands before it in the array, in hexadecimal; empty at the first item.
-        sha256: The same behind it: of `before` and of the stretch's own bytes.
         length: Bytes, from the end of the item before to the end of its last item.
         record: What was read, as JSON; `undrift.window.readings` knows its shape.
     """

@@ -10,14 +10,7 @@ LOCAL = "local"
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The owner of records.
-
-    Args:
-        session: The conversation; empty for all of the project.
-        project: What is worked on.
-        person: Who works.
-        organisation: For whom.
-    """
+    """The owner of records. `session`: the conversation; empty for all of the project."""
 
     session: str = ""
     project: str = LOCAL

@@ -159,8 +159,6 @@ class Item:
         number: Its place in the history, from 0.
         id: Its chain id, which identifies the history up to it.
         role: ``user``, ``assistant`` (the model), ``system``, ``tool``, or what was given.
-        entries: Its blocks, in order.
-        tokens: What they cost together.
     """
 
     number: int
@@ -233,10 +231,7 @@ class Decision:
 
     Args:
         entry_id: The block; for ``pinned`` and ``noted`` the place: ``<message>:<pin>``.
-        kind: As in `Action`.
         reason: One sentence for a human.
-        tokens_saved: As in `Action`.
-        ref: As in `Action`.
         detail: ``at``, the chain id of the newest message when it was taken: it holds in every history that contains
             that message, and in no other. Beside it JSON values that the act needs again (``keep_head`` and ``keep_tail`` in characters of a cut, the ``rows`` that a trimmed result keeps, how a result is folded (``fold``), the
             ``anchor`` and ``pin`` of a pin, the ``text`` of a tombstone or a note) and the figures behind the decision (for ``why``). Never content.
@@ -255,11 +250,6 @@ class Sent:
     """The parts that are sent in the place of an edited item.
 
     Args:
-        entries: As they are sent, in order; empty where nothing is.
-        edits: Number of a block to what becomes of it.
-        appended: Texts that are put behind the blocks.
-        actions: The number of `Action`s about it.
-        tokens: What the entries cost together.
         rewritten_at: Number of the history's newest item when something of it was last rewritten; -1 for never.
     """
 
@@ -277,9 +267,7 @@ class Original:
 
     Args:
         ref: Opaque, unique over all sessions of a home: 16 characters of ``[0-9a-f]``.
-        session_id: The session it belongs to.
         source: ``buffer`` (an entry of a `TieredMemoryManager`), ``window`` (a block of a provider body) or ``pin``.
-        entry: The entry; `entry.content` is what is stored and hashed.
         masked: What was masked before the write; positions refer to the unmasked text.
     """
 
@@ -310,7 +298,6 @@ class Segment:
         end: The item at which it ended; None while it is open. This item and the later ones do not belong to it: both
             ends are left out, so the calls that start and end a task stay.
         ended: The event that ended it.
-        summary: The text that replaces it after a completion; empty otherwise.
     """
 
     start: Moment

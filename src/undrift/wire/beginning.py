@@ -35,9 +35,6 @@ class Beginning:
     """The first items of an array in a body.
 
     Args:
-        name: Of the field that holds the array.
-        body: The bytes, from the body's first one on.
-        places: Where each item starts and ends in them, in turn.
         fields: Those that begin before the array ends, in order, with nothing for the array.
         stem: The same object for a beginning and what it was made longer to.
     """

@@ -22,7 +22,6 @@ def seconds_of(views: Sequence[View], fields: Mapping[str, Any]) -> int | None:
     """Return for how long the history is to be kept; None where nothing is said of it.
 
     Args:
-        views: The history, read.
         fields: The body's fields; a marker of the whole request counts as one on the newest block.
     """
     found = (block.marker for view in reversed(views) for block in view.blocks if block.marker)

@@ -52,9 +52,6 @@ class Block:
         kind: What it is to the window. ``thinking`` stands first in its answer; reasoning that is bound to what follows
             it instead is ``other``.
         text: What `recall` gives back: its text, else its JSON.
-        call_id: Id of the call that it makes or answers.
-        answers: Whether it answers a call, of the kinds `result` and `other`.
-        tool_name: The tool that it calls.
         extra_tokens: What its images and documents cost.
         counted: The part of `text` that is billed as text; None where all of it is.
         is_pinned: Whether it must never leave, as a provider's own compaction.
@@ -93,9 +90,6 @@ class View:
 
     Args:
         role: ``user``, ``assistant`` (the model), ``system`` (system and developer), ``tool``, or what was given.
-        blocks: In their order; their numbers are those that `Form.edit` takes.
-        bundle: See `Bundle`.
-        is_empty: Whether its content is the empty string or array.
     """
 
     role: str
@@ -128,11 +122,7 @@ class ProviderReply:
 
     Args:
         input_tokens: All that was sent, cached or not; None where the answer has no usage.
-        cached_tokens: How many of them were read from the cache.
-        written_tokens: How many of them were written to it.
         output_tokens: What the model wrote, thinking included.
-        text: What it said.
-        calls: What it called, in order.
         task_results: What `Session.record` made of its calls of the task tool; empty from a form.
         cache_seconds: For how long the provider keeps what was written; the longest of several, None where it does not
             say.
@@ -175,11 +165,7 @@ class Form(Protocol):
         """
 
     def read(self, item: Any, path: str) -> View:
-        """Read one item.
-
-        Raises:
-            WireError: It has the wrong shape; the error's path begins with `path`.
-        """
+        """Read one item. Raises WireError: it has the wrong shape; the error's path begins with `path`."""
 
     def digest(self, item: Any) -> bytes:
         """Return 32 bytes that two items share when they mean the same, however they are written."""
@@ -197,11 +183,7 @@ class Form(Protocol):
         """Say what the provider would refuse in this history, in its words; () when nothing."""
 
     def delta(self, body: Mapping[str, Any]) -> str | None:
-        """Return the name of the field that says that the history is held by the provider, or None.
-
-        Args:
-            body: Each field as a JSON value.
-        """
+        """Return the name of the field that says that the history is held by the provider, or None."""
 
     def session_id(self, body: Mapping[str, Any]) -> str | None:
         """Return the id that the client gives its session in the body, or None."""
@@ -216,11 +198,7 @@ def json_text(value: Any) -> str:
 
 
 def string_at(part: Mapping[str, Any], name: str, path: str) -> str:
-    """Return the string under a name.
-
-    Raises:
-        WireError: There is none.
-    """
+    """Return the string under a name. Raises WireError: there is none."""
     value = part.get(name)
     if not isinstance(value, str):
         raise WireError(f"must be a string, not {type(value).__name__}", path=f"{path}.{name}")
@@ -242,11 +220,8 @@ def entry_of(
     """Make the entry of one block: system text is `spec`, a tool result `tool_result`, all else `reasoning`.
 
     Args:
-        block: A block from `Form.read`.
-        role: The role of its item.
         place: The block's place; the entry's id is the item's and the number, joined by a point.
         pair_id: The id that a call and its result share, if any, or all of a bundle.
-        count: The active token counter.
     """
     type_: EntryType = "reasoning"
     if role == "system" or block.is_pinned:

@@ -10,11 +10,7 @@ WIRES = ("anthropic", "openai-chat", "openai-responses", "gemini")
 
 
 def form_of(wire: str) -> Form:
-    """Return the form of a name.
-
-    Raises:
-        InputError: It is none of `WIRES`.
-    """
+    """Return the form of a name. Raises InputError: it is none of `WIRES`."""
     if wire == "anthropic":
         from undrift.wire import anthropic
 

@@ -15,20 +15,12 @@ _DEEPEST = 3
 
 
 def tool_names(fields: Mapping[str, Any]) -> frozenset[str]:
-    """Return the names of the tools of a request; those in a namespace with its name in front.
-
-    Args:
-        fields: Of the body, each a JSON value.
-    """
+    """Return the names of the tools of a request; those in a namespace with its name in front."""
     return frozenset(name for field in _FIELDS for name in _names(fields.get(field), "", _DEEPEST))
 
 
 def defers_tools(fields: Mapping[str, Any]) -> bool:
-    """Tell whether a request has tools that the model sees only once a search has loaded them.
-
-    Args:
-        fields: Of the body, each a JSON value.
-    """
+    """Tell whether a request has tools that the model sees only once a search has loaded them."""
     tools = fields.get("tools")
     return isinstance(tools, list) and any(_defers(tool) for tool in tools)
 

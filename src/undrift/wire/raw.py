@@ -35,11 +35,7 @@ def encode(value: Any, path: str = "", *, ordered: bool = False) -> bytes:
 
 
 def decode(data: bytes | msgspec.Raw, path: str = "") -> Any:
-    """Decode JSON.
-
-    Raises:
-        WireError: It is malformed, or nested too deep.
-    """
+    """Decode JSON. Raises WireError: it is malformed, or nested too deep."""
     try:
         return msgspec.json.decode(data)
     except (msgspec.DecodeError, ValueError) as error:
@@ -49,11 +45,7 @@ def decode(data: bytes | msgspec.Raw, path: str = "") -> Any:
 
 
 def fields(body: bytes) -> dict[str, msgspec.Raw]:
-    """Split a JSON body into its fields, each as the bytes that came in.
-
-    Raises:
-        WireError: It is no JSON object.
-    """
+    """Split a JSON body into its fields, each as the bytes that came in. Raises WireError: it is no JSON object."""
     try:
         return msgspec.json.decode(body, type=dict[str, msgspec.Raw])
     except (msgspec.DecodeError, ValueError) as error:
@@ -63,11 +55,7 @@ def fields(body: bytes) -> dict[str, msgspec.Raw]:
 
 
 def split(data: bytes | msgspec.Raw, path: str) -> list[msgspec.Raw]:
-    """Split a JSON array into its elements, each as the bytes that came in.
-
-    Raises:
-        WireError: It is no JSON array.
-    """
+    """Split a JSON array into its elements, each as the bytes that came in. Raises WireError: it is no JSON array."""
     try:
         return msgspec.json.decode(data, type=list[msgspec.Raw])
     except (msgspec.DecodeError, ValueError) as error:

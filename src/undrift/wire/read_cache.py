@@ -46,11 +46,6 @@ def restored(form: Form, came: Sequence[Any], sent: Sequence[Any]) -> dict[int, 
     """Return the items to send in place of some of `sent`, by their number; empty where nothing is to be done.
 
     A note is answered with the newest reading of the same place before it, unless that is still unchanged in the window.
-
-    Args:
-        form: Of the provider.
-        came: The items of the history as the client sent it, as JSON values.
-        sent: Those of the edited one.
     """
     given = list(_results(form, came))
     stubs = {one.call_id: one for one in given if _is_stub(one.text)}

@@ -35,12 +35,7 @@ class TooLong:
 
 
 def too_long(status: int, body: bytes) -> TooLong | None:
-    """Return what a refusal says of the length of the prompt; None where it is about something else.
-
-    Args:
-        status: Of HTTP.
-        body: As the provider sent it, without any content coding.
-    """
+    """Return what a refusal says of the length of the prompt; None where it is about something else."""
     if status not in REFUSAL_STATUSES or len(body) > _MOST_BYTES:
         return None
     try:

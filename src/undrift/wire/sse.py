@@ -55,7 +55,6 @@ def events(stream: bytes, passed_over: Sequence[bytes] = ()) -> list[bytes]:
     its data what an event is.
 
     Args:
-        stream: From its first byte on.
         passed_over: An event with one of these in it is left out, before anything else is done with it.
     """
     text = stream.removeprefix(b"\xef\xbb\xbf")

@@ -27,11 +27,9 @@ class SentPrompt:
 
     Args:
         at_ms: When it was sent, in Unix milliseconds, or None.
-        tokens: All of it.
         cached_tokens: Of these, read from the cache.
         written_tokens: Of these, written to the cache of five minutes.
         written_long_tokens: Of these, written to the cache of an hour.
-        call: Calls of the session before it.
         line: Where its answer stands in the recording, from 1.
     """
 
@@ -71,7 +69,6 @@ def estimated_prompts(steps: Sequence[Step], natives: dict[int, tuple[int, int]]
     """Give a prompt for each message of the agent, its tokens from the texts alone.
 
     Args:
-        steps: The session.
         natives: Index of each compaction -> tokens of what the client kept and put in, and the index behind that.
     """
     prompts: list[SentPrompt] = []
@@ -104,7 +101,6 @@ def bill_of(
     """Add up what the prompts cost.
 
     Args:
-        prompts: In order.
         prices: Of the model.
         recorded: Whether they are the provider's counts.
         first_texts_tokens: Tokens of the recorded texts that the first prompt held, or None where that is not known.

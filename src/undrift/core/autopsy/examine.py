@@ -32,7 +32,6 @@ class CompactionRecord:
         trigger: ``auto``, ``manual`` or empty.
         tokens_before: As the client counted, or None.
         kept_ids: Beginnings of the ids of entries that stayed.
-        kept_texts: Texts that stayed.
         encrypted: Whether the summary cannot be read.
     """
 
@@ -81,8 +80,6 @@ def autopsy(
         compactions: Ascending indices into `entries`; those before the first call are only counted.
         records: Index -> what else is known of that compaction.
         prompts: The recorded prompts; empty to estimate them from the texts.
-        prices: Of the model.
-        restore: Called with the entries before each compaction; None to leave that comparison out.
     """
     steps = steps_of(entries)
     session = _Examined(steps, records or {}, placed(prompts, steps), restore)

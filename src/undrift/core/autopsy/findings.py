@@ -7,13 +7,7 @@ __all__ = ["Autopsy", "AutopsyBill", "Compaction", "Fetch", "Held", "LostRule", 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """The share of what the agent used that a text holds.
-
-    Args:
-        identifiers: Identifiers held.
-        lines: Lines of code held.
-        tokens: Size of the text.
-    """
+    """The share of what the agent used that a text holds."""
 
     identifiers: int
     lines: int
@@ -28,12 +22,9 @@ class Fetch:
         call: Which call after the compaction, from 1.
         session_call: Which call of the session, from 1.
         after_ms: Since the compaction, or None where no time is recorded.
-        tool: The tool's name.
         what: The path, command or pattern, secrets masked; may be empty.
-        tokens: Of the result.
         known_tokens: Of these, in lines that had been read before.
         read_calls_before: How many calls before the compaction the agent had last read the first of these lines.
-        entry_id: The result's entry.
     """
 
     call: int
@@ -62,13 +53,10 @@ class Compaction:
 
     Args:
         number: Its number in the session, from 1.
-        at_ms: Its time, or None.
         trigger: ``auto``, ``manual`` or empty.
-        calls_before: Calls of the session before it.
         calls_after: Calls between it and the next compaction, or the session's end.
         window_calls: How many of those are searched for what the agent uses next (at most 30).
         tokens_before: The prompt before; `recorded` says whether the client counted it.
-        tokens_after: The first prompt after, or None where none followed.
         recorded: Whether both figures are the client's own.
         encrypted: The client's summary cannot be read; `native` is then what it kept in the clear.
         identifiers: Distinct identifiers that the agent had learned before and used in the window.
@@ -80,8 +68,6 @@ class Compaction:
             agent used them; its `tokens` are those of `fetches` in the window.
         fetches: The results that were read again, in order, up to the next compaction.
         usual_tokens: Tokens read again in the 30 calls before the compaction, when nothing had been removed.
-        usual_calls: How many calls those were.
-        rules: The user's rules before it, all that were found.
         lost_rules: Those that nothing mentioned again.
         repeated: The same compaction stands in a file examined earlier (a copy by the client): counted once.
     """
@@ -126,14 +112,10 @@ class AutopsyBill:
 
     Args:
         recorded: Whether the provider's own counts were recorded; else all is estimated from the texts.
-        prompts: How many.
-        input_tokens: Sum over all prompts.
         cost: In plain input tokens, cache prices applied.
         pauses: Prompts after a pause of more than five minutes.
         cold_prompts: Of these, those that found nothing, or less than half, in the cache.
-        cold_cost: What the cold prompts cost.
         fixed_tokens: System prompt and tool definitions together, in every prompt; None if it is not known.
-        fixed_cost: What they cost over all prompts, or None.
         tool_schema_tokens: Tool definitions alone; None: no known client records them.
     """
 
@@ -172,10 +154,7 @@ class Autopsy:
     """The findings in one session.
 
     Args:
-        calls: Calls of the session.
         duration_ms: From the first to the last recorded time.
-        compactions: In order.
-        bill: What its prompts cost.
         timeline: Ascending by call.
         timeline_recorded: Whether the points are the provider's counts, or estimates of the texts alone.
         early_compactions: Compactions before the first call: the file does not hold what they removed.

@@ -82,10 +82,8 @@ def lost(
     """Give the rules that no later text mentions.
 
     Args:
-        rules: From `rules_of`.
         texts: What was said after, the summary included: a sentence with half of the telling words mentions a rule.
         results: What tools showed after: there a rule counts as mentioned where it stands word for word.
-        calls: Calls up to the compaction.
     """
     open_rules = {rule: _stems(rule.text) for rule in rules}
     for text in texts:

@@ -32,16 +32,7 @@ _COMMAND_CHARACTERS = 4_000
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One entry and what an autopsy asks of it.
-
-    Args:
-        entry: The entry.
-        index: Its place among the entries.
-        kind: What it is.
-        call: Calls of the session up to it, itself included.
-        tool: The tool's name of a call or result, else empty.
-        given: The input of the call that it is, or answers.
-    """
+    """One entry and what an autopsy asks of it. `call`: calls of the session up to it, itself included."""
 
     entry: ContextEntry
     index: int

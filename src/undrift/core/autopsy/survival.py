@@ -168,9 +168,6 @@ class Survival:
     """Count, message by message, which needs the windows of a replay still held.
 
     Linear in the window for a message with needs, constant for one without. Windows come in ascending order.
-
-    Args:
-        needs: The needs of the session that is replayed.
     """
 
     __slots__ = ("_counts", "_foreign", "_lines", "_needs", "_next", "_texts")
@@ -188,7 +185,6 @@ class Survival:
 
         Args:
             message_number: The assistant message that is answered with this window; never falling.
-            window_texts: Every text of that window, in any order.
 
         Returns:
             The needs that the window lost, in the order of `Needs.of`.

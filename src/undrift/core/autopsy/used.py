@@ -76,9 +76,6 @@ class Learned:
         """Count what texts hold of what was used.
 
         Args:
-            used: What was used.
-            texts: To be looked at.
-            tokens: Their size.
             strict: Whether an identifier counts only in a line that stood in the history, so that a bag of names holds
                 nothing. A summary in the client's own words is not judged so.
         """

@@ -19,7 +19,6 @@ class Relation:
         name: As slots name it.
         cardinality: ``one``: a new value displaces the old one; ``many``: values stand side by side.
         volatility: ``static``, ``slow`` or ``fast``: how soon its value is expected to change.
-        nouns: What people call it; such a word says nothing about where a value holds.
         project_wide: Whether a statement without any place is about the project as a whole.
     """
 

@@ -75,7 +75,6 @@ def quantity_at(words: Sequence[str], at: int, *, in_port: bool) -> Quantity | N
 
     Args:
         words: In lower case.
-        at: Index of the word.
         in_port: Whether the statement is about a port, so that a bare number is one.
     """
     word = words[at]

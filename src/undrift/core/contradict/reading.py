@@ -107,10 +107,7 @@ class Value:
     """A value in a clause.
 
     Args:
-        relation: Its class.
         value: In its normal form.
-        text: As written.
-        at: Index of its first word.
         qualifies: Whether it only says which version of the value before it.
     """
 
@@ -126,15 +123,11 @@ class StatementClause:
     """One clause, as the rules see it.
 
     Args:
-        text: As written.
-        words: In lower case, in order.
         content: Stems of all words that mean something, values included; what polarity is compared on.
         frame: Stems that say where the values hold: no values, no words that only relate.
         head: The stems before the verb that states something, in order; empty where there is none.
         tail: The words after it, as written.
         values: Those it asserts.
-        displaced: Texts that it says are replaced, in lower case.
-        denies: Whether it says that something is not so.
         cues: Of ``correction``, ``update`` (a weak sign of one), ``additive``, ``tentative``, ``past``, ``many``.
     """
 

@@ -39,10 +39,8 @@ class Comparison:
 
     Args:
         kind: ``contradiction``, ``reinforce`` (they say the same) or ``none``.
-        rule: Which rule says so; empty for none.
         older: The words of the older statement that it rests on.
         newer: Those of the newer one.
-        confidence: 0 to 1.
     """
 
     kind: str

@@ -36,9 +36,7 @@ class Verdict:
             nothing here decides. ``reinforce``: they say the same.
         winner_id: Of the entry that holds later in time; of a reinforcement the newer one.
         loser_id: Of the other.
-        rule: Which rule found it, as ``value:database``.
         evidence: The words of the loser and of the winner that it rests on.
-        confidence: 0 to 1.
         reason: Why a contradiction did not supersede: ``confidence``, ``trust``, ``pinned``, ``scope``, ``speaker`` or
             ``time``; else empty.
     """
@@ -59,11 +57,7 @@ def judge(new: MemoryEntry, candidates: Iterable[MemoryEntry]) -> tuple[Verdict,
     compared, and the new entry is never compared with itself.
 
     Args:
-        new: The entry that is about to be stored.
         candidates: Entries that share a slot's relation, words, or enough of a vector with it; the rules decide.
-
-    Returns:
-        A verdict for each candidate with which there is anything, in the order of the candidates.
     """
     found = (_judge(new, one) for one in candidates if one.id != new.id and _meet(new, one))
     return tuple(verdict for verdict in found if verdict is not None)

@@ -51,9 +51,6 @@ def read_implementer_result(output: str) -> ImplementerResult:
     ``files_modified``), ``tests`` (each with ``command``, ``passed`` and maybe ``failures``), ``follow_up_actions``,
     ``conventions`` and ``blockers``. A list that is missing is None, an empty one is empty. Other names are passed over.
 
-    Args:
-        output: All that the agent has printed; any text.
-
     Raises:
         ContractError: Its `code` is ``marker_missing``, ``json_parse_failed`` or ``schema_invalid``.
     """
@@ -75,9 +72,6 @@ def read_reviewer_result(output: str) -> ReviewerResult:
 
     The block holds ``task_id`` and ``assessment`` (one of `ASSESSMENTS`), and may hold ``strengths``, ``issues`` (each
     with ``message`` and maybe ``severity``, one of `SEVERITIES`, ``file`` and ``fix``) and ``required_fixes``.
-
-    Args:
-        output: All that the agent has printed; any text.
 
     Raises:
         ContractError: Its `code` is ``marker_missing``, ``json_parse_failed`` or ``schema_invalid``.

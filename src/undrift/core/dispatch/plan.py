@@ -29,9 +29,6 @@ class PlanTask:
 
     Args:
         id: Unique within the plan: 1 to 64 letters, digits, ``_``, ``.`` and ``-``.
-        prompt: What is to be done.
-        criteria: What its result is measured against.
-        files: Paths that it is about.
 
     Raises:
         DispatchError: A field has the wrong type or range.
@@ -66,8 +63,6 @@ class Plan:
     Args:
         tasks: In the order in which they run; at least one.
         commands: For each role the words of its program by the name of a provider; under ``""`` one for every provider.
-        context: What holds for every task; it stands in the part of each prompt that never changes.
-        max_attempts: How often a task is tried before it is given up; at least 1.
         timeout_s: How long one run of a program may take, in seconds; above 0.
     """
 

@@ -75,14 +75,7 @@ _GUIDES: Mapping[Role, str] = {
 
 @dataclass(frozen=True, slots=True)
 class PromptContext:
-    """The parts of a prompt around its task.
-
-    Args:
-        plan: What holds for every task of the plan.
-        facts: What other agents have reported, as `format_session_facts` gives it.
-        fact_ids: Of these.
-        provider: Where the routing table sends it.
-    """
+    """The parts of a prompt around its task."""
 
     plan: str = ""
     facts: str = ""
@@ -95,16 +88,11 @@ class CompiledPrompt:
     """The prompt of one agent.
 
     Args:
-        text: All of it.
-        role: Who is to get it.
-        task_id: The task.
         attempt: The number of this dispatch of the role, from 1; it stays the same until a result is taken in.
-        provider: Where the routing table sends it.
         tokens: Estimated.
         stage: What had to be given up for the budget; of `STAGES`.
         prefix_hash: SHA-256 of the stable part, in hexadecimal.
         fact_ids: The facts in it.
-        is_over_budget: Whether it is too long in spite of all that was given up.
     """
 
     text: str

@@ -24,16 +24,7 @@ RUN = "run"
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A plan on its way.
-
-    Args:
-        id: Any text that is not empty.
-        tasks: In the order in which they run.
-        classes: How hard each looks, by its id.
-        context: What holds for every task.
-        max_attempts: How often a task is tried before it is given up.
-        plan_version: 1, and one more with each change of the plan.
-    """
+    """A plan on its way. `plan_version`: 1, and one more with each change of the plan."""
 
     id: str
     tasks: tuple[PlanTask, ...]
@@ -43,11 +34,7 @@ class Run:
     plan_version: int = 1
 
     def task(self, task_id: str) -> PlanTask:
-        """Return a task.
-
-        Raises:
-            DispatchError: The plan has none of this id.
-        """
+        """Return a task. Raises DispatchError: the plan has none of this id."""
         found = next((task for task in self.tasks if task.id == task_id), None)
         if found is None:
             raise DispatchError(
@@ -68,20 +55,12 @@ def record_of(value: Run | TaskLedger) -> dict[str, Any]:
 
 
 def run_from(record: Mapping[str, Any]) -> Run:
-    """Return a run.
-
-    Raises:
-        DispatchError: The record is none.
-    """
+    """Return a run. Raises DispatchError: the record is none."""
     return _from(record, Run)
 
 
 def ledger_from(record: Mapping[str, Any]) -> TaskLedger:
-    """Return a ledger.
-
-    Raises:
-        DispatchError: The record is none.
-    """
+    """Return a ledger. Raises DispatchError: the record is none."""
     return _from(record, TaskLedger)
 
 

@@ -95,29 +95,16 @@ class TaskLedger:
     """The state of one task of a run.
 
     Args:
-        run_id: The run.
-        task_id: The task.
-        plan_version: The version of the plan that the newest attempt worked on.
-        summary: The newest implementer's summary.
         status: The newest implementer's status; empty before.
-        files_changed: The files that the newest implementer reports.
-        tests: The results of its tests, one line each.
-        follow_ups: The work that it leaves for later.
         failures: Faults of the newest attempt: failed tests, a program that ended badly, a broken contract.
-        blockers: Reasons why the newest implementer or reviewer could not continue.
         reviewer_assessment: The newest review's verdict; empty before.
-        reviewer_issues: The newest review's issues, one line each.
-        required_fixes: The newest review's demands on the next attempt.
         stalled: Attempts without progress.
         review_loop: Reviews that repeat themselves.
-        replan_hint: A sentence for the next attempt; empty while it goes well.
         attempts: Implementers that have answered, or failed to.
         reviews: Reviewers that have answered, or failed to.
         faults: How many of the last reviewers in a row gave no result.
         base_attempts: Attempts before the task was started again after a halt; they do not count against the limit.
-        next_action: The next step.
         halt_reason: Why the task is halted; empty while it is not.
-        fingerprint: A hash of the newest implementer's result, to see whether anything changed.
         outputs: For each role the SHA-256 of the newest output, in hexadecimal.
     """
 
@@ -174,9 +161,7 @@ def after_implementer(ledger: TaskLedger, result: ImplementerResult, *, output: 
     The requests of the last review stay until the next one: its reviewer has to see whether they were met.
 
     Args:
-        ledger: Before.
         result: As it was read.
-        output: The SHA-256 of what was printed.
         max_attempts: At least 1.
     """
     tests = [one for one in result.tests or () if isinstance(one, RanTest)]
@@ -248,10 +233,7 @@ def after_fault(ledger: TaskLedger, role: Role, evidence: str, *, output: str, m
     """Return the ledger after a program that gave no result: it broke the contract, ended badly or took too long.
 
     Args:
-        ledger: The ledger before.
-        role: The role that was dispatched; the same role is next.
         evidence: The fault in one sentence; the next attempt reads it.
-        output: The SHA-256 of the program's output.
         max_attempts: At least 1; also how many reviewers in a row may give no result.
     """
     changed = replace(ledger, failures=(one_line(evidence, _SUMMARY),), outputs={**ledger.outputs, role: output})

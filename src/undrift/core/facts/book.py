@@ -24,7 +24,6 @@ class FactBook:
     """Hold the versions of the facts of one run.
 
     Args:
-        versions: What is there already.
         next_sequence: Of the next new version; at least one above all of `versions`.
     """
 

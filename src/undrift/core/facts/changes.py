@@ -43,8 +43,6 @@ class EndedFacts:
     Args:
         relation: Of all of them.
         subject: Of all of them; None: of all subjects, and then `source_role` and `source_task_id` say which.
-        source_role: Who said it.
-        source_task_id: In the result of which task.
     """
 
     relation: str
@@ -95,7 +93,6 @@ def fact_changes(
             `ended`.
         new: What is said now, in its order; one that has ended already is kept as history and ends nothing.
         ended: The facts that no longer hold. A fact that is also in `new` continues.
-        at_ms: Now.
         next_sequence: Of the first new version.
         cardinality: Of relations; "single" for one that is not in it.
 

@@ -55,8 +55,6 @@ class FactSource:
     Args:
         result: A record of `undrift.values.facts`, a mapping with the same names, or anything else that an agent wrote.
         task_id: The task that the run is bound to.
-        role: Who handed it in.
-        at_ms: Now.
     """
 
     result: object
@@ -114,7 +112,6 @@ class FactSource:
         """Read the elements of a list one by one.
 
         Args:
-            name: The field.
             read: Returns what an element says, or a sentence on what is wrong with it.
         """
         elements, problems = self.elements(name)

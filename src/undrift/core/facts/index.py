@@ -47,11 +47,7 @@ class _Bits:
 
 
 class FactIndex:
-    """The words of the valid facts of a book.
-
-    Args:
-        versions: The facts to begin with, in any order.
-    """
+    """The words of the valid facts of a book. `versions`: the facts to begin with, in any order."""
 
     def __init__(self, versions: Iterable[FactVersion] = ()) -> None:
         self._facts: dict[int, SessionFact] = {}

@@ -16,13 +16,7 @@ __all__ = ["Wanted", "cost_tokens", "retrieve", "text_of", "wanted", "within_bud
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A query, its description split into words.
-
-    Args:
-        query: The caller's query.
-        weights: How often the description says each word.
-        total: Of the weights; 0 where it has no word.
-    """
+    """A query, its description split into words. `total`: of the weights; 0 where it has no word."""
 
     query: FactQuery
     weights: Mapping[str, int]
@@ -36,13 +30,7 @@ class Wanted:
 def wanted(
     query: FactQuery, stop_words: frozenset[str] = frozenset(), split: Callable[[str], Iterable[str]] = telling_words
 ) -> Wanted:
-    """Read a query.
-
-    Args:
-        query: The query.
-        stop_words: More words that do not count, beside the seed's.
-        split: The splitter.
-    """
+    """Read a query. `stop_words`: more words that do not count, beside the seed's."""
     weights = Counter(word for word in split(query.task_description) if word not in stop_words)
     return Wanted(query, weights, weights.total())
 
@@ -53,11 +41,6 @@ def retrieve(
     """Return the facts that match best within the query's limits, the best first; equal ones the newest first.
 
     score = words of the description that the fact holds / words of the description, repeated ones repeated.
-
-    Args:
-        facts: Valid ones, in the order in which they were added.
-        want: The query.
-        split: The splitter that the query was read with.
 
     Returns:
         At most `max_facts`. Without any match and with a `min_score` of 0: the newest.

@@ -22,7 +22,6 @@ def within_quotas(hits: Sequence[_Hit], untrusted: Callable[[_Hit], str | None],
     """Return the first k hits, of which no share belongs to a flood.
 
     Args:
-        hits: Best first.
         untrusted: The source of a hit without trust; None for all others.
         k: Most results.
 

@@ -101,8 +101,6 @@ class Weights:
         dense: Share of the vectors in a memory's own score, 0 to 1; the words have the rest.
         after: Share of a memory's own score that the next one of its source gets as well.
         after_question: The same when the memory is a question: what comes next answers it.
-        before: Share that the one before gets.
-        second_after, second_before: Shares of the next but one, and of the last but one.
         speaker: Factor for texts of a speaker whom the query names, at least 1.
         question: Factor for a question, 0 to 1: it seldom holds an answer.
     """
@@ -131,8 +129,6 @@ class Ranked:
     """One memory in the ranking.
 
     Args:
-        number: Of the memory.
-        score: 0 to 1, comparable within one ranking only.
         why: What it is made of: (`lexical` x (1 - share) + `dense` x share + `neighbours`) x `speaker` x `statement`,
             over the highest sum that there can be. A part that does nothing is left out.
     """

@@ -22,7 +22,6 @@ class Stale:
     """A memory that can go.
 
     Args:
-        entry: The memory.
         weight: Its weight now: for a contradicted one by its age, for any other the stored weight alone.
         reason: ``demoted`` or ``contradicted``.
     """
@@ -61,9 +60,6 @@ def stale(
     """Return the memories that are stale, in the order given.
 
     Args:
-        entries: Any.
-        current_task_index: Of the run.
-        current_phase_index: Of the run.
         threshold: 0 to 0.5: below it a stored weight is stale; a contradicted memory is below twice of it, after decay.
         decay_rate: For each task of age, at least 0; `DECAY_RATES` are multiples of it by type.
         phase_weight: Tasks of age that one phase counts, at least 1.

@@ -21,7 +21,6 @@ class Supersession:
     Args:
         new: The entry to store: closed and marked where a statement that is there already holds later than it.
         changed: Existing entries with their new marks and validity, in the order given.
-        conflicts: What stays open.
         reinforced: Ids of existing entries that say the same.
     """
 

@@ -72,9 +72,7 @@ def restore_rules(
     """Write down the lines of the user that read like rules, the newest first, and nothing else.
 
     Args:
-        entries: The session up to now.
         budget_tokens: The most tokens of the text; below 1 there is none.
-        count: Tokens of a text.
     """
     characters = budget_tokens * 4
     found = rules(entries)

@@ -88,7 +88,6 @@ def choose(
     A name is worth something only in the first line that shows it, and a file or result costs its heading only once.
 
     Args:
-        history: The session.
         names: Name -> chance that it is used again.
         lines: Key of a line -> the same.
         characters: What the lines may cost with their headings; below 0 there are none.

@@ -32,10 +32,8 @@ class Usage:
     Args:
         count: In how many entries it stands.
         own: Units that the agent wrote before anything showed them to it.
-        learned: Where it was first shown.
         shown: Entry and line (0 for names) where it was last shown.
         uses: In how many of the agent's own texts it stands.
-        used: In which of them last.
     """
 
     count: Counter[str]
@@ -52,17 +50,12 @@ class RestoreHistory:
 
     Args:
         entries: The entries that have a trace, within the horizon.
-        traces: Their traces.
         ages: How many calls ago each was.
-        names: Usage of names.
-        lines: Usage of lines, by their keys.
         heat: File -> how warm it is: its reads and edits, fading.
         reads: File -> how often it was read or edited.
-        edits: File -> how often it was edited.
         edited: File -> how many calls ago it was last edited.
         touched: File -> keys of the lines that edits touched.
         stale: Keys that an edit has taken out of a file since they were last shown.
-        hot: Names in the newest texts of agent and user.
     """
 
     entries: Sequence[ContextEntry]
@@ -83,7 +76,6 @@ def history_of(entries: Sequence[ContextEntry], horizon_characters: int = HORIZO
     """Read a session, the newest `horizon_characters` of it.
 
     Args:
-        entries: In the order in which the provider saw them.
         horizon_characters: How much text is looked at, from the end.
     """
     kept, traces = _traces(entries, horizon_characters)

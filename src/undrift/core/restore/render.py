@@ -37,14 +37,8 @@ class RestoredItem:
 
     Args:
         kind: ``requests``, ``pasted``, ``plan``, ``statement``, ``verdict``, ``edit``, ``file`` or ``result``.
-        source: Id of the entry.
-        path: The file, or None.
         first_line: Number of the first line in the file as it was last read, or None where unknown.
-        last_line: Of the last.
-        text: The lines as they stand in the text.
-        tokens: Their cost.
         score: What they were worth: the sum of the chances of what they hold; 0 for what was said outright.
-        reason: One sentence for a human.
     """
 
     kind: str

@@ -38,12 +38,8 @@ class Excerpt:
     """Lines that belong together.
 
     Args:
-        source: Id of the entry.
-        path: The file, or None.
         lines: As they stand in the history.
-        reason: One sentence for a human.
         age: How many calls ago.
-        title: What to put above it; empty for nothing.
     """
 
     source: str

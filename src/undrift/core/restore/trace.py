@@ -32,18 +32,12 @@ class Trace:
 
     Args:
         kind: One of `KINDS`.
-        tool: The tool's name; empty where there is none.
         path: The file that was read or changed, as the call named it.
         brief: The call in a few words: its command, pattern or path.
-        lines: The lines as they stand, secrets that span lines masked.
         keys: The lines without number gutter and outer space: what is compared.
         numbers: Number of each line in its file, 0 where unknown; empty where none is known.
         line_names: The names in each line; empty for calls, whose lines are never given back as they stand.
-        names: All names in the entry.
-        failed: The tool said so.
         removed: Keys that an edit took out of `path`.
-        touched: Keys of the lines that an edit wrote or took out.
-        written: The lines that an edit wrote, in order.
     """
 
     kind: str
@@ -70,7 +64,6 @@ def trace_of(entry: ContextEntry, call: Mapping[str, Any], table: NameTable) -> 
     """Read one entry.
 
     Args:
-        entry: Any entry of a recording.
         call: The input of the call that the entry is or answers; empty where there is none.
         table: Shared by all entries of a run.
 

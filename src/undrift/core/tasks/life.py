@@ -38,10 +38,7 @@ class TaskChange:
     Args:
         tasks: All tasks, afterwards.
         updates: The updates for the store; empty when nothing changed.
-        closed: For each task with a closed segment, that segment.
-        opened: For each task with an opened segment, that segment.
         completed: Ids of the tasks that this call completed, in its order.
-        notes: Sentences for the agent: what was ignored, and why.
     """
 
     tasks: Tasks
@@ -79,8 +76,6 @@ def change_many(
     """Make and change the tasks of one call: the ones that end first, then the ones that start.
 
     Args:
-        tasks: The tasks of the session.
-        agent: The calling agent.
         updates: For each task its ``id`` and the fields to change: content, active_form, status, acceptance_criteria,
             grounding, grounding_evidence, result_summary, delegated_to, phase_index. A field that is missing or None keeps
             its stored value.
@@ -106,10 +101,7 @@ def annotate(tasks: Tasks, task_id: str, summary: str, validation: Mapping[str, 
     """Put the verdict on a completed task's summary: from now on this text replaces what the completion evicted.
 
     Args:
-        tasks: Of the session.
         task_id: The id of a completed task.
-        summary: The result summary with the verdict after it.
-        validation: The verdict; JSON values.
 
     Raises:
         TaskError: It is not completed.
@@ -140,10 +132,7 @@ def tag(
     on: no task takes it with it.
 
     Args:
-        tasks: Of the session.
         agent: Who made the calls.
-        calls: The id and the tool's name of each; ids are unique within the session.
-        task_tools: Names of the tools by which tasks are changed.
         marked: Call id to the id of the task that a marker names; it wins, where that task was ever worked on.
 
     Returns:

@@ -88,14 +88,7 @@ class PlanItem:
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """A change of a task's status.
-
-    Args:
-        id: The task's id.
-        content: The work to do; empty if the plan no longer says.
-        before: Its status; empty for a new task.
-        after: Its new status.
-    """
+    """A change of a task's status. `content`: the work to do; empty if the plan no longer says."""
 
     id: str
     content: str
@@ -114,12 +107,7 @@ class Transition:
 
 @dataclass(frozen=True, slots=True)
 class PlanStep:
-    """The changes of one call.
-
-    Args:
-        index: The number of the call, from 0.
-        transitions: Those that end first, the one that starts last; at least one.
-    """
+    """The changes of one call. `transitions`: those that end first, the one that starts last; at least one."""
 
     index: int
     transitions: tuple[Transition, ...]
@@ -143,7 +131,6 @@ def read_plan(
 
     Args:
         tool_name: With or without the prefix of a server or a name space.
-        arguments: Of the call.
         result_text: What the client answered; empty where it has not yet. A task that the client numbers is known once
             its number is there.
         before: What the plan said before, for tools that change one item of it.
@@ -180,10 +167,6 @@ def transitions(known: Mapping[str, str], plan: Sequence[PlanItem]) -> list[Tran
 
     Args:
         known: Status of every task of this agent, by its id.
-        plan: What the plan says.
-
-    Returns:
-        Those that end first, the one that starts last.
     """
     held = any(status == "in_progress" and not one.startswith(PLAN_PREFIX) for one, status in known.items())
     wanted = [] if held else [item.id for item in plan if item.status == "in_progress"]
@@ -205,15 +188,7 @@ def transitions(known: Mapping[str, str], plan: Sequence[PlanItem]) -> list[Tran
 def replay_plan(
     calls: Iterable[tuple[str, Mapping[str, Any], str]], *, scope: str = ""
 ) -> tuple[tuple[PlanStep, ...], tuple[PlanItem, ...]]:
-    """Read a whole history of calls.
-
-    Args:
-        calls: Tool, arguments and result text of each call, of every tool.
-        scope: See `read_plan`.
-
-    Returns:
-        The tasks that started and ended, with their calls; and the plan at the end.
-    """
+    """Read a whole history of calls. `calls`: tool, arguments and result text of each call, of every tool."""
     steps: list[PlanStep] = []
     plan: tuple[PlanItem, ...] = ()
     known: dict[str, str] = {}

@@ -79,7 +79,6 @@ def is_plausible(report: UsageReport, *, unseen_tokens: int = 0) -> bool:
     """Say whether a report can belong to the request that was counted.
 
     Args:
-        report: What was reported.
         unseen_tokens: What the request may hold beside what was counted; a recording lacks the system prompt and tools.
     """
     counted, reported = report.counted_tokens, report.reported_tokens
@@ -87,12 +86,7 @@ def is_plausible(report: UsageReport, *, unseen_tokens: int = 0) -> bool:
 
 
 def is_news(reports: Sequence[UsageReport], report: UsageReport) -> bool:
-    """Say whether a plausible report is worth keeping: the kept ones miss it by more than two in a hundred.
-
-    Args:
-        reports: Those kept so far, oldest first.
-        report: The new one.
-    """
+    """Say whether a plausible report is worth keeping: the kept ones miss it by more than two in a hundred."""
     missed = calibration_of(reports).tokens(report.counted_tokens) - report.reported_tokens
     return abs(missed) > _NEWS * report.reported_tokens
 

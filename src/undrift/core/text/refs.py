@@ -15,13 +15,5 @@ def ref_of(session_id: str, entry_id: str) -> str:
 
 
 def message_id(previous_id: str, digest: bytes) -> str:
-    """Chain a message to all before it: the same id means the same history up to and including this message.
-
-    Args:
-        previous_id: Id of the message before; empty for the first.
-        digest: What messages of one meaning share.
-
-    Returns:
-        32 hexadecimal characters.
-    """
+    """Chain a message to all before it: the same id means the same history up to and including this message."""
     return hashlib.sha256(previous_id.encode("ascii") + digest).hexdigest()[:32]

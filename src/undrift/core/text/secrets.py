@@ -82,12 +82,6 @@ def mask(text: str) -> Masked:
 
     Deterministic and idempotent: a masked text is left as it is. If secrets overlap, one marker covers them all. It
     has the name of the one that begins first, of the longest among those.
-
-    Args:
-        text: Any string.
-
-    Returns:
-        The masked text and what was masked.
     """
     masked, spans = text, list[MaskedSpan]()
     for _ in range(_ROUNDS):

@@ -42,9 +42,6 @@ def estimate(text: str) -> int:
     The estimate of a concatenation differs from the sum of the estimates by at most 16: only runs that lie across the
     seam count again.
 
-    Args:
-        text: Any string.
-
     Returns:
         At least 1, but 0 for the empty string; at least a token for every 128 bytes, however much the text repeats.
     """
@@ -85,9 +82,6 @@ def _beyond_ascii(encoded: bytes, classes: bytes) -> int:
 def characters_per_4(text: str) -> int:
     """Count four characters as one token, rounded up: the unit of outside measures.
 
-    Args:
-        text: Any string.
-
     Returns:
         At least 1, but 0 for the empty string.
     """
@@ -115,7 +109,6 @@ def counter(name: str, install: Callable[[str], str] = "the extra undrift[{}]".f
     Args:
         name: ``estimate``, ``characters/4`` or ``tiktoken:ENCODING`` (for example ``tiktoken:o200k_base``). The last
             is exact and the only one that needs a package; that package fetches a vocabulary which it does not have.
-        install: Gives the command that installs an extra.
 
     Returns:
         A function from a text to its tokens, at least 0.

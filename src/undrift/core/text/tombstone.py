@@ -68,8 +68,6 @@ class RolledTask:
     """A finished task as one line of `roll_up`.
 
     Args:
-        task_id: The unchanged id.
-        title: The task's title; may be empty.
         summary: Stored and annotated; its beginning is shown, on one line.
         ref: What `recall` takes; empty where there is none.
     """
@@ -84,7 +82,6 @@ def tool_tombstone(task_id: str, summary: str | None = None, *, ref: str = "", l
     """Return what stands in place of a tool result of a finished task.
 
     Args:
-        task_id: The unchanged id; shown as `safe_id` has it.
         summary: Only in the last tombstone of its kind; None gives the short form.
         ref: What `recall` takes: 16 characters of ``[0-9a-f]``; empty where there is none.
         log_path: Of the exported log, made of safe or hashed names; one that a command line would have to quote is

@@ -84,11 +84,7 @@ _CODE_WORDS = frozenset({
 
 
 class EvidenceLog:
-    """A raw log, ready to be asked whether it holds a name or a number.
-
-    Args:
-        texts: The raw texts, in order.
-    """
+    """A raw log, ready to be asked whether it holds a name or a number. `texts`: the raw texts, in order."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self.lower = "\n".join(texts).replace("\\\\", "/").lower()

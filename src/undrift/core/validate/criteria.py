@@ -76,10 +76,7 @@ class Criterion:
     Args:
         text: On one line, as messages name it.
         exact: Names, paths, numbers, quoted words and commands that must be there as written.
-        stems: Of its significant words, in order.
         wants_pass: Whether it asks for a good verdict, or names a command and nothing else.
-        commands: The commands among `exact`.
-        denied: Whether it asks that something is not so.
     """
 
     text: str

@@ -78,13 +78,7 @@ _WITH_VERB = frozenset({
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A run that failed and was not put right later in the log.
-
-    Args:
-        tools: What was run, as in ``cargo test``; empty where the log does not say.
-        names: The tests that failed, as far as they are named.
-        line: The line that says so.
-    """
+    """A run that failed and was not put right later in the log. `line`: the line that says so."""
 
     tools: frozenset[str]
     names: tuple[str, ...]
@@ -103,7 +97,6 @@ class LogOutcome:
     Args:
         failures: The failed runs that no later run put right, in order.
         passed: Whether any run passed.
-        failed: Whether any run failed, put right or not.
     """
 
     failures: tuple[Failure, ...]

@@ -75,8 +75,6 @@ class SummaryClause:
     """A part of a sentence with one polarity.
 
     Args:
-        text: As written, "no errors" and the like replaced.
-        stems: The stems of its words.
         denied: Whether it says that something is not so, or only that it ought to be.
     """
 

@@ -37,9 +37,7 @@ def note_decision(
 
     Args:
         name: A newer note of the same name supersedes this one.
-        text: The text in the window.
         anchor: The item's chain id.
-        ref_of_entry: Entry id to recall reference.
     """
     entry_id = f"{anchor}:note:{name}:{ref_of(name, text)}"
     detail = {"anchor": anchor, "name": name, "text": text}
@@ -54,12 +52,7 @@ def note_entry(decision: Decision, *, timestamp_ms: int, count: Callable[[str], 
 
 
 def stale(standing: Iterable[Decision], notes: Mapping[str, str]) -> list[Decision]:
-    """Return the decisions that remove outdated and repeated notes.
-
-    Args:
-        standing: The notes of a history, in its order.
-        notes: Name to text, as they are now.
-    """
+    """Return the decisions that remove outdated and repeated notes."""
     kept: set[str] = set()
     gone = []
     for decision in reversed(list(standing)):

@@ -46,7 +46,6 @@ class Prompt:
             lines) and ``whole_tokens`` (its tokens before).
         first_unseen: Index of the first entry that the model has not seen.
         fixed_tokens: System, tools and everything else that is sent next to `entries`.
-        waiting: Ids of entries with an earlier decision at the newest item; they wait for a later turn.
         wanted: Keys (`core.window.thinking.key_of`) of texts that the agent has just recalled; they stay whole if there
             is room.
     """
@@ -63,10 +62,8 @@ class TurnPlan:
     """The decisions of one prune, with its figures.
 
     Args:
-        decisions: New ones only, in the order of the window.
         protected_tokens: The entries that must stay, with system and tools.
         target_tokens: The low-water mark.
-        total_tokens: The window before the plan.
         freed_tokens: The tokens that the decisions free.
         oversize: The number of entries that left because they could not fit even alone.
         shortened: The number of texts of the first or newest user message that lose their middle; nothing else would
@@ -119,7 +116,6 @@ def plan_turn(
     """Plan what has to leave a window; None while it fits.
 
     Args:
-        policy: Budget and limits, in tokens of `wording.count`.
         known: Gives the history, learned up to now; then the best score stays, else the newest.
         thresholds: Why now, how far down and from which place; None: the budget alone decides.
         is_due: Plan even if it fits: it is rewritten anyway, and a second rewrite would cost the cache again.
@@ -184,14 +180,7 @@ _NONE: frozenset[Any] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class _Offer:
-    """The units from which a plan chooses.
-
-    Args:
-        window: The entries; noisy ones without their noise.
-        folds: Entry id to its folded form, for those that may be folded.
-        units: The units that may leave.
-        cuts: Entry id to its cut, for the pastes that may lose their middle.
-    """
+    """The units from which a plan chooses."""
 
     window: Sequence[ContextEntry]
     folds: Mapping[str, Lean] = field(default_factory=dict)
@@ -200,13 +189,7 @@ class _Offer:
 
 
 def protected_keys(entries: Sequence[ContextEntry], first_unseen: int, keep_tool_results: int) -> set[Hashable]:
-    """Return the keys (`core.thinking.key_of`) of the units that stay at any budget.
-
-    Args:
-        entries: The window, in order.
-        first_unseen: Index of the first entry that the model has not seen.
-        keep_tool_results: N of the last N.
-    """
+    """Return the keys (`core.thinking.key_of`) of the units that stay at any budget."""
     keys = {key_of(e) for e in TerminalObservationWindow.get_last(entries, keep_tool_results)}
     keys.update(key_of(e) for e in entries[first_unseen:])
     keys.update(key_of(e) for e in entries if e.type in PINNED_TYPES or is_user_text(e))

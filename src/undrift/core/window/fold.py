@@ -44,7 +44,6 @@ class Folded:
         plain: Each line without escape codes, overwritten text and data; with its number.
         lines: The same lines in sequence: without a consecutive number; None if only a mark replaces the line.
         data: Numbers of the lines that a mark replaces because they are data; others repeat the line before.
-        what: The folded kinds of noise, in words.
     """
 
     plain: Sequence[str]

@@ -41,7 +41,6 @@ class IncrementalWindow:
     """A context window that is pruned as it grows.
 
     Args:
-        keep_tool_results: How many of the newest tool results are anchored, at least 1.
         entries: The first entries, in order of insertion.
 
     Raises:

@@ -41,7 +41,6 @@ class Takeable:
     """A unit of the window that may leave.
 
     Args:
-        entries: Its members, oldest first.
         tokens: The tokens that its removal frees; for a paste only those of its middle.
         folds: Entry id to its folded lines, for folded entries; their tokens are counted folded.
     """
@@ -111,10 +110,7 @@ def keep(
     """Choose the entries and lines that stay within `room_tokens`.
 
     Args:
-        stays: The entries that stay after any choice.
-        units: The units that may leave, oldest first.
         room_tokens: The room for the units; may be negative.
-        known: The history, learned up to now.
         recent_share: Share of the room in which the newest units stay whole, from 0 to 1.
     """
     shown: set[int] = set()

@@ -39,7 +39,6 @@ class Cache:
     """A provider's prompt cache.
 
     Args:
-        prices: The prices of a cached and of a new token.
         seconds: A prefix may be gone if it was not read for longer than this, at least 0.
         least_tokens: A shorter prefix is never cached, at least 0.
     """
@@ -54,7 +53,6 @@ class Thresholds:
     """The limits of one prune.
 
     Args:
-        moment: The reason to prune now.
         low_share: The low-water mark, as a share of the budget.
         whole_share: The same mark if the beginning cannot be left alone because the rest is too little.
         stays_tokens: Tokens of the window's beginning that are not touched; 0 to choose from all of it.
@@ -92,7 +90,6 @@ def thresholds_of(total_tokens: int, budget_tokens: int, ratio: float, cache: Ca
 
     Args:
         total_tokens: All tokens that are sent.
-        budget_tokens: At least 1.
         ratio: The lowest low-water mark, as a share of the budget.
 
     See docs/adr/0023-when-to-prune.md.
@@ -122,9 +119,7 @@ def low_water_share(budget_tokens: int, *, ratio: float, prices: Prices, growth_
         cost(mark) = read x budget x (1 + mark) / 2 + (write - read) x growth x mark x rewritten / (1 - mark)
 
     Args:
-        budget_tokens: At least 1.
         ratio: The lowest mark, above 0 and at most 1.
-        growth_tokens: The average growth with each answer, at least 0.
     """
     if ratio >= _HIGHEST_SHARE:
         return ratio

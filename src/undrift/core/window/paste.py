@@ -28,7 +28,6 @@ def cut_text(text: str, keep_head: int, keep_tail: int, ref: str | None) -> str:
 
     Args:
         keep_head: Characters that stay at its beginning.
-        keep_tail: Characters that stay at its end.
         ref: The reference for `recall`; empty if the original was purged, None if the agent cannot recall.
     """
     left = len(text) - keep_head - keep_tail
@@ -41,7 +40,6 @@ def plan_cut(text: str, tokens: int, keep_tokens: int, *, ref: str | None, count
     """Plan to keep about `keep_tokens` of a text of `tokens`; None if that would free nothing.
 
     Args:
-        tokens: The tokens of `text` by `count`.
         keep_tokens: The tokens that may stay, with the marker.
         ref: The reference that the marker names; None for none.
     """

@@ -21,13 +21,7 @@ Order: TypeAlias = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What stays or leaves as one: an entry, or a call with its result.
-
-    Args:
-        order: Place of its newest member.
-        tokens: What its leaving frees.
-        ids: Its entries, oldest first.
-    """
+    """What stays or leaves as one: an entry, or a call with its result. `tokens`: what its leaving frees."""
 
     order: Order
     tokens: int
@@ -40,12 +34,9 @@ class PruneResult:
 
     Args:
         kept: Ascending by time; the objects that were given.
-        removed: Ascending by time.
         anchored_ids: The tool results that had to stay, newest first.
         oversize_ids: Removed because they could not fit even alone.
         pinned_tokens: Pinned and anchored entries, with the calls that belong to them.
-        total_tokens: All that is kept.
-        token_budget: What was asked for.
     """
 
     kept: tuple[ContextEntry, ...]

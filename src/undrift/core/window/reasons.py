@@ -22,8 +22,6 @@ class Wording:
     """How what stays of a text is written and counted.
 
     Args:
-        count: The counter of tokens.
-        ref_of: Entry id to the reference that recalls it.
         names_recall: Whether it names the command that brings all of the text back.
     """
 
@@ -37,8 +35,6 @@ class Reasons:
     """Puts what was chosen into decisions, each with its reason and the tokens that it frees now.
 
     Args:
-        wording: How what stays of a text is written and counted.
-        cuts: The pastes that may lose their middle.
         figures: The figures of the plan, kept with each decision.
     """
 

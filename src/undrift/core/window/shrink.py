@@ -36,14 +36,7 @@ def lean(
     count: Callable[[str], int],
     ref_of: Callable[[str], str],
 ) -> tuple[dict[str, Lean], list[ContextEntry]]:
-    """Return by id the results that cost less when they are folded, or are so already; and the window, counted so.
-
-    Args:
-        entries: The window, in order.
-        protected: Keys (`core.thinking.key_of`) of what must stay as it is.
-        count: The counter in force.
-        ref_of: Entry id to recall reference.
-    """
+    """Return by id the results that cost less when they are folded, or are so already; and the window, counted so."""
     found: dict[str, Lean] = {}
     for entry in entries:
         if not _is_plain(entry) or key_of(entry) in protected:

@@ -31,13 +31,7 @@ def latest_answer(seen: Sequence[ContextEntry]) -> list[ContextEntry]:
 def unsettled(
     entries: Sequence[ContextEntry], gone_ids: Collection[str], is_protected: Callable[[ContextEntry], bool]
 ) -> set[str]:
-    """Return what has to leave as well, so that no answer has thinking in a wrong place.
-
-    Args:
-        entries: The window, in order.
-        gone_ids: What leaves it.
-        is_protected: Whether an entry stays whatever else leaves.
-    """
+    """Return what has to leave as well, so that no answer has thinking in a wrong place."""
     leave: set[str] = set()
     for answer in _answers([e for e in entries if e.id not in gone_ids]):
         before = list(takewhile(lambda e: not is_thinking(e), answer))

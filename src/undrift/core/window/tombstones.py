@@ -55,11 +55,7 @@ def roll_old_outputs(
 
     Args:
         outputs: The outputs of the task that the model has seen, in order.
-        task_id: The task.
         keep: How many of its newest outputs stay, at least 1; not fewer than the last N that are anchored.
-        text: Reference to the tombstone.
-        count: The counter of tokens.
-        ref_of: Entry id to recall reference.
     """
     if len(outputs) <= keep + keep // 2:
         return []
@@ -85,12 +81,8 @@ def roll_old_tombstones(
     """Let the oldest tombstones go, with the calls they answer, once all of them exceed a limit; down to half of it.
 
     Args:
-        entries: The window, in order; a tombstone has ``task`` in its metadata.
-        first_unseen: Index of the first entry that the model has not seen.
         limit_tokens: What tombstones may take together.
         decided_here: Ids of entries about which something was decided at the newest item: they wait for a later turn.
-        keep_tool_results: N of the last N.
-        ref_of: Entry id to recall reference.
     """
     tombstones = [e for e in entries[:first_unseen] if _is_tombstone(e)]
     tokens = sum(e.token_count for e in tombstones)

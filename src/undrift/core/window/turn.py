@@ -107,10 +107,7 @@ class Tools:
     """What passes call.
 
     Args:
-        count: The token counter.
-        ref_of: Entry id to the reference that recalls it.
         log_path: Task id to where its log is exported; empty where it is not.
-        known: A window to what its history mentions.
         names_recall: Whether what is decided now may name the command that brings a text back.
     """
 
@@ -126,17 +123,7 @@ class Turn:
     """One turn.
 
     Args:
-        room: The budget, and what is sent besides.
-        rules: The settings.
-        tools: What passes call.
-        now_ms: The session's clock.
-        cache: The provider's prompt cache.
         idle_ms: For how long at least nothing was asked; None where that is not known.
-        binding: How thinking is bound.
-        tasks: The session's.
-        pins: Reference to pin.
-        past: What earlier turns decided.
-        texts: What the agent is to be told.
         is_aside: Whether the request stands beside the work, as for a title: it gets no notes.
     """
 

@@ -31,13 +31,7 @@ def history(messages: Sequence[Any]) -> list[dict[str, Any]]:
 
 
 def back(messages: Sequence[Any], given: Sequence[dict[str, Any]], prepared: Sequence[dict[str, Any]]) -> list[Any]:
-    """Return the messages of a prepared history.
-
-    Args:
-        messages: The original messages.
-        given: Their items, as `history` made them.
-        prepared: What `Session.prepare` made of those: the same objects, copies with edits, and new ones.
-    """
+    """Return the messages of a prepared history."""
     places = {id(item[_MARK]): place for place, item in enumerate(given)}
     found: list[Any] = []
     for item in prepared:
@@ -52,12 +46,7 @@ def back(messages: Sequence[Any], given: Sequence[dict[str, Any]], prepared: Seq
 
 
 def without_signed_thinking(messages: Sequence[Any], sent: Sequence[Any]) -> list[Any]:
-    """Take the signed thinking out of what stands behind the first rewritten message: it is bound to what is sent no more.
-
-    Args:
-        messages: The original messages.
-        sent: The messages that `back` returned.
-    """
+    """Take the signed thinking out of what stands behind the first rewritten message: it is bound to what is sent no more."""
     same = next((n for n, (one, other) in enumerate(zip(messages, sent, strict=False)) if one is not other), len(sent))
     return [*sent[:same], *map(_without_thinking, sent[same:])]
 

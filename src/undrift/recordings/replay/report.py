@@ -20,10 +20,7 @@ class ReplayCost:
     """The cost of all prompts of the session with a prefix cache, in plain input tokens of the model.
 
     Args:
-        model: As the recording names it; None where it names none.
-        priced_as: The row of the table of models that gave the prices.
         read_price: Of a cached token, as a multiple of a plain one.
-        write_price: Of a token that is not cached yet.
         usd_per_million: US dollars for a million plain input tokens; None where unknown.
         before: Everything sent on every turn.
         after: The managed windows, with what each prune does to the cached prefix.
@@ -54,12 +51,7 @@ class Prune:
     """One turn on which something left.
 
     Args:
-        turn: Its number from 1.
-        blocks: How many left or lost something.
-        tokens: What that frees.
-        window_tokens: The prompt after it.
         moment: Why just then, as in `undrift.core.window.low_water.Moment`; empty where no mark decided it.
-        target_tokens: The low-water mark; 0 where none decided.
         saved: What the moment and the beginning that was left alone saved on this very prompt, in plain input tokens:
             what was still read from the cache, and after a pause what was not written again.
     """
@@ -78,13 +70,9 @@ class Left:
     """The blocks of one origin that left or were cut.
 
     Args:
-        kind: As in `Action`.
         what: ``tool`` (calls and results), ``assistant`` or ``user`` (texts).
-        tool: The tool's name; None for texts.
-        blocks: How many.
         tokens: What they free in every later window.
         example: The largest of them, a result before a call.
-        ref: What `recall` takes for the example.
         reason: Why the example left.
     """
 
@@ -103,29 +91,14 @@ class ReplayReport:
     """The findings of the replay of one file.
 
     Args:
-        path: The recorded file.
-        format: A key of `undrift.transcripts.FORMATS`.
-        home: The folder of the replay's own store.
         turns: Messages of the agent, each answering one prompt.
-        tokens_before: Of all prompts as the client would send them.
-        tokens_after: Of all prompts as managed.
-        peak_before: The largest prompt.
-        peak_after: The largest managed prompt.
-        budget_tokens: The active budget.
         budget_reason: The reason for it, in words that follow the figure.
-        window_tokens: The model's window.
         over_budget_turns: Turns whose managed prompt exceeds the budget, as what must stay does.
         beyond_window_turns: Turns whose whole history the model could not have taken at all.
-        cost: See `ReplayCost`.
         survival: How much of what the agent needed later the managed windows still held.
-        survival_before: The same of the whole history.
         actions: Kind -> blocks, over the session.
-        left: What left, the most tokens first.
-        prunes: When it left, first to last.
         skipped: Reason -> records, blocks or parts of the file that were not replayed.
         compactions: How often the client itself had compacted.
-        unfinished: The file's last line was cut.
-        warnings: Sentences for a human.
         prepare_ms: Median and 99th percentile of one `Session.prepare`, in milliseconds; information only.
     """
 

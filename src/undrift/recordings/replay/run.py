@@ -64,10 +64,8 @@ def replay(
     """Run a recorded session through the engine.
 
     Args:
-        recording: The session, from `undrift.recordings.files.open_recording`.
         path: Its file; names the folder under `home` that this replay rebuilds. The file itself is not opened.
         home: What left can be recalled there (`replay_folder`).
-        settings: Budget and limits.
         progress: Called before each turn, and at the end, with the turns done and all turns.
 
     Raises:

@@ -21,7 +21,6 @@ class ReplayTexts:
 
     Args:
         history: Kept, and its blocks with it; hence identities stay true.
-        count: The active token counter.
     """
 
     def __init__(self, history: ReplayedHistory, count: Callable[[str], int]) -> None:

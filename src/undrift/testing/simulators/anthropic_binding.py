@@ -20,16 +20,7 @@ __all__ = ["Signatures", "ThinkingReading"]
 
 @dataclass(frozen=True, slots=True)
 class _IssuedThinking:
-    """The content of one signature.
-
-    Args:
-        model: The model that thought.
-        thinking: The returned text, which may be ``""``.
-        digest: Of system, tools and messages before the block, thinking left out.
-        before: Signature of the thinking block before it that the model read; ``""`` for none.
-        count: Of the thinking blocks before it that the model read.
-        calls: Ids of the calls in the same answer.
-    """
+    """The content of one signature."""
 
     model: str
     thinking: str
@@ -47,8 +38,6 @@ class ThinkingReading:
         digest: Of everything but thinking.
         pieces: The prompt, dropped thinking left out.
         last: Signature of the last thinking block that the model reads; ``""`` for none.
-        count: Of the thinking blocks that it reads.
-        notes: One mapping for each thinking block that was dropped.
     """
 
     digest: bytes = b""

@@ -32,14 +32,7 @@ _ONLY_IN = {
 
 @dataclass(frozen=True, slots=True)
 class CheckedBlock:
-    """One content block.
-
-    Args:
-        message: Index into `messages` as sent.
-        index: Of the block in its message; 0 where the content is a string.
-        kind: Its type.
-        value: As sent; a string content stands here as one text block.
-    """
+    """One content block. `value`: as sent; a string content stands here as one text block."""
 
     message: int
     index: int
@@ -59,14 +52,7 @@ class CheckedBlock:
 
 @dataclass(frozen=True, slots=True)
 class CheckedMessage:
-    """One message as sent.
-
-    Args:
-        index: Into `messages`.
-        role: ``user``, ``assistant`` or ``system``.
-        blocks: Empty for content ``""`` or ``[]``.
-        extras: What it says beyond role, content and effort.
-    """
+    """One message as sent."""
 
     index: int
     role: str
@@ -96,12 +82,7 @@ class CheckedRequest:
     """One request.
 
     Args:
-        body: As sent.
-        model: That it is for.
-        betas: Of its ``anthropic-beta`` header.
-        tools: As sent.
         system: As blocks; a string is one text block.
-        messages: As sent.
         groups: The same, neighbours of one role together.
     """
 
@@ -130,11 +111,7 @@ def invalid(text: str, rule: str = "", *, details: Mapping[str, Any] | None = No
 
 
 def read_request(body: Any, model: str | None, betas: frozenset[str]) -> CheckedRequest:
-    """Read a body.
-
-    Raises:
-        Refused: It has not the shape of a request.
-    """
+    """Read a body. Raises Refused: it has not the shape of a request."""
     if not isinstance(body, Mapping):
         raise invalid("Input should be a valid dictionary")
     model = model if model is not None else _field(body, "model", str, "string", "model")

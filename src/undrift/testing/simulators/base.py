@@ -37,12 +37,7 @@ Count = Callable[[str], int]
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One tool call that the model makes.
-
-    Args:
-        name: Of the tool.
-        arguments: JSON values by name.
-    """
+    """One tool call that the model makes."""
 
     name: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
@@ -69,9 +64,6 @@ class Bill:
 
     Args:
         fresh_tokens: Input at the full price, neither read from the cache nor written to it.
-        read_tokens: Input read from the cache.
-        written_tokens: Input written to the cache.
-        output_tokens: Of the answer, thinking included.
     """
 
     fresh_tokens: int
@@ -101,7 +93,6 @@ class Answered:
 
     Args:
         body: The reply in the provider's form, `usage` in the provider's meaning.
-        bill: What it costs.
         notes: What the provider did to the input, one mapping a change; empty where it took all as sent.
     """
 
@@ -111,14 +102,7 @@ class Answered:
 
 
 class Refused(Exception):
-    """A refusal of the provider.
-
-    Args:
-        status: Of HTTP.
-        text: The provider's message.
-        body: The provider's whole error envelope.
-        rule: Id of the broken rule (``A10``), for reports; ``""`` where none has an id.
-    """
+    """A refusal of the provider. `rule`: id of the broken rule (``A10``), for reports; ``""`` where none has an id."""
 
     def __init__(self, status: int, text: str, body: dict[str, Any], *, rule: str = "") -> None:
         super().__init__(f"{status}: {text}")
@@ -148,7 +132,6 @@ class Simulator(Protocol):
         Args:
             body: The request, as JSON bytes or their value; it is not changed.
             headers: Of HTTP, where the provider has any that matter; the case of the names does not.
-            turn: What the model says.
             model: Instead of the one that the body names.
             now_ms: The time of the request, in milliseconds; None where nothing expires.
 
@@ -159,11 +142,7 @@ class Simulator(Protocol):
 
 
 def parsed(body: Mapping[str, Any] | bytes) -> Any:
-    """Return the JSON value of a body.
-
-    Raises:
-        ValueError: The bytes are not JSON.
-    """
+    """Return the JSON value of a body. Raises ValueError: the bytes are not JSON."""
     return msgspec.json.decode(body) if isinstance(body, bytes) else body
 
 

@@ -75,8 +75,6 @@ class MarkedCache:
         """Read and write for one request.
 
         Args:
-            model: Whose entries.
-            pieces: The prompt, block by block.
             minimum_tokens: The shortest prefix that is cached.
             now_ms: The time; None where nothing expires.
         """

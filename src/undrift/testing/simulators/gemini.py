@@ -87,7 +87,6 @@ class GeminiSimulator:
         ids: Give each function call an id; Vertex AI does not.
         minimum_tokens: Of an implicit cache hit; None takes the model's own (G11).
         ttl_ms: How long the implicit cache keeps a prompt; None for ever (the provider publishes no time).
-        count: Tokens of a part's JSON text.
         default_model: Where neither the call nor the body names one: Gemini has it in the path.
     """
 

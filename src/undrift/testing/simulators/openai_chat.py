@@ -49,7 +49,6 @@ class OpenAIChatSimulator:
         minimum_tokens: The shortest prefix that is read from the cache.
         ttl_ms: How long the cache keeps a prompt after its last use, in milliseconds; None for ever.
         writes: Whether writing the cache has a price of its own; None: from GPT-5.6 on.
-        count: Tokens of a message's JSON text.
     """
 
     name = "openai-chat"
@@ -319,11 +318,7 @@ def _arguments(text: Any) -> Any:
 
 # ------------------------------------------------------------------------------------- what both forms of OpenAI share
 def read_request(body: Mapping[str, Any] | bytes) -> Mapping[str, Any]:
-    """Return the JSON object of a body.
-
-    Raises:
-        Refused: ``We could not parse the JSON body of your request.``
-    """
+    """Return the JSON object of a body. Raises Refused: ``We could not parse the JSON body of your request.``"""
     try:
         request = parsed(body)
     except ValueError:
@@ -334,11 +329,7 @@ def read_request(body: Mapping[str, Any] | bytes) -> Mapping[str, Any]:
 
 
 def named_model(request: Mapping[str, Any], model: str | None) -> str:
-    """Return the model.
-
-    Raises:
-        Refused: ``you must provide a model parameter``
-    """
+    """Return the model. Raises Refused: ``you must provide a model parameter``"""
     named = model or request.get("model")
     if not isinstance(named, str) or not named:
         refuse("you must provide a model parameter")

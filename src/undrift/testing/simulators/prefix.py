@@ -34,7 +34,6 @@ class PrefixCache:
     Args:
         ttl_ms: How long a beginning stays after its last use, in milliseconds; None keeps it for ever. It takes effect
             only between requests that say what time it is.
-        count: Tokens of a piece's JSON text.
     """
 
     def __init__(self, *, ttl_ms: int | None = None, count: Count = characters_by_four) -> None:
@@ -49,7 +48,6 @@ class PrefixCache:
         Args:
             scope: What shares nothing with other scopes: the model.
             pieces: The prompt in its order, tools and instructions first; each a JSON value.
-            minimum_tokens: A shorter beginning is not read.
             now_ms: The time, in milliseconds; None says nothing about it.
 
         Raises:

@@ -79,12 +79,7 @@ def clear_tool_uses(management: Any, *, trigger_tokens: int, keep_tool_uses: int
     field has an unknown shape, nothing is added.
 
     Args:
-        management: The client's field, or None.
         trigger_tokens: Input tokens above which the provider clears.
-        keep_tool_uses: How many of the newest tool uses stay.
-
-    Returns:
-        The field, or None to leave it unchanged.
     """
     given = {} if management is None else management
     edits = given.get("edits") if isinstance(given, Mapping) else management

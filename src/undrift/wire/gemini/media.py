@@ -27,12 +27,7 @@ _DOCUMENT_CHARACTERS_PER_TOKEN = 16
 
 
 def media_tokens(data: Any, part: Mapping[str, Any]) -> int:
-    """Return what the data of an `inlineData` or a `fileData` costs.
-
-    Args:
-        data: It.
-        part: The part that it is of, which may ask for a resolution.
-    """
+    """Return what the data of an `inlineData` or a `fileData` costs."""
     found = camelled(data) if isinstance(data, Mapping) else {}
     mime, text = found.get("mimeType"), found.get("data")
     kind = mime.partition("/")[0] if isinstance(mime, str) else ""

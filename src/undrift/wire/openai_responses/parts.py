@@ -26,20 +26,12 @@ _TEXTS = ("input_text", "output_text", "text", "summary_text", "reasoning_text")
 
 
 def json_at(value: Any, path: str) -> str:
-    """Return a JSON value as compact text.
-
-    Raises:
-        WireError: It is none, or nested too deep.
-    """
+    """Return a JSON value as compact text. Raises WireError: it is none, or nested too deep."""
     return raw.encode(value, path).decode("utf-8")
 
 
 def block(part: Any, path: str) -> Block:
-    """Read one part of a message's content.
-
-    Raises:
-        WireError: It has the wrong shape.
-    """
+    """Read one part of a message's content. Raises WireError: it has the wrong shape."""
     if not isinstance(part, Mapping) or not isinstance(part.get("type"), str):
         raise WireError("a content part must be an object with a string `type`", path=path)
     type_, marker = part["type"], _marker(part)
@@ -55,9 +47,6 @@ def block(part: Any, path: str) -> Block:
 
 def texts(value: Any, path: str) -> tuple[str, str, int]:
     """Return text to recall, text that is billed, and tokens of what is not text.
-
-    Args:
-        value: A string, an array of parts, or one part.
 
     Raises:
         WireError: It is something else.
