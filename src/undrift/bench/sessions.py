@@ -101,15 +101,12 @@ class RecordedSessions:
 
 
 def sessions_in(root: Path, *, min_calls: int, every: int = 1) -> RecordedSessions:
-    """Find the sessions of a folder and of the folders in it.
+    """Find the sessions of a folder and of the folders in it. Raises InputError: the folder cannot be read.
 
     Each file is read and closed again: a folder of a thousand sessions takes the memory of one.
 
     Args:
         min_calls: Sessions with fewer answered calls of tools are left out; at least 0.
-
-    Raises:
-        InputError: The folder cannot be read.
     """
     found = RecordedSessions()
     longest: dict[tuple[str, ...], tuple[int, Path]] = {}

@@ -24,9 +24,7 @@ class Column:
     """One column of a table.
 
     Args:
-        name: Its head.
         words: It holds words, which are broken over lines; else figures, which stay whole, at the right.
-        short: The beginning of the text is enough; the last cell of a row is cut there.
     """
 
     name: str
@@ -39,7 +37,6 @@ def say(sentence: str, *, bold: bool = False, hang: str = "") -> None:
 
     Args:
         sentence: Spaces at its beginning indent every line of it.
-        bold: For a headline.
         hang: Further spaces before its second and later lines.
     """
     indent = sentence[: len(sentence) - len(sentence.lstrip(" "))]
@@ -62,14 +59,7 @@ def draw(columns: Sequence[Column], rows: Sequence[Sequence[str]], *, head: bool
 
 
 def table(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int, *, head: bool = True) -> Iterator[str]:
-    """Yield the lines of a table; if its figures do not fit side by side, each row as lines of its own.
-
-    Args:
-        columns: The first one names the row.
-        rows: One cell for each column.
-        width: Of a line, in cells of the terminal.
-        head: Whether the names stand above.
-    """
+    """Yield the lines of a table; if its figures do not fit side by side, each row as lines of its own."""
     cells = [[column.name for column in columns], *rows] if head else list(rows)
     widths = [_least(column, [row[number] for row in cells]) for number, column in enumerate(columns)]
     spare = width - sum(widths) - len(_GAP) * (len(widths) - 1)

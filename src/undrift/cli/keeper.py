@@ -94,11 +94,8 @@ def keep(command: Sequence[str], owner: int, log: int, say: Callable[[dict[str, 
     """Run a gateway until a process ends; returns then, or at once where the gateway never listened.
 
     Args:
-        command: See `start`.
-        owner: The id of that process.
         log: A descriptor.
         say: Receives ``url``, or ``error``, once.
-        where: The log, as a person finds it.
     """
     with socket.create_server(("127.0.0.1", 0), backlog=_BACKLOG) as listening:
         words = [*command, "--json", f"--socket={listening.fileno()}", f"--while-pid={owner}"]
@@ -148,11 +145,7 @@ def _is_alive(process: int) -> bool:
 
 
 def wait_for_end(process: int) -> None:
-    """Return when a process has ended.
-
-    Args:
-        process: Its id; of this user.
-    """
+    """Return when a process has ended."""
     if sys.platform == "linux":
         try:
             descriptor = os.pidfd_open(process)

@@ -94,8 +94,6 @@ def tasks_in(store: Store, session_id: str | None = None, task_ids: Collection[s
     """Return the newest session of a store that has all these tasks, and its tasks.
 
     Args:
-        store: Open.
-        session_id: Only this session.
         task_ids: Empty for any session that has tasks.
 
     Raises:
@@ -117,13 +115,6 @@ def original_or_task(
     look_task: Callable[[Store, Path, str, str], S],
 ) -> S | T:
     """Return the original or the task of a reference, an entry's id or a task's id; `TASK_PREFIX` puts the task first.
-
-    Args:
-        homes: The home folders, in this order.
-        wanted: As the user typed it.
-        session_id: Only of this session.
-        look: Takes an open store, its folder and the original.
-        look_task: Takes an open store, its folder, the session's id and the task's id.
 
     Raises:
         RecallError: No store has it; the message names the homes and the remedy.
@@ -157,7 +148,6 @@ def first(homes: Sequence[str], missing: str, look: Callable[[Store, Path], T], 
     """Return the result of `look` in the first store that has what is wanted.
 
     Args:
-        homes: The home folders, in this order.
         missing: How the message begins if no store has it, such as "there is no task".
         look: Takes an open store and its folder; raises RecallError if it finds nothing.
         remedy: How the message ends.

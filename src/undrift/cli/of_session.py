@@ -77,11 +77,6 @@ def settings_of(home: str | None, **more: Any) -> Settings:
 def opened(home: str | None, session: str | None, *, keeps_notes: bool = False) -> Iterator[Session]:
     """Open a session that exists.
 
-    Args:
-        home: As given on the command line.
-        session: As given on the command line; None for the newest.
-        keeps_notes: Whether the scratchpad is used.
-
     Raises:
         RecallError: There is none, or none of that id.
         StoreError: There is no store.

@@ -30,12 +30,7 @@ FORMATS_READ = f"FILE is in one of these formats: {', '.join(FORMATS)}."
 
 
 def session_options(limit: int, limited: str) -> Callable[[_Command], _Command]:
-    """Give a command the options that find sessions: FILE, --format, --limit and the clients' folders.
-
-    Args:
-        limit: The default of --limit.
-        limited: The things that it limits, as the help names them.
-    """
+    """Give a command the options that find sessions: FILE, --format, --limit and the clients' folders."""
     options = [
         click.argument("files", nargs=-1, metavar="[FILE]...", type=click.Path(path_type=Path)),
         click.option(
@@ -79,7 +74,6 @@ def own_recordings(
     """Find the user's own sessions, the newest first; none is an error that names the folders.
 
     Args:
-        command: The command, for the error.
         claude_home: None for ``~/.claude``.
         codex_home: None for ``~/.codex``.
         gemini_home: The folder that holds ``.gemini``; None for the home folder.

@@ -24,12 +24,7 @@ _TELLING = ("malformed line", "cut last line", "nested too deeply", "line is not
 
 
 def show_one(report: ReplayReport, home: str | None) -> None:
-    """Print the story of one session.
-
-    Args:
-        report: The replay.
-        home: As given on the command line, so that the next commands name it again.
-    """
+    """Print the story of one session. `home`: as given on the command line, so that the next commands name it again."""
     click.echo(safe(report.path))
     model = safe(report.cost.model or "model unknown")
     say(f"{report.format} · {model} · {count(report.turns, 'turn')}")
@@ -57,12 +52,7 @@ def show_one(report: ReplayReport, home: str | None) -> None:
 
 
 def show_several(reports: Sequence[ReplayReport], *, older: int = 0) -> None:
-    """Print a table with a row for each session, in the order given.
-
-    Args:
-        reports: At least one.
-        older: How many of the user's own sessions are not shown.
-    """
+    """Print a table with a row for each session, in the order given."""
     pruned = [report for report in reports if report.prunes]
     say(_several(reports, pruned), bold=True)
     click.echo()

@@ -21,11 +21,7 @@ class TaskView:
     """One task and what it removed.
 
     Args:
-        session_id: The id of its session.
-        task: Its newest version.
         refs: The reference of each block that it removed, in the order of their removal.
-        tokens_saved: The tokens that their tombstones free in each window, net.
-        completed_at_ms: Unix milliseconds; None until it is completed.
     """
 
     session_id: str
@@ -36,11 +32,7 @@ class TaskView:
 
     @classmethod
     def of(cls, archive: Archive, task_id: str) -> Self:
-        """Return the facts of a task of an archive.
-
-        Raises:
-            TaskError: There is no such task.
-        """
+        """Return the facts of a task of an archive. Raises TaskError: there is no such task."""
         task, decisions = archive.task(task_id), archive.decisions(task_id)
         completed = archive.changed_at_ms(task_id) if task.status == "completed" else None
         refs = tuple(decision.ref for decision in decisions)

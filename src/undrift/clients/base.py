@@ -20,7 +20,6 @@ class EntryScope:
 
     Args:
         project: The project's folder for settings of one project; None for those of the user.
-        is_own: Whether the user has put the client's folder elsewhere.
     """
 
     client_home: Path
@@ -34,7 +33,6 @@ class HookedClient:
 
     Args:
         folder: Of the user's home folder; with `variable` the one that overrides it.
-        variable: An environment variable, or empty.
         groups: How a command of ours is made from an event and a part -> the entries by event.
         lacking: Why there is nothing to install, in one sentence; empty where there is.
     """

@@ -54,13 +54,10 @@ def our_commands(text: str, is_ours: Callable[[str], bool], *, comments: bool = 
 
 
 def with_hooks(text: str, wanted: Groups, *, comments: bool = False) -> Edited:
-    """Put entries in.
+    """Put entries in. Raises InputError: the text is malformed, or keeps something else where hooks belong.
 
     Args:
         text: The file, without entries of ours; blank where there is none.
-
-    Raises:
-        InputError: The text is malformed, or keeps something else where hooks belong.
     """
     if not text.strip("\ufeff \t\r\n"):
         document = json.dumps({_HOOKS: wanted}, indent=2) + "\n"
@@ -95,13 +92,10 @@ def without_hooks(
     containers: Sequence[str] | None = None,
     comments: bool = False,
 ) -> str:
-    """Take our entries out.
+    """Take our entries out. Raises InputError: the text is malformed.
 
     Args:
         containers: From `with_hooks` as well; None if nothing is remembered: then empty ones are removed.
-
-    Raises:
-        InputError: The text is malformed.
     """
     exact = text
     for piece in reversed(pieces):

@@ -14,11 +14,7 @@ __all__ = ["SERVED", "ServedClient"]
 
 @dataclass(frozen=True, slots=True)
 class ServedClient:
-    """A client that starts MCP servers; it answers as `undrift.clients.HookedClient` does.
-
-    Args:
-        lacking: Why there is nothing to install; empty, as there is.
-    """
+    """A client that starts MCP servers; it answers as `undrift.clients.HookedClient` does."""
 
     name: str
     title: str

@@ -72,12 +72,7 @@ class Nested:
 
 @dataclass(frozen=True, slots=True)
 class JsonServers:
-    """A JSON file.
-
-    Args:
-        command: An entry -> the words, or None.
-        nested: The form of newer versions of the client, which read the plain one too.
-    """
+    """A JSON file. `nested`: the form of newer versions of the client, which read the plain one too."""
 
     container: str
     entry: Callable[[Sequence[str]], Mapping[str, Any]]

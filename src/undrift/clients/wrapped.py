@@ -20,9 +20,7 @@ class Addresses:
     """The base URL of each provider, in the form in which clients want it.
 
     Args:
-        anthropic: Without a version.
         openai: With the version that its upstream has.
-        gemini: Without a version.
     """
 
     anthropic: str

@@ -38,13 +38,10 @@ class Prices:
 
 
 class PromptCost:
-    """Add up what prompts cost, one after the other, with a prefix cache.
+    """Add up what prompts cost, one after the other, with a prefix cache. `prices`: ratios to the plain input price.
 
     cost of a prompt = read x tokens of its longest common prefix with the prompt before + write x the rest.
     After a pause of more than `COLD_MS` nothing is cached. Memory: the texts of the last prompt.
-
-    Args:
-        prices: Ratios to the plain input price.
     """
 
     __slots__ = ("_at_ms", "_previous", "cached_tokens", "input_tokens", "prices")
@@ -62,14 +59,11 @@ class PromptCost:
         return self.prices.read * self.cached_tokens + self.prices.write * (self.input_tokens - self.cached_tokens)
 
     def add(self, texts: Sequence[tuple[str, int]], *, at_ms: int | None) -> None:
-        """Add the next prompt.
+        """Add the next prompt. Raises InputError: a token count is negative; nothing is added.
 
         Args:
             texts: Its texts in order, each with its tokens (at least 0).
             at_ms: When it was sent, in Unix milliseconds; None where it is not known: then no pause is seen.
-
-        Raises:
-            InputError: A token count is negative; nothing is added.
         """
         prompt = [text for text, _ in texts]
         tokens = [count for _, count in texts]

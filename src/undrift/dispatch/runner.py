@@ -27,9 +27,7 @@ class Event:
     Args:
         kind: ``prompt``: an agent is about to be sent one; ``result``: what it printed was taken in; ``fault``: it gave no
             result.
-        tokens: Of the prompt, estimated.
         facts: How many facts of other tasks stood in the prompt, or how many the result gave.
-        stage: What the prompt had to give up.
     """
 
     kind: EventKind

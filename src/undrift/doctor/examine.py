@@ -34,7 +34,6 @@ def examine(
     """Yield what is found, the machine and the settings first, then each home.
 
     Args:
-        homes: Folders of stores; one that is absent is no fault.
         environ: Variables of the settings; None takes those of this process.
     """
     yield from _guarded("versions", "", _versions)

@@ -11,10 +11,8 @@ class Finding:
     """One thing that was looked at.
 
     Args:
-        name: What was looked at, as programs name it.
         state: ``ok``; ``note`` for what is worth knowing; ``wrong`` for what needs the remedy.
         remedy: What to do; empty unless something is wrong.
-        home: Whose home it is about; empty for the machine.
     """
 
     name: str

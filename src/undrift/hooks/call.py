@@ -12,13 +12,7 @@ __all__ = ["CLIENTS", "HookCall", "Layout"]
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The places where a client records its sessions.
-
-    Args:
-        folder: Of the user's home folder.
-        sessions: The folder in it that holds the sessions.
-        format: Of `undrift.transcripts.FORMATS`.
-    """
+    """The places where a client records its sessions."""
 
     folder: str
     sessions: str

@@ -53,12 +53,7 @@ def prepare(call: HookCall, transcript: Transcript) -> tuple[str, ...]:
 
 
 def parts_of(entries: Sequence[ContextEntry], recall: str, room: TextRoom = _ALL) -> tuple[str, ...]:
-    """Return what to give back, in as many parts as it needs; never more than two.
-
-    Args:
-        recall: The command that finds any original, for the last line.
-        room: What the window has place for, that line included.
-    """
+    """Return what to give back, in as many parts as it needs; never more than two."""
     from undrift.core.restore import restore, restore_rules
 
     if room.rules_only:

@@ -24,12 +24,7 @@ T = TypeVar("T")
 
 
 class Documents(Closing):
-    """The documents of the sessions of one home; opened by `open`, a context manager. Threads may share it.
-
-    Args:
-        store: The open store; `close` closes it.
-        clock: Gives Unix milliseconds.
-    """
+    """The documents of the sessions of one home; opened by `open`, a context manager. Threads may share it."""
 
     def __init__(self, store: Store, settings: Settings, clock: Callable[[], int]) -> None:
         self.settings = settings

@@ -91,12 +91,7 @@ def application(surface: Surface, port: int) -> Any:
 
 
 def run_http(surface: Surface, *, port: int, token: str, ready: Callable[[str], None]) -> None:
-    """Serve until the process gets a signal to end.
-
-    Args:
-        surface: What is served.
-        port: 0 takes any that is free.
-        ready: Called with the address once it can be reached.
+    """Serve until the process gets a signal to end. `port`: 0 takes any that is free.
 
     Raises:
         InputError: The port is taken, or the package is not installed.

@@ -70,7 +70,6 @@ class ToolArguments:
 
     Args:
         progress: Called with the done part, the whole (None if it is not known) and a word on it.
-        stopped: Whether the client has cancelled the call.
     """
 
     arguments: Json = field(default_factory=dict, hash=False)
@@ -97,7 +96,6 @@ class Tool:
         description: The text that it reads before; every word is paid for on every turn.
         input_schema: JSON schema of an object.
         run: Does the work; the model reads the text of any `UndriftError` that it raises.
-        output_schema: JSON schema of `Answer.structured`.
         annotations: The protocol's hints, true ones.
     """
 
@@ -149,12 +147,7 @@ class Resources(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Surface:
-    """All that a server offers.
-
-    Args:
-        instructions: The text about it that a client gives to its model.
-        meet: Called with the name of the client before each of its calls.
-    """
+    """All that a server offers. `meet`: called with the name of the client before each of its calls."""
 
     name: str
     version: str

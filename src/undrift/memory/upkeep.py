@@ -33,12 +33,7 @@ _LOOKED_AT = 30
 
 @dataclass(frozen=True, slots=True)
 class StalePruned:
-    """The memories that a pruning hid, or would hide.
-
-    Args:
-        threshold: The active threshold.
-        seq: The operation; 0 for a dry run.
-    """
+    """The memories that a pruning hid, or would hide. `seq`: the operation; 0 for a dry run."""
 
     stale: tuple[Stale, ...]
     threshold: float

@@ -20,12 +20,7 @@ class Bypass(UndriftError):
 
 @dataclass(slots=True)
 class Ask:
-    """One request to manage.
-
-    Args:
-        deadline_s: On the monotonic clock; the caller does not wait for a later answer.
-        is_sub: Whether a sub-agent sends it.
-    """
+    """One request to manage. `deadline_s`: on the monotonic clock; the caller does not wait for a later answer."""
 
     wire: str
     body: bytes

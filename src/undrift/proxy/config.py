@@ -30,7 +30,6 @@ class Upstream:
     """The target of one provider's requests.
 
     Args:
-        port: Of TCP.
         path: What stands before the path of each request; empty, or with a slash in front and none behind.
     """
 
@@ -73,7 +72,6 @@ class GatewayConfig:
 
     Args:
         settings: The settings of every session; their `home` is the gateway's.
-        upstreams: One for each provider.
         host: Where to listen; the default is reachable from this machine alone.
         port: 0 takes a free one.
         recall_reachable: Whether agents can run ``undrift recall``; else it is named only in requests that offer our tool.

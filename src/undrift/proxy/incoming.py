@@ -100,14 +100,7 @@ class Incoming:
         return parts[0] if len(parts) == 1 else b"".join(parts), has_more
 
     async def rest(self, first: bytes, all_in: asyncio.Event) -> AsyncIterator[bytes]:
-        """Yield a long body as it comes in.
-
-        Args:
-            all_in: Set at its end.
-
-        Raises:
-            ConnectionError: The client has left, or sends nothing any more.
-        """
+        """Yield a long body as it comes in. Raises ConnectionError: the client has left, or sends nothing any more."""
         yield first
         has_more = True
         while has_more:

@@ -76,11 +76,7 @@ class Lane:
 
 
 class Lanes:
-    """The lanes of one home; those used longest ago are closed where there are too many, or too large ones.
-
-    Args:
-        most: Lanes.
-    """
+    """The lanes of one home; those used longest ago are closed where there are too many, or too large ones."""
 
     def __init__(self, most: int, most_bytes: int) -> None:
         self._most = most
@@ -109,14 +105,11 @@ class Lanes:
         return None if name is None else dict(lanes)[name]
 
     def locked(self, found: Recognised, known: Lane | None, deadline_s: float) -> Lane:
-        """Return the lane of a session, locked for this thread.
+        """Return the lane of a session, locked for this thread. Raises Bypass: another thread has it for too long.
 
         Args:
             known: Its lane, if that was looked up already.
             deadline_s: On the monotonic clock; the end of the wait.
-
-        Raises:
-            Bypass: Another thread has it for too long.
         """
         while True:
             with self._lock:

@@ -64,7 +64,6 @@ class Name:
 
     Args:
         folder: The last part of the folder in which the client works; empty where it does not say.
-        words: The user's first ones; empty where there are none.
     """
 
     folder: str = ""

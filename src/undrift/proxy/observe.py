@@ -98,17 +98,7 @@ class Counters:
 
 @dataclass(slots=True)
 class Progress:
-    """The progress of one request, and its end.
-
-    Args:
-        managed: What is sent in its place; None where it is not managed.
-        end: ``ok``, or what ended it early.
-        status: Of the answer; 0 before there is one.
-        bytes_out: Of the answer's body, up to now.
-        is_retried: Whether a smaller prompt was sent after a refusal.
-        plan_s: How long the request took to manage.
-        first_s: From the request to the answer's status.
-    """
+    """The progress of one request, and its end. `status`: of the answer; 0 before there is one."""
 
     managed: ManagedBody | None = None
     bypass: str = ""

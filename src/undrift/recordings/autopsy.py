@@ -64,11 +64,7 @@ class Totals:
     Args:
         dropped_tokens: Prompts before less prompts after.
         needed: Identifiers and lines of code used in the next calls that had been learned before.
-        native: Of these, what the clients' summaries hold, identifiers and lines.
         readable: The identifiers and lines used after compactions whose summary can be read: what `native` is of.
-        fetches: Results that repeat what had been read, within the windows.
-        fetched_tokens: Their known part.
-        rules: Rules of the user before them.
     """
 
     compactions: int

@@ -32,11 +32,7 @@ class Homes:
     """The folders of the clients that record sessions by themselves; None: not looked into.
 
     Args:
-        claude: Claude Code's, usually ``~/.claude``.
-        codex: Codex's, usually ``~/.codex``.
         gemini: Gemini CLI's, usually ``~/.gemini``.
-        copilot: Copilot CLI's, usually ``~/.copilot``.
-        pi: pi's, usually ``~/.pi/agent``.
     """
 
     claude: Path | None = None

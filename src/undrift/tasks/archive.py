@@ -26,11 +26,7 @@ _LONGEST_ID_SHOWN = 100
 
 
 class Archive:
-    """The originals that left with the tasks of one session, as the store has them at the first question.
-
-    Args:
-        store: Open; not closed here.
-    """
+    """The originals that left with the tasks of one session, as the store has them at the first question."""
 
     def __init__(self, store: Store, session_id: str) -> None:
         self.session_id = session_id

@@ -52,9 +52,6 @@ class TaskUpdates:
     ) -> tuple[tuple[TaskUpdate, ...], tuple[str, ...]]:
         """Return the changes that one call asks for, each completion with its verdict, and what the agent should know.
 
-        Args:
-            agent: Who calls.
-
         Raises:
             TaskError: It is not possible; the message says what to do.
             SummaryRejected: A completion without a summary.

@@ -205,13 +205,10 @@ _HISTORIES: Mapping[str, type[ClientHistory]] = {
 
 
 def history_for(wire: str, *, model: str, **given: Any) -> ClientHistory:
-    """Return an empty history in a form.
+    """Return an empty history in a form. Raises InputError: another `wire`.
 
     Args:
         wire: ``anthropic``, ``openai-chat``, ``openai-responses`` or ``gemini``.
-
-    Raises:
-        InputError: Another `wire`.
     """
     if wire not in _HISTORIES:
         raise InputError(f"wire must be one of {', '.join(_HISTORIES)}, not {wire!r}")

@@ -55,9 +55,7 @@ class RawRequest:
     """One request as it arrived.
 
     Args:
-        target: Path and query, as they were sent.
         headers: In their order, by lower-case name.
-        body: Its bytes, without the framing.
         number: Of this upstream's requests, from 1.
     """
 

@@ -49,10 +49,7 @@ def _characters_over_4(text: str) -> int:
 
 
 def detect(lines: Sequence[str]) -> str:
-    """Name the format of a session.
-
-    Returns:
-        A key of `FORMATS`.
+    """Name the format of a session. Returns a key of `FORMATS`.
 
     Raises:
         TranscriptError: No reader recognises the lines.

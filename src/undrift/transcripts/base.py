@@ -69,7 +69,6 @@ class RecordedBlock:
     """One block of a provider message, before it has an id, a time and a place.
 
     Args:
-        type: The entry's type.
         extra: Further metadata. ``call_id`` pairs calls with results; it is absent where the record names none.
     """
 

@@ -26,11 +26,7 @@ Member = tuple[str, RecordPlace, Any]
 def first(
     collector: Collector, lines: Iterable[str], arrays: Sequence[str], is_message: Callable[[Any], bool]
 ) -> Iterator[Member]:
-    """Yield the members of the first conversation: every element of its `arrays`, and all members next to them.
-
-    Args:
-        is_message: Whether an element is one.
-    """
+    """Yield the members of the first conversation: every element of its `arrays`, and all members next to them."""
     chosen: int | None = None
     for number, key, place, value in _numbered(collector, lines, arrays):
         if chosen is None and key in ("", *arrays) and is_message(value):

@@ -108,11 +108,7 @@ def _spans(text: str, arrays: frozenset[str]) -> Iterator[_Span]:
 
 
 def outline(lines: Sequence[str]) -> frozenset[str]:
-    """Name the keys at the beginning of a document, such as ``info.id`` or ``messages[].parts``; it may be cut anywhere.
-
-    Args:
-        lines: The first lines of the file; the first document in them counts.
-    """
+    """Name the keys at the beginning of a document, such as ``info.id`` or ``messages[].parts``; it may be cut anywhere."""
     text = "\n".join(line.removesuffix("\n") for line in lines)[:_OUTLINE_CHARACTERS]
     paths: set[str] = set()
     stack: list[str] = []  # of each open bracket the path of what is in it; deep ones need none

@@ -23,8 +23,6 @@ class PromptUsage:
     """The provider's counts for one prompt.
 
     Args:
-        at_ms: Unix milliseconds, or None.
-        prompt_tokens: The whole prompt, cached or not.
         written_tokens: Of these, written to a cache of five minutes.
         written_long_tokens: Of these, written to a cache of one hour.
     """
@@ -42,10 +40,7 @@ class Boundary:
     """A client's record of one compaction.
 
     Args:
-        at_ms: Unix milliseconds, or None.
-        trigger: ``auto``, ``manual``, or empty where it is not said.
         tokens_before: The prompt before, as the client counted it, or None.
-        kept_ids: Ids of the records that stayed as they were.
         kept_texts: Texts that stayed as they were, where the client names no ids.
         encrypted: Whether (part of) the summary cannot be read by anyone but the provider.
     """

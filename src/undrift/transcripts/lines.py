@@ -89,7 +89,6 @@ def decode_at(text: str, at: int) -> tuple[Any, int, str | None]:
     """Decode the one JSON value, of any type, that begins at a place.
 
     Args:
-        text: Without lone surrogates.
         at: Where the value begins, in characters; not on white space.
     """
     try:

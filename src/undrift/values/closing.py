@@ -44,11 +44,7 @@ class AsyncClosing(Closing):
 
 
 class Sharing:
-    """One thread after the other, as long as it is open; a thread that has its turn may take it again.
-
-    Args:
-        name: What is shared, for the error.
-    """
+    """One thread after the other, as long as it is open; a thread that has its turn may take it again."""
 
     def __init__(self, name: str) -> None:
         self._name = name

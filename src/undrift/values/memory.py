@@ -227,7 +227,6 @@ class RunContext:
     """The position of a run: what "current" means for decay, and who asks.
 
     Args:
-        task_index: Its ordinal, at least 0.
         rewind_point: The last operation that is to be seen; None: all of them.
     """
 

@@ -156,8 +156,6 @@ class Item:
     """One item of the client's history, unchanged: a message, a content, an input item.
 
     Args:
-        number: Its place in the history, from 0.
-        id: Its chain id, which identifies the history up to it.
         role: ``user``, ``assistant`` (the model), ``system``, ``tool``, or what was given.
     """
 
@@ -297,7 +295,6 @@ class Segment:
         start: The item at which it began. The items after this one belong to the segment.
         end: The item at which it ended; None while it is open. This item and the later ones do not belong to it: both
             ends are left out, so the calls that start and end a task stay.
-        ended: The event that ended it.
     """
 
     start: Moment

@@ -52,11 +52,9 @@ class Block:
         kind: What it is to the window. ``thinking`` stands first in its answer; reasoning that is bound to what follows
             it instead is ``other``.
         text: What `recall` gives back: its text, else its JSON.
-        extra_tokens: What its images and documents cost.
         counted: The part of `text` that is billed as text; None where all of it is.
         is_pinned: Whether it must never leave, as a provider's own compaction.
         marker: The time to live of the cache marker on it, or None.
-        is_signed: Whether it carries a signature.
         loads_tools: Whether the model sees deferred tools by it: it must not leave while the request defers any.
     """
 

@@ -101,8 +101,6 @@ def bill_of(
     """Add up what the prompts cost.
 
     Args:
-        prices: Of the model.
-        recorded: Whether they are the provider's counts.
         first_texts_tokens: Tokens of the recorded texts that the first prompt held, or None where that is not known.
     """
     fixed = _fixed(prompts, first_texts_tokens) if recorded else None

@@ -28,11 +28,8 @@ class CompactionRecord:
 
     Args:
         line: Where it stands in the recording, from 1; prompts before it belong to the window before.
-        at_ms: When, or None.
-        trigger: ``auto``, ``manual`` or empty.
         tokens_before: As the client counted, or None.
         kept_ids: Beginnings of the ids of entries that stayed.
-        encrypted: Whether the summary cannot be read.
     """
 
     line: int = 0

@@ -22,7 +22,6 @@ class Fetch:
         call: Which call after the compaction, from 1.
         session_call: Which call of the session, from 1.
         after_ms: Since the compaction, or None where no time is recorded.
-        what: The path, command or pattern, secrets masked; may be empty.
         known_tokens: Of these, in lines that had been read before.
         read_calls_before: How many calls before the compaction the agent had last read the first of these lines.
     """
@@ -53,22 +52,18 @@ class Compaction:
 
     Args:
         number: Its number in the session, from 1.
-        trigger: ``auto``, ``manual`` or empty.
         calls_after: Calls between it and the next compaction, or the session's end.
         window_calls: How many of those are searched for what the agent uses next (at most 30).
         tokens_before: The prompt before; `recorded` says whether the client counted it.
         recorded: Whether both figures are the client's own.
         encrypted: The client's summary cannot be read; `native` is then what it kept in the clear.
         identifiers: Distinct identifiers that the agent had learned before and used in the window.
-        lines: The same for lines of code.
         native: What the client's own summary and the texts that it kept hold of them.
         ours: What `restore` holds of them, or None where it was not asked.
-        together: What both hold side by side, or None.
         fetched: Of the identifiers and lines used, those that stood in a result after the compaction before the
             agent used them; its `tokens` are those of `fetches` in the window.
         fetches: The results that were read again, in order, up to the next compaction.
         usual_tokens: Tokens read again in the 30 calls before the compaction, when nothing had been removed.
-        lost_rules: Those that nothing mentioned again.
         repeated: The same compaction stands in a file examined earlier (a copy by the client): counted once.
     """
 
@@ -154,8 +149,6 @@ class Autopsy:
     """The findings in one session.
 
     Args:
-        duration_ms: From the first to the last recorded time.
-        timeline: Ascending by call.
         timeline_recorded: Whether the points are the provider's counts, or estimates of the texts alone.
         early_compactions: Compactions before the first call: the file does not hold what they removed.
     """

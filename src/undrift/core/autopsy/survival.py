@@ -38,7 +38,6 @@ class Need:
 
     Args:
         kind: ``identifier`` or ``line`` (a line of code).
-        text: The reference, verbatim.
         holder: Index, into the entries given to `Needs`, of the entry that mentioned it last.
     """
 
@@ -181,13 +180,10 @@ class Survival:
         self._foreign: dict[str, _Foreign] = {}
 
     def observe(self, message_number: int, window_texts: Sequence[str]) -> tuple[Need, ...]:
-        """Add what the window of one message holds.
+        """Add what the window of one message holds. Returns the needs that the window lost, in the order of `Needs.of`.
 
         Args:
             message_number: The assistant message that is answered with this window; never falling.
-
-        Returns:
-            The needs that the window lost, in the order of `Needs.of`.
 
         Raises:
             InputError: The message number is smaller than one before.

@@ -16,7 +16,6 @@ class Relation:
     """A relation, and what a new value of it does to the older ones.
 
     Args:
-        name: As slots name it.
         cardinality: ``one``: a new value displaces the old one; ``many``: values stand side by side.
         volatility: ``static``, ``slow`` or ``fast``: how soon its value is expected to change.
         project_wide: Whether a statement without any place is about the project as a whole.

@@ -74,7 +74,6 @@ def quantity_at(words: Sequence[str], at: int, *, in_port: bool) -> Quantity | N
     """Return the quantity that begins at a word, or None.
 
     Args:
-        words: In lower case.
         in_port: Whether the statement is about a port, so that a bare number is one.
     """
     word = words[at]

@@ -104,12 +104,7 @@ _IS_NAME = re.compile(r"[A-Z0-9]|\w[._/@-]\w")
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A value in a clause.
-
-    Args:
-        value: In its normal form.
-        qualifies: Whether it only says which version of the value before it.
-    """
+    """A value in a clause. `qualifies`: whether it only says which version of the value before it."""
 
     relation: str
     value: str
@@ -126,8 +121,6 @@ class StatementClause:
         content: Stems of all words that mean something, values included; what polarity is compared on.
         frame: Stems that say where the values hold: no values, no words that only relate.
         head: The stems before the verb that states something, in order; empty where there is none.
-        tail: The words after it, as written.
-        values: Those it asserts.
         cues: Of ``correction``, ``update`` (a weak sign of one), ``additive``, ``tentative``, ``past``, ``many``.
     """
 

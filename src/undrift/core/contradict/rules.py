@@ -35,13 +35,7 @@ _ATTRIBUTES = frozenset({
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The relation between two statements.
-
-    Args:
-        kind: ``contradiction``, ``reinforce`` (they say the same) or ``none``.
-        older: The words of the older statement that it rests on.
-        newer: Those of the newer one.
-    """
+    """The relation between two statements. `kind`: ``contradiction``, ``reinforce`` (they say the same) or ``none``."""
 
     kind: str
     rule: str = ""

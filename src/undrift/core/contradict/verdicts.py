@@ -35,8 +35,6 @@ class Verdict:
         kind: ``supersede``: the winner holds instead of the loser. ``open_conflict``: they exclude each other, and
             nothing here decides. ``reinforce``: they say the same.
         winner_id: Of the entry that holds later in time; of a reinforcement the newer one.
-        loser_id: Of the other.
-        evidence: The words of the loser and of the winner that it rests on.
         reason: Why a contradiction did not supersede: ``confidence``, ``trust``, ``pinned``, ``scope``, ``speaker`` or
             ``time``; else empty.
     """

@@ -19,7 +19,6 @@ def one_line(text: object, most_characters: int) -> str:
     """Return a text on one line, without unseen characters, marks of a result or headers of a prompt.
 
     Args:
-        text: As an agent wrote it; anything but a text gives none.
         most_characters: At least 4; a longer line ends in ``...``, which is counted.
     """
     if not isinstance(text, str):

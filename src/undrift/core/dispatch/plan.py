@@ -25,13 +25,10 @@ _ID_RULE = "1 to 64 letters, digits, _, . and -, the first one no . or -"
 
 @dataclass(frozen=True, slots=True)
 class PlanTask:
-    """One task of a plan.
+    """One task of a plan. Raises DispatchError: a field has the wrong type or range.
 
     Args:
         id: Unique within the plan: 1 to 64 letters, digits, ``_``, ``.`` and ``-``.
-
-    Raises:
-        DispatchError: A field has the wrong type or range.
     """
 
     id: str
@@ -61,7 +58,6 @@ class Plan:
     """A plan: the tasks to dispatch.
 
     Args:
-        tasks: In the order in which they run; at least one.
         commands: For each role the words of its program by the name of a provider; under ``""`` one for every provider.
         timeout_s: How long one run of a program may take, in seconds; above 0.
     """
@@ -74,14 +70,11 @@ class Plan:
 
 
 def parse_plan(text: str, form: Literal["json", "toml"]) -> Plan:
-    """Read a plan.
+    """Read a plan. Raises DispatchError: it is none; the message names the place and the remedy.
 
     It has ``tasks``, a list of objects with ``id``, ``prompt`` and maybe ``criteria`` and ``files``, and may have
     ``commands``, ``context``, ``max_attempts`` and ``timeout_s``. A command is a line of words, quoted as for a shell but
     never given to one, or an object from providers' names to such lines.
-
-    Raises:
-        DispatchError: It is none; the message names the place and the remedy.
     """
     try:
         given = json.loads(text) if form == "json" else tomllib.loads(text)

@@ -89,10 +89,7 @@ class CompiledPrompt:
 
     Args:
         attempt: The number of this dispatch of the role, from 1; it stays the same until a result is taken in.
-        tokens: Estimated.
         stage: What had to be given up for the budget; of `STAGES`.
-        prefix_hash: SHA-256 of the stable part, in hexadecimal.
-        fact_ids: The facts in it.
     """
 
     text: str

@@ -95,16 +95,9 @@ class TaskLedger:
     """The state of one task of a run.
 
     Args:
-        status: The newest implementer's status; empty before.
         failures: Faults of the newest attempt: failed tests, a program that ended badly, a broken contract.
-        reviewer_assessment: The newest review's verdict; empty before.
-        stalled: Attempts without progress.
-        review_loop: Reviews that repeat themselves.
-        attempts: Implementers that have answered, or failed to.
-        reviews: Reviewers that have answered, or failed to.
         faults: How many of the last reviewers in a row gave no result.
         base_attempts: Attempts before the task was started again after a halt; they do not count against the limit.
-        halt_reason: Why the task is halted; empty while it is not.
         outputs: For each role the SHA-256 of the newest output, in hexadecimal.
     """
 
@@ -156,13 +149,9 @@ def role_of(action: NextAction) -> Role | None:
 
 
 def after_implementer(ledger: TaskLedger, result: ImplementerResult, *, output: str, max_attempts: int) -> TaskLedger:
-    """Return the ledger after an implementer's result.
+    """Return the ledger after an implementer's result. `result`: as it was read. `max_attempts`: at least 1.
 
     The requests of the last review stay until the next one: its reviewer has to see whether they were met.
-
-    Args:
-        result: As it was read.
-        max_attempts: At least 1.
     """
     tests = [one for one in result.tests or () if isinstance(one, RanTest)]
     files = (*(result.files_changed or ()), *(result.files_modified or ()))
@@ -233,7 +222,6 @@ def after_fault(ledger: TaskLedger, role: Role, evidence: str, *, output: str, m
     """Return the ledger after a program that gave no result: it broke the contract, ended badly or took too long.
 
     Args:
-        evidence: The fault in one sentence; the next attempt reads it.
         max_attempts: At least 1; also how many reviewers in a row may give no result.
     """
     changed = replace(ledger, failures=(one_line(evidence, _SUMMARY),), outputs={**ledger.outputs, role: output})

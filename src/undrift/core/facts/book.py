@@ -82,13 +82,10 @@ class FactBook:
         return self.added((), (EndedFacts(relation, subject),), at_ms=at_ms)
 
     def compacted(self, max_facts: int) -> list[FactChange]:
-        """Return what is dropped so that the caps hold.
+        """Return what is dropped so that the caps hold. Raises InputError: `max_facts` is no integer of at least 0.
 
         Beyond `max_facts` valid ones: all ended ones, then the valid ones that were said first. Else, beyond
         `MOST_TOTAL_TIMES` as many in all: the ended ones that ended first.
-
-        Raises:
-            InputError: `max_facts` is no integer of at least 0.
         """
         if type(max_facts) is not int or max_facts < 0:
             raise InputError(f"max_facts must be an integer of at least 0, not {max_facts!r}")

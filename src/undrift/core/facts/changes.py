@@ -41,7 +41,6 @@ class EndedFacts:
     """Facts that are so no more without others in their place: a list that is empty now, a test that passes again.
 
     Args:
-        relation: Of all of them.
         subject: Of all of them; None: of all subjects, and then `source_role` and `source_task_id` say which.
     """
 

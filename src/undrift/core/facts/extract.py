@@ -54,7 +54,6 @@ class FactSource:
 
     Args:
         result: A record of `undrift.values.facts`, a mapping with the same names, or anything else that an agent wrote.
-        task_id: The task that the run is bound to.
     """
 
     result: object

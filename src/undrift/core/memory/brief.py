@@ -35,13 +35,7 @@ _LATEST_MS = 253_402_300_799_000  # the end of the year 9999
 
 @dataclass(frozen=True, slots=True)
 class Brief:
-    """A text for a window.
-
-    Args:
-        text: Empty where there is nothing to say.
-        tokens: Of the text, by the counter that was given.
-        hits: What stands in it, in its order, each with the parts of its score.
-    """
+    """A text for a window. `hits`: what stands in it, in its order, each with the parts of its score."""
 
     text: str
     tokens: int = 0
@@ -63,18 +57,13 @@ def brief(
     count: Callable[[str], int],
     shows_scores: bool = True,
 ) -> Brief:
-    """Return the best of what was found as a text.
+    """Return the best of what was found as a text. Raises InputError: the budget is below 0.
 
     Args:
         hits: Best first. Contradicted and no longer valid memories are left out. If several sources without trust say
             nearly the same, only the first stays.
         budget_tokens: Most tokens of the text, at least 0.
-        now_ms: Of the question.
-        count: The active token counter.
         shows_scores: Whether each line has its score; without, the same memories make the same text at any time.
-
-    Raises:
-        InputError: The budget is below 0.
     """
     if type(budget_tokens) is not int or budget_tokens < 0:
         raise InputError(f"budget_tokens={budget_tokens!r}: must be an integer of at least 0")

@@ -52,7 +52,6 @@ class Query:
 
     Args:
         words: Those that carry the meaning, lower case, each once; all words where none does.
-        speakers: Keys of those whom it names.
         text: The same words in the order and case of the query, repetitions included: for an embedder that adds words up.
     """
 
@@ -189,9 +188,7 @@ def rank(
         lexical: Score by words for each number, above 0; a later memory has a greater number.
         dense: Cosine for each number, those up to 0 not counted; None when there are no vectors: then words have it all.
         lines: Of all these numbers and of their neighbours; a number that is missing is passed over.
-        speakers: Keys of those whom the query names.
         k: Most results.
-        weights: What each ingredient counts.
     """
     by_words, by_vectors = _over_best(lexical, lines), _over_best(dense or {}, lines)
     share = weights.dense if dense is not None else 0.0

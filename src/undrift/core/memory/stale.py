@@ -36,9 +36,7 @@ class Precision:
     """The share of search results that were useful.
 
     Args:
-        samples: Rated searches that count, the newest ones.
         value: The mean of their shares of useful results, 0 to 1; None without any.
-        window: How many count at most.
         alert: Whether it is below `LEAST_PRECISION`, of at least `LEAST_SAMPLES`.
     """
 
@@ -57,15 +55,12 @@ def stale(
     decay_rate: float = DECAY_RATE,
     phase_weight: int = PHASE_WEIGHT,
 ) -> tuple[Stale, ...]:
-    """Return the memories that are stale, in the order given.
+    """Return the memories that are stale, in the order given. Raises InputError: the threshold is out of its range.
 
     Args:
         threshold: 0 to 0.5: below it a stored weight is stale; a contradicted memory is below twice of it, after decay.
         decay_rate: For each task of age, at least 0; `DECAY_RATES` are multiples of it by type.
         phase_weight: Tasks of age that one phase counts, at least 1.
-
-    Raises:
-        InputError: The threshold is out of its range.
     """
     if type(threshold) not in (int, float) or not 0 <= threshold <= MOST_STALE_THRESHOLD:
         raise InputError(f"threshold={threshold!r}: must be a number from 0 to {MOST_STALE_THRESHOLD}")

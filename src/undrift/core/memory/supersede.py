@@ -21,7 +21,6 @@ class Supersession:
     Args:
         new: The entry to store: closed and marked where a statement that is there already holds later than it.
         changed: Existing entries with their new marks and validity, in the order given.
-        reinforced: Ids of existing entries that say the same.
     """
 
     new: MemoryEntry
@@ -33,19 +32,10 @@ class Supersession:
 def supersede(
     new: MemoryEntry, existing: Sequence[MemoryEntry], verdicts: Iterable[Verdict], now_ms: int
 ) -> Supersession:
-    """Apply verdicts on a new entry.
+    """Apply verdicts on a new entry. Returns the values to store; `existing` itself is not changed.
 
     A new entry that loses (it arrives late, and something that holds later is there) marks nothing itself. An
     entry that is contradicted already keeps its first mark; its validity may end earlier than it did.
-
-    Args:
-        new: As it would be stored without any verdict.
-        existing: The entries that the verdicts name, at least.
-        verdicts: Of `contradict.judge`.
-        now_ms: When the change becomes known.
-
-    Returns:
-        The values to store; `existing` itself is not changed.
     """
     by_id = {entry.id: entry for entry in existing}
     decided = list(verdicts)

@@ -20,7 +20,6 @@ def holds(entry: MemoryEntry, as_of_ms: int | None = None, known_at_ms: int | No
     """Tell whether an entry holds.
 
     Args:
-        entry: As it stands today.
         as_of_ms: At which moment; None: until further notice.
         known_at_ms: By what was known then; None: by what is known today. A mark that was set later does not count.
     """

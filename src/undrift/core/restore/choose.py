@@ -83,19 +83,12 @@ def choose(
     shown_lines: AbstractSet[str] = frozenset(),
     shown_names: AbstractSet[str] = frozenset(),
 ) -> list[Pick]:
-    """Choose lines greedily by worth per character until `characters` are spent.
+    """Choose lines greedily by worth per character until `characters` are spent. Returns the best first.
 
     A name is worth something only in the first line that shows it, and a file or result costs its heading only once.
 
     Args:
-        names: Name -> chance that it is used again.
-        lines: Key of a line -> the same.
         characters: What the lines may cost with their headings; below 0 there are none.
-        shown_lines: Keys that stand elsewhere in the text.
-        shown_names: Names that stand elsewhere in the text.
-
-    Returns:
-        The best first.
     """
     shelf = _Shelf(history, names, lines, shown_names)
     members: dict[str | int, list[tuple[str, int, int]]] = {}

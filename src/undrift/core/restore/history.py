@@ -30,10 +30,8 @@ class Usage:
     """The places of one kind of unit (names or lines) in the history; values are places in `RestoreHistory.traces`.
 
     Args:
-        count: In how many entries it stands.
         own: Units that the agent wrote before anything showed them to it.
         shown: Entry and line (0 for names) where it was last shown.
-        uses: In how many of the agent's own texts it stands.
     """
 
     count: Counter[str]
@@ -49,12 +47,7 @@ class RestoreHistory:
     """A session up to now.
 
     Args:
-        entries: The entries that have a trace, within the horizon.
-        ages: How many calls ago each was.
         heat: File -> how warm it is: its reads and edits, fading.
-        reads: File -> how often it was read or edited.
-        edited: File -> how many calls ago it was last edited.
-        touched: File -> keys of the lines that edits touched.
         stale: Keys that an edit has taken out of a file since they were last shown.
     """
 

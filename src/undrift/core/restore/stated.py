@@ -35,12 +35,7 @@ _DONE = frozenset({"completed", "done", "deleted", "cancelled"})
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """Lines that belong together.
-
-    Args:
-        lines: As they stand in the history.
-        age: How many calls ago.
-    """
+    """Lines that belong together. `lines`: as they stand in the history. `age`: how many calls ago."""
 
     source: str
     path: str | None

@@ -31,13 +31,10 @@ class Trace:
     """The trace of one entry.
 
     Args:
-        kind: One of `KINDS`.
         path: The file that was read or changed, as the call named it.
-        brief: The call in a few words: its command, pattern or path.
         keys: The lines without number gutter and outer space: what is compared.
         numbers: Number of each line in its file, 0 where unknown; empty where none is known.
         line_names: The names in each line; empty for calls, whose lines are never given back as they stand.
-        removed: Keys that an edit took out of `path`.
     """
 
     kind: str
@@ -61,11 +58,7 @@ def file_key(path: str) -> str:
 
 
 def trace_of(entry: ContextEntry, call: Mapping[str, Any], table: NameTable) -> Trace | None:
-    """Read one entry.
-
-    Args:
-        call: The input of the call that the entry is or answers; empty where there is none.
-        table: Shared by all entries of a run.
+    """Read one entry. `call`: the input of the call that the entry is or answers; empty where there is none.
 
     Returns:
         None where the agent learned nothing that it could use again: thinking, pictures, what the client put in.

@@ -33,13 +33,7 @@ _MOST_IDS_SHOWN = 10
 
 @dataclass(frozen=True, slots=True)
 class TaskChange:
-    """The changes of one call.
-
-    Args:
-        tasks: All tasks, afterwards.
-        updates: The updates for the store; empty when nothing changed.
-        completed: Ids of the tasks that this call completed, in its order.
-    """
+    """The changes of one call."""
 
     tasks: Tasks
     updates: tuple[TaskUpdate, ...] = ()
@@ -100,9 +94,6 @@ def change_many(
 def annotate(tasks: Tasks, task_id: str, summary: str, validation: Mapping[str, Any] | None) -> TaskChange:
     """Put the verdict on a completed task's summary: from now on this text replaces what the completion evicted.
 
-    Args:
-        task_id: The id of a completed task.
-
     Raises:
         TaskError: It is not completed.
     """
@@ -132,7 +123,6 @@ def tag(
     on: no task takes it with it.
 
     Args:
-        agent: Who made the calls.
         marked: Call id to the id of the task that a marker names; it wins, where that task was ever worked on.
 
     Returns:

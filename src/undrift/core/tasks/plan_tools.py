@@ -77,7 +77,6 @@ class PlanItem:
     Args:
         id: The task's id: `PLAN_PREFIX` and 12 hex digits. They come from the number if the client numbers its tasks, else
             from the text; a text in other words is then another task.
-        content: The work to do, on one line.
         status: As the client has it; several items can be in progress.
     """
 

@@ -31,14 +31,11 @@ _NEWS = 0.02  # a smaller error is not worth a write; one report in nine is news
 
 @dataclass(frozen=True, slots=True)
 class UsageReport:
-    """One prompt, as it was counted here and by the provider.
+    """One prompt, as it was counted here and by the provider. Raises InputError: one of them is below 0.
 
     Args:
         counted_tokens: The whole request, in the model's own tokens (`Model.token_factor`), at least 0.
         reported_tokens: The whole input that the provider billed, cached or not, at least 0.
-
-    Raises:
-        InputError: One of them is below 0.
     """
 
     counted_tokens: int

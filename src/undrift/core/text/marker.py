@@ -117,7 +117,6 @@ def mark(text: str, task_id: str) -> str:
 
     Args:
         text: The result of a tool; if it has several parts, the last text part.
-        task_id: The unchanged id; `safe_id` is applied here.
     """
     marker = f"{_PREFIX}{safe_id(task_id)}{_SUFFIX}"
     return f"{neutralise(text)}\n{marker}" if text else marker

@@ -104,14 +104,11 @@ def token_count(text: str) -> int:
 
 
 def counter(name: str, install: Callable[[str], str] = "the extra undrift[{}]".format) -> Callable[[str], int]:
-    """Give the counting function of a name.
+    """Give the counting function of a name. Returns a function from a text to its tokens, at least 0.
 
     Args:
         name: ``estimate``, ``characters/4`` or ``tiktoken:ENCODING`` (for example ``tiktoken:o200k_base``). The last
             is exact and the only one that needs a package; that package fetches a vocabulary which it does not have.
-
-    Returns:
-        A function from a text to its tokens, at least 0.
 
     Raises:
         InputError: The name is unknown, the extra is not installed, or the encoding is not available.

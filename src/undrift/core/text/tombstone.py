@@ -69,7 +69,6 @@ class RolledTask:
 
     Args:
         summary: Stored and annotated; its beginning is shown, on one line.
-        ref: What `recall` takes; empty where there is none.
     """
 
     task_id: str
@@ -79,16 +78,13 @@ class RolledTask:
 
 
 def tool_tombstone(task_id: str, summary: str | None = None, *, ref: str = "", log_path: str = "") -> str:
-    """Return what stands in place of a tool result of a finished task.
+    """Return what stands in place of a tool result of a finished task. Raises InputError: `ref` is not a reference.
 
     Args:
         summary: Only in the last tombstone of its kind; None gives the short form.
         ref: What `recall` takes: 16 characters of ``[0-9a-f]``; empty where there is none.
         log_path: Of the exported log, made of safe or hashed names; one that a command line would have to quote is
             left out. Empty where the log is not exported.
-
-    Raises:
-        InputError: `ref` is not a reference.
     """
     return _tombstone(_TOOL, task_id, summary, ref, log_path)
 

@@ -74,7 +74,6 @@ class Criterion:
     """A criterion, read.
 
     Args:
-        text: On one line, as messages name it.
         exact: Names, paths, numbers, quoted words and commands that must be there as written.
         wants_pass: Whether it asks for a good verdict, or names a command and nothing else.
     """

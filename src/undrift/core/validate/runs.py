@@ -96,7 +96,6 @@ class LogOutcome:
 
     Args:
         failures: The failed runs that no later run put right, in order.
-        passed: Whether any run passed.
     """
 
     failures: tuple[Failure, ...]

@@ -33,12 +33,7 @@ def pin_decision(ref: str, pin: ContextEntry, *, anchor: str, count: Callable[[s
 def note_decision(
     name: str, text: str, *, anchor: str, count: Callable[[str], int], ref_of_entry: Callable[[str], str]
 ) -> Decision:
-    """Return the decision that puts a note into an item.
-
-    Args:
-        name: A newer note of the same name supersedes this one.
-        anchor: The item's chain id.
-    """
+    """Return the decision that puts a note into an item. `name`: a newer note of the same name supersedes this one."""
     entry_id = f"{anchor}:note:{name}:{ref_of(name, text)}"
     detail = {"anchor": anchor, "name": name, "text": text}
     return Decision(entry_id, "noted", _REASONS.get(name, name), -count(text), ref_of_entry(entry_id), detail)

@@ -62,9 +62,6 @@ class TurnPlan:
     """The decisions of one prune, with its figures.
 
     Args:
-        protected_tokens: The entries that must stay, with system and tools.
-        target_tokens: The low-water mark.
-        freed_tokens: The tokens that the decisions free.
         oversize: The number of entries that left because they could not fit even alone.
         shortened: The number of texts of the first or newest user message that lose their middle; nothing else would
             fit.

@@ -38,14 +38,7 @@ class Pruned:
 
 
 class IncrementalWindow:
-    """A context window that is pruned as it grows.
-
-    Args:
-        entries: The first entries, in order of insertion.
-
-    Raises:
-        WindowError: An entry whose id is already in the window.
-    """
+    """A context window that is pruned as it grows. Raises WindowError: an entry whose id is already in the window."""
 
     def __init__(self, *, keep_tool_results: int, entries: Iterable[ContextEntry] = ()) -> None:
         self._keep = keep_tool_results

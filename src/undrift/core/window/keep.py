@@ -55,8 +55,6 @@ class Kept:
     """The result of a choice.
 
     Args:
-        removed: Ids of the entries that leave, whole or in part.
-        trimmed: Entry id to its lines that stay.
         worth: Entry id to the score and tokens of its unit, for each that leaves or is trimmed. The score counts
             references that nothing newer mentions, in lines that would pay the price.
         price: The score that a token needed to stay; infinite if there was no room.

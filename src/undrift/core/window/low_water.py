@@ -53,7 +53,6 @@ class Thresholds:
     """The limits of one prune.
 
     Args:
-        low_share: The low-water mark, as a share of the budget.
         whole_share: The same mark if the beginning cannot be left alone because the rest is too little.
         stays_tokens: Tokens of the window's beginning that are not touched; 0 to choose from all of it.
         least_share: The least gain, as a share of the room between the low-water mark and the budget.
@@ -86,14 +85,7 @@ class Pace:
 
 
 def thresholds_of(total_tokens: int, budget_tokens: int, ratio: float, cache: Cache, pace: Pace) -> Thresholds | None:
-    """Return the limits of a prune; None if the window is not pruned now.
-
-    Args:
-        total_tokens: All tokens that are sent.
-        ratio: The lowest low-water mark, as a share of the budget.
-
-    See docs/adr/0023-when-to-prune.md.
-    """
+    """Return the limits of a prune; None if the window is not pruned now. See docs/adr/0023-when-to-prune.md."""
     is_cold = pace.idle_ms is not None and pace.idle_ms > cache.seconds * 1_000
     free_from = 0 if is_cold else pace.rewritten_from
     low = low_water_share(budget_tokens, ratio=ratio, prices=cache.prices, growth_tokens=pace.growth_tokens)

@@ -27,7 +27,6 @@ def cut_text(text: str, keep_head: int, keep_tail: int, ref: str | None) -> str:
     """Return the beginning and end of `text`, with a line between them that reports the cut and the way to undo it.
 
     Args:
-        keep_head: Characters that stay at its beginning.
         ref: The reference for `recall`; empty if the original was purged, None if the agent cannot recall.
     """
     left = len(text) - keep_head - keep_tail
@@ -37,12 +36,7 @@ def cut_text(text: str, keep_head: int, keep_tail: int, ref: str | None) -> str:
 
 
 def plan_cut(text: str, tokens: int, keep_tokens: int, *, ref: str | None, count: Callable[[str], int]) -> Cut | None:
-    """Plan to keep about `keep_tokens` of a text of `tokens`; None if that would free nothing.
-
-    Args:
-        keep_tokens: The tokens that may stay, with the marker.
-        ref: The reference that the marker names; None for none.
-    """
+    """Plan to keep about `keep_tokens` of a text of `tokens`; None if that would free nothing."""
     characters = int(len(text) * max(0, keep_tokens - _MARKER_TOKENS) / max(1, tokens))
     head = max(1, int(characters * _HEAD_SHARE))
     tail = max(1, characters - head)

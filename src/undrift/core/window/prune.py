@@ -33,8 +33,6 @@ class PruneResult:
     """What the pruner decided.
 
     Args:
-        kept: Ascending by time; the objects that were given.
-        anchored_ids: The tool results that had to stay, newest first.
         oversize_ids: Removed because they could not fit even alone.
         pinned_tokens: Pinned and anchored entries, with the calls that belong to them.
     """
@@ -73,7 +71,6 @@ def leaving(units: Iterable[Unit], room_tokens: int) -> tuple[list[Unit], list[U
     """Split off what has to leave so that the rest fits into `room_tokens`.
 
     Args:
-        units: What may leave, in any order.
         room_tokens: What the budget leaves for them; may be negative.
 
     Returns:

@@ -32,11 +32,7 @@ class Wording:
 
 @dataclass(frozen=True, slots=True)
 class Reasons:
-    """Puts what was chosen into decisions, each with its reason and the tokens that it frees now.
-
-    Args:
-        figures: The figures of the plan, kept with each decision.
-    """
+    """Puts what was chosen into decisions, each with its reason and the tokens that it frees now."""
 
     wording: Wording
     cuts: Mapping[str, Cut]

@@ -54,7 +54,6 @@ def roll_old_outputs(
     One batch at a time: each rewrites what the provider has cached.
 
     Args:
-        outputs: The outputs of the task that the model has seen, in order.
         keep: How many of its newest outputs stay, at least 1; not fewer than the last N that are anchored.
     """
     if len(outputs) <= keep + keep // 2:

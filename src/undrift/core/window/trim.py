@@ -35,7 +35,6 @@ def trim_text(text: str, ranges: Sequence[Sequence[int]] | None, ref: str | None
     Args:
         ranges: Ascending half-open ranges of line numbers, from 0; none leaves the first line alone. None for all lines.
         ref: What `recall` takes; empty where the original was purged, None where it is out of the agent's reach.
-        fold: How the lines are folded, if they are.
     """
     folded = fold_lines(text, fold) if fold else None
     lines = text.split("\n")

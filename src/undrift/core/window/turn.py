@@ -46,7 +46,6 @@ class Binding:
 
     Args:
         mode: The setting `bound_thinking`; empty where the model binds nothing.
-        thinks: Whether the request asks for thinking.
 
     See docs/adr/0012-bound-thinking.md.
     """
@@ -84,8 +83,6 @@ class Past:
     Args:
         partial_prunes: How many of the newest prunes in a row left the beginning alone; None without any.
         is_furthest: Whether every decision of the session was taken in this history.
-        refs_of: Task id to the references of what the task let go, oldest first.
-        has_evicted: Whether any task has let something go.
     """
 
     partial_prunes: Callable[[], int | None] = lambda: None

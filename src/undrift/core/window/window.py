@@ -36,14 +36,10 @@ class Window:
 
     Args:
         items: The history, in order; at least one.
-        ruling: Entry id to the decision that counts.
-        placed: Chain id of an item to what was put into it, oldest first.
         decided: Ids of entries with a stored decision at the newest item; nothing more is decided about them this turn.
         sent: Number of an item to what is sent in its place; an item that is not named is sent as it came.
         stays: Pair ids of calls about which no decision counts: their results loaded tools that are still deferred.
-        tokens_before: Of the history that came in.
         before: The window before this turn's first decision; None for that window itself.
-        was_checked: Whether that window was found legal.
         plan: What the budget made of it this turn; None where it asked for nothing.
     """
 

@@ -28,7 +28,6 @@ class ReplayedHistory:
 
     Args:
         messages: Of the Anthropic form: user first, roles in turn, every call answered in the very next message.
-        system: What stands before the conversation.
         left_out: Reason -> entries that are not replayed, beside those that the reader has counted.
     """
 

@@ -22,7 +22,6 @@ class ReplayCost:
     Args:
         read_price: Of a cached token, as a multiple of a plain one.
         usd_per_million: US dollars for a million plain input tokens; None where unknown.
-        before: Everything sent on every turn.
         after: The managed windows, with what each prune does to the cached prefix.
         refetch: What comes on top of `after` if the agent fetches again, in one more turn each, what it had lost.
     """
@@ -72,8 +71,6 @@ class Left:
     Args:
         what: ``tool`` (calls and results), ``assistant`` or ``user`` (texts).
         tokens: What they free in every later window.
-        example: The largest of them, a result before a call.
-        reason: Why the example left.
     """
 
     kind: Literal["pruned", "cut", "trimmed", "folded", "evicted", "pinned", "noted"]
@@ -91,14 +88,10 @@ class ReplayReport:
     """The findings of the replay of one file.
 
     Args:
-        turns: Messages of the agent, each answering one prompt.
-        budget_reason: The reason for it, in words that follow the figure.
         over_budget_turns: Turns whose managed prompt exceeds the budget, as what must stay does.
         beyond_window_turns: Turns whose whole history the model could not have taken at all.
         survival: How much of what the agent needed later the managed windows still held.
-        actions: Kind -> blocks, over the session.
         skipped: Reason -> records, blocks or parts of the file that were not replayed.
-        compactions: How often the client itself had compacted.
         prepare_ms: Median and 99th percentile of one `Session.prepare`, in milliseconds; information only.
     """
 

@@ -32,14 +32,11 @@ __all__ = [
 
 
 def simulator_for(wire: str, *, model: str = "") -> Simulator:
-    """Return a new account at the provider of a wire form.
+    """Return a new account at the provider of a wire form. Raises InputError: another `wire`.
 
     Args:
         wire: ``anthropic``, ``openai-chat``, ``openai-responses`` or ``gemini``.
         model: Behind ``openai-chat`` a Gemini demands its signatures; Gemini 2.5 demands none.
-
-    Raises:
-        InputError: Another `wire`.
     """
     if wire == "anthropic":
         return AnthropicSimulator()

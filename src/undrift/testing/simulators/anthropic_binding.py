@@ -35,8 +35,6 @@ class ThinkingReading:
     """A request as the model reads it.
 
     Args:
-        digest: Of everything but thinking.
-        pieces: The prompt, dropped thinking left out.
         last: Signature of the last thinking block that the model reads; ``""`` for none.
     """
 

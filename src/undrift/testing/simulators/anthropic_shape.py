@@ -79,12 +79,7 @@ class CheckedGroup:
 
 @dataclass(frozen=True, slots=True)
 class CheckedRequest:
-    """One request.
-
-    Args:
-        system: As blocks; a string is one text block.
-        groups: The same, neighbours of one role together.
-    """
+    """One request."""
 
     body: Mapping[str, Any]
     model: str

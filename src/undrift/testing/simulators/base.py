@@ -127,16 +127,13 @@ class Simulator(Protocol):
         model: str | None = None,
         now_ms: int | None = None,
     ) -> Answered:
-        """Answer one request.
+        """Answer one request. Raises Refused: the provider does not accept the request; nothing is remembered of it.
 
         Args:
             body: The request, as JSON bytes or their value; it is not changed.
             headers: Of HTTP, where the provider has any that matter; the case of the names does not.
             model: Instead of the one that the body names.
             now_ms: The time of the request, in milliseconds; None where nothing expires.
-
-        Raises:
-            Refused: The provider does not accept the request; nothing is remembered of it.
         """
         ...
 

@@ -22,7 +22,6 @@ class PromptPiece:
 
     Args:
         digest: Of all that the block says, its marker left out.
-        tokens: Of the block.
         kind: Its type; neighbours of one type ``tool_use``, or ``tool_result``, count as one position; ``""`` for
             what is no block and has none (a setting).
         ttl_ms: How long what ends here shall be kept; None where the block carries no marker.
@@ -39,8 +38,6 @@ class Taken:
     """The tokens of one prompt: read, written, uncached.
 
     Args:
-        fresh_tokens: After the last marker that counts.
-        read_tokens: Up to the longest entry found.
         short_tokens: Written for five minutes.
         long_tokens: Written for an hour.
     """
@@ -72,12 +69,7 @@ class MarkedCache:
     def take(
         self, model: str, pieces: Sequence[PromptPiece], *, minimum_tokens: int, now_ms: int | None = None
     ) -> Taken:
-        """Read and write for one request.
-
-        Args:
-            minimum_tokens: The shortest prefix that is cached.
-            now_ms: The time; None where nothing expires.
-        """
+        """Read and write for one request. `now_ms`: the time; None where nothing expires."""
         chain, sums, positions = _measures(model, pieces)
         marked = [
             index for index, piece in enumerate(pieces) if piece.ttl_ms is not None and sums[index] >= minimum_tokens

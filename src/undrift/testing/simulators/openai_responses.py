@@ -75,7 +75,6 @@ class OpenAIResponsesSimulator:
         minimum_tokens: The shortest prefix that is read from the cache (R8).
         ttl_ms: How long the cache keeps a prompt after its last use, in milliseconds; None for ever (R8).
         writes: Whether writing the cache has a price of its own; None: from GPT-5.6 on (R9).
-        count: Tokens of an item's JSON text.
     """
 
     name = "openai-responses"
