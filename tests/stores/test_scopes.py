@@ -1,4 +1,4 @@
-"""Every record carries whose it is; a home of the layout before that is brought up to date, and gives the same windows."""
+"""Every record carries whose it is; a home of each earlier layout is brought up to date, and gives the same windows."""
 
 import gzip
 import json
@@ -6,7 +6,6 @@ import random
 import signal
 import time
 from pathlib import Path
-from typing import Any
 
 import apsw
 import pytest
@@ -20,45 +19,67 @@ from undrift.stores.sqlite import SqliteStore
 from undrift.stores.tables import TABLES
 from undrift.values.scope import Scope
 
-OLD = Path(__file__).parents[1] / "data" / "home_of_version_12"
-TURN = json.loads((OLD / "turn.json").read_text(encoding="utf-8"))
-"""The history of its session, and the window that the version which wrote it gave."""
+DATA = Path(__file__).parents[1] / "data"
+VERSIONS = (12, 13)
+"""Layouts of which a small home stands there, as a session wrote it: its history, and the window that it got."""
+KILLS = 12
 
 
-def written(home: Path) -> Path:
-    home.mkdir(mode=0o700)
-    database(home).write_bytes(gzip.decompress((OLD / "undrift.db.gz").read_bytes()))
-    database(home).chmod(0o600)
-    return home
+class Old:
+    """A home as code of an earlier layout left it."""
+
+    def __init__(self, home: Path, version: int) -> None:
+        self.home, self.version = home, version
+        source = DATA / f"home_of_version_{version}"
+        turn = json.loads((source / "turn.json").read_text(encoding="utf-8"))
+        self.history, self.window = turn["history"], json.dumps(turn["window"])
+        home.mkdir(mode=0o700)
+        database(home).write_bytes(gzip.decompress((source / "undrift.db.gz").read_bytes()))
+        database(home).chmod(0o600)
+
+    def sent(self, as_bytes: bool = False) -> str:
+        """The window that today's code gives."""
+        body = {"model": "claude-sonnet-4-5", "max_tokens": 100, "messages": self.history}
+        settings = Settings(budget_tokens=1500, embedder="none")
+        with Session.open("old", home=self.home, settings=settings, clock=lambda: 1_700_000_100_000) as session:
+            found = session.prepare(json.dumps(body).encode() if as_bytes else body).body
+        return json.dumps((json.loads(found) if as_bytes else found)["messages"])
+
+    def kept_version(self) -> int:
+        """The layout of the file that is kept beside the one that was brought up to date."""
+        kept = apsw.Connection(
+            str(self.home / f"undrift.db.of-version-{self.version}"), flags=apsw.SQLITE_OPEN_READONLY
+        )
+        try:
+            return identify(kept)
+        finally:
+            kept.close()
 
 
-@pytest.fixture
-def old(home: Path) -> Path:
-    return written(home)
+@pytest.fixture(params=VERSIONS)
+def old(home: Path, request: pytest.FixtureRequest) -> Old:
+    return Old(home, request.param)
 
 
-def window(home: Path) -> Any:
-    settings = Settings(budget_tokens=1500, embedder="none")
-    with Session.open("old", home=home, settings=settings, clock=lambda: 1_700_000_100_000) as session:
-        body = {"model": "claude-sonnet-4-5", "max_tokens": 100, "messages": TURN["history"]}
-        return session.prepare(body).body
+def test_a_home_of_each_earlier_layout_stands_here():
+    assert VERSIONS[-1] == len(MIGRATIONS) - 1, "a new layout: record a small home of the one before it"
 
 
-def test_an_older_home_gives_the_same_window_and_is_kept_as_it_was(old: Path):
-    before = database(old).read_bytes()
-    assert json.dumps(window(old)["messages"]) == json.dumps(TURN["window"])
-    kept = apsw.Connection(str(old / "undrift.db.of-version-12"), flags=apsw.SQLITE_OPEN_READONLY)
-    assert identify(kept) == 12
-    kept.close()
-    with SqliteStore.open(old) as store:
+def test_an_older_home_gives_the_same_window_and_is_kept_as_it_was(old: Old):
+    before = database(old.home).read_bytes()
+    assert old.sent() == old.window
+    for _ in range(2):  # the first writes down what it read, where the history is long enough; the second takes it over
+        assert old.sent(as_bytes=True) == old.window
+    assert old.kept_version() == old.version
+    with SqliteStore.open(old.home) as store:
         assert store.integrity() == ()
         assert store.sessions()[0].session_id == "old"
-    assert database(old).read_bytes() != before
+    assert database(old.home).read_bytes() != before
 
 
-def test_every_record_carries_its_scope(old: Path):
-    SqliteStore.open(old).close()
-    connection = raw(old)
+def test_every_record_carries_its_scope(old: Old):
+    SqliteStore.open(old.home).close()
+    connection = raw(old.home)
     assert connection.execute("SELECT * FROM scopes").fetchall() == [(1, "local", "local", "local")]
     for table in (one.name for one in TABLES if one.columns):
         columns = connection.execute(f"SELECT name FROM pragma_table_info('{table}')").fetchall()
@@ -67,30 +88,32 @@ def test_every_record_carries_its_scope(old: Path):
     connection.close()
 
 
-def test_older_code_refuses_the_newer_home_by_name(old: Path):
-    SqliteStore.open(old).close()
-    connection = raw(old)
-    with pytest.raises(StoreVersionError, match=f"version {len(MIGRATIONS)}.*up to version 12") as raised:
-        identify(connection, 12)
-    assert str(database(old)) in str(raised.value)
+def test_older_code_refuses_the_newer_home_by_name(old: Old):
+    SqliteStore.open(old.home).close()
+    connection = raw(old.home)
+    with pytest.raises(StoreVersionError, match=f"version {len(MIGRATIONS)}.*up to version {old.version}") as raised:
+        identify(connection, old.version)
+    assert str(database(old.home)) in str(raised.value)
     connection.close()
 
 
-def test_an_update_that_is_killed_at_any_moment_is_done_by_the_next_one(tmp_path: Path):
-    chance = random.Random(5)
+@pytest.mark.parametrize("version", VERSIONS)
+def test_an_update_that_is_killed_at_any_moment_is_done_by_the_next_one(tmp_path: Path, version: int):
+    chance = random.Random(version)
     code = (
         "import sys; from undrift.stores.sqlite import SqliteStore; print(1, flush=True); SqliteStore.open(sys.argv[1])"
     )
-    for number in range(12):
-        old = written(tmp_path / f"home{number}")
-        with python(code, old) as child:
+    for number in range(KILLS):
+        old = Old(tmp_path / f"home{number}", version)
+        with python(code, old.home) as child:
             assert child.stdout is not None
             child.stdout.readline()
             time.sleep(chance.uniform(0, 0.06))
             child.kill()
             assert child.wait() in (0, -signal.SIGKILL)
-        assert json.dumps(window(old)["messages"]) == json.dumps(TURN["window"])
-        with SqliteStore.open(old) as store:
+        assert old.sent() == old.window
+        assert old.kept_version() == version
+        with SqliteStore.open(old.home) as store:
             assert store.integrity() == ()
 
 
