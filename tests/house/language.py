@@ -80,8 +80,9 @@ NAMES = frozenset({"anew", "behind", "fresh", "gone", "let_go", "loose", "made",
 QUOTED = (
     "Raw logs evicted to archive",
     "Assistant thinking/text for task",
+    "goes on; the newest X of its outputs stay",
 )
-"""Texts that the seed documents give word by word."""
+"""Texts that the seed documents give word by word, and one reason that stored decisions hold."""
 
 _WORD = re.compile(rf"(?<![\w-])(?:{'|'.join(f'(?P<w{n}>{word})' for n, word in enumerate(WORDS))})(?![\w-])", re.I)
 _SENTENCE_END = re.compile(

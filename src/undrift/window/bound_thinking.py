@@ -1,9 +1,8 @@
-"""Thinking that a provider binds to what stands before it: what may be rewritten, and what must be sent with it. No I/O.
+"""Thinking that a provider binds to the words before it: the legal rewrites, and the fields and headers they need. No
+I/O.
 
-Law: nothing that was sent is rewritten before live thinking unless that thinking leaves with it, or the provider is
-told in the same request that it may drop what no longer fits. Docs: docs/adr/0012-bound-thinking.md.
-
-Source: WIRE A10 to A12.
+Law: nothing is rewritten before live thinking unless that thinking leaves too, or the same request allows the provider
+to drop it. Why: docs/adr/0012-bound-thinking.md.
 """
 
 from collections.abc import Mapping
@@ -21,16 +20,13 @@ __all__ = ["binding_of", "changes"]
 def changes(
     binding: Binding, window: Window, body: Mapping[str, Any], trigger_tokens: int, keep_tool_results: int
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the fields of the body that have to change, for good from the first edit on, and the headers that go with them.
+    """Return the fields of the body that have to change, permanently from the first edit on, and the headers for them.
 
     A pin is enough: it may stand in a message that a fork of this history had already sent without it.
 
     Args:
-        binding: Of the request.
-        window: As it is sent.
-        body: Its fields.
-        trigger_tokens: From where on the provider clears old results itself, in its tokens.
-        keep_tool_results: How many of them it keeps.
+        trigger_tokens: The size at which the provider itself clears old results, in its tokens.
+        keep_tool_results: How many results it keeps.
     """
     if binding.mode == "server":
         management = editing.clear_tool_uses(
@@ -44,13 +40,10 @@ def changes(
 
 
 def binding_of(body: Mapping[str, Any], wire: str, model: Model, settings: Settings) -> Binding:
-    """Return what holds for a request.
+    """Return the binding of a request.
 
     Args:
-        body: Its fields.
-        wire: Name of its form; only Anthropic's has thinking that is bound.
-        model: It is sent to.
-        settings: In force.
+        wire: Name of its form; only Anthropic's binds thinking.
     """
     is_bound = wire == "anthropic" and model.binds_thinking
     return Binding(

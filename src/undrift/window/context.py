@@ -1,6 +1,6 @@
-"""What the parts of a session share.
+"""The shared values of a session's parts.
 
-Law: frozen. A part is given the context and its siblings; it calls nobody above it.
+Law: frozen. A part is given the context and its siblings; it calls nothing above itself.
 """
 
 import os
@@ -32,15 +32,8 @@ class SessionContext:
     """One open session, as its parts see it.
 
     Args:
-        id: The session.
-        store: Open; its opener closes it.
-        log: What the session has decided.
-        settings: The settings of the session.
-        clock: The only one of the session.
         count: Counts the tokens of a text, by the setting `token_counter`.
-        exports: The folder of logs and notes.
-        scratchpad: The agent's notes.
-        sharing: Lets one thread in at a time, and none after the end.
+        sharing: Admits one thread at a time, and none after the end.
     """
 
     id: str
@@ -64,14 +57,10 @@ class SessionContext:
         home: str | os.PathLike[str],
         keeps_notes: bool = True,
     ) -> Self:
-        """Read what a store knows of a session.
+        """Read the state of a session from a store.
 
         Args:
-            session_id: Known or new.
-            store: Open.
-            settings: The settings of the session.
             clock: Unix milliseconds.
-            home: The folder of logs and notes.
             keeps_notes: False: the session makes no active_context.md and reads none.
 
         Raises:
@@ -93,7 +82,7 @@ class SessionContext:
 
     @property
     def run(self) -> RunContext:
-        """Where the run stands: the task in progress, or the place of the last one."""
+        """The place of the run: the task in progress, or the place of the last one."""
         tasks = self.log.tasks
         if (task := current(tasks)) is not None:
             return RunContext(self.id, task.id, task.phase_index, task.ordinal)

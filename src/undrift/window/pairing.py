@@ -1,6 +1,7 @@
-"""Which call a result answers: what is open at a place in a history. No I/O.
+"""The calls that results answer: those open at a place in a history. No I/O.
 
-Law: a provider's id of a call can repeat; a pair id is unique in its history, as it holds the id of the call's item.
+Law: a provider's id of a call can repeat. A pair id is unique in its history because it holds the id of the call's
+item.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,16 +28,16 @@ def served_by(view: View, item_id: str) -> Iterator[tuple[str, str]]:
 
 
 class Pairing:
-    """The calls that what follows may answer.
+    """The open calls that later items may answer.
 
     Args:
-        is_adjacent: Whether a result must follow its call directly; else it is found wherever it stands.
+        is_adjacent: Whether a result must follow its call directly; else it may stand anywhere.
     """
 
     def __init__(self, *, is_adjacent: bool) -> None:
         self._is_adjacent = is_adjacent
         self._pairs: dict[str, str] = {}  # call id -> pair id
-        self._tools: dict[str, str] = {}  # call id -> tool; empty where calls of several share the id
+        self._tools: dict[str, str] = {}  # call id -> tool; empty if calls of several tools share the id
         self._server_pairs: dict[str, str] = {}
 
     def clear(self) -> None:
@@ -44,13 +45,11 @@ class Pairing:
         self._pairs = {}
 
     def take(self, view: View, item_id: str, run: str, *, role_before: str) -> None:
-        """Note the calls of an answer. The provider merges neighbours of one role, so their calls add up.
+        """Add the calls of an answer. The provider merges neighbours of one role, so their calls add up.
 
         Args:
-            view: The item.
-            item_id: Its chain id.
-            run: Id of the run that it belongs to, if any.
-            role_before: Of the item before it; empty for the first.
+            run: Id of the run that the item belongs to, if any.
+            role_before: The role of the item before it; empty for the first.
         """
         if view.role != "assistant":
             return
@@ -63,12 +62,10 @@ class Pairing:
     def go_on(
         self, calls: Sequence[tuple[str, str, str]], served: Sequence[tuple[str, str]], still_open: Mapping[str, str]
     ) -> None:
-        """Note what was found in items that are not read again.
+        """Add the calls of items that are not read again.
 
         Args:
-            calls: As `calls_of` gives them.
-            served: As `served_by` gives them.
-            still_open: Call id to pair id, of calls that what follows them directly may answer.
+            still_open: Call id to pair id, for calls that the next items may answer.
         """
         self._pairs = (
             {**still_open} if self._is_adjacent else {**self._pairs, **{call: pair for call, pair, _ in calls}}
@@ -81,13 +78,13 @@ class Pairing:
         self._tools[call_id] = tool if self._tools.get(call_id, tool) == tool else ""
 
     def named(self, block: Block) -> Block:
-        """Return a result with the tool that was called, where it does not say so itself."""
+        """Return a result with the name of the called tool, if it does not carry it."""
         if block.kind == "result" and block.tool_name is None and (tool := self._tools.get(block.call_id or "")):
             return replace(block, tool_name=tool)
         return block
 
     def pair_of(self, block: Block, item_id: str) -> str | None:
-        """Return the pair id of a call or of what answers it; None where there is none."""
+        """Return the pair id of a call or of its answer; None without one."""
         if block.call_id is None:
             return None
         if block.kind != "other":

@@ -1,4 +1,4 @@
-"""One request, as a mapping or as bytes, seen alike: its fields, and its items each with its bytes. No I/O."""
+"""One request, a mapping or bytes: its fields, and its items each with its bytes. No I/O."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -10,13 +10,13 @@ from undrift.wire.form import MAX_ITEMS, Form
 
 __all__ = ["Request"]
 
-_SPARED = 32  # items at the end of a history: a client writes them again as it moves its cache marker
-_LEAST = 64  # by so many more items the beginning that is known is made longer
+_SPARED = 32  # items at the end of a history: a client rewrites them when it moves its cache marker
+_LEAST = 64  # new items until the known beginning is extended
 _EMPTY = (b"null", b"[]", b"{}", b'""', b"")
 
 
 class _Fields(Mapping[str, Any]):
-    """The fields of a body in bytes, each decoded when it is first looked at."""
+    """The fields of a body in bytes, each decoded at its first use."""
 
     def __init__(self, raws: Mapping[str, Any], raw_of: Callable[[str], Any]) -> None:
         self._raws = raws
@@ -36,7 +36,7 @@ class _Fields(Mapping[str, Any]):
 
 
 class _Plain(Mapping[str, Any]):
-    """The fields of a dict, an SDK's objects in them written as plain JSON when a field is first looked at."""
+    """The fields of a dict; an SDK's objects in them become plain JSON at their first use."""
 
     def __init__(self, given: Mapping[str, Any]) -> None:
         self._given = given
@@ -50,7 +50,7 @@ class _Plain(Mapping[str, Any]):
             try:
                 self._made[name] = objects.plain(value, name)[1]
             except WireError:
-                self._made[name] = value  # whoever needs it as JSON says what is wrong with it
+                self._made[name] = value  # the reader that needs JSON reports the fault
         return self._made[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -64,10 +64,9 @@ class Request:
     """A request with its history.
 
     Args:
-        body: A dict, JSON bytes, or an SDK's object; never changed. The dict may hold an SDK's objects: they are read as
+        body: A dict, JSON bytes, or an SDK's object; never changed. A dict may hold an SDK's objects: they are read as
             the JSON that the SDK would send.
-        form: Of the provider.
-        beginnings: Of bodies that came before. One that this body begins with is not read again.
+        beginnings: The beginnings of earlier bodies. If this body begins with one of them, that part is not read again.
 
     Raises:
         WireError: It has the wrong shape.
@@ -78,7 +77,7 @@ class Request:
         self.is_bytes = isinstance(body, (bytes, bytearray))
         self.body = body
         self.beginning: Beginning | None = None
-        self.tail: Sequence[bytes] = ()  # the items behind the beginning
+        self.tail: Sequence[bytes] = ()  # the items after the beginning
         self._whole: list[Any] = []
         self._encoded: list[bytes] = []
         self.fields: Mapping[str, Any]
@@ -94,15 +93,15 @@ class Request:
             self.fields = _Plain(given)
 
     def go_on(self, beginnings: Iterable[Beginning]) -> None:
-        """Take up one of these beginnings, where the body begins so and was not taken apart yet."""
+        """Use one of these beginnings, if the body begins with it and is not open yet."""
         if self.is_bytes and not self.is_open:
             self._known_fields(beginnings)
 
     def open(self) -> None:
-        """Take the history apart; `given` and `raws` are empty before. A second call does nothing.
+        """Read the items of the history; before that `given` and `raws` are empty. A second call does nothing.
 
         Raises:
-            WireError: There is none, or it has the wrong shape.
+            WireError: There is no history, or it has the wrong shape.
         """
         if self.is_open:
             return
@@ -123,33 +122,33 @@ class Request:
         self.tail = self._encoded
 
     def read_whole(self) -> None:
-        """Let no beginning be known; nothing else changes."""
+        """Forget the known beginning; nothing else changes."""
         self.tail, self.beginning = self.raws, None
 
     @property
     def is_open(self) -> bool:
-        """Whether the history was taken apart, or what is behind its known beginning was."""
+        """True if the history was read, or the part after its known beginning."""
         return bool(self._whole) or self.beginning is not None
 
     @property
     def known(self) -> int:
-        """How many items stand in the beginning that is known."""
+        """The number of items in the known beginning."""
         return 0 if self.beginning is None else self.beginning.count
 
     @property
     def given(self) -> Sequence[Any]:
-        """The items that came in, as bytes or JSON values; empty before the history is taken apart."""
+        """The items as the client sent them, bytes or JSON values; empty before `open`."""
         if not self._whole and self.beginning is not None:
             self._whole = [*map(self.beginning.item, range(self.known)), *self.tail]
         return self._whole
 
     @property
     def raws(self) -> Sequence[bytes]:
-        """Each item as bytes; empty before the history is taken apart."""
+        """Each item as bytes; empty before `open`."""
         return self._encoded or self.given
 
     def grown(self) -> Beginning | None:
-        """Return the beginning to know the next body by; None where it has none worth that."""
+        """Return the beginning by which to know the next body; None if it would save too little."""
         items = self.tail[: max(0, len(self.tail) - _SPARED)]
         if not self.is_bytes or len(items) < _LEAST:
             return self.beginning
@@ -158,7 +157,7 @@ class Request:
         return Beginning.of(self._bytes, self._form.HISTORY, items)
 
     def _known_fields(self, beginnings: Iterable[Beginning]) -> dict[str, Any] | None:
-        """The fields by the first beginning that the body has, taken up; None where it has none of them."""
+        """Use the first beginning that fits and return the fields; None if none fits."""
         for beginning in beginnings:
             rest = beginning.rest(self._bytes) if beginning.name == self._form.HISTORY else None
             if rest is not None and beginning.count + len(rest.items) <= MAX_ITEMS:
@@ -167,12 +166,12 @@ class Request:
         return None
 
     def _raw_of(self, name: str) -> Any:
-        """A field as bytes."""
+        """Return a field as bytes."""
         is_left_out = self.beginning is not None and name == self._form.HISTORY
         return (raw.fields(self._bytes) if is_left_out else self._raws)[name]
 
     def _history(self, name: str) -> Any:
-        """The field that holds the items; an SDK's object in place of all of them as plain JSON."""
+        """Return the field with the items; if it holds an SDK's object, all items as plain JSON."""
         if self.is_bytes:
             return self.fields.get(name)
         history = self._given.get(name)
@@ -180,12 +179,12 @@ class Request:
 
     @property
     def model(self) -> str | None:
-        """The model's name, where the body has it."""
+        """The model's name, if the body has it."""
         name = self.fields.get("model")
         return name if isinstance(name, str) else None
 
     def has(self, name: str) -> bool:
-        """Tell whether a field is there and not empty, without decoding it."""
+        """Return whether a field is there and not empty, without decoding it."""
         if not self.is_bytes:
             return bool(self._given.get(name))
         return memoryview(self._raws.get(name, b"null"))[:8].tobytes().translate(None, b" \t\r\n") not in _EMPTY
@@ -197,7 +196,7 @@ class Request:
         return raw.decode(self.bytes_of(number), f"{self._form.HISTORY}[{number}]")
 
     def item(self, number: int) -> Any:
-        """Return an item as it came in: as bytes or as a JSON value."""
+        """Return an item unchanged: as bytes or as a JSON value."""
         return self.bytes_of(number) if self.is_bytes else self._whole[number]
 
     def bytes_of(self, number: int) -> bytes:
@@ -208,26 +207,25 @@ class Request:
 
     @property
     def count(self) -> int:
-        """How many items the history has; 0 before it is taken apart."""
+        """The number of items in the history; 0 before `open`."""
         return self.known + len(self.tail)
 
     def dump(self, item: Any) -> Any:
-        """Return a JSON value as an item in the notation in which the body came."""
+        """Return a JSON value as an item in the notation of the body."""
         return raw.encode(item) if self.is_bytes else item
 
     def beside_key(self) -> bytes:
-        """Return bytes that are equal when everything that is counted beside the history is."""
+        """Return bytes that are equal for requests with equal counted parts next to the history."""
         names = [name for name in self._form.BESIDE if name in self.fields]
         if self.is_bytes:
             return b"\n".join(bytes(self._raws[name]) for name in names)
         return b"\n".join(raw.encode(self.fields[name], name) for name in names)
 
     def with_items(self, items: Sequence[Any] | None, changed: Mapping[str, Any]) -> Any:
-        """Return the body with other items, and with fields that were changed or added.
+        """Return the body with other items, and with changed or added fields.
 
         Args:
-            items: As `given`: bytes or JSON values; None for those that came in.
-            changed: Field to JSON value.
+            items: As `given`: bytes or JSON values; None for the items of the client.
         """
         items = self.given if items is None else items
         if self.is_bytes:

@@ -1,7 +1,7 @@
 """The agent's notes of one session, active_context.md: read and written by the library, the agent and its people.
 
-Law: the file is the agent's own; nothing here rewrites it unasked. What of it goes into a window or into the store is
-masked first.
+Law: the file is the agent's own; it is rewritten only on request. A text is masked before it enters a window or the
+store.
 """
 
 import logging
@@ -25,11 +25,7 @@ class ScratchpadFile:
     """The notes of one session; they survive the end of every task.
 
     Args:
-        exports: The folder that holds them; None where the session has none.
-        session_id: Whose.
-        mask_secrets: Whether secrets are masked in what goes into a window or the store.
-
-    Source: CONTRACT `session.scratchpad`; R3-01, R3-19, A3-20.
+        mask_secrets: Whether secrets are masked before a text enters a window or the store.
     """
 
     def __init__(self, exports: Exports | None, session_id: str, *, mask_secrets: bool) -> None:
@@ -39,12 +35,12 @@ class ScratchpadFile:
 
     @property
     def is_on(self) -> bool:
-        """Whether the session has notes at all."""
+        """True if the session has notes at all."""
         return self._exports is not None
 
     @property
     def path(self) -> Path:
-        """Where the notes are: ``<home>/archives/<session>/active_context.md``.
+        """The path of the notes: ``<home>/archives/<session>/active_context.md``.
 
         Raises:
             InputError: The session has none.
@@ -52,45 +48,45 @@ class ScratchpadFile:
         return self._open().scratchpad_path(self._session_id)
 
     def read(self) -> str:
-        """Return the notes; empty where there are none.
+        """Return the notes; empty if there are none.
 
         Raises:
             InputError: The session has none.
-            StoreError: Something else than a file stands under their name, or the disk fails.
+            StoreError: Their name is not a file, or the disk fails.
         """
         return self._open().read_scratchpad(self._session_id).text
 
     def write(self, text: str) -> str:
-        """Put a text in place of all notes; return a warning when they are too large for the window, else "".
+        """Replace all notes by a text; return a warning if they are too large for the window, else "".
 
         Raises:
             InputError: The session has none.
-            StoreError: The former notes are as they were.
+            StoreError: The former notes are unchanged.
         """
         return self._open().write_scratchpad(self._session_id, text).warning
 
     def append(self, text: str) -> str:
-        """Add a text behind the notes, on a line of its own; return a warning as `write` does.
+        """Add a text after the notes, on a line of its own; return a warning as `write` does.
 
         Raises:
             InputError: The session has none.
-            StoreError: What was there before is as it was.
+            StoreError: The former notes are unchanged.
         """
         return self._open().append_scratchpad(self._session_id, text).warning
 
     def drop(self, title: str) -> str:
-        """Take all sections ``## title`` out of the notes; return a warning as `write` does.
+        """Remove all sections ``## title`` from the notes; return a warning as `write` does.
 
         Raises:
             InputError: There is no such section, or the session has no notes.
-            StoreError: The notes are as they were.
+            StoreError: The notes are unchanged.
         """
         return self._open().drop_section(self._session_id, title).warning
 
     def start(self) -> bool:
-        """Create the notes where there are none; return whether it did, and the session thus is a new one.
+        """Create the notes if there are none; return whether it did, and the session thus is new.
 
-        What stands in the way is logged, a session goes on without.
+        An obstacle is logged, and the session continues without notes.
         """
         try:
             return self._exports is not None and self._exports.start_scratchpad(self._session_id)
@@ -99,7 +95,7 @@ class ScratchpadFile:
             return False
 
     def note(self, warnings: list[str]) -> str:
-        """Return the notes as they stand in a window: their end where they are too long, secrets masked."""
+        """Return the notes for a window: only their end if they are too long, secrets masked."""
         if self._exports is None:
             return ""
         try:
@@ -113,7 +109,7 @@ class ScratchpadFile:
         return f"{_TITLE}{self._masked(text)}" if text else ""
 
     def snapshot(self, at_ms: int) -> ContextEntry | None:
-        """Return the notes as an entry to be stored at a task's boundary; None where there are none.
+        """Return the notes as an entry to be stored at a task's boundary; None if there are none.
 
         The same notes make the same entry.
         """

@@ -130,7 +130,7 @@ def _is_words(entry: ContextEntry) -> bool:
 
 def _leaving(window: Window, turn: Turn) -> list[Decision]:
     """Plan the evictions for finished tasks and for old outputs of an open task."""
-    ended = [one for task in turn.told_tasks for one in _ended(task, window, turn)]
+    ended = [one for task in turn.reported_tasks for one in _ended(task, window, turn)]
     return [*_evicted(ended, window, turn), *_rolled(window, turn)]
 
 

@@ -64,11 +64,11 @@ def _finished_text(window: Window, turn: Turn) -> str:
     It is built from the tasks at each turn, and is no part of the history.
     """
     most = turn.rules.finished_tasks_shown
-    told = turn.told_tasks if most else ()
-    if not told:
+    reported = turn.reported_tasks if most else ()
+    if not reported:
         return ""
     shown = {e.meta("task") for e in window.entries if e.type == "summary" and "\nSUMMARY: " in e.content}
-    ended = [task for task in told if task.status == "completed" and task.id not in shown]
+    ended = [task for task in reported if task.status == "completed" and task.id not in shown]
     here = [t for t in ended if t.segments and (end := t.segments[-1].end) and end.id in window.numbers]
     refs = {task.id: _refs_of(task.id, window, turn)[-1:] for task in here}
     last = sorted((task for task in here if refs[task.id]), key=lambda task: task.ordinal)[-most:]

@@ -1,8 +1,8 @@
 """The plain pruner: entries and a budget in, entries that fit out. Pure; the rule every other form must equal.
 
-The rule, once: pinned types and the last N tool results stay, with the calls that they answer. Of the rest the newest
-stay as long as they fit; at the first one that does not, everything older leaves. What could not fit even alone is
-passed over, so that one oversize entry does not empty the window. A call and its result stay or leave together.
+Pinned types and the last N tool results stay, with the calls that they answer. The newest of the rest stay as long as
+they fit; at the first entry that does not, everything older leaves. An entry that could not fit even alone is passed
+over, so that it does not empty the window. A call and its result stay or leave together.
 """
 
 from collections.abc import Hashable, Iterable, Sequence
@@ -16,12 +16,12 @@ from undrift.values.window import PINNED_TYPES, ContextEntry
 __all__ = ["Order", "PruneResult", "Unit", "leaving", "prune", "target_tokens", "unit_key"]
 
 Order: TypeAlias = tuple[int, int, int]
-"""(timestamp, seq, place in the list): ties of time are broken by insertion."""
+"""(timestamp, seq, place in the list): insertion breaks ties of time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What stays or leaves as one: an entry, or a call with its result. `tokens`: what its leaving frees."""
+    """Entries that stay or leave together: one entry, or a call with its result."""
 
     order: Order
     tokens: int
@@ -30,9 +30,10 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class PruneResult:
-    """What the pruner decided.
+    """The pruner's decision.
 
     Args:
+        anchored_ids: The tool results that had to stay, newest first.
         oversize_ids: Removed because they could not fit even alone.
         pinned_tokens: Pinned and anchored entries, with the calls that belong to them.
     """
@@ -47,12 +48,12 @@ class PruneResult:
 
     @property
     def over_budget(self) -> bool:
-        """Whether what must stay is alone more than the budget."""
+        """True if the entries that must stay exceed the budget."""
         return self.pinned_tokens > self.token_budget
 
 
 def unit_key(entry: ContextEntry) -> Hashable:
-    """Return what the members of a unit share: the pair id, else the entry's own id."""
+    """Return the shared key of a unit's members: the pair id, else the entry's own id."""
     return ("pair", entry.pair_id) if entry.pair_id is not None else entry.id
 
 
@@ -60,7 +61,7 @@ def target_tokens(token_budget: int, pinned_tokens: int, ratio: float) -> int:
     """Return the low-water mark: ``pinned + ratio * (budget - pinned)``, in tokens.
 
     Pruning to the budget itself would prune again at almost every later entry, and each prune costs the provider's
-    prompt cache. With more pinned than the budget holds it is the budget.
+    prompt cache. If the pinned entries exceed the budget, the mark is the budget.
     """
     if pinned_tokens >= token_budget:
         return token_budget
@@ -68,10 +69,10 @@ def target_tokens(token_budget: int, pinned_tokens: int, ratio: float) -> int:
 
 
 def leaving(units: Iterable[Unit], room_tokens: int) -> tuple[list[Unit], list[Unit]]:
-    """Split off what has to leave so that the rest fits into `room_tokens`.
+    """Split off the units that have to leave so that the rest fits into `room_tokens`.
 
     Args:
-        room_tokens: What the budget leaves for them; may be negative.
+        room_tokens: The room in the budget; may be negative.
 
     Returns:
         Units that leave, newest first, and those among them that could not have fitted alone.
@@ -94,9 +95,8 @@ def leaving(units: Iterable[Unit], room_tokens: int) -> tuple[list[Unit], list[U
 def prune(entries: Sequence[ContextEntry], token_budget: int, *, keep_tool_results: int) -> PruneResult:
     """Decide which entries stay within `token_budget`.
 
-    Pinned types (`PINNED_TYPES`) and the newest `keep_tool_results` tool results stay even when they exceed the budget
-    (`PruneResult.over_budget`); the total is at or under the budget whenever they are. Of pinned entries with the same
-    ``slot`` only the newest version is pinned.
+    Pinned types (`PINNED_TYPES`) and the newest `keep_tool_results` tool results stay even if they exceed the budget
+    (`PruneResult.over_budget`); else the total is at or under it. Only the newest version of a ``slot`` is pinned.
 
     Args:
         entries: In order of insertion, ids unique; not changed.
@@ -104,7 +104,7 @@ def prune(entries: Sequence[ContextEntry], token_budget: int, *, keep_tool_resul
         keep_tool_results: How many of the newest tool results are anchored, at least 0.
 
     Raises:
-        WindowError: A duplicate id, something that is no entry, or a negative budget.
+        WindowError: A duplicate id, an object that is no entry, or a negative budget.
     """
     if type(token_budget) is not int or token_budget < 0:
         raise WindowError(f"the token budget must be an integer of at least 0, not {token_budget!r}")
@@ -147,7 +147,7 @@ def _places(entries: Sequence[ContextEntry]) -> dict[str, Order]:
 
 
 def _pinned(entries: Sequence[ContextEntry], place: dict[str, Order]) -> list[ContextEntry]:
-    """Entries of a pinned type, older versions of a slot left out."""
+    """Return the entries of a pinned type, without older versions of a slot."""
     newest: dict[Hashable, ContextEntry] = {}
     for entry in entries:
         if entry.type in PINNED_TYPES:

@@ -1,4 +1,4 @@
-"""The decisions of a prune: what leaves, is cut, trimmed or folded, each with its reason and what it frees. Pure."""
+"""The decisions of a prune: entries are removed, cut, trimmed or folded, each with its reason and its saving. Pure."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -19,10 +19,10 @@ Freed: TypeAlias = list[tuple[Decision, int]]
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """How what stays of a text is written and counted.
+    """The way to write and count the rest of a text.
 
     Args:
-        names_recall: Whether it names the command that brings all of the text back.
+        names_recall: Whether a mark names the command that recalls the whole text.
     """
 
     count: Callable[[str], int]
@@ -32,7 +32,7 @@ class Wording:
 
 @dataclass(frozen=True, slots=True)
 class Reasons:
-    """Puts what was chosen into decisions, each with its reason and the tokens that it frees now."""
+    """Turns a choice into decisions, each with its reason and the tokens that it frees now."""
 
     wording: Wording
     cuts: Mapping[str, Cut]
@@ -43,12 +43,12 @@ class Reasons:
         return f"pruned to {self.figures['target_tokens']:,} of {self.figures['budget_tokens']:,} tokens"
 
     @property
-    def _untold(self) -> dict[str, bool]:
-        """In a decision for good, so that its text stays the same whatever is in reach later."""
+    def _without_command(self) -> dict[str, bool]:
+        """Kept in the decision, so that its text stays the same even if a recall command becomes available later."""
         return {} if self.wording.names_recall else {"untold": True}
 
     def by_age(self, entries: Sequence[ContextEntry], gone_ids: set[str], alone: set[str]) -> Freed:
-        """The oldest leave."""
+        """Remove the oldest entries."""
         older = f"older than the newest that fit ({self._marks})"
         misfit = f"could not fit even alone beside what must stay ({self._marks})"
         return [self._without(e, misfit if e.id in alone else older, self.figures) for e in entries if e.id in gone_ids]
@@ -56,7 +56,7 @@ class Reasons:
     def by_worth(
         self, entries: Sequence[ContextEntry], gone_ids: set[str], kept: Kept, leaner: Mapping[str, Lean]
     ) -> Freed:
-        """What is worth least leaves, and lines of results do; of what stays, the noise is folded."""
+        """Remove the entries and lines with the lowest scores, and fold the noise of the others."""
         found: Freed = []
         for entry in entries:
             worth, tokens = kept.worth.get(entry.id, (0.0, entry.token_count))
@@ -82,7 +82,7 @@ class Reasons:
         cut = self.cuts.get(entry.id)
         if cut is not None:
             words = f"the middle of a long paste, {reason}; beginning and end stay"
-            detail = {**figures, "keep_head": cut.keep_head, "keep_tail": cut.keep_tail, **self._untold}
+            detail = {**figures, "keep_head": cut.keep_head, "keep_tail": cut.keep_tail, **self._without_command}
             freed = entry.token_count - cut.tokens
             return Decision(entry.id, "cut", words, freed, self.wording.ref_of(entry.id), detail), freed
         saved = entry.meta("whole_tokens") or entry.token_count
@@ -93,13 +93,13 @@ class Reasons:
     def _trimmed(
         self, entry: ContextEntry, ranges: Ranges | None, leaner: Lean | None, figures: Mapping[str, Any]
     ) -> Freed:
-        """Lines leave, or the noise of those that stay is folded, if that frees anything."""
+        """Remove lines, or fold the noise of the others, if that frees anything."""
         ref, fold = self.wording.ref_of(entry.id), leaner.fold if leaner else None
         tokens = self.wording.count(trim_text(entry.content, ranges, ref if self.wording.names_recall else None, fold))
         freed = entry.token_count - tokens
         if freed <= 0:
             return []
-        detail, said = {**figures, **self._untold}, []
+        detail, said = {**figures, **self._without_command}, []
         if ranges is not None:
             lines, stay = entry.content.count("\n") + 1, sum(end - start for start, end in ranges)
             said.append(f"{stay:,} of {lines:,} lines stay, those that mention most of what nothing newer does")

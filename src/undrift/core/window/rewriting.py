@@ -1,7 +1,8 @@
-"""The passes that mend what a rewriting leaves behind: halves of pairs, and thinking bound to words that are sent otherwise. Pure.
+"""The passes that repair the window after a rewrite: halves of pairs, and thinking bound to words that have changed.
+Pure.
 
-Law: a call and its result stay or leave together. Thinking leaves from the start of the window up to the newest answer at
-the time of the rewriting, and never comes back.
+Law: a call and its result stay or leave together. Thinking leaves from the start of the window up to the newest answer
+at the time of the rewrite, and never comes back.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,29 +17,29 @@ __all__ = ["loose_halves", "rewritten", "stale_thinking", "without_thinking"]
 
 
 def loose_halves(window: Window, turn: Turn) -> Window:
-    """Let each block leave that has lost its call or result: the client wrote the other half again."""
+    """Remove each block that has lost its call or result: the client wrote the other half again."""
     if window.was_checked:
         return window
     gone = {pair_id for item in window.gone_unseen.values() for pair_id in item.pairs}
     gone |= {e.pair_id for item in window.looked_at for e in item.entries if window.is_gone(e)}
-    loose = [e for e in window.entries if e.pair_id is not None and e.pair_id in gone and not window.is_gone(e)]
-    return window.with_(_pruned(e, "the call that it belongs to has left", turn) for e in loose)
+    halves = [e for e in window.entries if e.pair_id is not None and e.pair_id in gone and not window.is_gone(e)]
+    return window.with_(_pruned(e, "the call that it belongs to has left", turn) for e in halves)
 
 
 def stale_thinking(window: Window, turn: Turn) -> Window:
-    """Let thinking leave that is bound to words which are sent otherwise by now."""
+    """Remove thinking that is bound to words which have changed since."""
     return window.with_(_stale_thinking(window, turn, window.rewritten_at + 1))
 
 
 def without_thinking(window: Window, turn: Turn) -> Window:
-    """Let all thinking leave that is bound to what stands before it, as that is about to be rewritten."""
+    """Remove all bound thinking because the words before it are about to be rewritten."""
     return window.with_(_stale_thinking(window, turn, len(window.items)))
 
 
 def rewritten(window: Window, turn: Turn, leaving: Callable[[Window, Turn], Sequence[Decision]]) -> Window:
-    """Let something leave, and with it what a rewriting takes along: bound thinking, and notes that are out of date.
+    """Remove entries, and also bound thinking and outdated notes.
 
-    Bound thinking leaves first, and what leaves is chosen behind that: a tombstone cannot stand where thinking has left.
+    Bound thinking leaves first, and the entries are chosen after that: a tombstone cannot replace removed thinking.
     """
     gone = leaving(window, turn)
     if not gone:
@@ -50,7 +51,7 @@ def rewritten(window: Window, turn: Turn, leaving: Callable[[Window, Turn], Sequ
 
 
 def _stale_thinking(window: Window, turn: Turn, end: int) -> list[Decision]:
-    """A decision for each thinking block in the first items of a window, up to the number `end`."""
+    """Return a decision for each thinking block in the first items of a window, up to the number `end`."""
     if not turn.binding.strips:
         return []
     if turn.binding.may_wait and window.round_is_open:

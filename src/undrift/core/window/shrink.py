@@ -1,4 +1,4 @@
-"""Which tool results are folded when a window is pruned. Pure.
+"""The choice of tool results to fold in a prune. Pure.
 
 Law: a result is folded only in a turn that rewrites the window anyway; never a pin, never the user's words. Why:
 docs/adr/0022-folding.md.
@@ -17,12 +17,12 @@ from undrift.values.window import ContextEntry, Decision
 __all__ = ["Lean", "lean", "shortened"]
 
 _LEAST_SHARE = 0.04
-"""A result of which folding saves less stays as it is."""
+"""The least saving, as a share of the result; else the result is not folded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lean:
-    """A result as it is when it is folded: how, its lines, and its tokens."""
+    """A folded result: the extent of the fold, its lines and its tokens."""
 
     fold: Fold
     folded: Folded
@@ -36,7 +36,7 @@ def lean(
     count: Callable[[str], int],
     ref_of: Callable[[str], str],
 ) -> tuple[dict[str, Lean], list[ContextEntry]]:
-    """Return by id the results that cost less when they are folded, or are so already; and the window, counted so."""
+    """Return by id the results that cost less when folded, or are folded already; and the window with their tokens."""
     found: dict[str, Lean] = {}
     for entry in entries:
         if not _is_plain(entry) or key_of(entry) in protected:
@@ -54,7 +54,7 @@ def lean(
 
 
 def shortened(entry: ContextEntry, decision: Decision) -> tuple[str, dict[str, Any]]:
-    """Return what a decision leaves of a text, and what the window has to know of it."""
+    """Return the rest of a text after a decision, and the metadata that the window needs."""
     detail = decision.detail
     ref = None if detail.get("untold") else decision.ref
     if decision.kind == "cut":
@@ -66,5 +66,5 @@ def shortened(entry: ContextEntry, decision: Decision) -> tuple[str, dict[str, A
 
 
 def _is_plain(entry: ContextEntry) -> bool:
-    """Tell whether an entry is one plain text of a tool."""
+    """Return whether an entry is one plain text of a tool."""
     return entry.type == "tool_result" and entry.meta("kind") == "result" and not entry.meta("mixed")

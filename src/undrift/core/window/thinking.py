@@ -1,7 +1,7 @@
-"""What may stay of an assistant's thinking. Pure.
+"""The legal places of an assistant's thinking. Pure.
 
-The provider merges neighbouring messages of one role, and demands of an answer that has thinking that it begins with it; an answer that ends with thinking leads nowhere. So all thinking of a message is one unit, and what pruning leaves
-is settled here.
+The provider merges neighbouring messages of one role. An answer with thinking must begin with it, and must not end with
+it. So all thinking of a message is one unit, and a removal may require further removals.
 """
 
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
@@ -14,24 +14,24 @@ __all__ = ["is_thinking", "key_of", "latest_answer", "unsettled"]
 
 
 def is_thinking(entry: ContextEntry) -> bool:
-    """Tell whether an entry is a thinking block."""
+    """Return whether an entry is a thinking block."""
     return entry.metadata is not None and entry.metadata.get("kind") == "thinking"
 
 
 def key_of(entry: ContextEntry) -> Hashable:
-    """Return what the members of a unit share: a pair, all thinking of one message, or the entry alone."""
+    """Return the shared key of a unit's members: a pair, all thinking of one message, or the entry alone."""
     return ("thinking", entry.meta("message")) if is_thinking(entry) and not entry.pair_id else unit_key(entry)
 
 
 def latest_answer(seen: Sequence[ContextEntry]) -> list[ContextEntry]:
-    """Return the assistant's last words and calls, whether they came in one message or several."""
+    """Return the assistant's last words and calls, in one message or several."""
     return list(takewhile(_is_assistant, reversed(seen)))[::-1]
 
 
 def unsettled(
     entries: Sequence[ContextEntry], gone_ids: Collection[str], is_protected: Callable[[ContextEntry], bool]
 ) -> set[str]:
-    """Return what has to leave as well, so that no answer has thinking in a wrong place."""
+    """Return the further entries that have to leave, so that no answer has thinking in a wrong place."""
     leave: set[str] = set()
     for answer in _answers([e for e in entries if e.id not in gone_ids]):
         before = list(takewhile(lambda e: not is_thinking(e), answer))

@@ -1,7 +1,7 @@
-"""What leaves before its time is up: old outputs of a task that goes on, and tombstones of old tasks that add up. Pure.
+"""Removes old outputs of a task that continues, and old tombstones when there are too many. Pure.
 
-Law: the newest results stay raw, a call leaves only together with all of its results, and nothing leaves that the model
-has not seen.
+Law: the newest results stay whole, a call leaves only together with all of its results, and nothing leaves that the
+model has not seen.
 """
 
 from collections.abc import Callable, Collection, Hashable, Sequence
@@ -17,14 +17,14 @@ __all__ = ["roll_old_outputs", "roll_old_tombstones", "rolled_tombstones"]
 
 
 def rolled_tombstones(window: Window, turn: Turn) -> Window:
-    """Let the oldest tombstones leave because there are too many, those of this turn counted."""
+    """Remove the oldest tombstones if there are too many, with those of this turn."""
     if turn.binding.holds(window) or not _has_evicted(window, turn):
         return window
     return rewritten(window, turn, _leaving)
 
 
 def _leaving(window: Window, turn: Turn) -> list[Decision]:
-    """The tombstones that leave."""
+    """Return the decisions that remove tombstones."""
     return roll_old_tombstones(
         window.entries,
         window.seen,
@@ -36,7 +36,7 @@ def _leaving(window: Window, turn: Turn) -> list[Decision]:
 
 
 def _has_evicted(window: Window, turn: Turn) -> bool:
-    """Whether any task of the session has let something go that can be recalled."""
+    """Return whether a task of the session has an evicted original that can be recalled."""
     return turn.past.has_evicted or any(d.kind == "evicted" and d.ref for d in window.new)
 
 
@@ -49,9 +49,9 @@ def roll_old_outputs(
     count: Callable[[str], int],
     ref_of: Callable[[str], str],
 ) -> list[Decision]:
-    """Let the oldest outputs of an open task go, once there are half as many again as stay.
+    """Remove the oldest outputs of an open task, once there are one and a half times as many as stay.
 
-    One batch at a time: each rewrites what the provider has cached.
+    One batch at a time: each rewrites the provider's cache.
 
     Args:
         keep: How many of its newest outputs stay, at least 1; not fewer than the last N that are anchored.
@@ -77,11 +77,11 @@ def roll_old_tombstones(
     keep_tool_results: int,
     ref_of: Callable[[str], str],
 ) -> list[Decision]:
-    """Let the oldest tombstones go, with the calls they answer, once all of them exceed a limit; down to half of it.
+    """Remove the oldest tombstones, with the calls they answer, once all of them exceed a limit; down to half of it.
 
     Args:
-        limit_tokens: What tombstones may take together.
-        decided_here: Ids of entries about which something was decided at the newest item: they wait for a later turn.
+        limit_tokens: The most tokens of all tombstones.
+        decided_here: Ids of entries with a decision at the newest item; they wait for a later turn.
     """
     tombstones = [e for e in entries[:first_unseen] if _is_tombstone(e)]
     tokens = sum(e.token_count for e in tombstones)

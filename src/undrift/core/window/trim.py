@@ -1,8 +1,8 @@
-"""A tool result that keeps some of its lines, or all of them folded. Pure; the same text and ranges give the same bytes.
+"""A tool result that keeps some of its lines, or all of them folded. Pure; equal text and ranges give equal bytes.
 
-Law: what stays stands in its order and, unless it is folded, word for word; where something left between two lines stands
-a gap mark of its own, and the first line says how much left, what was folded, and how to get it back. Only line numbers
-are stored, never content.
+Law: the lines that stay keep their order and, unless folded, their words. A gap mark replaces the lines removed between
+two others. The first line reports the removal, the fold, and the way to undo both. Only line numbers are stored, never
+content.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ __all__ = ["GAP", "HEADER_CHARACTERS", "ranges_of", "trim_text"]
 GAP = "…"
 
 HEADER_CHARACTERS = 64
-"""About what the first line of a trimmed text takes."""
+"""The estimated length of a trimmed text's first line."""
 
 
 def ranges_of(numbers: Iterable[int]) -> tuple[tuple[int, int], ...]:
@@ -30,11 +30,12 @@ def ranges_of(numbers: Iterable[int]) -> tuple[tuple[int, int], ...]:
 
 
 def trim_text(text: str, ranges: Sequence[Sequence[int]] | None, ref: str | None, fold: Fold | None = None) -> str:
-    """Return the lines of `text` in `ranges`, with marks where others stood.
+    """Return the lines of `text` in `ranges`, with marks in place of the others.
 
     Args:
-        ranges: Ascending half-open ranges of line numbers, from 0; none leaves the first line alone. None for all lines.
-        ref: What `recall` takes; empty where the original was purged, None where it is out of the agent's reach.
+        ranges: Ascending half-open ranges of line numbers, from 0; an empty list keeps only the first line. None for
+            all lines.
+        ref: The reference for `recall`; empty if the original was purged, None if the agent cannot recall.
     """
     folded = fold_lines(text, fold) if fold else None
     lines = text.split("\n")

@@ -1,6 +1,6 @@
-"""What one turn obeys, beside the window itself: room, rules, cache, tasks, and the functions that passes may use. Pure values.
+"""The inputs of one turn, apart from its window: room, rules, cache, tasks, and functions for the passes. Pure values.
 
-Law: nothing here changes during a turn. The functions among the values depend on their arguments and on the history alone.
+Law: nothing here changes during a turn. The functions depend on their arguments and on the history alone.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -14,12 +14,12 @@ from undrift.values.window import ContextEntry, Task, Tasks
 __all__ = ["Binding", "Past", "Room", "Rules", "Texts", "Tools", "Turn"]
 
 _PLAN_AGENT = "plan"
-"""Earlier versions could make tasks of the steps of a client's own plan, and stored them under this agent."""
+"""Earlier versions could turn the steps of a client's own plan into tasks, and stored them under this agent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """Tokens, in the unit of the turn's counter: the hard budget, and what is sent beside the history."""
+    """Tokens, in the unit of the turn's counter: the hard budget, and the parts sent next to the history."""
 
     budget_tokens: int
     fixed_tokens: int
@@ -42,10 +42,11 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """How a request treats thinking that the provider binds to what stands before it.
+    """The treatment of thinking that the provider binds to the words before it.
 
     Args:
-        mode: The setting `bound_thinking`; empty where the model binds nothing.
+        mode: The setting `bound_thinking`; empty if the model binds nothing.
+        thinks: Whether the request asks for thinking.
 
     See docs/adr/0012-bound-thinking.md.
     """
@@ -55,16 +56,16 @@ class Binding:
 
     @property
     def strips(self) -> bool:
-        """Whether thinking leaves that is bound to words which are sent otherwise by now."""
+        """True if thinking leaves when the words that it is bound to have changed."""
         return self.mode in ("drop_block", "strip")
 
     @property
     def may_wait(self) -> bool:
-        """Whether the thinking of an answer may stay while its calls are being answered."""
+        """True if the thinking of an answer may stay while its calls are open."""
         return self.mode == "drop_block" and self.thinks
 
     def holds(self, window: Window) -> str:
-        """Say why nothing may be rewritten at this turn; empty when it may."""
+        """Return the reason why nothing may be rewritten at this turn; empty if it may."""
         if not self.mode or not window.has_thinking:
             return ""
         if self.mode == "server":
@@ -78,11 +79,11 @@ class Binding:
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """What earlier turns decided in this history; each answer is looked up when it is asked for.
+    """The decisions of earlier turns in this history; each answer is computed on demand.
 
     Args:
         partial_prunes: How many of the newest prunes in a row left the beginning alone; None without any.
-        is_furthest: Whether every decision of the session was taken in this history.
+        is_furthest: Whether every decision of the session was made in this history.
     """
 
     partial_prunes: Callable[[], int | None] = lambda: None
@@ -93,7 +94,7 @@ class Past:
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """What the agent is to be told: its scratchpad, what is remembered about the user's newest words, as they are now."""
+    """The current notes for the agent: its scratchpad, and the memories about the user's newest words."""
 
     scratchpad: str = ""
     remembered: str = ""
@@ -101,11 +102,11 @@ class Texts:
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What passes call.
+    """The functions that passes call.
 
     Args:
-        log_path: Task id to where its log is exported; empty where it is not.
-        names_recall: Whether what is decided now may name the command that brings a text back.
+        log_path: Task id to the path of its exported log; empty without one.
+        names_recall: Whether new decisions may name the command that recalls a text.
     """
 
     count: Callable[[str], int]
@@ -117,11 +118,11 @@ class Tools:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One turn.
+    """The inputs of one turn.
 
     Args:
-        idle_ms: For how long at least nothing was asked; None where that is not known.
-        is_aside: Whether the request stands beside the work, as for a title: it gets no notes.
+        idle_ms: The least time without a request; None if unknown.
+        is_aside: Whether the request is not part of the work, such as one for a title: it gets no notes.
     """
 
     room: Room
@@ -138,10 +139,10 @@ class Turn:
     is_aside: bool = False
 
     @property
-    def told_tasks(self) -> Collection[Task]:
-        """The tasks that agents have told us of."""
+    def reported_tasks(self) -> Collection[Task]:
+        """The tasks that agents have reported."""
         return [task for task in self.tasks.by_id.values() if task.agent != _PLAN_AGENT]
 
     def total_tokens(self, window: Window) -> int:
-        """Return the tokens of all that is sent, what stands beside the history included."""
+        """Return the tokens of everything that is sent, also next to the history."""
         return self.room.fixed_tokens + window.tokens_after

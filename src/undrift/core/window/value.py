@@ -1,8 +1,8 @@
-"""What the lines of a history are still worth: how much of what the agent learned stands in them alone. Pure.
+"""The usefulness of a history's lines: how much the agent learned that stands in them alone. Pure.
 
-A *reference* is a name or a line of code. One that the agent learned from a user or a tool, and that few entries mention,
-may have to be looked up again once it has left: it is worth 1. What the agent made up itself, what stands everywhere, and
-a line that an edit has taken out since, is worth nothing. Why no finer scale: docs/adr/0015-what-a-line-is-worth.md.
+A *reference* is a name or a line of code. If the agent learned it from a user or a tool and few entries mention it, its
+loss may cost a lookup: it scores 1. A name that the agent made up, a common name, and a line that an edit has removed
+score nothing. Why no finer scale: docs/adr/0015-what-a-line-is-worth.md.
 
 Law: a function of the history alone: learning it at once or message by message gives the same values.
 """
@@ -27,12 +27,12 @@ from undrift.values.window import ContextEntry
 __all__ = ["KnownReferences", "Rows", "rows_left"]
 
 Rows = tuple[tuple[int, ...], ...]
-"""For each line of a text the references that it mentions."""
+"""The references of each line of a text."""
 
-_MOST_CHARACTERS = 1_000_000  # what is longer is data: its lines are worth nothing
-_MOST_NAMES = 10_000  # so many candidates are looked at once for all the times they come
-_KEY_BYTES = 7  # an int of 8 takes half as much again
-_STALE = 1  # an edit has taken the line out
+_MOST_CHARACTERS = 1_000_000  # a longer text is data: its lines score nothing
+_MOST_NAMES = 10_000  # candidates that are examined once and remembered
+_KEY_BYTES = 7  # an int of 8 bytes needs half as much memory again
+_STALE = 1  # an edit has removed the line
 _LEARNED = 2  # a user or a tool mentioned it first
 _ONE = 4
 _MOST = _ONE * (RARE_MENTIONS + 1)  # more are not counted
@@ -48,10 +48,10 @@ class _NameKeys(dict[str, int | None]):
 
 
 class KnownReferences:
-    """What a history has mentioned so far: learned entry by entry, asked for what is worth what.
+    """The references that a history has mentioned so far, learned entry by entry, with their scores.
 
-    A reference is known by a key of 56 bits. Two of a million references share one with a chance of 1 in 100,000, and
-    then one line weighs more or less than it should.
+    A key of 56 bits identifies a reference. Two of a million references share a key with a chance of 1 in 100,000; then
+    one line weighs more or less than it should.
 
     Memory: about 80 bytes per reference, and the references of each line of the entries last kept.
     """
@@ -64,7 +64,7 @@ class KnownReferences:
         self._rows: dict[str, Rows] = {}
 
     def learn(self, entry: ContextEntry) -> None:
-        """Take in the next entry of the history. Thinking teaches nothing: what is in it the agent knew, or made up."""
+        """Learn the next entry of the history. Thinking teaches nothing: the agent knew its words, or made them up."""
         if _meta(entry, "kind") not in ("text", "call", "result"):
             return
         first = _LEARNED if _meta(entry, "role") != "assistant" or _meta(entry, "kind") == "result" else 0
@@ -88,11 +88,11 @@ class KnownReferences:
         return found
 
     def keep(self, entry_ids: Collection[str]) -> None:
-        """Forget the lines of all other entries; they are read again when they are asked for."""
+        """Forget the lines of all other entries; they are read again on demand."""
         self._rows = {id_: rows for id_, rows in self._rows.items() if id_ in entry_ids}
 
     def is_worth(self, reference: int) -> bool:
-        """Tell whether the agent would miss a reference that nothing in its window mentions."""
+        """Return whether the agent would miss a reference that nothing in its window mentions."""
         state = self._found.get(reference, 0)
         return state & (_LEARNED | _STALE) == _LEARNED and state < _MOST
 
@@ -117,12 +117,12 @@ def _line(line: str) -> tuple[int, ...]:
 
 
 def _key_of(text: str) -> int:
-    """The key of a name, or of a line, which stands behind a newline, so that a name can never equal it."""
+    """Return the key of a name or a line; a newline before a line keeps it different from any name."""
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_KEY_BYTES).digest())
 
 
 def _removed(call: ContextEntry) -> Collection[str]:
-    """Return the lines that a call takes out of a file."""
+    """Return the lines that a call removes from a file."""
     if len(call.content) > _MOST_CHARACTERS:
         return ()
     try:
@@ -133,7 +133,7 @@ def _removed(call: ContextEntry) -> Collection[str]:
 
 
 def rows_left(entry: ContextEntry, lines: int) -> Sequence[int]:
-    """Return the numbers of the lines that a window still holds of an entry of so many lines."""
+    """Return the numbers of the lines that a window still holds of an entry with so many lines."""
     ranges = _meta(entry, "rows")
     return range(lines) if ranges is None else [n for start, end in ranges for n in range(start, min(end, lines))]
 
