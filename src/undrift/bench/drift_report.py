@@ -43,8 +43,7 @@ class Outcome:
 class Row:
     """One system at one budget, over all sessions.
 
-    Args:
-        budget: A share of each session's tokens (float), or tokens (int).
+    `budget`: a share of each session's tokens (float), or tokens (int).
     """
 
     budget: float | int

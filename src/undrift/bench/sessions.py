@@ -105,8 +105,7 @@ def sessions_in(root: Path, *, min_calls: int, every: int = 1) -> RecordedSessio
 
     Each file is read and closed again: a folder of a thousand sessions takes the memory of one.
 
-    Args:
-        min_calls: Sessions with fewer answered calls of tools are left out; at least 0.
+    `min_calls`: sessions with fewer answered calls of tools are left out; at least 0.
     """
     found = RecordedSessions()
     longest: dict[tuple[str, ...], tuple[int, Path]] = {}

@@ -23,8 +23,7 @@ _GAP = "  "
 class Column:
     """One column of a table.
 
-    Args:
-        words: It holds words, which are broken over lines; else figures, which stay whole, at the right.
+    `words`: it holds words, which are broken over lines; else figures, which stay whole, at the right.
     """
 
     name: str

@@ -34,8 +34,7 @@ class _Failed(click.ClickException):
 class CommandGroup(click.Group):
     """A group that loads a command when it is asked for.
 
-    Args:
-        rooms: A command's name to where it stands (``module:attribute``, or a group) and its line in the help.
+    `rooms`: a command's name to where it stands (``module:attribute``, or a group) and its line in the help.
     """
 
     def __init__(self, *args: Any, rooms: "Mapping[str, tuple[str | CommandGroup, str]]", **kwargs: Any) -> None:

@@ -34,8 +34,7 @@ _ERROR_BYTES = 4_096
 def open_log(path: Path) -> int:
     """Return a descriptor that appends to a log, made for its owner alone (0600).
 
-    Raises:
-        OSError: It cannot be made, or a link stands in its place.
+    Raises OSError: it cannot be made, or a link stands in its place.
     """
     files.make_folder(path.parent)
     with contextlib.suppress(FileNotFoundError):

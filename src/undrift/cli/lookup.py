@@ -68,8 +68,7 @@ def homes_of(given: str | None) -> tuple[str, ...]:
 def original_in(store: Store, ref_or_entry: str, session_id: str | None = None) -> Original:
     """Return an original of a store by its reference or its entry's id, of one session or of the newest that has it.
 
-    Raises:
-        RecallError: The store has neither.
+    Raises RecallError: the store has neither.
     """
     if session_id is not None:
         with suppress(RecallError):
@@ -93,11 +92,7 @@ def original_in(store: Store, ref_or_entry: str, session_id: str | None = None) 
 def tasks_in(store: Store, session_id: str | None = None, task_ids: Collection[str] = ()) -> tuple[str, Tasks]:
     """Return the newest session of a store that has all these tasks, and its tasks.
 
-    Args:
-        task_ids: Empty for any session that has tasks.
-
-    Raises:
-        RecallError: There is no such session.
+    `task_ids`: empty for any session that has tasks. Raises RecallError: there is no such session.
     """
     for row in store.sessions():
         if session_id is None or row.session_id == session_id:
@@ -116,9 +111,8 @@ def original_or_task(
 ) -> S | T:
     """Return the original or the task of a reference, an entry's id or a task's id; `TASK_PREFIX` puts the task first.
 
-    Raises:
-        RecallError: No store has it; the message names the homes and the remedy.
-        StoreError: A store could not be read, and no other one has it.
+    Raises RecallError: no store has it; the message names the homes and the remedy. Raises StoreError: a store could
+    not be read, and no other one has it.
     """
     missing = f"there is no {wanted[:80]!r}"
 
@@ -173,8 +167,7 @@ def first(homes: Sequence[str], missing: str, look: Callable[[Store, Path], T], 
 def find(homes: Sequence[str], words: str, limit: int) -> tuple[Found, ...]:
     """Search every store of the homes; the best of each store first.
 
-    Raises:
-        StoreError: A store could not be read, and no other one holds a match.
+    Raises StoreError: a store could not be read, and no other one holds a match.
     """
     found: dict[str, Found] = {}
     unreadable: StoreError | None = None

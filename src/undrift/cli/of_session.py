@@ -77,9 +77,7 @@ def settings_of(home: str | None, **more: Any) -> Settings:
 def opened(home: str | None, session: str | None, *, keeps_notes: bool = False) -> Iterator[Session]:
     """Open a session that exists.
 
-    Raises:
-        RecallError: There is none, or none of that id.
-        StoreError: There is no store.
+    Raises RecallError: there is none, or none of that id. Raises StoreError: there is no store.
     """
     settings = settings_of(home)
     if not has_store(settings.home):

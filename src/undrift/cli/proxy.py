@@ -42,8 +42,7 @@ CLIENTS = {
 def upstream_options(defaults: Mapping[Provider, str] | None = None) -> Callable[[_Command], _Command]:
     """Give a command the options that say where requests go.
 
-    Args:
-        defaults: Provider to its address; None if the command detects them.
+    `defaults`: provider to its address; None if the command detects them.
     """
 
     def given(command: _Command) -> _Command:

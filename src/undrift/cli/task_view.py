@@ -20,8 +20,7 @@ _LONGEST_ID_SHOWN = 48
 class TaskView:
     """One task and what it removed.
 
-    Args:
-        refs: The reference of each block that it removed, in the order of their removal.
+    `refs`: the reference of each block that it removed, in the order of their removal.
     """
 
     session_id: str

@@ -18,8 +18,7 @@ _OURS = re.compile(r"(?:^|[\s/\\])undrift(?:\.exe)?['\"]? hook [A-Z][A-Za-z]+ --
 class EntryScope:
     """The place of the entries.
 
-    Args:
-        project: The project's folder for settings of one project; None for those of the user.
+    `project`: the project's folder for settings of one project; None for those of the user.
     """
 
     client_home: Path

@@ -26,8 +26,7 @@ _HOOKS = "hooks"
 class Edited:
     """A text with our entries.
 
-    Args:
-        containers: Containers that were not there before: ``hooks``, or the name of an event.
+    `containers`: containers that were not there before: ``hooks``, or the name of an event.
     """
 
     text: str
@@ -56,8 +55,7 @@ def our_commands(text: str, is_ours: Callable[[str], bool], *, comments: bool = 
 def with_hooks(text: str, wanted: Groups, *, comments: bool = False) -> Edited:
     """Put entries in. Raises InputError: the text is malformed, or keeps something else where hooks belong.
 
-    Args:
-        text: The file, without entries of ours; blank where there is none.
+    `text`: the file, without entries of ours; blank where there is none.
     """
     if not text.strip("\ufeff \t\r\n"):
         document = json.dumps({_HOOKS: wanted}, indent=2) + "\n"
@@ -94,8 +92,7 @@ def without_hooks(
 ) -> str:
     """Take our entries out. Raises InputError: the text is malformed.
 
-    Args:
-        containers: From `with_hooks` as well; None if nothing is remembered: then empty ones are removed.
+    `containers`: from `with_hooks` as well; None if nothing is remembered: then empty ones are removed.
     """
     exact = text
     for piece in reversed(pieces):

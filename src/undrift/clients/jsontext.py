@@ -35,8 +35,7 @@ class Node:
 def parse(text: str, *, comments: bool = False) -> Node:
     """Read one JSON document.
 
-    Raises:
-        InputError: It is malformed, names a key twice, or nests too deeply; the message says where.
+    Raises InputError: it is malformed, names a key twice, or nests too deeply; the message says where.
     """
     scanner = _Scanner(text, _SPACE_AND_COMMENTS if comments else _SPACE, comments)
     start = scanner.past_space(1 if text.startswith("\ufeff") else 0)

@@ -33,8 +33,7 @@ class Memory:
 def read(path: Path) -> str | None:
     """Return the text of a settings file, every byte of it; None where there is none.
 
-    Raises:
-        InputError: Something else stands in its place, or it is not UTF-8.
+    Raises InputError: something else stands in its place, or it is not UTF-8.
     """
     target = _target(path)
     if target is None:
@@ -49,9 +48,7 @@ def read(path: Path) -> str | None:
 def write(path: Path, text: str) -> None:
     """Put a text in the file's place in one step. An existing file keeps its mode, a new one is for its owner alone.
 
-    Raises:
-        InputError: Something else stands in its place.
-        OSError: The system refuses; the file is as it was.
+    Raises InputError: something else stands in its place. Raises OSError: the system refuses; the file is as it was.
     """
     target = _target(path)
     mode = 0o600 if target is None else stat.S_IMODE(target.stat().st_mode)

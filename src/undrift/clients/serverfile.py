@@ -39,8 +39,7 @@ class ServerFile(Protocol):
     def words(self, text: str) -> list[str] | None:
         """Return the words that start our server, or None where it is not listed.
 
-        Raises:
-            InputError: The text is malformed, or another server has our name.
+        Raises InputError: the text is malformed, or another server has our name.
         """
         ...
 

@@ -19,8 +19,7 @@ _Environment = Mapping[str, str]
 class Addresses:
     """The base URL of each provider, in the form in which clients want it.
 
-    Args:
-        openai: With the version that its upstream has.
+    `openai`: with the version that its upstream has.
     """
 
     anthropic: str
@@ -46,8 +45,7 @@ class Wrapped:
     def environment(self, at: Addresses, given: _Environment) -> dict[str, str]:
         """Return the environment of the client: the user's, the addresses, and no proxy on the way to them.
 
-        Raises:
-            InputError: A variable of the user's that has to be joined with ours cannot be read.
+        Raises InputError: a variable of the user's that has to be joined with ours cannot be read.
         """
         out = {**given, **self.variables(at, given)}
         for name in ("NO_PROXY", "no_proxy"):

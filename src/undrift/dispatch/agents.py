@@ -49,8 +49,7 @@ class Agents(Protocol):
     def answer(self, prompt: CompiledPrompt) -> Reply:
         """Return what the agent of the prompt's role printed.
 
-        Raises:
-            DispatchError: There is no such agent, or it cannot be started: no other attempt would change that.
+        Raises DispatchError: there is no such agent, or it cannot be started: no other attempt would change that.
         """
         ...
 

@@ -21,8 +21,7 @@ class RunStore(Protocol):
     def load(self, run_id: str, names: Sequence[str] | None = None) -> Mapping[str, Mapping[str, Any]]:
         """Return the records of a run as they are now, by name; empty where there is no such run.
 
-        Args:
-            names: Of the records; None for all. One that is not there is left out.
+        `names`: of the records; None for all. One that is not there is left out.
         """
         ...
 
@@ -85,8 +84,7 @@ class InMemoryRunStore:
 class SqliteRunStore:
     """One run in the store of a home, beside its facts.
 
-    Args:
-        fact_store: Of the same run; its store is used, and stays the caller's to close.
+    `fact_store`: of the same run; its store is used, and stays the caller's to close.
     """
 
     def __init__(self, fact_store: SqliteSessionFactStore) -> None:

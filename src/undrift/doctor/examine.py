@@ -33,8 +33,7 @@ def examine(
 ) -> Iterator[Finding]:
     """Yield what is found, the machine and the settings first, then each home.
 
-    Args:
-        environ: Variables of the settings; None takes those of this process.
+    `environ`: variables of the settings; None takes those of this process.
     """
     yield from _guarded("versions", "", _versions)
     yield from _guarded("settings", "", lambda: _settings(overrides, environ))

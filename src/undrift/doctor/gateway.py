@@ -134,9 +134,7 @@ def _reasons(bypassed: dict[str, int]) -> list[str]:
 def _asked(presence: Presence, path: str, token: str) -> tuple[int, bytes]:
     """Ask a gateway of this machine.
 
-    Raises:
-        OSError: It does not answer.
-        ValueError: Its address is none of this machine's.
+    Raises OSError: it does not answer. Raises ValueError: its address is none of this machine's.
     """
     host = urlsplit(presence.url).hostname or ""
     if host != "localhost" and not ip_address(host).is_loopback:

@@ -54,8 +54,7 @@ class Options:
 def answer(event: str, given: bytes, options: Options) -> str:
     """Do what a hook asks for, and return what to print: one JSON object, or nothing.
 
-    Args:
-        event: ``PreCompact`` or ``SessionStart``; another one does nothing.
+    `event`: ``PreCompact`` or ``SessionStart``; another one does nothing.
     """
     place: Path | None = None
     try:

@@ -44,9 +44,8 @@ else:
 def home_folder(given: str | None) -> Path:
     """Return the home of the hooks: as given, which must be absolute, else ``~/.undrift``.
 
-    Raises:
-        InputError: It is a relative path: a hook runs in whichever project's folder.
-        RuntimeError: The user's home folder is not known.
+    Raises InputError: it is a relative path: a hook runs in whichever project's folder. Raises RuntimeError: the user's
+    home folder is not known.
     """
     home = Path(given) if given else Path.home() / ".undrift"
     if not home.is_absolute():
@@ -168,8 +167,7 @@ def note(home: Path | None, text: str) -> None:
 def open_log(home: Path) -> int:
     """Open the log to write behind its end, and return the descriptor; one that has grown makes place first.
 
-    Raises:
-        OSError: Something else stands in its place, or the system refuses.
+    Raises OSError: something else stands in its place, or the system refuses.
     """
     path = home / LOG
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | _NOFOLLOW | _NONBLOCK

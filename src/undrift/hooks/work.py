@@ -104,8 +104,7 @@ def _this(found: RecordedFigures, call: HookCall) -> Boundary | None:
 def record(call: HookCall, transcript: Transcript) -> int:
     """Write what is new in a session into the store, every original for good; return how many entries that were.
 
-    Raises:
-        StoreError: The store refused; what was not written is tried again the next time.
+    Raises StoreError: the store refused; what was not written is tried again the next time.
     """
     folder = call.folder()
     position = _recorded(folder)

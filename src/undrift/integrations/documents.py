@@ -41,9 +41,8 @@ class Documents(Closing):
     ) -> Self:
         """Open the documents of a home folder; see `Session.open` for the arguments.
 
-        Raises:
-            SettingsError: A setting is wrong.
-            StoreError: The store cannot be opened; the message says why and what to do.
+        Raises SettingsError: a setting is wrong. Raises StoreError: the store cannot be opened; the message says why
+        and what to do.
         """
         chosen = settings if settings is not None else Settings.from_environment()
         store = open_store(home if home is not None else chosen.home, Scope())

@@ -21,8 +21,7 @@ _SHOWN = 80
 def checked(tool: str, schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments that are given, each of the type that the schema says; null counts as not given.
 
-    Raises:
-        InputError: An argument is unknown, missing or of another type.
+    Raises InputError: an argument is unknown, missing or of another type.
     """
     known: Mapping[str, Any] = schema["properties"]
     unknown = [name for name in arguments if name not in known]
@@ -46,11 +45,7 @@ def checked(tool: str, schema: Mapping[str, Any], arguments: Mapping[str, Any]) 
 def lines_of(text: str) -> tuple[int, int | None]:
     """Return the first line and the last one (None: the end) that are asked for; both negative for the last so many.
 
-    Args:
-        text: As in ``10-40``, ``10-``, ``10`` and ``-40``.
-
-    Raises:
-        InputError: It is something else.
+    `text`: as in ``10-40``, ``10-``, ``10`` and ``-40``. Raises InputError: it is something else.
     """
     first, dash, last = text.strip().partition("-")
     parts = [part for part in (first, last) if part]

@@ -93,8 +93,7 @@ def application(surface: Surface, port: int) -> Any:
 def run_http(surface: Surface, *, port: int, token: str, ready: Callable[[str], None]) -> None:
     """Serve until the process gets a signal to end. `port`: 0 takes any that is free.
 
-    Raises:
-        InputError: The port is taken, or the package is not installed.
+    Raises InputError: the port is taken, or the package is not installed.
     """
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

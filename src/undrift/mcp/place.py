@@ -55,8 +55,7 @@ class ServedHome:
     def session_id(self, named: str = "", *, to_write: bool = False) -> str:
         """Return the session: the one that is named, else the process's own.
 
-        Args:
-            to_write: The name is taken now. Until it is, it is the one that would be taken: a look makes nothing.
+        `to_write`: the name is taken now. Until it is, it is the one that would be taken: a look makes nothing.
         """
         if named:
             return named
@@ -80,8 +79,7 @@ class ServedHome:
     def look(self, named: str = "") -> "Iterator[Session | None]":
         """Open the session to read it, without its notes; None where nothing was recorded yet: a look makes nothing.
 
-        Raises:
-            StoreError: The store cannot be opened.
+        Raises StoreError: the store cannot be opened.
         """
         if not self.has_store():
             yield None
@@ -117,9 +115,8 @@ class ServedHome:
     def change(self, call: ToolArguments, work: "Callable[[Session], T]") -> T:
         """Do something that writes; again where another process was in the way, on top of what that one wrote.
 
-        Raises:
-            StoreError: It could not be written; nothing has changed.
-            Stopped: The client has taken the call back; nothing has changed.
+        Raises StoreError: it could not be written; nothing has changed. Raises Stopped: the client has taken the call
+        back; nothing has changed.
         """
         for attempt in range(1, _ATTEMPTS + 1):
             try:

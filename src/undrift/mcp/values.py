@@ -68,8 +68,7 @@ class Answer:
 class ToolArguments:
     """One call of a client.
 
-    Args:
-        progress: Called with the done part, the whole (None if it is not known) and a word on it.
+    `progress`: called with the done part, the whole (None if it is not known) and a word on it.
     """
 
     arguments: Json = field(default_factory=dict, hash=False)
@@ -131,8 +130,7 @@ class Resources(Protocol):
     def page(self, cursor: str, call: ToolArguments) -> ResourcePage:
         """Return one page of what there is; the first one for an empty cursor.
 
-        Raises:
-            InputError: The cursor is none of ours.
+        Raises InputError: the cursor is none of ours.
         """
         ...
 

@@ -45,9 +45,8 @@ class MemoryRepository:
     ) -> int:
         """Write changes of memories in one commit, and make new ones searchable in it.
 
-        Raises:
-            StoreConflict: Nothing was written: a memory was changed or added meanwhile.
-            StoreError: Nothing was written: the disk refused.
+        Raises StoreConflict: nothing was written: a memory was changed or added meanwhile. Raises StoreError: nothing
+        was written: the disk refused.
         """
         context = Context(self._store.scope.of(session_id), at_ms)
         return self._store.commit(context, kind, (*self.searchable(updates), *unless), payload=payload)
@@ -72,11 +71,8 @@ class MemoryRepository:
 def default_embedder(name: str) -> Embedder | None:
     """Return the embedder that a setting names; nothing is loaded yet.
 
-    Args:
-        name: ``auto`` (the one whose model comes with its package, where that is installed), ``wordllama`` or ``none``.
-
-    Raises:
-        StoreError: It is asked for and not installed.
+    `name`: ``auto`` (the one whose model comes with its package, where that is installed), ``wordllama`` or ``none``.
+    Raises StoreError: it is asked for and not installed.
     """
     if name == "none" or (name == "auto" and not is_installed()):
         return None
@@ -86,8 +82,7 @@ def default_embedder(name: str) -> Embedder | None:
 def repository_of(store: Store, settings: Settings) -> MemoryRepository:
     """Return the repository over a store that settings ask for: its embedder, and what searches its vectors.
 
-    Raises:
-        StoreError: The embedder is asked for and not installed. Without LanceDB the first reading or writing raises.
+    Raises StoreError: the embedder is asked for and not installed. Without LanceDB the first reading or writing raises.
     """
     return MemoryRepository(store, default_embedder(settings.embedder), settings.vector_index)
 

@@ -42,8 +42,7 @@ _UNKNOWN = (
 class Gateway:
     """The application; the server calls it.
 
-    Args:
-        is_full: Whether no more requests can be carried out now; the gateway's own routes answer nevertheless.
+    `is_full`: whether no more requests can be carried out now; the gateway's own routes answer nevertheless.
     """
 
     def __init__(

@@ -29,8 +29,7 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 class Upstream:
     """The target of one provider's requests.
 
-    Args:
-        path: What stands before the path of each request; empty, or with a slash in front and none behind.
+    `path`: what stands before the path of each request; empty, or with a slash in front and none behind.
     """
 
     scheme: str

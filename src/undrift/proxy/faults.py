@@ -36,8 +36,7 @@ class Breaker:
 class Breakers:
     """The breakers of all sessions; the one without a name is the store's. Any thread may ask.
 
-    Args:
-        most: Above so many, those without a fault are forgotten.
+    `most`: above so many, those without a fault are forgotten.
     """
 
     def __init__(self, faults_to_open: int, recovery_s: float, most: int) -> None:

@@ -62,8 +62,7 @@ _NOT_THE_USERS = ("# AGENTS.md", "This session is being continued from", "Caveat
 class Name:
     """The name of a session.
 
-    Args:
-        folder: The last part of the folder in which the client works; empty where it does not say.
+    `folder`: the last part of the folder in which the client works; empty where it does not say.
     """
 
     folder: str = ""
@@ -94,8 +93,7 @@ def name_from(stored: Mapping[str, Any] | None) -> Name:
 def name_of(form: Form, request: Request, agent: str) -> Name:
     """Return the name of a session by one of its requests.
 
-    Raises:
-        WireError: One of the first items has the wrong shape.
+    Raises WireError: one of the first items has the wrong shape.
     """
     texts = list(_texts(form, request))
     folder = next((found["path"] for _, text in texts if (found := _FOLDER.search(text))), "")

@@ -70,8 +70,7 @@ def is_token(shown: str, token: str) -> bool:
 def base_url(url: str, token: str, provider: Provider) -> str:
     """Return what a client of a provider is given as its base URL, without a version.
 
-    Args:
-        token: Of its home; without one only the system can say whose the requests are.
+    `token`: of its home; without one only the system can say whose the requests are.
     """
     return f"{url}/{token}/via/{provider}" if token else f"{url}/via/{provider}"
 
@@ -84,8 +83,7 @@ def without_token(url: str) -> str:
 def end_of(host: str, port: int) -> End:
     """Return an end of a connection; an IPv4 address that stands in an IPv6 one, as itself.
 
-    Raises:
-        ValueError: It is no address.
+    Raises ValueError: it is no address.
     """
     address = ip_address(host.partition("%")[0])
     return (address.ipv4_mapped or address, port) if isinstance(address, IPv6Address) else (address, port)

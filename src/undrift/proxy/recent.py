@@ -48,8 +48,7 @@ class Recent:
 def history_of(form: Form, request: Request) -> SeenHistory | None:
     """Return the history of an opened request, where the model has said something in it; else it may be any session's.
 
-    Raises:
-        WireError: A message has the wrong shape.
+    Raises WireError: a message has the wrong shape.
     """
     for number in range(len(request.raws) - 1, max(-1, len(request.raws) - 1 - _LOOKED_AT), -1):
         if form.read(request.load(number), f"{form.HISTORY}[{number}]").role == "assistant":

@@ -28,8 +28,7 @@ def most_open_bytes() -> int:
 def machine_bytes(groups: Path = _GROUPS) -> int:
     """Return the memory of the machine, or of the container where that is less.
 
-    Args:
-        groups: The folder in which Linux names the limits of containers.
+    `groups`: the folder in which Linux names the limits of containers.
     """
     found = [limit for limit in map(_limit, _group_files(groups)) if limit]
     try:

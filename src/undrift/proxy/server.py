@@ -36,11 +36,8 @@ _NAP_S = 0.005
 class Server:
     """A gateway on a port; `run` serves until it is stopped, `with` does so in a thread.
 
-    Args:
-        listening: A socket that takes connections already, in place of the configured host and port.
-
-    Raises:
-        SettingsError: The port cannot be had, an upstream is the gateway itself, or a package is missing.
+    `listening`: a socket that takes connections already, in place of the configured host and port. Raises
+    SettingsError: the port cannot be had, an upstream is the gateway itself, or a package is missing.
     """
 
     def __init__(self, config: GatewayConfig, listening: socket.socket | None = None) -> None:
@@ -83,8 +80,7 @@ class Server:
     def run(self) -> None:
         """Serve until a signal comes, or `stop` is called; a second signal does not wait for streams.
 
-        Raises:
-            SettingsError: It could not start.
+        Raises SettingsError: it could not start.
         """
         self._server.capture_signals = contextlib.nullcontext  # its own raises the signal again once all is closed
         former = _on_signals(self._server.handle_exit)

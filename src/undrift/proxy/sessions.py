@@ -88,9 +88,8 @@ class OpenSessions:
     def prepare(self, ask: Ask) -> ManagedBody:
         """Return what to send in place of a request.
 
-        Raises:
-            Bypass: The original is to be sent.
-            Declined: The client is to be answered by us, so that it sends whole histories.
+        Raises Bypass: the original is to be sent. Raises Declined: the client is to be answered by us, so that it sends
+        whole histories.
         """
         form = form_of(ask.wire)
         request = Request(ask.body, form)

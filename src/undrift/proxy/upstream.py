@@ -23,8 +23,7 @@ _NOT_ADDED = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
 class Pool:
     """Connections to the upstreams; made on the event loop, closed by `close`.
 
-    Raises:
-        SettingsError: The package aiohttp is not installed.
+    Raises SettingsError: the package aiohttp is not installed.
     """
 
     def __init__(self, upstreams: Mapping[Provider, Upstream]) -> None:

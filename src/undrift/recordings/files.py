@@ -31,8 +31,7 @@ _OPEN_ALREADY = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 class Homes:
     """The folders of the clients that record sessions by themselves; None: not looked into.
 
-    Args:
-        gemini: Gemini CLI's, usually ``~/.gemini``.
+    `gemini`: Gemini CLI's, usually ``~/.gemini``.
     """
 
     claude: Path | None = None
@@ -62,13 +61,10 @@ def open_recording(path: str | os.PathLike[str], *, format: str | None = None) -
 
     Bytes that are no UTF-8 become U+FFFD; a last line that is still being written is counted, not an error.
 
-    Args:
-        path: The client's own session file, a pipe of the shell that gives one, or what OpenHands keeps of a
-            conversation: the folder, its ``base_state.json``, or one of its events.
-
-    Raises:
-        TranscriptError: It cannot be read, has no known format, holds no message, or has a line of more than
-            `LONGEST_LINE_BYTES`; the message names the file and the remedy.
+    `path`: the client's own session file, a pipe of the shell that gives one, or what OpenHands keeps of a
+    conversation: the folder, its ``base_state.json``, or one of its events. Raises TranscriptError: it cannot be read,
+    has no known format, holds no message, or has a line of more than `LONGEST_LINE_BYTES`; the message names the file
+    and the remedy.
     """
     name = os.fspath(path)
     try:

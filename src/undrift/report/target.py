@@ -18,9 +18,8 @@ __all__ = ["check_target", "write_page"]
 def check_target(out: Path, sources: Iterable[Path] = ()) -> None:
     """Refuse a target that must not be written.
 
-    Raises:
-        InputError: Its folder does not exist, it is a folder or a device, one of the sources, or a file that is no
-            HTML page; the message names it and the remedy.
+    Raises InputError: its folder does not exist, it is a folder or a device, one of the sources, or a file that is no
+    HTML page; the message names it and the remedy.
     """
     if not out.parent.is_dir():
         raise InputError(f"{out}: its folder does not exist; make {out.parent} first, or name another place")
@@ -41,9 +40,7 @@ def check_target(out: Path, sources: Iterable[Path] = ()) -> None:
 def write_page(out: Path, found: Sequence[Postmortem], sums: Totals, *, sources: Iterable[Path] = ()) -> None:
     """Write the page in one step: a reader sees the old file or the new one. Only its owner may read it.
 
-    Raises:
-        InputError: As `check_target`.
-        OSError: The disk refused; what stood there stands there still.
+    Raises InputError: as `check_target`. Raises OSError: the disk refused; what stood there stands there still.
     """
     check_target(out, sources)
     content = page(found, sums).encode("utf-8", "replace")

@@ -45,8 +45,7 @@ class Archive:
     def task(self, task_id: str) -> Task:
         """Return a task of the session.
 
-        Raises:
-            TaskError: It has none of that id; the message names those that it has.
+        Raises TaskError: it has none of that id; the message names those that it has.
         """
         found = self.tasks.by_id.get(task_id)
         if found is None:
@@ -68,8 +67,7 @@ class Archive:
     def originals(self, task_id: str) -> tuple[Original, ...]:
         """Return what left with a task: one place of the history after the other, in the order of the window.
 
-        Raises:
-            StoreCorrupt: One of them does not match its SHA-256; the message names it.
+        Raises StoreCorrupt: one of them does not match its SHA-256; the message names it.
         """
         return tuple(original for group in self._places(task_id) for original in self._read(group))
 
@@ -79,9 +77,8 @@ class Archive:
         There is one for each completion, and one more if a completion evicted results later that it kept at first. After
         a rewind, what left again elsewhere stands in the first one alone. Empty if nothing left with the task.
 
-        Raises:
-            TaskError: The session has no such task; the message names those that it has.
-            StoreError: The store cannot be read, or an original does not match its SHA-256.
+        Raises TaskError: the session has no such task; the message names those that it has. Raises StoreError: the
+        store cannot be read, or an original does not match its SHA-256.
         """
         self.task(task_id)
         return tuple(self._log(task_id, group) for group in self._places(task_id))
@@ -89,9 +86,8 @@ class Archive:
     def export(self, exports: Exports, task_id: str) -> Path:
         """Write the log of what left with a task, in place of a former one, and return its path.
 
-        Raises:
-            TaskError: The session has no such task, or nothing left with it.
-            StoreError: The store cannot be read or the file not written; a former log is as it was.
+        Raises TaskError: the session has no such task, or nothing left with it. Raises StoreError: the store cannot be
+        read or the file not written; a former log is as it was.
         """
         logs = self.logs(task_id)
         if not logs:

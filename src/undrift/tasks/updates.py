@@ -36,8 +36,7 @@ _LONG_SUMMARY = (
 class TaskUpdates:
     """The tasks of a session.
 
-    Args:
-        context: The session. Its notes are stored as they are whenever a task begins or ends.
+    `context`: the session. Its notes are stored as they are whenever a task begins or ends.
     """
 
     def __init__(self, context: SessionContext) -> None:
@@ -52,9 +51,8 @@ class TaskUpdates:
     ) -> tuple[tuple[TaskUpdate, ...], tuple[str, ...]]:
         """Return the changes that one call asks for, each completion with its verdict, and what the agent should know.
 
-        Raises:
-            TaskError: It is not possible; the message says what to do.
-            SummaryRejected: A completion without a summary.
+        Raises TaskError: it is not possible; the message says what to do. Raises SummaryRejected: a completion without
+        a summary.
         """
         given = [self._masked(update) for update in updates]
         changed, notes = self._with_verdicts(change_many(self._log.tasks, agent, given, self._now(), stack=stack))
@@ -65,8 +63,7 @@ class TaskUpdates:
     ) -> bool:
         """Write changes with what is remembered of them; False if another agent was first: then judge them again.
 
-        Raises:
-            StoreError: It could not be written; nothing has changed. On the last attempt the first writer wins.
+        Raises StoreError: it could not be written; nothing has changed. On the last attempt the first writer wins.
         """
         try:
             self._write(changed, at_ms, remembered)
@@ -125,8 +122,7 @@ class TaskUpdates:
     def follow(self, conversation: Conversation, *, at_ms: int) -> None:
         """Take in the history that is being prepared: calls made while a task is worked on are tagged with it.
 
-        Raises:
-            StoreError: The tags could not be written; the calls are tagged at a later turn.
+        Raises StoreError: the tags could not be written; the calls are tagged at a later turn.
         """
         self._conversation = conversation
         self._place_ends(conversation, at_ms)

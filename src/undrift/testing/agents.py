@@ -32,8 +32,7 @@ _TAIL = re.compile(r"^Task ID: (\S+)\nMax output tokens: \d+\nDelta context: (\{
 def answer(role: str, script: Mapping[str, Any], prompt: str) -> tuple[str, Mapping[str, Any]]:
     """Return what the agent prints, and the step of the script that it followed.
 
-    Raises:
-        ValueError: The prompt is none of a dispatcher.
+    Raises ValueError: the prompt is none of a dispatcher.
     """
     found = _TAIL.search(prompt)
     if found is None:

@@ -207,8 +207,7 @@ _HISTORIES: Mapping[str, type[ClientHistory]] = {
 def history_for(wire: str, *, model: str, **given: Any) -> ClientHistory:
     """Return an empty history in a form. Raises InputError: another `wire`.
 
-    Args:
-        wire: ``anthropic``, ``openai-chat``, ``openai-responses`` or ``gemini``.
+    `wire`: ``anthropic``, ``openai-chat``, ``openai-responses`` or ``gemini``.
     """
     if wire not in _HISTORIES:
         raise InputError(f"wire must be one of {', '.join(_HISTORIES)}, not {wire!r}")

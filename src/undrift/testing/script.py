@@ -44,8 +44,7 @@ class Shell:
 class Read:
     """One call that reads a file: by the client's own tool where it has one, else by its shell.
 
-    Args:
-        path: Absolute, as Claude Code wants it.
+    `path`: absolute, as Claude Code wants it.
     """
 
     path: str

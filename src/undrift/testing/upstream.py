@@ -89,8 +89,7 @@ class _Seen:
 class RawUpstream:
     """An upstream on one loopback port.
 
-    Args:
-        answer: What to do with a request; after the last step the connection waits for the next one.
+    `answer`: what to do with a request; after the last step the connection waits for the next one.
     """
 
     def __init__(self, answer: Callable[[RawRequest], Sequence[Step]]) -> None:
@@ -128,8 +127,7 @@ class RawUpstream:
     def wait_for_end(self, timeout_s: float = 10.0) -> float:
         """Return when the other side ended a connection that was held, on the monotonic clock.
 
-        Raises:
-            TimeoutError: It did not.
+        Raises TimeoutError: it did not.
         """
         with self._lock:
             if not self._lock.wait_for(lambda: bool(self._seen.left_s), timeout_s):

@@ -51,8 +51,7 @@ def _characters_over_4(text: str) -> int:
 def detect(lines: Sequence[str]) -> str:
     """Name the format of a session. Returns a key of `FORMATS`.
 
-    Raises:
-        TranscriptError: No reader recognises the lines.
+    Raises TranscriptError: no reader recognises the lines.
     """
     for name, reader in FORMATS.items():
         if reader.recognises(lines):

@@ -68,8 +68,7 @@ class Reader(Protocol):
 class RecordedBlock:
     """One block of a provider message, before it has an id, a time and a place.
 
-    Args:
-        extra: Further metadata. ``call_id`` pairs calls with results; it is absent where the record names none.
+    `extra`: further metadata. ``call_id`` pairs calls with results; it is absent where the record names none.
     """
 
     kind: Kind

@@ -120,8 +120,7 @@ class _FiguresReader:
 def figures(lines: Iterable[str], *, format: str) -> RecordedFigures:  # noqa: A002 - as `read` calls it
     """Read what a client recorded of its prompts and compactions.
 
-    Args:
-        format: A key of `undrift.transcripts.FORMATS`; of a format without such figures there are none.
+    `format`: a key of `undrift.transcripts.FORMATS`; of a format without such figures there are none.
     """
     reader = _FiguresReader()
     take = reader.codex if format == codex.FORMAT else reader.claude

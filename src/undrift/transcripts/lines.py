@@ -88,8 +88,7 @@ def decode(line: str) -> tuple[list[dict[str, Any]], str | None]:
 def decode_at(text: str, at: int) -> tuple[Any, int, str | None]:
     """Decode the one JSON value, of any type, that begins at a place.
 
-    Args:
-        at: Where the value begins, in characters; not on white space.
+    `at`: where the value begins, in characters; not on white space.
     """
     try:
         value, end = _DECODER.raw_decode(text, at)

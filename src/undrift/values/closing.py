@@ -73,8 +73,7 @@ class Sharing:
 def in_turn(method: F) -> F:
     """Make a method of what has a `_sharing` wait for its turn.
 
-    Raises:
-        StoreError: When it is called: what is shared was closed.
+    Raises StoreError: when it is called: what is shared was closed.
     """
 
     @wraps(method)
@@ -88,8 +87,7 @@ def in_turn(method: F) -> F:
 def of_part(name: str, method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
     """Make a method of a whole that is the method of one of its parts.
 
-    Args:
-        method: Its signature and its docstring are those of the new one.
+    `method`: its signature and its docstring are those of the new one.
     """
 
     @wraps(method)

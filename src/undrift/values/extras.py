@@ -16,8 +16,7 @@ _PIPX, _UV_TOOL = "pipx_metadata.json", "uv-receipt.toml"
 def command_for(extra: str) -> str:
     """Return the command that installs an extra where this interpreter finds it; quoted, because shells read brackets.
 
-    Args:
-        extra: As in pyproject.toml: ``proxy``, ``mcp``, ``vectors``, ``lancedb``, ``exact``.
+    `extra`: as in pyproject.toml: ``proxy``, ``mcp``, ``vectors``, ``lancedb``, ``exact``.
     """
     wanted, place = f"undrift[{extra}]", Path(sys.prefix)
     packages = _packages(extra)

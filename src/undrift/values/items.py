@@ -30,8 +30,7 @@ class Outline(NamedTuple):
 class Growing(list[T]):
     """A list whose first values are made at their first reading.
 
-    Args:
-        outline: Number to what is known of a value that is not made; None where it has to be made.
+    `outline`: number to what is known of a value that is not made; None where it has to be made.
     """
 
     __slots__ = ("_make", "_outline", "_unmade")
@@ -96,8 +95,7 @@ class Growing(list[T]):
 class Items(Sequence[Item]):
     """The items of a history: the first so many of a list that only ever grows, so that a longer history shares it.
 
-    Args:
-        all_items: Nothing of it is ever changed or removed.
+    `all_items`: nothing of it is ever changed or removed.
     """
 
     __slots__ = ("_all", "_count")

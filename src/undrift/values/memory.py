@@ -226,8 +226,7 @@ class ScoredMemoryEntry:
 class RunContext:
     """The position of a run: what "current" means for decay, and who asks.
 
-    Args:
-        rewind_point: The last operation that is to be seen; None: all of them.
+    `rewind_point`: the last operation that is to be seen; None: all of them.
     """
 
     session_id: str

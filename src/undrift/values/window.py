@@ -155,8 +155,7 @@ class Edit:
 class Item:
     """One item of the client's history, unchanged: a message, a content, an input item.
 
-    Args:
-        role: ``user``, ``assistant`` (the model), ``system``, ``tool``, or what was given.
+    `role`: ``user``, ``assistant`` (the model), ``system``, ``tool``, or what was given.
     """
 
     number: int
@@ -247,8 +246,7 @@ class Decision:
 class Sent:
     """The parts that are sent in the place of an edited item.
 
-    Args:
-        rewritten_at: Number of the history's newest item when something of it was last rewritten; -1 for never.
+    `rewritten_at`: number of the history's newest item when something of it was last rewritten; -1 for never.
     """
 
     entries: tuple[ContextEntry, ...]

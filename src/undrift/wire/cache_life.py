@@ -21,8 +21,7 @@ _MARKERS = 4  # the provider takes no more, so that a long history need not be l
 def seconds_of(views: Sequence[View], fields: Mapping[str, Any]) -> int | None:
     """Return for how long the history is to be kept; None where nothing is said of it.
 
-    Args:
-        fields: The body's fields; a marker of the whole request counts as one on the newest block.
+    `fields`: the body's fields; a marker of the whole request counts as one on the newest block.
     """
     found = (block.marker for view in reversed(views) for block in view.blocks if block.marker)
     return _longest((*islice(found, _MARKERS), _ttl(fields)))

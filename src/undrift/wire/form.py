@@ -86,8 +86,7 @@ class BlockPlace:
 class View:
     """One item of a history, read.
 
-    Args:
-        role: ``user``, ``assistant`` (the model), ``system`` (system and developer), ``tool``, or what was given.
+    `role`: ``user``, ``assistant`` (the model), ``system`` (system and developer), ``tool``, or what was given.
     """
 
     role: str
@@ -158,8 +157,7 @@ class Form(Protocol):
     def items(self, history: Any) -> list[Any]:
         """Return the items of the history's field, where the form allows another notation of it.
 
-        Raises:
-            WireError: It is no history.
+        Raises WireError: it is no history.
         """
 
     def read(self, item: Any, path: str) -> View:

@@ -22,8 +22,7 @@ OpenAI's SDKs: they leave out a field that the API did not set. Providers refuse
 def dumped(value: Any, path: str = "") -> Any:
     """Return the dict or list of an object that has `model_dump` or `to_dict`; None for any other.
 
-    Raises:
-        WireError: The object cannot be written as JSON.
+    Raises WireError: the object cannot be written as JSON.
     """
     if isinstance(value, type):  # a class has the methods too, and no values
         return None
@@ -39,8 +38,7 @@ def dumped(value: Any, path: str = "") -> Any:
 def plain(value: Any, path: str = "") -> tuple[bytes, Any]:
     """Return a JSON value as bytes and as dicts and lists; it is the very same value where no SDK's object is in it.
 
-    Raises:
-        WireError: It is no JSON value; the path leads to the place.
+    Raises WireError: it is no JSON value; the path leads to the place.
     """
     try:
         return raw.encode(value, path), value

@@ -18,8 +18,7 @@ __all__ = ["decode", "encode", "fields", "join", "split"]
 def encode(value: Any, path: str = "", *, ordered: bool = False) -> bytes:
     """Encode a JSON value compactly; `ordered` by key, so that equal objects give equal bytes.
 
-    Raises:
-        WireError: It is no JSON value, or nested too deep.
+    Raises WireError: it is no JSON value, or nested too deep.
     """
     try:
         try:

@@ -54,8 +54,7 @@ def events(stream: bytes, passed_over: Sequence[bytes] = ()) -> list[bytes]:
     Lines end as the standard allows: LF, CR LF or CR. Names, comments and other fields are passed over: each form says in
     its data what an event is.
 
-    Args:
-        passed_over: An event with one of these in it is left out, before anything else is done with it.
+    `passed_over`: an event with one of these in it is left out, before anything else is done with it.
     """
     text = stream.removeprefix(b"\xef\xbb\xbf")
     if b"\r" in text:

@@ -68,8 +68,7 @@ def placed(prompts: Sequence[SentPrompt], steps: Sequence[Step]) -> tuple[SentPr
 def estimated_prompts(steps: Sequence[Step], natives: dict[int, tuple[int, int]]) -> tuple[SentPrompt, ...]:
     """Give a prompt for each message of the agent, its tokens from the texts alone.
 
-    Args:
-        natives: Index of each compaction -> tokens of what the client kept and put in, and the index behind that.
+    `natives`: index of each compaction -> tokens of what the client kept and put in, and the index behind that.
     """
     prompts: list[SentPrompt] = []
     window = cached = skip_to = 0
@@ -100,8 +99,7 @@ def bill_of(
 ) -> AutopsyBill:
     """Add up what the prompts cost.
 
-    Args:
-        first_texts_tokens: Tokens of the recorded texts that the first prompt held, or None where that is not known.
+    `first_texts_tokens`: tokens of the recorded texts that the first prompt held, or None where that is not known.
     """
     fixed = _fixed(prompts, first_texts_tokens) if recorded else None
     cost = cold_cost = fixed_cost = 0.0

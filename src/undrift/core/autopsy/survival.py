@@ -90,12 +90,9 @@ class Needs:
 
     A system text is known from the start and always sent: what stands there first is no need.
 
-    Args:
-        entries: The session in order. Metadata of each: ``role`` (user, assistant or system), ``kind`` (text,
-            thinking, call or result) and ``message`` (the running number of its message, at least 0, never falling).
-
-    Raises:
-        WindowError: Metadata is missing or wrong; the message names the entry.
+    `entries`: the session in order. Metadata of each: ``role`` (user, assistant or system), ``kind`` (text, thinking,
+    call or result) and ``message`` (the running number of its message, at least 0, never falling). Raises WindowError:
+    metadata is missing or wrong; the message names the entry.
     """
 
     __slots__ = ("_by_message", "_entries", "_holders", "_messages")
@@ -182,11 +179,8 @@ class Survival:
     def observe(self, message_number: int, window_texts: Sequence[str]) -> tuple[Need, ...]:
         """Add what the window of one message holds. Returns the needs that the window lost, in the order of `Needs.of`.
 
-        Args:
-            message_number: The assistant message that is answered with this window; never falling.
-
-        Raises:
-            InputError: The message number is smaller than one before.
+        `message_number`: the assistant message that is answered with this window; never falling. Raises InputError: the
+        message number is smaller than one before.
         """
         needs = self._needs.of(message_number)
         self._learn(message_number)

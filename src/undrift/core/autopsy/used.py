@@ -75,9 +75,8 @@ class Learned:
     def held(self, used: Used, texts: Iterable[str], *, tokens: int, strict: bool) -> Held:
         """Count what texts hold of what was used.
 
-        Args:
-            strict: Whether an identifier counts only in a line that stood in the history, so that a bag of names holds
-                nothing. A summary in the client's own words is not judged so.
+        `strict`: whether an identifier counts only in a line that stood in the history, so that a bag of names holds
+        nothing. A summary in the client's own words is not judged so.
         """
         return count_held(self.references_held(used, texts, strict=strict), tokens)
 

@@ -73,8 +73,7 @@ class Quantity:
 def quantity_at(words: Sequence[str], at: int, *, in_port: bool) -> Quantity | None:
     """Return the quantity that begins at a word, or None.
 
-    Args:
-        in_port: Whether the statement is about a port, so that a bare number is one.
+    `in_port`: whether the statement is about a port, so that a bare number is one.
     """
     word = words[at]
     if word in _WEEKDAYS or (word.endswith("s") and word[:-1] in _WEEKDAYS):

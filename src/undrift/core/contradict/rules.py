@@ -51,8 +51,7 @@ _Rule = Callable[[StatementClause, StatementClause], Comparison | None]
 def compare(older: str, newer: str) -> Comparison:
     """Compare an older statement with a newer one.
 
-    Returns:
-        The contradiction with the highest confidence; else that all of the newer one was said before; else none.
+    Returns the contradiction with the highest confidence; else that all of the newer one was said before; else none.
     """
     clauses = read_statement(older)
     found = [[_compare_clauses(one, other) for one in clauses] for other in read_statement(newer)]

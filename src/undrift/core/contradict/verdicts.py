@@ -54,8 +54,7 @@ def judge(new: MemoryEntry, candidates: Iterable[MemoryEntry]) -> tuple[Verdict,
     Which statement is the later one is a matter of valid time, not of arrival. Only entries that can see each other are
     compared, and the new entry is never compared with itself.
 
-    Args:
-        candidates: Entries that share a slot's relation, words, or enough of a vector with it; the rules decide.
+    `candidates`: entries that share a slot's relation, words, or enough of a vector with it; the rules decide.
     """
     found = (_judge(new, one) for one in candidates if one.id != new.id and _meet(new, one))
     return tuple(verdict for verdict in found if verdict is not None)

@@ -51,8 +51,7 @@ def read_implementer_result(output: str) -> ImplementerResult:
     ``files_modified``), ``tests`` (each with ``command``, ``passed`` and maybe ``failures``), ``follow_up_actions``,
     ``conventions`` and ``blockers``. A list that is missing is None, an empty one is empty. Other names are passed over.
 
-    Raises:
-        ContractError: Its `code` is ``marker_missing``, ``json_parse_failed`` or ``schema_invalid``.
+    Raises ContractError: its `code` is ``marker_missing``, ``json_parse_failed`` or ``schema_invalid``.
     """
     fields = _ResultFields(read_block(output))
     fields.needs("task_id", _text)
@@ -73,8 +72,7 @@ def read_reviewer_result(output: str) -> ReviewerResult:
     The block holds ``task_id`` and ``assessment`` (one of `ASSESSMENTS`), and may hold ``strengths``, ``issues`` (each
     with ``message`` and maybe ``severity``, one of `SEVERITIES`, ``file`` and ``fix``) and ``required_fixes``.
 
-    Raises:
-        ContractError: Its `code` is ``marker_missing``, ``json_parse_failed`` or ``schema_invalid``.
+    Raises ContractError: its `code` is ``marker_missing``, ``json_parse_failed`` or ``schema_invalid``.
     """
     fields = _ResultFields(read_block(output))
     fields.needs("task_id", _text)
@@ -95,9 +93,8 @@ def read_block(output: str) -> dict[str, Any]:
     The marks are counted everywhere, within the JSON too: with two of one kind it is not known which block the agent
     meant, and which one a file that it quoted. A fence of Markdown around the object is skipped.
 
-    Raises:
-        ContractError: ``marker_missing`` where there is not exactly one of each mark in this order, ``json_parse_failed``
-            where no JSON stands between them, ``schema_invalid`` where it is no object.
+    Raises ContractError: ``marker_missing`` where there is not exactly one of each mark in this order,
+    ``json_parse_failed`` where no JSON stands between them, ``schema_invalid`` where it is no object.
     """
     begins, ends = output.count(BEGIN), output.count(END)
     start, end = output.find(BEGIN) + len(BEGIN), output.find(END)

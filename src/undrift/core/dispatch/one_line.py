@@ -18,8 +18,7 @@ _LOOKED_AT = 8  # times the limit: white space and what is not seen go before th
 def one_line(text: object, most_characters: int) -> str:
     """Return a text on one line, without unseen characters, marks of a result or headers of a prompt.
 
-    Args:
-        most_characters: At least 4; a longer line ends in ``...``, which is counted.
+    `most_characters`: at least 4; a longer line ends in ``...``, which is counted.
     """
     if not isinstance(text, str):
         return ""

@@ -27,8 +27,7 @@ _ID_RULE = "1 to 64 letters, digits, _, . and -, the first one no . or -"
 class PlanTask:
     """One task of a plan. Raises DispatchError: a field has the wrong type or range.
 
-    Args:
-        id: Unique within the plan: 1 to 64 letters, digits, ``_``, ``.`` and ``-``.
+    `id`: unique within the plan: 1 to 64 letters, digits, ``_``, ``.`` and ``-``.
     """
 
     id: str
@@ -131,8 +130,7 @@ def _commands(given: Any) -> dict[str, dict[str, tuple[str, ...]]]:
 def words(line: Any, at: str) -> tuple[str, ...]:
     """Split a command into words as a shell would, without any of a shell's doing.
 
-    Raises:
-        DispatchError: It is no text, has an open quote, or no word.
+    Raises DispatchError: it is no text, has an open quote, or no word.
     """
     if not isinstance(line, str) or "\0" in line:
         raise DispatchError(f"{at} must be a line of words, not {_shown(line)}")

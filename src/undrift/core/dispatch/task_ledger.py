@@ -221,8 +221,7 @@ def after_reviewer(ledger: TaskLedger, result: ReviewerResult, *, output: str, m
 def after_fault(ledger: TaskLedger, role: Role, evidence: str, *, output: str, max_attempts: int) -> TaskLedger:
     """Return the ledger after a program that gave no result: it broke the contract, ended badly or took too long.
 
-    Args:
-        max_attempts: At least 1; also how many reviewers in a row may give no result.
+    `max_attempts`: at least 1; also how many reviewers in a row may give no result.
     """
     changed = replace(ledger, failures=(one_line(evidence, _SUMMARY),), outputs={**ledger.outputs, role: output})
     if role == "reviewer":

@@ -23,8 +23,7 @@ _Sequences = dict[int, None]
 class FactBook:
     """Hold the versions of the facts of one run.
 
-    Args:
-        next_sequence: Of the next new version; at least one above all of `versions`.
+    `next_sequence`: of the next new version; at least one above all of `versions`.
     """
 
     def __init__(self, versions: Iterable[FactVersion] = (), next_sequence: int = 1) -> None:

@@ -40,8 +40,7 @@ _PER_SUBJECT = frozenset({"issue"})
 class EndedFacts:
     """Facts that are so no more without others in their place: a list that is empty now, a test that passes again.
 
-    Args:
-        subject: Of all of them; None: of all subjects, and then `source_role` and `source_task_id` say which.
+    `subject`: of all of them; None: of all subjects, and then `source_role` and `source_task_id` say which.
     """
 
     relation: str

@@ -52,8 +52,7 @@ class Extraction:
 class FactSource:
     """A result, as a rule sees it.
 
-    Args:
-        result: A record of `undrift.values.facts`, a mapping with the same names, or anything else that an agent wrote.
+    `result`: a record of `undrift.values.facts`, a mapping with the same names, or anything else that an agent wrote.
     """
 
     result: object
@@ -110,8 +109,7 @@ class FactSource:
     def each(self, name: str, read: Callable[[Any], T | str]) -> tuple[list[T] | None, tuple[str, ...]]:
         """Read the elements of a list one by one.
 
-        Args:
-            read: Returns what an element says, or a sentence on what is wrong with it.
+        `read`: returns what an element says, or a sentence on what is wrong with it.
         """
         elements, problems = self.elements(name)
         if elements is None:

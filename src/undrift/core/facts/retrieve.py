@@ -42,8 +42,7 @@ def retrieve(
 
     score = words of the description that the fact holds / words of the description, repeated ones repeated.
 
-    Returns:
-        At most `max_facts`. Without any match and with a `min_score` of 0: the newest.
+    Returns at most `max_facts`. Without any match and with a `min_score` of 0: the newest.
     """
     query = want.query
     tags = None if query.tags is None else frozenset(query.tags)

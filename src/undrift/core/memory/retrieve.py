@@ -127,9 +127,8 @@ WEIGHTS = Weights()
 class Ranked:
     """One memory in the ranking.
 
-    Args:
-        why: What it is made of: (`lexical` x (1 - share) + `dense` x share + `neighbours`) x `speaker` x `statement`,
-            over the highest sum that there can be. A part that does nothing is left out.
+    `why`: what it is made of: (`lexical` x (1 - share) + `dense` x share + `neighbours`) x `speaker` x `statement`,
+    over the highest sum that there can be. A part that does nothing is left out.
     """
 
     number: int

@@ -95,8 +95,7 @@ def precision(rated: Sequence[tuple[int, int]], window: int) -> Precision:
 def rated(returned: Collection[str], useful: Collection[str]) -> tuple[int, int]:
     """Return how many results a search had, and how many were of use.
 
-    Raises:
-        InputError: One was of use that was not returned.
+    Raises InputError: one was of use that was not returned.
     """
     given, of_use = set(returned), set(useful)
     if not of_use <= given:

@@ -71,8 +71,7 @@ def restore_rules(
 ) -> Restored:
     """Write down the lines of the user that read like rules, the newest first, and nothing else.
 
-    Args:
-        budget_tokens: The most tokens of the text; below 1 there is none.
+    `budget_tokens`: the most tokens of the text; below 1 there is none.
     """
     characters = budget_tokens * 4
     found = rules(entries)

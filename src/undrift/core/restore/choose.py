@@ -87,8 +87,7 @@ def choose(
 
     A name is worth something only in the first line that shows it, and a file or result costs its heading only once.
 
-    Args:
-        characters: What the lines may cost with their headings; below 0 there are none.
+    `characters`: what the lines may cost with their headings; below 0 there are none.
     """
     shelf = _Shelf(history, names, lines, shown_names)
     members: dict[str | int, list[tuple[str, int, int]]] = {}

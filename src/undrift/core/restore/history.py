@@ -68,8 +68,7 @@ class RestoreHistory:
 def history_of(entries: Sequence[ContextEntry], horizon_characters: int = HORIZON_CHARACTERS) -> RestoreHistory:
     """Read a session, the newest `horizon_characters` of it.
 
-    Args:
-        horizon_characters: How much text is looked at, from the end.
+    `horizon_characters`: how much text is looked at, from the end.
     """
     kept, traces = _traces(entries, horizon_characters)
     calls = sum(trace.kind == "call" for trace in traces)

@@ -60,8 +60,7 @@ def file_key(path: str) -> str:
 def trace_of(entry: ContextEntry, call: Mapping[str, Any], table: NameTable) -> Trace | None:
     """Read one entry. `call`: the input of the call that the entry is or answers; empty where there is none.
 
-    Returns:
-        None where the agent learned nothing that it could use again: thinking, pictures, what the client put in.
+    Returns None where the agent learned nothing that it could use again: thinking, pictures, what the client put in.
     """
     metadata = entry.metadata or {}
     tool = str(metadata.get("tool_name") or "")

@@ -94,8 +94,7 @@ def change_many(
 def annotate(tasks: Tasks, task_id: str, summary: str, validation: Mapping[str, Any] | None) -> TaskChange:
     """Put the verdict on a completed task's summary: from now on this text replaces what the completion evicted.
 
-    Raises:
-        TaskError: It is not completed.
+    Raises TaskError: it is not completed.
     """
     before = tasks.by_id.get(task_id)
     if before is None or before.status != "completed":
@@ -122,11 +121,8 @@ def tag(
     A call that has a tag keeps it. The calls of task tools have none, nor has one that is made while no task is worked
     on: no task takes it with it.
 
-    Args:
-        marked: Call id to the id of the task that a marker names; it wins, where that task was ever worked on.
-
-    Returns:
-        The tasks, and the tags that are new, for the store.
+    `marked`: call id to the id of the task that a marker names; it wins, where that task was ever worked on. Returns
+    the tasks, and the tags that are new, for the store.
     """
     task = current(tasks, agent)
     owner = task.id if task is not None and task.is_worked_on else None

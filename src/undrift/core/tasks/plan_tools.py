@@ -164,8 +164,7 @@ def transitions(known: Mapping[str, str], plan: Sequence[PlanItem]) -> list[Tran
     our own tools goes before all of the plan. A task that is completed or cancelled changes only if it starts again. A
     task that is finished when it is first seen is ignored. An unfinished task that the plan no longer lists is cancelled.
 
-    Args:
-        known: Status of every task of this agent, by its id.
+    `known`: status of every task of this agent, by its id.
     """
     held = any(status == "in_progress" and not one.startswith(PLAN_PREFIX) for one, status in known.items())
     wanted = [] if held else [item.id for item in plan if item.status == "in_progress"]

@@ -75,8 +75,7 @@ class Calibration:
 def is_plausible(report: UsageReport, *, unseen_tokens: int = 0) -> bool:
     """Say whether a report can belong to the request that was counted.
 
-    Args:
-        unseen_tokens: What the request may hold beside what was counted; a recording lacks the system prompt and tools.
+    `unseen_tokens`: what the request may hold beside what was counted; a recording lacks the system prompt and tools.
     """
     counted, reported = report.counted_tokens, report.reported_tokens
     return reported > 0 and counted / _PLAUSIBLE <= reported <= counted * _PLAUSIBLE + unseen_tokens
@@ -96,8 +95,7 @@ def calibration_of(reports: Sequence[UsageReport]) -> Calibration:
     The newest prompt as a whole weighs 60,000 tokens: where it cost 0.25 to 4 times what was counted, it says that,
     else 1. The offset is what makes the newest report come out; so one report alone gives its plain ratio.
 
-    Args:
-        reports: Plausible ones of one model, oldest first; those before the last `REPORTS` have no say.
+    `reports`: plausible ones of one model, oldest first; those before the last `REPORTS` have no say.
     """
     kept = reports[-REPORTS:]
     if not kept:

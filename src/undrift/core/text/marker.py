@@ -115,8 +115,7 @@ def safe_id(task_id: str) -> str:
 def mark(text: str, task_id: str) -> str:
     """Return the text, its look-alikes neutralised, with the mark of a task as its last line.
 
-    Args:
-        text: The result of a tool; if it has several parts, the last text part.
+    `text`: the result of a tool; if it has several parts, the last text part.
     """
     marker = f"{_PREFIX}{safe_id(task_id)}{_SUFFIX}"
     return f"{neutralise(text)}\n{marker}" if text else marker

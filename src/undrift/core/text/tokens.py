@@ -42,8 +42,7 @@ def estimate(text: str) -> int:
     The estimate of a concatenation differs from the sum of the estimates by at most 16: only runs that lie across the
     seam count again.
 
-    Returns:
-        At least 1, but 0 for the empty string; at least a token for every 128 bytes, however much the text repeats.
+    Returns at least 1, but 0 for the empty string; at least a token for every 128 bytes, however much the text repeats.
     """
     if not text:
         return 0
@@ -82,8 +81,7 @@ def _beyond_ascii(encoded: bytes, classes: bytes) -> int:
 def characters_per_4(text: str) -> int:
     """Count four characters as one token, rounded up: the unit of outside measures.
 
-    Returns:
-        At least 1, but 0 for the empty string.
+    Returns at least 1, but 0 for the empty string.
     """
     return (len(text) + 3) // 4
 
@@ -106,12 +104,9 @@ def token_count(text: str) -> int:
 def counter(name: str, install: Callable[[str], str] = "the extra undrift[{}]".format) -> Callable[[str], int]:
     """Give the counting function of a name. Returns a function from a text to its tokens, at least 0.
 
-    Args:
-        name: ``estimate``, ``characters/4`` or ``tiktoken:ENCODING`` (for example ``tiktoken:o200k_base``). The last
-            is exact and the only one that needs a package; that package fetches a vocabulary which it does not have.
-
-    Raises:
-        InputError: The name is unknown, the extra is not installed, or the encoding is not available.
+    `name`: ``estimate``, ``characters/4`` or ``tiktoken:ENCODING`` (for example ``tiktoken:o200k_base``). The last is
+    exact and the only one that needs a package; that package fetches a vocabulary which it does not have. Raises
+    InputError: the name is unknown, the extra is not installed, or the encoding is not available.
     """
     if name == "estimate":
         return estimate

@@ -67,8 +67,7 @@ _LIKE = {
 class RolledTask:
     """A finished task as one line of `roll_up`.
 
-    Args:
-        summary: Stored and annotated; its beginning is shown, on one line.
+    `summary`: stored and annotated; its beginning is shown, on one line.
     """
 
     task_id: str

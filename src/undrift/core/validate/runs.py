@@ -94,8 +94,7 @@ class Failure:
 class LogOutcome:
     """The outcome of a log: the runs that it ends with.
 
-    Args:
-        failures: The failed runs that no later run put right, in order.
+    `failures`: the failed runs that no later run put right, in order.
     """
 
     failures: tuple[Failure, ...]

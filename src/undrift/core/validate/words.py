@@ -74,8 +74,7 @@ _ALIKE = {
 class SummaryClause:
     """A part of a sentence with one polarity.
 
-    Args:
-        denied: Whether it says that something is not so, or only that it ought to be.
+    `denied`: whether it says that something is not so, or only that it ought to be.
     """
 
     text: str

@@ -33,8 +33,7 @@ def offers_recall(names: Collection[str]) -> bool:
 def called_back(entries: Sequence[ContextEntry]) -> set[Hashable]:
     """Return the keys (`core.thinking.key_of`) of texts recalled within the last `STAYS_ANSWERS` answers.
 
-    Args:
-        entries: The whole history, in order; a window lacks answers, and recalled texts would stay in it for ever.
+    `entries`: the whole history, in order; a window lacks answers, and recalled texts would stay in it for ever.
     """
     found: set[Hashable] = set()
     answers, was_answer = 0, False

@@ -110,8 +110,7 @@ def low_water_share(budget_tokens: int, *, ratio: float, prices: Prices, growth_
 
         cost(mark) = read x budget x (1 + mark) / 2 + (write - read) x growth x mark x rewritten / (1 - mark)
 
-    Args:
-        ratio: The lowest mark, above 0 and at most 1.
+    `ratio`: the lowest mark, above 0 and at most 1.
     """
     if ratio >= _HIGHEST_SHARE:
         return ratio

@@ -26,8 +26,7 @@ class Cut:
 def cut_text(text: str, keep_head: int, keep_tail: int, ref: str | None) -> str:
     """Return the beginning and end of `text`, with a line between them that reports the cut and the way to undo it.
 
-    Args:
-        ref: The reference for `recall`; empty if the original was purged, None if the agent cannot recall.
+    `ref`: the reference for `recall`; empty if the original was purged, None if the agent cannot recall.
     """
     left = len(text) - keep_head - keep_tail
     where = f"; the whole of it: undrift recall {ref}" if ref else "" if ref is None else "; the original was purged"

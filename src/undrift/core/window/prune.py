@@ -33,7 +33,6 @@ class PruneResult:
     """The pruner's decision.
 
     Args:
-        anchored_ids: The tool results that had to stay, newest first.
         oversize_ids: Removed because they could not fit even alone.
         pinned_tokens: Pinned and anchored entries, with the calls that belong to them.
     """

@@ -21,8 +21,7 @@ Freed: TypeAlias = list[tuple[Decision, int]]
 class Wording:
     """The way to write and count the rest of a text.
 
-    Args:
-        names_recall: Whether a mark names the command that recalls the whole text.
+    `names_recall`: whether a mark names the command that recalls the whole text.
     """
 
     count: Callable[[str], int]

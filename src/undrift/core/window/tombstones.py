@@ -53,8 +53,7 @@ def roll_old_outputs(
 
     One batch at a time: each rewrites the provider's cache.
 
-    Args:
-        keep: How many of its newest outputs stay, at least 1; not fewer than the last N that are anchored.
+    `keep`: how many of its newest outputs stay, at least 1; not fewer than the last N that are anchored.
     """
     if len(outputs) <= keep + keep // 2:
         return []

@@ -46,7 +46,6 @@ class Binding:
 
     Args:
         mode: The setting `bound_thinking`; empty if the model binds nothing.
-        thinks: Whether the request asks for thinking.
 
     See docs/adr/0012-bound-thinking.md.
     """

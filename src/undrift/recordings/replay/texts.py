@@ -19,8 +19,7 @@ Text = tuple[str, int]
 class ReplayTexts:
     """The texts of a history and of the windows made of it.
 
-    Args:
-        history: Kept, and its blocks with it; hence identities stay true.
+    `history`: kept, and its blocks with it; hence identities stay true.
     """
 
     def __init__(self, history: ReplayedHistory, count: Callable[[str], int]) -> None:

@@ -34,8 +34,7 @@ class _IssuedThinking:
 class ThinkingReading:
     """A request as the model reads it.
 
-    Args:
-        last: Signature of the last thinking block that the model reads; ``""`` for none.
+    `last`: signature of the last thinking block that the model reads; ``""`` for none.
     """
 
     digest: bytes = b""
@@ -77,8 +76,7 @@ class Signatures:
     def read(self, request: CheckedRequest, *, binds: bool) -> ThinkingReading:
         """Read a request block by block, judging each thinking block where it stands.
 
-        Raises:
-            Refused: A thinking block is not the one that was issued, or not in its place.
+        Raises Refused: a thinking block is not the one that was issued, or not in its place.
         """
         reading = ThinkingReading()
         for tool in request.tools:

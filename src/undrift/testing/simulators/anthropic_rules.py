@@ -22,8 +22,7 @@ _MAXIMUM_MARKERS = 4
 def check(request: CheckedRequest) -> None:
     """Judge a request by every rule of this module, in the order of `RULES`.
 
-    Raises:
-        Refused: The first rule that it breaks.
+    Raises Refused: the first rule that it breaks.
     """
     for rule in RULES:
         rule(request)

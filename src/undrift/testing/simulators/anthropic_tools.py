@@ -26,8 +26,7 @@ class LoadedTools:
     def read(self, request: CheckedRequest) -> frozenset[str]:
         """Return the deferred tools that the model sees.
 
-        Raises:
-            Refused: One is gone that it saw when it made a call which still stands.
+        Raises Refused: one is gone that it saw when it made a call which still stands.
         """
         if not any(_defers(tool) for tool in request.tools):
             return frozenset()

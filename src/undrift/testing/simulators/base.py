@@ -62,8 +62,7 @@ class ModelTurn:
 class Bill:
     """The cost of one request, by the provider's own meter.
 
-    Args:
-        fresh_tokens: Input at the full price, neither read from the cache nor written to it.
+    `fresh_tokens`: input at the full price, neither read from the cache nor written to it.
     """
 
     fresh_tokens: int
@@ -146,9 +145,8 @@ def parsed(body: Mapping[str, Any] | bytes) -> Any:
 def canonical(value: Any) -> bytes:
     """Return the JSON of a value with sorted keys and no spaces: equal values, equal bytes.
 
-    Raises:
-        ValueError: A string holds half a surrogate pair, or a number is none that JSON has.
-        TypeError: A value is none that JSON has.
+    Raises ValueError: a string holds half a surrogate pair, or a number is none that JSON has. Raises TypeError: a
+    value is none that JSON has.
     """
     return msgspec.json.encode(value, order="deterministic")
 

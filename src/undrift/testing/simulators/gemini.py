@@ -46,8 +46,7 @@ _INVALID_TEXT = "Invalid thought signature"
 class SignatureBook:
     """The thought signatures that were issued, and for what.
 
-    Args:
-        strict: Refuse a signature that was not issued here; False takes it for one of another account.
+    `strict`: refuse a signature that was not issued here; False takes it for one of another account.
     """
 
     def __init__(self, *, strict: bool = True) -> None:

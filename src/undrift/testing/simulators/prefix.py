@@ -31,9 +31,8 @@ class Split:
 class PrefixCache:
     """Remembers every beginning of every prompt, at the granularity of the pieces that it is given.
 
-    Args:
-        ttl_ms: How long a beginning stays after its last use, in milliseconds; None keeps it for ever. It takes effect
-            only between requests that say what time it is.
+    `ttl_ms`: how long a beginning stays after its last use, in milliseconds; None keeps it for ever. It takes effect
+    only between requests that say what time it is.
     """
 
     def __init__(self, *, ttl_ms: int | None = None, count: Count = characters_by_four) -> None:

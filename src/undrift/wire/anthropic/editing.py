@@ -78,8 +78,7 @@ def clear_tool_uses(management: Any, *, trigger_tokens: int, keep_tool_uses: int
     The client's own orders stay, and stand first (``clear_thinking`` has to). If it clears tool results already, or the
     field has an unknown shape, nothing is added.
 
-    Args:
-        trigger_tokens: Input tokens above which the provider clears.
+    `trigger_tokens`: input tokens above which the provider clears.
     """
     given = {} if management is None else management
     edits = given.get("edits") if isinstance(given, Mapping) else management

@@ -48,8 +48,7 @@ def block(part: Any, path: str) -> Block:
 def texts(value: Any, path: str) -> tuple[str, str, int]:
     """Return text to recall, text that is billed, and tokens of what is not text.
 
-    Raises:
-        WireError: It is something else.
+    Raises WireError: it is something else.
     """
     if isinstance(value, str):
         return value, value, 0
