@@ -397,7 +397,7 @@ def test_what_another_process_has_gone_on_with_is_not_written_over(tmp_path: Pat
     count = facts.count()
     stale = RunChange(ledger_name("1"), None, {"attempts": 1})
     new = RuleBasedFactExtractor().extract_from_implementer({"status": "completed", "summary": "another"}, "1")
-    with pytest.raises(StoreError, match="another process has gone on with it"):
+    with pytest.raises(StoreError, match="another process has continued it"):
         SqliteRunStore(facts).save("run", "dispatch_result", [stale], payload={}, facts=new, max_facts=500)
     assert facts.count() == count
     assert manager.ledger("run", "1").summary == "Did 1."

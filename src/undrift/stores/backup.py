@@ -1,6 +1,6 @@
-"""A backup of a store, made while it is in use, and a store put back from one.
+"""Backups of a store, made while it is in use, and a store restored from a backup.
 
-Law: a backup that is in its place was read whole; a store that is replaced is kept beside the new one.
+Law: a backup gets its name only after it was read whole; a replaced store is kept next to the new one.
 """
 
 import os
@@ -30,11 +30,11 @@ _STATED = "SELECT (SELECT count(*) FROM operations), (SELECT count(*) FROM origi
 def back_up(home: str | os.PathLike[str], target: str | os.PathLike[str]) -> Counts:
     """Copy a home's store into one file, by SQLite's online backup, and read the copy whole.
 
-    The store may be in use; what is written meanwhile is not in the backup.
+    The store may be in use; writes of that time are not in the backup.
 
     Args:
         home: The folder; nothing in it is changed.
-        target: A file that is absent, or an earlier backup, which is replaced in one step.
+        target: An absent file, or an earlier backup, which is replaced in one step.
 
     Raises:
         InputError: Something else stands under that name.
@@ -60,21 +60,21 @@ def back_up(home: str | os.PathLike[str], target: str | os.PathLike[str]) -> Cou
 
 
 def restore_backup(source: str | os.PathLike[str], home: str | os.PathLike[str]) -> Counts:
-    """Put a backup in the place of a home's store; the store that was there is kept beside it.
+    """Put a backup in the place of a home's store; the former store is kept next to it.
 
-    The backup is copied and read whole before anything is changed. A store that another process has open, or that a
-    newer undrift has written, is not replaced.
+    The backup is copied and read whole before anything is changed. A store is not replaced if another process has it
+    open, or if a newer undrift has written it.
 
     Args:
-        source: What `back_up` wrote; it is not changed.
-        home: The folder, made where it is absent.
+        source: A backup by `back_up`; it is not changed.
+        home: The folder, created if absent.
 
     Raises:
         InputError: It is not a backup.
-        StoreVersionError: The backup or the store is of a newer undrift.
+        StoreVersionError: A newer undrift has written the backup or the store.
         StoreBusy: Another process has the store open.
         StoreCorrupt: The backup is damaged.
-        StoreError: The system refuses. In every case the store is as it was.
+        StoreError: The system refuses. In every case the store is unchanged.
     """
     given, folder = Path(os.path.realpath(source)), Path(os.path.realpath(home))
     with _as_store_errors(given):
@@ -106,10 +106,10 @@ def _refuse_what_is_none(given: Path) -> None:
 
 
 def _check_of(connection: apsw.Connection) -> copies.Check:
-    """What reads a copy of this file: every record where it has today's shape, else SQLite alone.
+    """Return the check for copies of this file: it reads every record of today's shape, else SQLite checks alone.
 
     Raises:
-        StoreVersionError, StoreError: It is of a newer undrift, of another program, or empty.
+        StoreVersionError, StoreError: A newer undrift or another program has written it, or it is empty.
     """
     version = identify(connection)
     if version == 0:
@@ -123,8 +123,8 @@ def _counts(path: Path) -> Counts:
     return Counts(operations, originals, decisions, path.stat().st_size)  # type: ignore[arg-type]
 
 
-def _replace(path: Path, fresh: Path) -> Path | None:
-    """Put the new file in the place of the old one, of which a copy stays; at no moment is there neither."""
+def _replace(path: Path, new: Path) -> Path | None:
+    """Put the new file in the place of the old one and keep a copy of the old one; one of them is always there."""
     log = Path(f"{path}-wal")
     kept = None
     if any(file.exists() and file.stat().st_size for file in (path, log)):
@@ -137,24 +137,24 @@ def _replace(path: Path, fresh: Path) -> Path | None:
                     _copy_bytes(path, kept)
                 else:
                     copies.copy(old, kept, lambda _: iter(()))
-                _put(path, fresh)
+                _put(path, new)
                 return kept
-    _put(path, fresh)
+    _put(path, new)
     return kept
 
 
-def _put(path: Path, fresh: Path) -> None:
+def _put(path: Path, new: Path) -> None:
     for suffix in ("-wal", "-shm", "-journal"):
         Path(f"{path}{suffix}").unlink(missing_ok=True)
     newest.forget(path.parent)
-    files.sync_folder(path.parent)  # a log of the old file must not be met by the new one
-    fresh.replace(path)
+    files.sync_folder(path.parent)  # the new file must not meet a log of the old one
+    new.replace(path)
     files.sync_folder(path.parent)
 
 
 @contextmanager
 def _alone(path: Path) -> Iterator[apsw.Connection | None]:
-    """Hold the old store against everybody else, its log written into it; None where it is too damaged for that.
+    """Lock the old store against all other processes and write its log into it; None if it is too damaged for that.
 
     Raises:
         StoreBusy: Another process has it open.
@@ -183,7 +183,7 @@ def _in_use(path: Path) -> StoreBusy:
 
 
 def _copy_bytes(path: Path, kept: Path) -> None:
-    """Copy a file that SQLite cannot read, and its log, as they are."""
+    """Copy a file that SQLite cannot read, and its log, unchanged."""
     for suffix in ("", "-wal"):
         source, target = Path(f"{path}{suffix}"), Path(f"{kept}{suffix}")
         if source.exists():

@@ -1,4 +1,4 @@
-"""The values that a store takes and gives, whichever engine keeps them (`undrift.stores.contract`). Pure: no I/O."""
+"""The values that a store takes and returns, with any engine (`undrift.stores.contract`). Pure: no I/O."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -31,23 +31,23 @@ __all__ = [
 
 AimKind = Literal["original", "task", "memory", "document", "session"]
 DocumentPath = tuple[str, ...]
-"""Any texts, the empty one included; documents are listed by what their paths begin with."""
+"""Any texts, the empty one included; documents are listed by the beginning of their paths."""
 
 MarkKind = Literal["answer", "birth", "turn"]
-"""Of a mark: something that the model has said; the history of a session's first request; that of a later one."""
+"""The kinds of marks: an answer of the model; the history of a session's first request; the history of a later one."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Of one operation.
+    """The owner and the time of one operation.
 
     Args:
-        scope: Whose it is; with a session.
-        at_ms: When, in Unix milliseconds.
-        based_on: The newest operation of the session that was known when this was decided: nothing is written where the
-            session was taken back in time since. None: whatever has happened.
+        scope: The owner, with a session.
+        at_ms: The time, in Unix milliseconds.
+        based_on: The session's newest operation that was known at the decision: nothing is written if the session was
+            rewound or purged since. None: this is not checked.
     """
 
     scope: Scope
@@ -60,12 +60,12 @@ class Found:
     """One original that a search found.
 
     Args:
-        ref: What `Store.original` takes.
+        ref: Its reference, for `Store.original`.
         session_id: The session it belongs to.
         entry_id: Its entry's id.
         type: Its entry's type.
-        snippet: About 24 words around what matched; of an original that is damaged on disk, a sentence saying so.
-        score: Higher is better; 0.0 when every word of the query is so common that the newest are given instead.
+        snippet: About 24 words around the match; for a damaged original, a sentence that says so.
+        score: Higher is better; 0.0 if all words of the query are so common that the newest are returned instead.
     """
 
     ref: str
@@ -77,7 +77,7 @@ class Found:
 
 
 class Met(Generic[T]):
-    """The records of one reading, each with its SHA-256; in little memory, as a session has tens of thousands."""
+    """The records of one reading, each with its SHA-256; in little memory, because a session has tens of thousands."""
 
     def __init__(self) -> None:
         self._digests = b""
@@ -87,7 +87,7 @@ class Met(Generic[T]):
         return len(self._records)
 
     def keep(self, found: Mapping[bytes, T]) -> None:
-        """Replace what is known by these records."""
+        """Replace the known records by these."""
         self._digests, self._records = b"".join(found), list(found.values())
 
     def by_digest(self) -> dict[bytes, T]:
@@ -97,7 +97,7 @@ class Met(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What a reader has read of one session before, each record by its SHA-256; a reading with it brings it up to date."""
+    """The records of one session that a reader has read before, by their SHA-256; each reading brings them up to date."""
 
     decisions: Met[Decision] = field(default_factory=Met)
     pins: Met[Original] = field(default_factory=Met)
@@ -107,9 +107,9 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class SessionRow:
-    """One session in numbers: operations, originals and decisions it holds, and when it was first and last written.
+    """One session in numbers: its operations, originals and decisions, and the times of its first and last write.
 
-    `name` is how a person knows it again, as the gateway has stored it; empty where nobody did.
+    `name` is a readable name that the gateway has stored; empty if it has stored none.
     """
 
     session_id: str
@@ -123,7 +123,7 @@ class SessionRow:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One entry of a session's log: `seq` grows within the session; `payload` is as it was committed."""
+    """One entry of a session's log: `seq` grows within the session; `payload` is unchanged since its commit."""
 
     seq: int
     kind: str
@@ -133,7 +133,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A short ASCII text, as a hash, that stands for something which a session has seen."""
+    """A short ASCII text, such as a hash, that represents something which a session has seen."""
 
     text: str
     kind: MarkKind
@@ -141,7 +141,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class RunChange:
-    """A record of a dispatched run before (None: there was none) and after a change; both are JSON values."""
+    """A record of a dispatched run before (None: it is new) and after a change; both are JSON values."""
 
     name: str
     before: Mapping[str, Any] | None = field(hash=False)
@@ -153,10 +153,9 @@ class KnownMark:
     """A mark that a session has left.
 
     Args:
-        mark: The mark.
-        session_id: The session; where several have left it, the one that did so last.
-        sessions: How many have.
-        has_turns: Whether this session has a mark of the kind ``turn``: it has gone on since its first request.
+        session_id: The session; if several have left it, the last of them.
+        sessions: The number of sessions that have left it.
+        has_turns: True if this session has a mark of the kind ``turn``: it has continued after its first request.
     """
 
     mark: Mark
@@ -166,7 +165,7 @@ class KnownMark:
 
 
 class Moved(NamedTuple):
-    """What a rewinding did: its operation, and how many records of each kind it closed and opened."""
+    """The result of a rewind: its operation, and the number of records of each kind that it closed and opened."""
 
     seq: int
     closed: Mapping[str, int]
@@ -174,14 +173,13 @@ class Moved(NamedTuple):
 
 
 class Aim(NamedTuple):
-    """What is to be destroyed.
+    """The data that a purge is to destroy.
 
     Args:
-        kind: What it is.
-        session_id: The session that asks; nothing of another one is touched, but for memories that it sees.
+        session_id: The session that asks; of other sessions, only memories that it sees are touched.
         name: A reference or an entry's id, a task's id, a memory's id; empty for the session.
-        agent: Who asks: memories of this agent are seen.
-        path: Of a document, or what those begin with that are meant.
+        agent: The agent that asks: its memories are seen.
+        path: The path of a document, or the beginning of the paths of several.
     """
 
     kind: AimKind
@@ -192,13 +190,13 @@ class Aim(NamedTuple):
 
 
 class Destroyed(NamedTuple):
-    """What a purge destroyed.
+    """The data that a purge has destroyed.
 
     Args:
-        kind: Of the aim that named something.
-        removed: How many records of each kind are gone.
-        tasks: Ids of the tasks whose exported logs repeat what is gone.
-        pieces: Parts of the texts that are gone, in a form of the engine's own: `PurgeStore.clean` looks for them.
+        kind: The kind of the aim that named something.
+        removed: The number of destroyed records of each kind.
+        tasks: Ids of the tasks whose exported logs repeat the destroyed texts.
+        pieces: Parts of the destroyed texts, in a form of the engine's own: `PurgeStore.clean` looks for them.
     """
 
     kind: AimKind
@@ -208,12 +206,12 @@ class Destroyed(NamedTuple):
 
 
 class Remains(NamedTuple):
-    """What is left of what was destroyed.
+    """The remains of destroyed data.
 
     Args:
         files: Files of the home, relative to it, that still hold pieces which no record holds.
         copies: Names of records that hold the same words, as ``memory m0123``.
-        text: What the engine itself may still hold, though it was not found, in a sentence; empty where there is nothing.
+        text: A sentence about remains that the engine itself may still hold; empty without any.
     """
 
     files: tuple[str, ...] = ()
@@ -223,13 +221,13 @@ class Remains(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One document as it is now.
+    """One document in its newest version.
 
     Args:
-        path: Where it is, among those of its session and kind.
+        path: Its place among the documents of its session and kind.
         record: JSON values that are read without the content.
-        content: Its bytes; empty where they were not asked for.
-        number: Of this version, among those of its session and kind; a newer one has a greater number.
+        content: Its bytes; empty if they were not asked for.
+        number: The version's number, unique in its session and kind; a newer version has a greater number.
     """
 
     path: DocumentPath
@@ -240,7 +238,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What a backup holds, and where the replaced store is kept, if there was one."""
+    """The content of a backup in numbers, and the place of the replaced store, if there was one."""
 
     operations: int
     originals: int

@@ -1,7 +1,7 @@
-"""What a deletion leaves behind in the file, taken out in short steps: others write in between.
+"""The cleaning of the file after a deletion, in short steps: other processes write in between.
 
-Law: runs outside of a transaction, and no step holds the lock for long; each borrows the connection anew. A process that ends
-in the middle leaves a whole store: the next cleaning goes on.
+Law: runs outside of a transaction. No step holds the lock for long; each borrows the connection again. A process that ends
+in the middle leaves a whole store: the next cleaning continues.
 """
 
 import time
@@ -19,13 +19,13 @@ __all__ = ["PAUSE_S", "Use", "clean", "securely", "wash"]
 Use = Callable[[], AbstractContextManager[apsw.Connection]]
 
 _MOST_AT_ONCE_BYTES = 16 << 20
-"""A file up to here is written anew in one go; 16 MiB took 0.1 to 0.3 s, and all others wait meanwhile."""
+"""A file up to this size is rewritten at once; 16 MiB took 0.1 to 0.3 s, and all other processes wait meanwhile."""
 _PAGES = 250
 PAUSE_S = 0.02
-"""For others to find the lock free: SQLite looks every 1 to 100 ms."""
+"""Time for other processes to find the lock free: SQLite looks every 1 to 100 ms."""
 _REMAINS = (
-    "the store has {:,.0f} MB and was not written anew, so that others can write: what was purged is overwritten in it, and so "
-    "are its free pages. What earlier changes left between the records of a page stays until that page is written again, or "
+    "the store has {:,.0f} MB and was not rewritten, so that other processes can write: the purged data and the free pages "
+    "are overwritten. Bytes of earlier changes between the records of a page stay until that page is written again, or "
     "until `sqlite3 undrift.db VACUUM` is run in the home while nothing else uses it"
 )
 _LOG_WAIT_MS = 100
@@ -34,7 +34,7 @@ _LOG_WAIT_MS = 100
 
 @contextmanager
 def securely(connection: apsw.Connection) -> Iterator[apsw.Connection]:
-    """Overwrite what is deleted meanwhile."""
+    """Overwrite the data that is deleted meanwhile."""
     connection.execute("PRAGMA secure_delete = ON")
     try:
         yield connection
@@ -43,18 +43,18 @@ def securely(connection: apsw.Connection) -> Iterator[apsw.Connection]:
 
 
 def clean(use: Use, busy_timeout_ms: int) -> str:
-    """Take out of the file what deleted records left in it, and empty its log.
+    """Remove the remains of deleted records from the file, and empty its log.
 
     Args:
         use: Lends the connection for one step.
-        busy_timeout_ms: How long to wait for readers of the log, which cannot be emptied under them.
+        busy_timeout_ms: How long to wait for readers of the log; it cannot be emptied while they read.
 
     Returns:
-        A sentence about what may be left in a file so large that only its free pages were overwritten; empty if all of it
-        was written anew.
+        A sentence about possible remains in a large file, in which only the free pages were overwritten; empty if the
+        whole file was rewritten.
 
     Raises:
-        apsw.BusyError: Somebody reads, or holds the lock, all the time.
+        apsw.BusyError: Another process reads, or holds the lock, all the time.
     """
     wash(use, "search")
     with use() as connection:
@@ -71,10 +71,10 @@ def clean(use: Use, busy_timeout_ms: int) -> str:
 
 
 def wash(use: Use, index: str) -> bool:
-    """Write an index of words anew, piece by piece, without those that were removed.
+    """Rewrite an index of words, piece by piece, without the removed words.
 
     Returns:
-        Whether it came to its end: it begins anew where others add words meanwhile, and not for ever.
+        True if it was completed. It begins again if other processes add words meanwhile, but not without end.
     """
     with use() as connection:
         found: list[Any] = connection.execute(f"SELECT count(*) FROM {index}_data").fetchall()  # noqa: S608
@@ -94,7 +94,7 @@ def _blank(use: Use) -> None:
         connection.execute("CREATE TABLE IF NOT EXISTS purge_blank(content BLOB)")
         steps = _number(connection, "freelist_count") // _PAGES + 2
         room = _number(connection, "page_size") - 4  # in a page of a long value
-    for _ in range(steps):  # others free pages as well, and may do so without an end
+    for _ in range(steps):  # other processes free pages as well, perhaps without end
         with use() as connection, transaction(connection):
             pages = min(_PAGES, _number(connection, "freelist_count"))
             least = (room - 8) * 32 // 255 - 23  # bytes that stay with the record, by SQLite's file format
@@ -115,7 +115,7 @@ def _empty_log(use: Use, busy_timeout_ms: int) -> None:
     until = time.monotonic() + busy_timeout_ms / 1000
     while True:
         with use() as connection:
-            connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)  # the most of it, while others write
+            connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)  # most of it, while others write
             connection.set_busy_timeout(min(_LOG_WAIT_MS, busy_timeout_ms))
             try:
                 connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)

@@ -1,7 +1,7 @@
-"""Open the database file, with the settings on which durability stands.
+"""The connection to the database file, with the settings on which durability depends.
 
 Law: a connection that leaves this module has WAL, synchronous=FULL, foreign keys, no memory map and today's schema.
-WAL with FULL lost nothing in 1,500 simulated power cuts, with NORMAL acknowledged commits in 902 (RELIABILITY 0).
+In 1,500 simulated power cuts, WAL with FULL lost nothing; with NORMAL 902 of them lost acknowledged commits.
 """
 
 import time
@@ -17,7 +17,7 @@ from undrift.stores.migrations import MIGRATIONS, identify, migrate, transaction
 __all__ = ["NAME", "Patience", "SIDE_FILES", "connect", "connect_to_read", "is_without_room", "prepare_file"]
 
 NAME = "undrift.db"
-"""The file in the home folder; SQLite puts ``-wal`` and ``-shm`` beside it and gives them its permissions."""
+"""The file in the home folder; SQLite puts ``-wal`` and ``-shm`` next to it, with the same permissions."""
 
 _NO_ROOM = frozenset({apsw.SQLITE_IOERR_SHMSIZE, apsw.SQLITE_IOERR_SHMMAP, apsw.SQLITE_IOERR_SHMOPEN})
 _NAPS_S = (0.001, 0.002, 0.003, 0.005, 0.007)
@@ -33,19 +33,19 @@ PRAGMA journal_size_limit = 67108864;
 
 
 def prepare_file(home: Path, *, create: bool) -> Path:
-    """Return the path of the database, made with 0700 and 0600 where it is absent; nothing is followed or overwritten.
+    """Return the path of the database, created with 0700 and 0600 if absent; nothing is followed or overwritten.
 
     Raises:
         StoreError: It is absent and is not to be created.
-        StoreCorrupt: It is empty or gone, though its ``-wal`` is not; neither was changed.
-        OSError: The system refuses, or something else stands in its place.
+        StoreCorrupt: It is empty or missing, though its ``-wal`` is not; neither was changed.
+        OSError: The system refuses, or something else has its name.
     """
     path = home / NAME
     _refuse_orphan(path)
     if create:
         files.make_folder(home)
         if files.create_file(path):
-            newest.forget(home)  # it is about a store that somebody took away
+            newest.forget(home)  # it is about a store that was removed
     elif not path.exists() and not path.is_symlink():
         raise StoreError(f"no store in {home}: nothing was recorded there yet, or it is another --home")
     for suffix in SIDE_FILES:
@@ -54,18 +54,18 @@ def prepare_file(home: Path, *, create: bool) -> Path:
 
 
 def connect(path: Path, busy_timeout_ms: int) -> apsw.Connection:
-    """Open a file that exists, check whose it is, bring it up to date.
+    """Open an existing file, check its program and version, and bring it up to date.
 
     Raises:
         StoreVersionError: It was written by a newer undrift; it was not changed.
-        StoreError: It belongs to another program, or stands where WAL does not work; it was not changed.
+        StoreError: It belongs to another program, or WAL does not work at its place; it was not changed.
         apsw.Error: SQLite refuses.
     """
     before = files.identity(path)
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW)
     try:
         connection.set_busy_handler(Patience(busy_timeout_ms))
-        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)  # a file that is not ours stays as it is
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)  # a file that is not ours stays unchanged
         version = identify(connection)
         if files.identity(path) != before:
             raise StoreError(f"{path}: another file was put in its place while it was opened; try again")
@@ -85,15 +85,15 @@ def connect(path: Path, busy_timeout_ms: int) -> apsw.Connection:
 
 
 def is_without_room(error: apsw.Error) -> bool:
-    """Tell whether an opening failed because the ``-shm`` could not be made: on a full disk even reading needs 32 KB."""
+    """Tell if an opening failed because the ``-shm`` could not be made: on a full disk even reading needs 32 KB."""
     return isinstance(error, apsw.CantOpenError) or getattr(error, "extendedresult", 0) in _NO_ROOM
 
 
 def connect_to_read(path: Path, busy_timeout_ms: int) -> apsw.Connection:
-    """Open a file to read it alone, which needs no room on the disk; for a moment, as others have to wait meanwhile.
+    """Open a file only for reading, without space on the disk; for a moment, because other processes wait meanwhile.
 
     Raises:
-        apsw.Error: It cannot be read, another process has it open, or it is not of today's version.
+        apsw.Error: It cannot be read, another process has it open, or it has not today's version.
     """
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW)
     try:
@@ -110,19 +110,19 @@ def connect_to_read(path: Path, busy_timeout_ms: int) -> apsw.Connection:
 
 
 def _refuse_orphan(path: Path) -> None:
-    """SQLite deletes the log of an empty database; a store that is whole never has one, so it is all that is left."""
+    """Refuse a log without its database: SQLite would delete it, and it is the rest of a store."""
     log = path.with_name(f"{path.name}-wal")
     with suppress(FileNotFoundError):
         lost = log.stat().st_size > 0 and not (path.is_symlink() or (path.exists() and path.stat().st_size > 0))
         if lost:
             raise StoreCorrupt(
-                f"{path}: it is empty or gone, but {log.name} beside it is not; nothing was changed. "
-                "Put the file back, or a backup with `undrift store restore`, or move both away to begin anew"
+                f"{path}: it is empty or missing, but {log.name} next to it is not; nothing was changed. "
+                "Put the file back, or a backup with `undrift store restore`, or move both away to start again"
             )
 
 
 def _keep_copy(connection: apsw.Connection, path: Path, version: int) -> None:
-    """Copy a file that is about to be migrated (R13); where another process has migrated it meanwhile, there is no need."""
+    """Copy a file before its migration; if another process has migrated it meanwhile, there is no need."""
     with suppress(StoreError):
         if identify(connection) > version:
             return
@@ -133,10 +133,10 @@ def _keep_copy(connection: apsw.Connection, path: Path, version: int) -> None:
 
 
 class Patience:
-    """Wait for a lock in short naps of differing length, up to the time-out.
+    """Waits for a lock in short naps of differing length, up to the time-out.
 
-    SQLite's own naps grow to 100 ms, so that who waits longest looks least often: among 12 busy writers the longest wait
-    was 1.7 to 3.2 s, with these naps 0.3 to 0.6 s (`make contention`).
+    SQLite's own naps grow to 100 ms, so that the process that waits longest looks least often. Among 12 busy writers the
+    longest wait was 1.7 to 3.2 s; with these naps it is 0.3 to 0.6 s (`make contention`).
     """
 
     def __init__(self, busy_timeout_ms: int) -> None:
@@ -154,7 +154,7 @@ class Patience:
 
 
 def _use_wal(connection: apsw.Connection, busy_timeout_ms: int) -> None:
-    """Switch a new file to WAL, once in its life; SQLite does not wait for other openers here, so this does."""
+    """Switch a new file to WAL, once in its life; it waits for other openers, because SQLite does not."""
     deadline = time.monotonic() + busy_timeout_ms / 1000
     while connection.pragma("journal_mode") != "wal":
         try:

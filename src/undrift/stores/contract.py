@@ -1,11 +1,11 @@
-"""What a store promises, whichever engine keeps it: small protocols, and `Store`, which is all of them. Pure: no I/O.
+"""The contract of a store, for any engine: small protocols, and `Store`, which joins them. Pure: no I/O.
 
-Law: a store is a view of one scope. It gives and takes records of that organisation, person and project alone, and its
-methods name sessions inside it. Nothing here needs a number over several sessions, a file, or a lock over all of them: a turn
-is one `commit`, which a server can take in one statement.
+Law: a store is a view of one scope. It returns and takes only records of that organisation, person and project, and its
+methods name sessions inside it. Nothing here needs a number, a file or a lock over several sessions: a turn is one
+`commit`, which a server can take in one statement.
 
-Every method raises `StoreError` or its kind when the engine refuses, and `StoreCorrupt` rather than give a record that does
-not match its SHA-256. Ids, references and queries may hold anything, NUL and lone surrogates included.
+Every method raises `StoreError` or a subclass if the engine refuses, and `StoreCorrupt` in place of a record that does not
+match its SHA-256. Ids, references and queries may hold anything, NUL and lone surrogates included.
 
 See docs/adr/0026.
 """
@@ -54,7 +54,7 @@ class OperationStore(Protocol):
 
     @property
     def scope(self) -> Scope:
-        """Whose records this store gives and takes; without a session."""
+        """The owner of the records that this store returns and takes; without a session."""
         ...
 
     def commit(
@@ -64,20 +64,20 @@ class OperationStore(Protocol):
 
         A change is a value of a record kind. The same change again is a no-op:
 
-        - `Original`: kept under its `ref`. What was stored first stays (same session, source, entry id and content).
+        - `Original`: kept under its `ref`. The first stored one stays (same session, source, entry id and content).
         - `Decision`: one for an entry id. A `ref` must name an original of this session.
         - `TaskUpdate`: one for a task, written if the session's task is still `before` (its ordinal apart). A task that
           was started for the first time gets the session's next ordinal: `WorkStore.tasks` gives it.
         - `Tag`: one for a tool call, for good. Its task must be in the store or among the changes.
-        - `FactChange`: one for a version of a fact, written if the version is still `before`. So `RunChange`, for a
-          record of a dispatched run, and `MemoryUpdate`, for a memory.
+        - `FactChange`: one for a version of a fact, written if the version is still `before`. The same holds for
+          `RunChange`, about a record of a dispatched run, and `MemoryUpdate`, about a memory.
         - `Unchanged`: nothing is written if memories were added that it does not know.
         - `MemoryLines`: makes memories searchable.
-        - `StretchReading`: what was read of a history. One that follows nothing that is stored is passed over.
+        - `StretchReading`: a reading of a history. It is skipped if the reading that it follows is not stored.
 
         Args:
-            context: Whose operation it is, when, and what was known.
-            kind: What was done, for the log.
+            context: The operation's owner, its time, and the newest operation that was known.
+            kind: The name of the act, for the log.
             changes: Values of record kinds.
             payload: JSON values for the log.
 
@@ -91,7 +91,7 @@ class OperationStore(Protocol):
             StoreConflict: A memory was changed or added meanwhile; nothing was written.
             StoreError: Another content under the same `ref`, another decision for the same entry, a task or a fact that
                 was changed meanwhile, a second task that an agent works on at once, another tag for the same call, or
-                the engine refused. What it holds of it then is all or nothing, and doing it again is harmless.
+                the engine refused. Then all of it or nothing was written, and the same commit again is harmless.
         """
         ...
 
@@ -100,19 +100,19 @@ class OperationStore(Protocol):
         ...
 
     def last_seq(self, session_id: str, *, until: int | None = None) -> int:
-        """Return the number of the session's newest operation, or of its newest up to a number; 0 when there is none."""
+        """Return the number of the session's newest operation, or of its newest up to a number; 0 without any."""
         ...
 
 
 class OriginalStore(Protocol):
-    """What left the windows, and what stands in buffers and pins."""
+    """The originals: entries that left the windows, and those in buffers and pins."""
 
     def original(self, ref: str) -> Original:
         """Return an original.
 
         Raises:
             RecallError: No original has this reference.
-            StoreCorrupt: What is kept does not match its SHA-256; the message names the reference.
+            StoreCorrupt: The stored original does not match its SHA-256; the message names the reference.
         """
         ...
 
@@ -129,34 +129,33 @@ class OriginalStore(Protocol):
         ...
 
     def find(self, query: str, *, session_id: str | None = None, limit: int = 10) -> tuple[Found, ...]:
-        """Search what left the windows by words, best first; no query is an error, and no match is an empty tuple.
+        """Search the entries that left the windows by words, best first; any query is allowed, and no match is empty.
 
         Args:
             query: Words; one with punctuation in it, as in ``src/app.py``, is looked up as a phrase.
                 The first 32 words of the first 10,000 characters count.
             session_id: Only this session; None searches all of the scope.
-            limit: At most so many; 0 or less gives none.
+            limit: The most results; 0 or less gives none.
         """
         ...
 
 
 class DecisionStore(Protocol):
-    """What was decided about entries."""
+    """The decisions about entries."""
 
     def decided(self, session_id: str, known: Known | None = None) -> tuple[Decision, ...]:
-        """Return every decision of a session in the order they were made.
+        """Return every decision of a session, oldest first.
 
-        There can be several about one entry: each holds in the histories that contain the message at which it was
-        taken (``detail["at"]``; a decision without it holds in all).
+        An entry can have several: each holds in the histories that contain the message at which it was made
+        (``detail["at"]``; a decision without it holds in all).
 
         Args:
-            session_id: The session.
-            known: What was read of it before: nothing of that is read again. So for `pins` and `tasks`.
+            known: The records that were read before: they are not read again. The same holds for `pins` and `tasks`.
         """
         ...
 
     def decisions(self, session_id: str) -> dict[str, Decision]:
-        """Return the newest decision about each entry, in the order in which entries were first decided about."""
+        """Return the newest decision about each entry, in the order of each entry's first decision."""
         ...
 
     def decision(self, ref: str) -> Decision | None:
@@ -164,15 +163,14 @@ class DecisionStore(Protocol):
         ...
 
     def readings(self, session_id: str, key: str, chosen: Callable[[Heads], Collection[int]]) -> list[StretchReading]:
-        """Return what was read of histories of a session, oldest first; a store may keep none.
+        """Return the stored readings of a session's histories, oldest first; a store may keep none.
 
         Args:
-            session_id: The session.
-            key: What they were read with.
-            chosen: The heads of all that there are, to the numbers of those that are wanted.
+            key: The form and the counter of the readings.
+            chosen: Returns the numbers of the wanted readings from the heads of all.
 
         Raises:
-            StoreCorrupt: One of these does not match its SHA-256.
+            StoreCorrupt: A reading does not match its SHA-256.
         """
         ...
 
@@ -181,15 +179,15 @@ class WorkStore(Protocol):
     """Tasks, and the records of dispatched runs."""
 
     def tasks(self, session_id: str, known: Known | None = None) -> Tasks:
-        """Return the tasks of a session as they are now, in the order in which they were made, and the tags of its calls."""
+        """Return the tasks of a session as they are now, oldest first, and the tags of its calls."""
         ...
 
     def run_records(self, session_id: str, names: Sequence[str] | None = None) -> dict[str, Mapping[str, Any]]:
-        """Return what a dispatcher keeps of a run, by name: JSON values as they are now; empty without a run.
+        """Return the records that a dispatcher keeps of a run, by name: JSON values; empty without a run.
 
         Args:
             session_id: The run.
-            names: Of the records; None for all. One that is not there is left out.
+            names: Only records with these names; None: all. An unknown name is left out.
         """
         ...
 
@@ -198,11 +196,10 @@ class FactVersionStore(Protocol):
     """The versions of facts; a run of dispatches is a session."""
 
     def facts(self, session_id: str, *, as_of: int | None = None) -> tuple[FactVersion, ...]:
-        """Return the versions, ended ones included, in the order in which they were added.
+        """Return the versions, ended ones included, in the order of their addition.
 
         Args:
-            session_id: The session.
-            as_of: As right after this operation of the session; None: now.
+            as_of: The state right after this operation of the session; None: now.
         """
         ...
 
@@ -211,81 +208,80 @@ class FactVersionStore(Protocol):
         ...
 
     def rewind_facts(self, session_id: str, to: int, *, at_ms: int) -> int:
-        """Make the facts of a session what they were right after an operation; return the operation in which that is done.
+        """Rewind the facts of a session to an operation; return the rewind's own operation.
 
-        Nothing is deleted: the same with a later number brings back what held before.
+        Nothing is deleted: the same with a later number brings the later facts back.
         """
         ...
 
 
 class MarkStore(Protocol):
-    """Marks, by which a session is known again from its conversation."""
+    """Marks, by which a session is recognised from its conversation."""
 
     def find_marks(self, texts: Sequence[str]) -> tuple[KnownMark, ...]:
-        """Return which of these marks sessions have left, one for each text and kind; those left first stand first.
+        """Return those of these marks that sessions have left, one for each text and kind, oldest first.
 
-        A mark that is damaged is passed over; `integrity` names it.
+        A damaged mark is skipped; `integrity` names it.
         """
         ...
 
     def add_marks(self, session_id: str, marks: Sequence[Mark], *, is_claim: bool = False) -> bool:
-        """Leave marks of a session; those that it has left already stay as they are, its oldest are dropped in time,
-        except those of the kind ``birth``.
+        """Leave marks of a session; its existing ones stay unchanged.
 
-        The only write that need not be durable when it returns, as it comes with every request: a killed process loses
-        nothing of it, a power cut perhaps the newest marks.
+        Its oldest marks are dropped in time, except those of the kind ``birth``. This is the only write that need not be
+        durable at its return, because it comes with every request: a killed process loses nothing, a power cut perhaps
+        the newest marks.
 
         Args:
             session_id: The session; it needs nothing else in the store.
-            marks: Theirs.
             is_claim: Write only if the session has no mark of the kind ``turn``, all or nothing.
 
         Returns:
-            False when it was a claim and came too late; nothing was written.
+            False if it was a claim and came too late; nothing was written.
         """
         ...
 
 
 class TimelineStore(Protocol):
-    """What was active at a moment of a session, and going back to it."""
+    """The active records of a session at each moment, and the rewind to a moment."""
 
     def rewind(
         self, context: Context, then: int, kind: str, changes: Sequence[Any] = (), *, payload: Mapping[str, Any]
     ) -> Moved:
-        """Activate what was active in a session right after an operation, all or nothing; nothing is deleted.
+        """Activate the records that were active in a session right after an operation, all or nothing; delete nothing.
 
-        Of a record that several sessions change, what the others have changed since stays.
+        If several sessions change a record, later changes by the others stay.
 
         Args:
-            context: Whose operation it is.
+            context: The owner and the time of the operation.
             then: The operation of the session to go back to; 0 for before the first.
-            kind: Of this operation, for the log: ``rewind`` or ``undo``.
-            changes: Written with it.
+            kind: The kind of this operation, for the log: ``rewind`` or ``undo``.
+            changes: Changes that are written with it.
             payload: JSON values for the log; ``to`` is `then`.
         """
         ...
 
     def state(self, session_id: str, seq: int | None = None) -> dict[str, dict[str, bytes]]:
-        """Return what is active in a session: kind of record to key to digest, now or right after an operation."""
+        """Return the active records of a session: kind to key to digest, now or right after an operation."""
         ...
 
     def notes_at(self, session_id: str, seq: int) -> str:
-        """Return the reference of a session's notes as last stored before a moment that counts; empty without any."""
+        """Return the reference of a session's notes as stored last until an operation; empty without any."""
         ...
 
 
 class PurgeStore(Protocol):
-    """The only destruction."""
+    """The purge: the only destruction."""
 
     def purge(self, aims: Sequence[Aim], blank: Callable[[Decision], Decision], *, at_ms: int) -> Destroyed | None:
-        """Destroy all versions of what the first of some aims names that names anything; log that it was done.
+        """Destroy all versions of the data that an aim names, the first aim that names any; log that it was done.
 
-        A name that was purged before is known no more; then nothing is removed.
+        A name that was purged before is unknown now; then nothing is removed.
 
         Args:
-            aims: What is meant, in the order in which it is tried; all of one session.
-            blank: Gives what is left of a decision about an original that goes: no reference, and no text of it.
-            at_ms: When, in Unix milliseconds.
+            aims: The possible meanings, in the order of trying; all of one session.
+            blank: Returns a decision without its purged original: no reference and no text of it.
+            at_ms: The time, in Unix milliseconds.
 
         Returns:
             None if nothing has that name and the session has never purged anything.
@@ -293,10 +289,10 @@ class PurgeStore(Protocol):
         ...
 
     def clean(self, destroyed: Destroyed) -> Remains:
-        """Overwrite what a purge left behind, and look for what is still there; the same again goes on.
+        """Overwrite the remains of a purge, and look for more; a second call continues.
 
         Raises:
-            StoreBusy: Others read all the time; the records are gone all the same.
+            StoreBusy: Other processes read all the time; the records are removed nevertheless.
         """
         ...
 
@@ -305,11 +301,11 @@ class SessionStore(Protocol):
     """The list of sessions."""
 
     def sessions(self) -> tuple[SessionRow, ...]:
-        """Return every session of the scope, the one written last first."""
+        """Return every session of the scope, the last written one first."""
         ...
 
     def newest_session(self) -> str | None:
-        """Return the session that was written last, without a look at the others; None without any."""
+        """Return the last written session, without a look at the others; None without any."""
         ...
 
 
@@ -317,11 +313,11 @@ class CareStore(Protocol):
     """The store's own health, and its end."""
 
     def rebuild_search(self) -> None:
-        """Rebuild what `OriginalStore.find` searches from the originals; the same answers come out."""
+        """Rebuild the index of `OriginalStore.find` from the originals; its answers stay the same."""
         ...
 
     def integrity(self) -> tuple[str, ...]:
-        """Read everything and return what is wrong, in sentences; empty when all is well."""
+        """Read everything and return the problems, in sentences; empty without any."""
         ...
 
     def close(self) -> None:
@@ -350,4 +346,4 @@ class Store(
     CareStore,
     Protocol,
 ):
-    """All that is kept for one scope; `undrift.stores.opening.open_store` gives one. Threads may share it."""
+    """All records of one scope, opened by `undrift.stores.opening.open_store`. Threads may share it."""

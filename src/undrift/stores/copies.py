@@ -1,7 +1,7 @@
-"""A database copied whole while it is in use, checked, and put in its place in one step.
+"""Copies of a database: made while it is in use, checked, and put in their place in one step.
 
-Law: a name leads to a copy only once all of it is on disk and was read again; what a copy may take the place of is an
-earlier copy of ours, never a store.
+Law: a name leads to a copy only after all of it is on disk and was read again. A copy may replace an earlier copy of
+ours, never a store.
 """
 
 import errno
@@ -21,26 +21,26 @@ __all__ = ["Check", "copy", "is_copy", "refuse_foreign", "structure"]
 Check = Callable[[apsw.Connection], Iterator[str]]
 
 _SIDE_FILES = ("-wal", "-shm", "-journal")
-_PAGES_AT_ONCE = -1  # all of them: one moment of the source, which writers do not wait for
+_PAGES_AT_ONCE = -1  # all of them: one moment of the source, and writers do not wait for it
 
 
 def copy(source: apsw.Connection, target: Path, check: Check) -> None:
-    """Copy what `source` holds at this moment into one file, for its owner alone (0600), which needs no other beside it.
+    """Copy the present content of `source` into one file, for its owner alone (0600), that needs no side files.
 
     Args:
-        source: Open; other processes may go on writing.
-        target: Absent, or an earlier copy of ours, which stays as it is until the new one is complete.
-        check: Reads the copy; what it yields is wrong with it.
+        source: An open database; other processes may continue to write.
+        target: An absent file, or an earlier copy of ours; that copy stays unchanged until the new one is complete.
+        check: Reads the copy and yields its problems.
 
     Raises:
-        InputError: Something else stands under the name; it was not changed.
+        InputError: Something else has this name; it was not changed.
         StoreCorrupt: The copy, and so the source, is damaged; the name was not touched.
         apsw.Error, OSError: SQLite or the system refuses; the name was not touched.
     """
     refuse_foreign(target)
     scratch = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        scratch.unlink(missing_ok=True)  # of an earlier process with our number, which was killed
+        scratch.unlink(missing_ok=True)  # an earlier process with our number left it, and was killed
         if not files.create_file(scratch):
             raise InputError(f"{scratch}: another process put it there; try again, or choose another folder")
         found = _filled(source, scratch, check)
@@ -60,7 +60,7 @@ def copy(source: apsw.Connection, target: Path, check: Check) -> None:
 
 
 def is_copy(path: Path) -> bool:
-    """Tell whether a file is a copy that `copy` made: our mark, and no WAL, as every store of ours has it.
+    """Tell if a file is a copy by `copy`: it has our mark and no WAL; every store of ours has WAL.
 
     A file with side files is in use and is not opened: closing it would drop the locks that this process holds on it.
 
@@ -78,17 +78,17 @@ def is_copy(path: Path) -> bool:
 
 
 def refuse_foreign(target: Path) -> None:
-    """Refuse a name under which something stands that is no copy of ours.
+    """Refuse the name of anything that is no copy of ours.
 
     Raises:
-        InputError: Something else stands there; it was not changed.
+        InputError: Something else has this name; it was not changed.
         OSError: It cannot be looked at.
     """
     try:
         free = not target.is_symlink() and (not target.exists() or is_copy(target))
     except OSError as error:
         if error.errno not in (errno.ELOOP, errno.EINVAL):
-            raise  # what cannot be looked at is not judged
+            raise  # without a look there is no judgement
         free = False
     if not free:
         raise InputError(
@@ -97,7 +97,7 @@ def refuse_foreign(target: Path) -> None:
 
 
 def structure(connection: apsw.Connection) -> Iterator[str]:
-    """Yield what SQLite itself finds wrong with a file of any version."""
+    """Yield the problems that SQLite itself finds in a file of any version."""
     for (finding,) in connection.execute("PRAGMA integrity_check(100)"):
         if finding != "ok":
             yield str(finding)
@@ -113,7 +113,7 @@ def _filled(source: apsw.Connection, scratch: Path, check: Check) -> list[str]:
         target.pragma("journal_mode", "delete")
     with closing(
         apsw.Connection(str(scratch), flags=flags)
-    ) as target:  # anew: nothing of it comes from a cache of ours
+    ) as target:  # opened again, so that nothing comes from a cache of ours
         return list(check(target))
 
 

@@ -1,4 +1,4 @@
-"""One SQLite file that is open: one connection behind a lock, lent to one user at a time.
+"""One open SQLite file: one connection with a lock, lent to one user at a time.
 
 Law: after a fault of the disk the next user gets a new connection. A file that was moved, or a process that was forked,
 is refused. Fork is not supported: a process opens its own store after the fork.
@@ -27,8 +27,10 @@ R = TypeVar("R")
 _log = logging.getLogger("undrift.store")
 
 _OPENING: dict[Path, threading.Lock] = {}
-"""One lock per file: to close any descriptor of a file drops the POSIX locks that SQLite holds on it in this process, so
-the one that creates the file is closed before another thread opens it."""
+"""One lock per file: the descriptor that creates a file is closed before another thread opens the file.
+
+Closing any descriptor of a file drops the POSIX locks that SQLite holds on it in this process.
+"""
 
 
 class Database:
@@ -42,7 +44,7 @@ class Database:
         self._closed = False
         self._connection = connection
         self._is_makeshift = False
-        self._frozen: read_only.FileState | None = None  # of a store that cannot be written, as it was when it was read
+        self._frozen: read_only.FileState | None = None  # of a store that cannot be written, at the time of the reading
         self._identity = files.identity(path)
 
     @classmethod
@@ -51,7 +53,7 @@ class Database:
         if not os.fspath(home):
             raise StoreError("the home folder has an empty name; choose another --home")
         with _as_store_errors(home):
-            folder = Path(os.path.realpath(home))  # the user's own links count, one planted in its place does not
+            folder = Path(os.path.realpath(home))  # the user's own links count, a planted link does not
             with _OPENING.setdefault(folder, threading.Lock()):
                 path = prepare_file(folder, create=create)
                 known = newest.noted(folder)
@@ -59,7 +61,7 @@ class Database:
                     opened = cls(path, None, busy_timeout_ms)
                     opened._connection = opened._reconnected()
                     if opened._is_makeshift:
-                        opened._drop()  # what is there can be read; each use tries anew
+                        opened._drop()  # the file can be read; each use tries again
                     elif (lost := newest.loss(folder, opened._connection, known)) and newest.accept(folder, lost):
                         _log.warning("%s: %s. `undrift doctor` says what to do", path, lost)
                     return opened
@@ -68,12 +70,12 @@ class Database:
         """Hold the lock and lend the connection; faults of the disk come out as `StoreError`.
 
         Args:
-            ref: Of the original that is read, for the message.
+            ref: The reference of the original that is read, for the message.
         """
         return _Use(self, ref)
 
     def ask(self, read: Callable[Concatenate[apsw.Connection, P], R], *given: P.args, **named: P.kwargs) -> R:
-        """Return what a function gives that takes the connection first."""
+        """Call a function with the connection as its first argument, and return its result."""
         with self.using() as connection:
             return read(connection, *given, **named)
 
@@ -84,7 +86,7 @@ class Database:
             self._drop()
 
     def forsake(self) -> None:
-        """Let the connection go after a fault, unless it is to a copy of what cannot be written; the caller holds the lock."""
+        """Close the connection after a fault, unless it is to a copy of a read-only store; the caller holds the lock."""
         if self._frozen is None:
             self._drop()
 
@@ -99,7 +101,7 @@ class Database:
             with _as_store_errors(self.path):
                 self._connection = self._reconnected()
         elif self._identity != files.identity(self.path):
-            # What is written to a file without a name is gone with the process, so nothing may be acknowledged.
+            # A write to a file without a name is lost with the process, so nothing may be acknowledged.
             self._drop()
             raise StoreError(f"{self.path}: the file was moved or deleted while it was in use; put it back or restart")
         return self._connection
@@ -126,9 +128,9 @@ class Database:
 
 
 class _Use:
-    """The lock held and the connection lent; after a fault of the disk, the next use opens a new one (R4).
+    """A use of the connection, with the lock held; after a fault of the disk, the next use opens a new connection.
 
-    A class, as every read comes through here: a generator makes a read a tenth dearer.
+    It is a class because every read comes through here, and a generator makes a read 10% slower.
     """
 
     __slots__ = ("_database", "_ref")
@@ -151,18 +153,18 @@ class _Use:
         try:
             if isinstance(error, apsw.Error):
                 raise self._translated(error) from error
-            if isinstance(error, UnicodeDecodeError):  # a flipped bit made a text of what is none
+            if isinstance(error, UnicodeDecodeError):  # a flipped bit has damaged a text
                 raise StoreCorrupt(f"{database.path}: a record cannot be read: {error}; {rows.REMEDY}") from error
         finally:
             connection = database._connection
             if connection is not None and (database._is_makeshift or connection.in_transaction):
-                database._drop()  # others wait for it; or the roll-back failed as well
+                database._drop()  # other processes wait for it; or the roll-back failed as well
             database._lock.release()
 
     def _translated(self, error: apsw.Error) -> StoreError:
         database = self._database
         if faults.fault_of(error).reopen and not (database._frozen and isinstance(error, apsw.ReadOnlyError)):
-            database._drop()  # a refused write of what cannot be written is no fault: another copy would be as good
+            database._drop()  # a refused write of a read-only store is no fault: another copy would be as good
         about = f"original {self._ref[:64]!r}: " if self._ref else ""
         if isinstance(error, apsw.BusyError) and (pids := holders.holders(database.path, writer=True)):
             about = f"{about}{holders.named(pids)} holds it: "
@@ -172,7 +174,7 @@ class _Use:
 def _makeshift(
     path: Path, busy_timeout_ms: int, error: apsw.Error | OSError, *, is_unwritable: bool
 ) -> apsw.Connection:
-    """Open to read where nothing can be written; where that fails as well, the first error is the one to tell."""
+    """Open a store for reading if nothing can be written; if that fails as well, raise the first error."""
     try:
         return read_only.connect_as_it_is(path) if is_unwritable else connect_to_read(path, busy_timeout_ms)
     except (apsw.Error, OSError):

@@ -19,7 +19,7 @@ __all__ = ["DECISION_COLUMNS", "DECISION_SESSION", "TABLE", "decision_from", "de
 DECISION_COLUMNS = """number, record_sha256, CAST(session_id AS BLOB), CAST(entry_id AS BLOB), CAST(kind AS BLOB),
     CAST(reason AS BLOB), tokens_saved, CAST(ref AS BLOB), CAST(detail AS BLOB)"""
 DECISION_SESSION = 2
-"""Where the session stands in the columns."""
+"""The session's index in the columns."""
 _ADD_DECISION = """INSERT INTO decisions(session_id, entry_id, kind, reason, tokens_saved, ref, record_sha256, detail,
     from_seq) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT(session_id, entry_id, coalesce(json_extract(detail, '$.at'), '')) WHERE to_seq IS NULL
@@ -30,10 +30,10 @@ _OWN_ORIGINAL = "SELECT 1 FROM originals WHERE ref = ? AND session_id = ?"
 _REMOVED = """SELECT o.number FROM decisions d CROSS JOIN originals o
     WHERE d.number BETWEEN ? AND ? AND d.from_seq = ? AND d.kind = 'pruned'
     AND o.session_id = d.session_id AND o.entry_id = d.entry_id AND o.source = 'buffer' AND o.to_seq IS NULL"""
-"""CROSS JOIN: the new decisions first, each looked up in the index of what is in a buffer."""
+"""CROSS JOIN: the new decisions first, each looked up in the index of the entries in buffers."""
 
 _ROWS = b',"rows":['
-"""Where the part of a detail begins that no other decision has, and that takes much memory once it is decoded."""
+"""The beginning of the part of a detail that no other decision has, and that uses much memory when decoded."""
 _DECODE = msgspec.json.Decoder(dict[str, Any]).decode
 
 
@@ -50,11 +50,11 @@ def decision_row(session_id: str, decision: Decision) -> rows.Row:
 
 def decision_from(row: rows.Row) -> Decision:
     """Return a decision, or raise StoreCorrupt."""
-    return _made(row, rows.text_from, rows.load)
+    return _decision(row, rows.text_from, rows.load)
 
 
 def many_decisions() -> Callable[[rows.Row], Decision]:
-    """Return `decision_from` for many rows: the texts and details that several decisions have in common are kept once."""
+    """Return `decision_from` for many rows: texts and details that several decisions have in common are kept once."""
     texts: dict[bytes, str] = {}
     parts: dict[bytes, dict[str, Any]] = {}
 
@@ -62,23 +62,23 @@ def many_decisions() -> Callable[[rows.Row], Decision]:
         return texts.get(value) or texts.setdefault(value, rows.text_from(value))
 
     def detail(value: bytes) -> Mapping[str, Any]:
-        """Split before the rows that stay of a result, else before the last two names: the figures of a plan come first."""
+        """Split before the rows that stay of a result, else before the last two names: a plan's figures come first."""
         head = value.partition(_ROWS)[0] if _ROWS in value else value.rsplit(b",", 2)[0]
         end = b"{" + value[len(head) + 1 :]
         try:
             common = parts.get(head) or parts.setdefault(head, _DECODE(head + b"}"))
             own = parts.get(end) or _DECODE(end)
-        except msgspec.DecodeError:  # the comma is inside of a value, or there is none
+        except msgspec.DecodeError:  # the comma is inside of a value, or missing
             own = common = {"": None}
         if not common.keys().isdisjoint(own):
             whole: Mapping[str, Any] = rows.load(value)
             return whole
         return Detail(common, end if _ROWS in value else parts.setdefault(end, own))
 
-    return lambda row: _made(row, text, detail)
+    return lambda row: _decision(row, text, detail)
 
 
-def _made(row: rows.Row, text: Callable[[bytes], str], detail: Callable[[bytes], Mapping[str, Any]]) -> Decision:
+def _decision(row: rows.Row, text: Callable[[bytes], str], detail: Callable[[bytes], Mapping[str, Any]]) -> Decision:
     number, digest, _, entry_id, kind, reason, tokens_saved, ref, given = row
     if digest != rows.digest(*row[2:]):
         raise StoreCorrupt(f"decision {number} does not match its SHA-256; {rows.REMEDY}")
@@ -95,7 +95,7 @@ def _prepared(session_id: str, decisions: Sequence[Decision]) -> list[rows.Row]:
 
 
 def _write(writing: Writing, decisions: Sequence[rows.Row]) -> None:
-    """Insert decisions; what they remove from a buffer is indexed with the operation."""
+    """Insert decisions; the originals that they remove from a buffer are indexed with the operation."""
     connection, own, seq = writing.connection, writing.refs, writing.seq
     for row in decisions:
         session_id, entry_id, ref = row[0], row[1], row[5]

@@ -1,8 +1,8 @@
-"""Runs of plans: what a dispatcher knows of each run and of each of its tasks, by name, in every version.
+"""Runs of plans: a dispatcher's records of each run and of each of its tasks, by name, in every version.
 
-Law: knows its own table alone, and of a record only that it is JSON; runs inside a transaction that the caller opened.
-A version is never changed: a change closes it and adds another. What another process has changed meanwhile is refused
-with StoreError, and the caller rolls back.
+Law: knows only its own table, and that a record is JSON; runs inside a transaction that the caller opened. A version is
+never changed: a change closes it and adds another. If another process has changed a record meanwhile, StoreError is
+raised and the caller rolls back.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ __all__ = ["PreparedRuns", "RUN_COLUMNS", "RUN_SESSION", "TABLE", "create", "fin
 RUN_COLUMNS = "number, record_sha256, CAST(session_id AS BLOB), CAST(name AS BLOB), CAST(record AS BLOB)"
 RUN_SESSION = DOCUMENT_SESSION = 2
 RUN_SESSION = 2
-"""Where the session stands in the columns."""
+"""The session's index in the columns."""
 
 _CREATE = """
 CREATE TABLE run_records(
@@ -43,7 +43,7 @@ _ADD = "INSERT INTO run_records(session_id, name, record_sha256, record, from_se
 
 @dataclass(frozen=True, slots=True)
 class PreparedRuns:
-    """What is to be written of one run: the rows before and after each change, hashed."""
+    """The changes of one run to write: the rows before and after each change, hashed."""
 
     session_id: str
     changes: Sequence[tuple[rows.Row | None, rows.Row]]
@@ -55,7 +55,7 @@ def create(connection: apsw.Connection) -> None:
 
 
 def _prepared(session_id: str, changes: Sequence[RunChange]) -> PreparedRuns:
-    """Check what is to be written.
+    """Check the changes.
 
     Raises:
         InputError: Two changes under one name, or values that JSON cannot hold.
@@ -73,7 +73,7 @@ def _prepared(session_id: str, changes: Sequence[RunChange]) -> PreparedRuns:
 def find(
     connection: apsw.Connection, session_id: str, names: Sequence[str] | None = None
 ) -> dict[str, Mapping[str, Any]]:
-    """Return the records of a run as they are now, by name, or those of them that are named.
+    """Return the newest records of a run, by name, or only those with the given names.
 
     Raises:
         StoreCorrupt: A record does not match its SHA-256, or an index leads astray.
@@ -92,21 +92,21 @@ def _write(writing: Writing, new: PreparedRuns) -> None:
     """Write the changes that are not written yet.
 
     Raises:
-        StoreError: A record is neither what it was before the change nor what it is after it.
+        StoreError: A stored record equals neither the one before the change nor the one after it.
     """
     connection, seq = writing.connection, writing.seq
     for before, after in new.changes:
         session, name, digest = after[:3]
         found: list[rows.Row] = connection.execute(_ONE, (session, name)).fetchall()
         for row in found:
-            run_from(row)  # what was damaged is not written over
+            run_from(row)  # a damaged record is not overwritten
         now = found[0][1] if found else None
         if now == digest:
             continue
         if now != (None if before is None else before[2]):
             raise StoreError(
-                f"run {new.session_id[:64]!r}: another process has gone on with it meanwhile; nothing was written. "
-                "Let that one finish, or end it, and resume the run"
+                f"run {new.session_id[:64]!r}: another process has continued it meanwhile; nothing was written. "
+                "Let that process finish, or end it, and resume the run"
             )
         if found:
             connection.execute(_CLOSE, (seq, found[0][0]))

@@ -1,4 +1,4 @@
-"""What a store promises about documents of agent frameworks. Pure: protocols, no I/O."""
+"""The contract of a store about documents of agent frameworks. Pure: protocols, no I/O."""
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class DocumentReading(Protocol):
-    """The documents of one session, as they are now."""
+    """The documents of one session, in their newest versions."""
 
     def find(self, kind: str, path: DocumentPath) -> Document | None:
         """Return the document under a path, or None."""
@@ -24,27 +24,26 @@ class DocumentReading(Protocol):
         """Return the documents whose path begins with a prefix, ordered by path.
 
         Args:
-            kind: Of which kind.
-            prefix: Of the path; the path itself is one.
-            last: Only so many of them, from the end.
-            with_content: Whether their bytes are read.
+            prefix: The beginning of the path, or the whole path.
+            last: The number of documents, from the end.
+            with_content: True: their bytes are read as well.
         """
         ...
 
     def numbers(self, kind: str) -> set[int]:
-        """Return the numbers of all documents of a kind: two equal sets are the same documents."""
+        """Return the numbers of all documents of a kind: equal sets mean the same documents."""
         ...
 
 
 class DocumentChange(DocumentReading, Protocol):
-    """One change while it is made: what it reads is what it changes."""
+    """One change in progress: it reads the same state that it changes."""
 
     def put(self, kind: str, document: Document) -> None:
-        """Write a document under its path; the same again is a no-op. Raises InputError for what JSON cannot hold."""
+        """Write a document under its path; the same again is a no-op. Raises InputError if JSON cannot hold the record."""
         ...
 
-    def close(self, gone: Iterable[Document]) -> None:
-        """Take documents away that this change has read; their versions are kept."""
+    def close(self, documents: Iterable[Document]) -> None:
+        """Remove documents that this change has read; their versions are kept."""
         ...
 
 
@@ -52,11 +51,11 @@ class DocumentStore(Protocol):
     """Documents that agent frameworks keep under a session, in every version."""
 
     def documents(self, session_id: str) -> AbstractContextManager[DocumentReading]:
-        """Give the documents of a session to read; other threads may have to wait until that is done."""
+        """Lend the documents of a session for reading; other threads may have to wait until that is done."""
         ...
 
     def document_owners(self, kind: str) -> list[str]:
-        """Return the sessions that have documents of a kind, in their order."""
+        """Return the sessions that have documents of a kind, sorted."""
         ...
 
     def change_documents(
@@ -64,6 +63,6 @@ class DocumentStore(Protocol):
     ) -> T:
         """Make one change of a session's documents, all or nothing, as one operation; return what `act` returns.
 
-        `act` reads and writes; what it raises is raised, and then nothing was written. It may be called more than once.
+        `act` reads and writes; if it raises, nothing was written and its error is raised. It may be called more than once.
         """
         ...

@@ -1,6 +1,6 @@
 """Documents of agent frameworks: files of a memory tool, items of a store, checkpoints of a graph, each in every version.
 
-Law: knows its own table alone, and of a document only its path and its bytes; runs inside a transaction that the caller
+Law: knows only its own table, and only the path and the bytes of a document; runs inside a transaction that the caller
 opened. A version is never changed: a change closes it and adds another.
 """
 
@@ -31,7 +31,7 @@ __all__ = [
 DOCUMENT_COLUMNS = """number, record_sha256, CAST(session_id AS BLOB), CAST(kind AS BLOB), CAST(name AS BLOB), sha256,
     CAST(record AS BLOB)"""
 DOCUMENT_SESSION = 2
-"""Where the session stands in the columns."""
+"""The session's index in the columns."""
 
 _CREATE = """
 CREATE TABLE documents(
@@ -71,23 +71,23 @@ def create(connection: apsw.Connection) -> None:
 
 
 def below(path: Sequence[str]) -> tuple[str, str, str]:
-    """Return the name of a path, and the names between which those stand that begin with it."""
+    """Return the name of a path, and the two names that enclose all paths that begin with it."""
     name = _name(path)
     return name, f"{name[:-1]},", f"{name[:-1]}-"  # "-" follows "," in ASCII
 
 
 def owners(connection: apsw.Connection, kind: str) -> list[str]:
-    """Return the sessions that have documents of a kind, in their order."""
+    """Return the sessions that have documents of a kind, sorted."""
     found: Iterable[Any] = connection.execute(_OWNERS, (kind,))
     return sorted(bytes(one).decode("utf-8", "surrogatepass") for (one,) in found)
 
 
 class StoredDocuments:
-    """The documents of one session, to read, and inside an operation to change.
+    """The documents of one session: to read, and inside an operation to change.
 
     Args:
-        connection: Of the store; in a transaction if there is an operation.
-        session_id: Whose.
+        connection: A connection to the store; in a transaction if there is an operation.
+        session_id: Their session.
         seq: The operation that changes them.
     """
 
@@ -98,7 +98,7 @@ class StoredDocuments:
         self._seq = seq
 
     def find(self, kind: str, path: DocumentPath) -> Document | None:
-        """Return the document under a path, or None; an index that leads astray raises StoreCorrupt."""
+        """Return the document under a path, or None; an index that leads elsewhere raises StoreCorrupt."""
         return next(self._read(_ONE, self._session, kind, _name(path)), None)
 
     def under(
@@ -112,24 +112,24 @@ class StoredDocuments:
         return list(self._read(sql + _LAST, *values, last))[::-1]
 
     def numbers(self, kind: str) -> set[int]:
-        """Return the numbers of the documents of a kind: two equal sets are the same documents."""
+        """Return the numbers of the documents of a kind: equal sets mean the same documents."""
         found: Iterable[Any] = self._connection.execute(_NUMBERS, (self._session, kind))
         return {number for (number,) in found}
 
     def put(self, kind: str, document: Document) -> None:
-        """Write a document under its path; what stood there is closed, and the same again is a no-op."""
+        """Write a document under its path; the former version is closed, and the same again is a no-op."""
         row = document_row(self._session_id, kind, _name(document.path), document.record, document.content)
         found: list[rows.Row] = self._connection.execute(_HEADS + _OF + " AND name = ?", row[:3]).fetchall()
         for stored in found:
-            number, *_ = document_from(stored)  # what was damaged is not written over
+            number, *_ = document_from(stored)  # a damaged version is not overwritten
             if stored[1] == row[4]:
                 return
             self._connection.execute(_CLOSE, (self._seq, number))
         self._connection.execute(_ADD, (*row, self._seq))
 
-    def close(self, gone: Iterable[Document]) -> None:
-        """Take documents away that this change has read; their versions stay on disk."""
-        self._connection.executemany(_CLOSE, [(self._seq, document.number) for document in gone])
+    def close(self, documents: Iterable[Document]) -> None:
+        """Remove documents that this change has read; their versions stay on disk."""
+        self._connection.executemany(_CLOSE, [(self._seq, document.number) for document in documents])
 
     def _read(self, sql: str, *values: Any) -> Iterator[Document]:
         found: list[rows.Row] = self._connection.execute(sql, values).fetchall()
@@ -167,7 +167,7 @@ def document_from(row: rows.Row) -> tuple[int, str, Mapping[str, Any]]:
 
 
 def document_content(row: rows.Row) -> bytes:
-    """Return the content of a document, which stands behind `DOCUMENT_COLUMNS`, or raise StoreCorrupt."""
+    """Return the content of a document, the column after `DOCUMENT_COLUMNS`, or raise StoreCorrupt."""
     content = row[7]
     if not isinstance(content, bytes) or hashlib.sha256(content).digest() != row[5]:
         raise StoreCorrupt(f"the content of document {row[0]} does not match its SHA-256; {rows.REMEDY}")

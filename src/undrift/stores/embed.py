@@ -1,4 +1,4 @@
-"""Texts to vectors: one protocol for embedders, and the one whose model comes with its package.
+"""Embedders, from texts to vectors: their protocol, and one whose model comes with its package.
 
 Law: nothing is loaded before the first text is embedded, and nothing is ever fetched: without its files an embedder fails.
 """
@@ -23,28 +23,28 @@ _MOST_CHARACTERS = 8_000
 
 
 class Embedder(Protocol):
-    """What turns texts into vectors, whose cosine says how near their meanings are.
+    """An embedder turns texts into vectors; their cosine says how near the meanings are.
 
-    Vectors of two embedders never mix: they are kept and searched apart, by `id`.
+    Vectors of two embedders never mix: they are kept and searched separately, by `id`.
     """
 
     @property
     def id(self) -> str:
-        """Name of the model and of all else that makes its vectors what they are, the version included."""
+        """The name of the model and of all else that determines its vectors, the version included."""
         ...
 
     @property
     def dimension(self) -> int:
-        """Length of its vectors."""
+        """The length of its vectors."""
         ...
 
     @property
     def adds_words(self) -> bool:
-        """Whether a vector is the sum over the words of a text: then of a query only the words that carry meaning count."""
+        """True if a vector is the sum over the words of a text: then only the meaningful words of a query count."""
         ...
 
     def embed(self, texts: Sequence[str]) -> "NDArray[Any]":
-        """Return the vectors of any texts, (texts, dimension) float32; of one without meaning all zeros.
+        """Return the vectors of any texts, (texts, dimension) float32; a text without meaning gets zeros.
 
         Raises:
             StoreError: The model cannot be loaded.
@@ -64,7 +64,7 @@ class WordLlamaEmbedder:
 
     @property
     def id(self) -> str:
-        """Configuration, length and version of the package that holds the weights."""
+        """The configuration, the length, and the version of the package with the weights."""
         if not self._id:
             from importlib.metadata import PackageNotFoundError, version
 
@@ -80,7 +80,7 @@ class WordLlamaEmbedder:
 
         if self._model is None:
             self._model = _load(self.dimension)
-        # One by one: a batch goes through the tokenizer's threads, which on a busy machine tripled the time of a search.
+        # One by one: a batch uses the tokenizer's threads, and these tripled the time of a search on a busy machine.
         encode, words = self._model.tokenizer.encode, self._model.embedding
         vectors = np.zeros((len(texts), self.dimension), np.float32)
         for place, text in enumerate(texts):
@@ -92,12 +92,12 @@ class WordLlamaEmbedder:
 
 
 def is_installed() -> bool:
-    """Tell whether vectors can be had here: numpy, and the package with the model."""
+    """Tell if vectors are available: numpy, and the package with the model."""
     return find_spec("numpy") is not None and find_spec("wordllama") is not None
 
 
 def _load(dimension: int) -> Any:
-    """Load the model from its package; what the package does to everybody's logging at its import is taken back."""
+    """Load the model from its package; the package's changes of the logging at its import are undone."""
     spec = find_spec("wordllama")
     if spec is None or spec.origin is None:
         raise _missing()
@@ -109,7 +109,7 @@ def _load(dimension: int) -> Any:
         return WordLlama.load(config=_CONFIG, cache_dir=Path(spec.origin).parent, dim=dimension, disable_download=True)
     except (ImportError, OSError, ValueError) as error:
         raise StoreError(
-            f"the package wordllama cannot be loaded: {error}; install it anew: {command_for('vectors')}"
+            f"the package wordllama cannot be loaded: {error}; reinstall it: {command_for('vectors')}"
         ) from error
     finally:
         root.handlers[:] = handlers
@@ -121,7 +121,7 @@ def _missing() -> StoreError:
 
 
 def embedded(embedder: Embedder | None, lines: Sequence[MemoryLine]) -> MemoryLines:
-    """Return lines with the vectors that an embedder makes of them; nothing is locked meanwhile.
+    """Return lines with their vectors by an embedder; nothing is locked meanwhile.
 
     Raises:
         StoreError: The embedder cannot be loaded.

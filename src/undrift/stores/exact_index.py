@@ -1,6 +1,6 @@
-"""The exact search over the vectors of memories: every one compared, from a copy in memory; the embedded default.
+"""The exact search over the vectors of memories: it compares each vector, from a copy in memory. It is the default.
 
-Law: numpy is loaded on first use; the copy follows the table, and is read again where a transaction may have rolled back.
+Law: numpy is loaded on first use; the copy follows the table, and is read again if a transaction may have rolled back.
 """
 
 from collections.abc import Collection, Iterable
@@ -19,7 +19,7 @@ _CHOSEN = 2_000
 
 
 class ExactIndex:
-    """Every vector compared, from a copy in memory that follows the table; 100,000 of length 256 take 107 MB.
+    """Compares every vector, from a copy in memory that follows the table; 100,000 of length 256 use 107 MB.
 
     Args:
         table: The vectors.
@@ -32,7 +32,7 @@ class ExactIndex:
 
     @property
     def seq(self) -> int:
-        """The newest operation of which a memory is found."""
+        """The newest operation with a memory that the search finds."""
         return self._table.seq
 
     def add(self, vectors: Iterable[tuple[int, Any]]) -> None:
@@ -44,11 +44,11 @@ class ExactIndex:
         remove(self._table.connection, numbers)
 
     def rebuild(self) -> None:
-        """Read everything anew at the next search."""
+        """Read everything again at the next search."""
         self._copy = None
 
     def scour(self) -> None:
-        """Let the copy go, with what it holds of removed memories."""
+        """Drop the copy, with its remains of removed memories."""
         self._copy = None
 
     def search(self, query: Any, k: int, only: Filter = ALL) -> Scored:
@@ -57,7 +57,7 @@ class ExactIndex:
         return self._followed(state).best(unit, k, only) if k > 0 else []
 
     def _followed(self, state: VectorState) -> "Copy":
-        """Bring the copy up to date. What was read inside a transaction is read again: it may not have happened."""
+        """Bring the copy up to date. Rows that were read inside a transaction are read again: it may be rolled back."""
         copy = self._copy
         if copy is None or self._may_roll_back or (copy.removals != state.removals and not self._forget(copy, state)):
             copy = self._copy = Copy(self._table.dimension)
@@ -68,7 +68,7 @@ class ExactIndex:
         return copy
 
     def _forget(self, copy: "Copy", state: VectorState) -> bool:
-        """Pass over the rows that are gone; False when they are so many that reading all anew is better."""
+        """Skip the removed rows; return False if there are so many that reading all again is better."""
         copy.keep(self._table.numbers(state))
         return 2 * copy.living > copy.size
 
@@ -101,7 +101,7 @@ class Copy:
         return self._columns["numbers"][: self.size]
 
     def append(self, batch: Batch) -> None:
-        """Take in what came after `until`."""
+        """Add the rows after `until`."""
         np, start, end = self._np, self.size, self.size + len(batch.numbers)
         for name, column in self._columns.items():
             if len(column) < end:
@@ -120,7 +120,7 @@ class Copy:
         self.living += len(batch.numbers)
 
     def keep(self, numbers: Collection[int]) -> None:
-        """Pass over all others from now on."""
+        """Skip all other memories from now on."""
         alive = self._np.isin(self.numbers, self._np.fromiter(numbers, self._np.int64, len(numbers)))
         self._columns["alive"][: self.size] = alive
         self.living = int(alive.sum())
@@ -131,8 +131,8 @@ class Copy:
         return best(self.numbers[rows].tolist(), cosines(self.vectors[rows], query).tolist(), k)
 
     def _near(self, query: Any, k: int, only: Filter) -> Any:
-        """Return rows, among which are the k nearest: exactly, or beyond `_LARGE` as nearly always."""
-        np, spare = self._np, 16  # equals at the edge are sorted by others than by chance
+        """Return rows that include the k nearest: always, or beyond `_LARGE` nearly always."""
+        np, spare = self._np, 16  # rows with equal scores at the edge are sorted later, not by chance
         everyone = only == ALL and self.living == self.size
         rows = None if everyone else np.flatnonzero(self._mask(only))
         count = self.size if rows is None else len(rows)

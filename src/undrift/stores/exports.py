@@ -1,8 +1,8 @@
-"""What of a session lies beside the store for people and their tools: logs to grep, and the agent's scratchpad.
+"""The exported files of a session for people and their tools: logs to grep, and the agent's scratchpad.
 
-Law: a log is derived and can be written anew from the store; the scratchpad is the agent's own file. The home folder
-is trusted, links and all; below it every folder and file is opened one by one without following a link, for its owner alone. Texts
-come masked: whoever calls has put them through the store's masking first, nothing is masked here.
+Law: a log is derived and can be rewritten from the store; the scratchpad is the agent's own file. The home folder is
+trusted with its links. Below it every folder and file is opened one by one without following a link, for its owner
+alone. Texts come masked by the caller; nothing is masked here.
 """
 
 import errno
@@ -38,7 +38,7 @@ _FORGED = re.compile(rf"^(?=\\*+{_HEADER})", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class LogItem:
-    """One evicted block: what `recall` takes, what it was, and its masked text as stored."""
+    """One evicted entry: its reference, its type, and its masked text as stored."""
 
     ref: str
     kind: str
@@ -48,7 +48,7 @@ class LogItem:
 
 @dataclass(frozen=True, slots=True)
 class TaskLog:
-    """What one completion of a task evicted, in the order of the window; `archived_at_ms` in Unix milliseconds."""
+    """The entries that one completion of a task evicted, in the window's order; `archived_at_ms` in Unix milliseconds."""
 
     task_id: str
     summary: str
@@ -61,10 +61,10 @@ class Scratchpad:
     """The agent's notes.
 
     Args:
-        text: The whole of them, at most 4 MiB (then their end).
-        size_bytes: On disk.
-        limit_bytes: How much of them goes into a window.
-        warning: A sentence when there is more than that; else empty.
+        text: All notes; if they are larger than 4 MiB, their end.
+        size_bytes: Their size on disk.
+        limit_bytes: The most bytes of them in a window.
+        warning: A sentence if they are larger than the limit; else empty.
     """
 
     text: str
@@ -74,7 +74,7 @@ class Scratchpad:
 
     @property
     def window_text(self) -> str:
-        """The notes as far as they may go into a window: their end, from a line's start on, as new notes stand last."""
+        """The notes for a window, up to the limit: their end, from a line's start, because new notes stand last."""
         data = self.text.encode("utf-8")
         if len(data) <= self.limit_bytes:
             return self.text
@@ -86,8 +86,8 @@ class Exports:
     """The folder ``archives`` of a home.
 
     Args:
-        home: The store's folder; made when something is first written.
-        scratchpad_limit_bytes: From what size on a scratchpad is warned of, and cut for the window; at least 1.
+        home: The store's folder; created at the first write.
+        scratchpad_limit_bytes: A larger scratchpad gives a warning and is cut for the window; at least 1.
 
     Raises:
         InputError: The limit is out of range.
@@ -100,19 +100,19 @@ class Exports:
         self._limit_bytes = scratchpad_limit_bytes
 
     def log_path(self, session_id: str, task_id: str) -> Path:
-        """Return where a task's log is, whether or not it is written: ``<home>/archives/<session>/<task>.log``."""
+        """Return the path of a task's log, written or not: ``<home>/archives/<session>/<task>.log``."""
         return self._folder(session_id) / _log_name(task_id)
 
     def scratchpad_path(self, session_id: str) -> Path:
-        """Return where a session's scratchpad is: ``<home>/archives/<session>/active_context.md``."""
+        """Return the path of a session's scratchpad: ``<home>/archives/<session>/active_context.md``."""
         return self._folder(session_id) / _SCRATCHPAD
 
     def write_log(self, session_id: str, task_id: str, logs: Sequence[TaskLog]) -> Path:
-        """Write a task's log anew from all its completions, oldest first, in one step, and return its path.
+        """Rewrite a task's log from all its completions, oldest first, in one step, and return its path.
 
         Raises:
             InputError: A completion of another task.
-            StoreError: The former log, if any, is as it was.
+            StoreError: The former log, if any, is unchanged.
         """
         if any(log.task_id != task_id for log in logs):
             raise InputError(f"the log of task {task_id!r} takes completions of that task only")
@@ -122,17 +122,17 @@ class Exports:
         return path
 
     def delete(self, session_id: str, task_ids: Collection[str] | None = None) -> int:
-        """Delete the logs of tasks, or all that there is of a session, the scratchpad included; return how many files.
+        """Delete the logs of tasks, or all files of a session, the scratchpad included; return the number of files.
 
         Raises:
-            StoreError: Something else than a file stands there, or the system refuses.
+            StoreError: Something else than a file is there, or the system refuses.
         """
         deleted = 0
         with (
             suppress(FileNotFoundError),
             self._opened(session_id, self.scratchpad_path(session_id), make=False) as folder,
         ):
-            every = os.listdir(folder) if task_ids is None else []  # noqa: PTH208 - of the folder that is open
+            every = os.listdir(folder) if task_ids is None else []  # noqa: PTH208 - the open folder
             for name in sorted(every) or map(_log_name, task_ids or ()):
                 if _status(folder, name) is not None:
                     os.unlink(name, dir_fd=folder)
@@ -141,10 +141,10 @@ class Exports:
         return deleted
 
     def start_scratchpad(self, session_id: str) -> bool:
-        """Create an empty scratchpad; False where there is one.
+        """Create an empty scratchpad; return False if there is one.
 
         Raises:
-            StoreError: It cannot be created, or something else stands under its name.
+            StoreError: It cannot be created, or something else has its name.
         """
         path = self.scratchpad_path(session_id)
         with self._opened(session_id, path, make=True) as folder:
@@ -154,13 +154,13 @@ class Exports:
         return True
 
     def read_scratchpad(self, session_id: str) -> Scratchpad:
-        """Return the notes; empty where there are none. What is no UTF-8 shows as a replacement character.
+        """Return the notes, empty if there are none; a byte that is not UTF-8 becomes a replacement character.
 
         Raises:
-            StoreError: Something else than a file stands under its name, or the disk fails.
+            StoreError: Something else than a file has its name, or the disk fails.
         """
         path = self.scratchpad_path(session_id)
-        if _is_empty(path):  # nearly always: a look costs a twentieth of opening folder after folder
+        if _is_empty(path):  # nearly always, and a look costs 5% of opening folder after folder
             return self._scratchpad(b"", 0)
         try:
             with self._opened(session_id, path, make=False) as folder:
@@ -170,10 +170,10 @@ class Exports:
         return self._scratchpad(data, size_bytes)
 
     def write_scratchpad(self, session_id: str, text: str) -> Scratchpad:
-        """Put a text in place of all notes, in one step.
+        """Replace all notes by a text, in one step.
 
         Raises:
-            StoreError: The former notes are as they were.
+            StoreError: The former notes are unchanged.
         """
         data = text.encode("utf-8", "replace")
         with self._opened(session_id, self.scratchpad_path(session_id), make=True) as folder:
@@ -181,10 +181,10 @@ class Exports:
         return self._scratchpad(data, len(data))
 
     def append_scratchpad(self, session_id: str, text: str) -> Scratchpad:
-        """Add a text behind the notes, on a line of its own; what the agent writes meanwhile is not lost.
+        """Add a text after the notes, on a line of its own; writes of the agent meanwhile are not lost.
 
         Raises:
-            StoreError: What was there before is as it was.
+            StoreError: The former notes are unchanged.
         """
         data = text.encode("utf-8", "replace")
         with self._opened(session_id, self.scratchpad_path(session_id), make=True) as folder:
@@ -192,12 +192,12 @@ class Exports:
         return self.read_scratchpad(session_id)
 
     def drop_section(self, session_id: str, title: str) -> Scratchpad:
-        """Take all sections ``## title`` out of the notes, up to the next heading of the same or a higher level.
+        """Remove all sections ``## title`` from the notes, up to the next heading of the same or a higher level.
 
         Raises:
-            InputError: There is no such section; the message names those that there are.
+            InputError: There is no such section; the message names the existing ones.
             StoreBusy: The agent wrote each time; nothing was changed.
-            StoreError: The notes are as they were, or are larger than 4 MiB.
+            StoreError: The notes are larger than 4 MiB, or cannot be written; they are unchanged.
         """
         path = self.scratchpad_path(session_id)
         with self._opened(session_id, path, make=True) as folder:
@@ -229,7 +229,7 @@ class Exports:
 
     @contextmanager
     def _opened(self, session_id: str, path: Path, *, make: bool) -> Iterator[int]:
-        """Open the session's folder, component by component; `FileNotFoundError` passes where nothing may be made."""
+        """Open the session's folder, component by component; `FileNotFoundError` passes if `make` is False."""
         if os.open not in os.supports_dir_fd:
             raise StoreError(f"{path}: this system cannot open a file below a folder safely; nothing is exported")
         descriptors: list[int] = []
@@ -244,7 +244,7 @@ class Exports:
             if make:
                 raise from_system(error, path) from error
             raise
-        except (OSError, ValueError) as error:  # ValueError: a home that is no path
+        except (OSError, ValueError) as error:  # ValueError: the home is no path
             raise from_system(error, path) from error
         finally:
             for descriptor in descriptors:
@@ -252,7 +252,7 @@ class Exports:
 
 
 def _as_text(log: TaskLog) -> str:
-    """Return a completion as text that grep reads: only its own lines begin with ``#undrift``."""
+    """Return a completion as text for grep: only its own lines begin with ``#undrift``."""
     at = (
         datetime.fromtimestamp(log.archived_at_ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     )
@@ -272,7 +272,7 @@ def _as_text(log: TaskLog) -> str:
 
 
 def _shown(text: str) -> str:
-    """Return a text in which grep finds no binary data, a terminal no command, and nobody a header of ours."""
+    """Return a text without binary data, commands for a terminal, and lines that look like our headers."""
     text = text.replace("\r\n", "\n") if "\r" in text else text
     text = _HIDDEN.sub(lambda found: found.group().encode("unicode_escape").decode("ascii"), text)
     return _FORGED.sub(r"\\", text) if _HEADER in text else text
@@ -298,7 +298,7 @@ def _subfolder(parent: int, name: str, *, make: bool) -> int:
 
 
 def _status(folder: int, name: str) -> os.stat_result | None:
-    """Return what stands under a name, if it is a regular file with no second name; None where there is nothing."""
+    """Return the status of a regular file with no second name; None if the name is free."""
     try:
         status = os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
@@ -317,7 +317,7 @@ def _check(status: os.stat_result, name: str) -> None:
 def _open(folder: int, name: str, flags: int) -> int:
     descriptor = os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600, dir_fd=folder)
     try:
-        _check(os.fstat(descriptor), name)  # what was looked at before may have been changed since
+        _check(os.fstat(descriptor), name)  # it may have been changed since the look before
     except OSError:
         os.close(descriptor)
         raise
@@ -325,7 +325,7 @@ def _open(folder: int, name: str, flags: int) -> int:
 
 
 def _read(folder: int, name: str) -> tuple[bytes, int]:
-    """Return the end of a file, at most 4 MiB, and the size of all of it."""
+    """Return the end of a file, at most 4 MiB, and the whole file's size."""
     if _status(folder, name) is None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
     with open(_open(folder, name, os.O_RDONLY), "rb") as file:
@@ -335,7 +335,7 @@ def _read(folder: int, name: str) -> tuple[bytes, int]:
 
 
 def _is_empty(path: Path) -> bool:
-    """Whether a file is there that has nothing in it; whatever else is found is for a closer look."""
+    """Tell if there is an empty file; anything else needs a closer look."""
     try:
         found = os.lstat(path)
     except (OSError, ValueError):
@@ -344,13 +344,13 @@ def _is_empty(path: Path) -> bool:
 
 
 def _append(folder: int, name: str, data: bytes) -> None:
-    """Write behind what a file has, on a new line, durably; the file is made where there is none."""
+    """Append to a file on a new line, durably; the file is created if absent."""
     new = _status(folder, name) is None
     with open(_open(folder, name, os.O_RDWR | os.O_CREAT | os.O_APPEND), "r+b", buffering=0) as file:
         size_bytes = file.seek(0, os.SEEK_END)
         file.seek(max(0, size_bytes - 1))
         torn = bool(data) and size_bytes > 0 and file.read(1) != b"\n"
-        _write(file.fileno(), b"\n" + data if torn else data)  # in one write, unless the system takes less
+        _write(file.fileno(), b"\n" + data if torn else data)  # one write, unless the system takes less
         os.fsync(file.fileno())
     if new:
         os.fsync(folder)
@@ -363,10 +363,10 @@ def _write(descriptor: int, data: bytes) -> None:
 
 
 def _replace(folder: int, name: str, data: bytes, *, expected: bytes | None = None) -> bool:
-    """Put a file in place of another in one step; False, and nothing done, where the other is not as `expected`."""
+    """Replace a file in one step; return False, and change nothing, if the present one is not `expected`."""
     _status(folder, name)
-    fresh = f".{secrets.token_hex(8)}.tmp"
-    descriptor = _open(folder, fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    scratch = f".{secrets.token_hex(8)}.tmp"
+    descriptor = _open(folder, scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     try:
         try:
             _write(descriptor, data)
@@ -374,12 +374,12 @@ def _replace(folder: int, name: str, data: bytes, *, expected: bytes | None = No
         finally:
             os.close(descriptor)
         if expected is not None and (_read(folder, name)[0] if _status(folder, name) else b"") != expected:
-            os.unlink(fresh, dir_fd=folder)
+            os.unlink(scratch, dir_fd=folder)
             return False
-        os.replace(fresh, name, src_dir_fd=folder, dst_dir_fd=folder)
+        os.replace(scratch, name, src_dir_fd=folder, dst_dir_fd=folder)
     except OSError:
         with suppress(OSError):
-            os.unlink(fresh, dir_fd=folder)
+            os.unlink(scratch, dir_fd=folder)
         raise
     os.fsync(folder)
     return True

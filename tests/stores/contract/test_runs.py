@@ -33,7 +33,7 @@ def test_the_same_change_again_is_nothing_new(store: Store):
 @pytest.mark.parametrize("before", [None, {"n": 7}])
 def test_what_was_changed_meanwhile_is_refused_and_nothing_is_written(store: Store, before: dict | None):
     put(store, RunChange("run", None, {"n": 1}))
-    with pytest.raises(StoreError, match="another process has gone on with it"):
+    with pytest.raises(StoreError, match="another process has continued it"):
         put(store, RunChange("task:1", None, {}), RunChange("run", before, {"n": 2}))
     assert store.run_records("run") == {"run": {"n": 1}}
     assert len(store.operations("run")) == 1

@@ -164,7 +164,7 @@ def _run(writing: Writing, one: RunChange) -> None:
     if runs.get(one.name) == after:
         return
     if runs.get(one.name) != before:
-        raise StoreError(f"run {writing.name!r}: another process has gone on with it meanwhile")
+        raise StoreError(f"run {writing.name!r}: another process has continued it meanwhile")
     runs[one.name] = after
 
 

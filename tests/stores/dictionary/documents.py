@@ -48,7 +48,7 @@ class DictionaryDocuments:
         if now is None or replace(now, number=0) != new:
             self._documents[where] = replace(new, number=self._home.number())
 
-    def close(self, gone: Iterable[Document]) -> None:
-        numbers = {one.number for one in gone}
+    def close(self, documents: Iterable[Document]) -> None:
+        numbers = {one.number for one in documents}
         for where in [where for where, one in self._documents.items() if one.number in numbers]:
             del self._documents[where]
