@@ -46,8 +46,8 @@ def _source(told: Mapping[str, Any], name: str) -> str:
     if "independent" not in told:
         return f"**Measured** on {measured['date']} by `{measured['command']}`."
     return (
-        f"**Measured** on {measured['date']}, on recordings that cannot be shipped ([figures.json](docs/figures.json) has\n"
-        "the command and the SHA-256 of their manifests)."
+        f"**Measured** on {measured['date']}, on recorded sessions of other people, which we may not publish. The command and\n"
+        "the SHA-256 of the list of files are in [figures.json](docs/figures.json)."
     )
 
 
@@ -56,11 +56,16 @@ def restore_part(told: Mapping[str, Any]) -> str:
     clients = told["restore"]["clients"]
     if not clients:
         return "No session was compacted after 15 calls or more."
-    lines = [_source(told, "restore"), "Means over the compactions, with 95% intervals:", "", "```"]
+    lines = [
+        _source(told, "restore"),
+        "Means over the compactions, with 95% intervals. The second row is a plain baseline: the end of the session.",
+        "",
+        "```",
+    ]
     for client, parts in clients.items():
         whole = parts["all"]
         counts = ", ".join(f"{whole[name]} {name}" for name in ("compactions", "sessions", "repositories"))
-        lines += [f"{_NAMES[client]}: {counts}", f"{'':<23}{'names':<28}lines of code"]
+        lines += [f"{_NAMES[client]}: {counts}", f"{'':<23}{'identifiers':<28}lines of code"]
         for system, name in _TEXTS.items():
             cells = _bars(whole[system])
             lines.append(f"{name:<23}{cells[0]:<28}{''.join(cells[1:])}".rstrip())
@@ -72,12 +77,15 @@ def restore_part(told: Mapping[str, Any]) -> str:
         ]
         lines += [
             "",
-            f"The choice was fitted to {' and '.join(fitted)}. Others measured it on recordings without a part in that:",
+            f"undrift's choice of lines was tuned on {' and '.join(fitted)}.",
+            "Outside measures on other recordings found (identifiers / lines of code):",
         ]
         for client, runs in told["independent"]["clients"].items():
-            shares = [f"{_percent(run['identifiers'])}% / {_percent(run['lines'])}%" for run in runs]
-            counted = " and ".join(str(run["compactions"]) for run in runs)
-            lines.append(f"- {_NAMES[client]}: {' and '.join(shares)} (names / lines) on {counted} compactions")
+            shares = [
+                f"{_percent(run['identifiers'])}% / {_percent(run['lines'])}% on {run['compactions']} compactions"
+                for run in runs
+            ]
+            lines.append(f"- {_NAMES[client]}: {', and '.join(shares)}")
     return "\n".join(lines)
 
 

@@ -29,8 +29,8 @@ def test_one_session_is_told_as_a_story(session: Path):
     result = undrift("autopsy", session)
     assert result.exit_code == 0, result.output
     assert "Compaction 1 · automatic · after call 20 · 41,000 → 21,000 tokens" in result.stdout
-    assert "in the client's own summary" in result.stdout
-    assert "in undrift restore --budget 5000" in result.stdout
+    assert "the client's own summary" in result.stdout
+    assert "undrift's restore text (--budget 5000)" in result.stdout
     assert re.search(
         r"Read again: [\d,]+ tokens\sin\s1\sresult\s\(0\sin\sthe\s20\scalls\sbefore\), the\sfirst\safter\s1\scall",
         result.stdout,

@@ -159,13 +159,13 @@ def _compaction(one: Postmortem, compaction: Compaction) -> None:
 
 
 def _held(one: Postmortem, compaction: Compaction) -> None:
-    columns = (Column("of these", words=True), Column("identifiers"), Column("lines of code"), Column("tokens"))
-    client = "kept in the clear (the summary is encrypted)" if compaction.encrypted else "in the client's own summary"
+    columns = (Column("found in", words=True), Column("identifiers"), Column("lines of code"), Column("tokens"))
+    client = "readable parts (the summary is encrypted)" if compaction.encrypted else "the client's own summary"
     helds: list[tuple[str, Held | None]] = [
         (client, compaction.native),
-        (f"in undrift restore --budget {one.budget_tokens}", compaction.ours),
-        ("in both side by side", compaction.together),
-        ("fetched again by the agent", compaction.fetched),
+        (f"undrift's restore text (--budget {one.budget_tokens})", compaction.ours),
+        ("both together", compaction.together),
+        ("what the agent read again", compaction.fetched),
     ]
     rows = [
         (
@@ -224,8 +224,8 @@ def _rules(compaction: Compaction) -> None:
     lost = compaction.lost_rules
     if not lost:
         return
-    rules = f"{len(lost):,} of your {compaction.rules:,} rules" if compaction.rules > 1 else "Your only rule was"
-    say(f"{rules} never mentioned again:")
+    rules = f"{len(lost):,} of your {compaction.rules:,} rules" if compaction.rules > 1 else "your only rule"
+    say(f"After it, no text mentions {rules}:")
     for rule in lost[:_MOST_RULES]:
         say(f"  “{safe(rule.text)}”")
     if len(lost) > _MOST_RULES:

@@ -126,12 +126,12 @@ def _compaction(one: Postmortem, compaction: Compaction) -> str:
 
 
 def _held_table(one: Postmortem, compaction: Compaction) -> str:
-    client = "kept in the clear (the summary is encrypted)" if compaction.encrypted else "in the client’s own summary"  # noqa: RUF001
+    client = "readable parts (the summary is encrypted)" if compaction.encrypted else "the client’s own summary"  # noqa: RUF001
     rows: list[tuple[str, Held | None]] = [
         (client, compaction.native),
-        (f"in undrift restore, {one.budget_tokens:,} tokens", compaction.ours),
-        ("in both side by side", compaction.together),
-        ("fetched again by the agent", compaction.fetched),
+        (f"restore text of undrift, {one.budget_tokens:,} tokens", compaction.ours),
+        ("both together", compaction.together),
+        ("what the agent read again", compaction.fetched),
     ]
     used = f"used again in the next {count(compaction.window_calls, 'call')}"
     lines = [_row(used, f"{compaction.identifiers:,}", f"{compaction.lines:,}", "")]
