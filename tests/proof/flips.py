@@ -130,7 +130,7 @@ def ruined() -> dict[str, str]:
             except StoreError as error:
                 if database(home).read_bytes() != content or (not content and log.read_bytes() != whole):
                     wrong[name] = "it was overwritten"
-                elif "restore-backup" not in str(error):
+                elif "undrift store restore" not in str(error):
                     wrong[name] = f"no remedy: {error}"
     return wrong
 
