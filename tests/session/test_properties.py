@@ -199,7 +199,7 @@ class AnyConversation(RuleBasedStateMachine):
         out = sent(prepared)
         assert problems(self.messages) == () == problems(out)
         assert misplaced_thinking(out) == []
-        assert not any("sent as it came" in warning for warning in prepared.warnings)
+        assert not any("sent unchanged" in warning for warning in prepared.warnings)
         self.check_blocks(out)
         self.check_pins(prepared, out)
         self.check_what_must_stay(out)

@@ -55,7 +55,7 @@ def test_what_would_be_refused_falls_back_to_the_step_before_it_with_the_notes_m
         assert sent(prepared) == sent(good)
         assert [(a.kind, a.entry_id) for a in prepared.actions] == [(a.kind, a.entry_id) for a in good.actions]
         (warning,) = prepared.warnings
-        assert warning.startswith("not all that should have left did: the edit would have been refused (")
+        assert warning.startswith("some entries stayed that should have left: the edit would have been refused (")
         assert law in warning
         for action in prepared.actions:
             why = session.why(action.ref)
@@ -73,7 +73,7 @@ def test_where_the_first_pass_is_bad_nothing_is_decided(tmp_path, monkeypatch):
     assert prepared.actions == ()
     assert sent(prepared) == HISTORY
     assert prepared.tokens_after == prepared.tokens_before > prepared.budget_tokens
-    assert [w for w in prepared.warnings if w.startswith("not all that should have left did")]
+    assert [w for w in prepared.warnings if w.startswith("some entries stayed that should have left")]
 
 
 def test_a_bad_pass_before_the_budget_costs_what_the_budget_took_and_not_what_is_known(tmp_path, monkeypatch):

@@ -1,7 +1,7 @@
-"""One turn carried out: the plan of the passes is rendered, checked, written, and only then counts.
+"""Carries out a turn: the plan of the passes is rendered, checked, written, and only then counts.
 
-Law: nothing counts that is not on disk. What the provider would refuse falls back to an older window, step by step. A fault
-of the store lets nothing leave.
+Law: nothing counts that is not on disk. If the provider would refuse a window, an older one is sent, step by step. If
+the store fails, nothing leaves.
 """
 
 import logging
@@ -29,18 +29,17 @@ _log = logging.getLogger("undrift.session")
 
 _ACTS = (("evicted", "evict"), ("folded", "fold"))
 _TRIES = 3
-"""Another process may decide twice about the same session while one turn is planned."""
+"""Attempts: another process may decide twice about the same session while one turn is planned."""
 
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """What came of a turn.
+    """The result of a turn.
 
     Args:
-        window: As it stands now.
-        items: What to send; None for the body as it came.
-        written: What was decided, and is on disk.
-        warning: What could not be done; empty when all was.
+        items: The items to send; None to send the body unchanged.
+        written: The decisions, on disk.
+        warning: The part that failed; empty if nothing did.
     """
 
     window: Window
@@ -50,12 +49,7 @@ class Carried:
 
 
 class Committer:
-    """Carries out the turns of one session.
-
-    Args:
-        session_id: For the log.
-        log: Of the session.
-    """
+    """Carries out the turns of one session."""
 
     def __init__(self, session_id: str, log: SessionLog) -> None:
         self._session_id = session_id
@@ -68,18 +62,18 @@ class Committer:
             chosen, items, refused = self._legal(steps, turn, conversation, renderer, request)
             if items is None:
                 _log.error("session %.80r: an edit would have been refused: %s", self._session_id, refused)
-                warning = f"sent as it came: earlier edits would have been refused ({refused})"
+                warning = f"sent unchanged: earlier edits would have been refused ({refused})"
                 return Carried(conversation.window, None, warning=warning)
             try:
                 self._write(chosen, turn)
             except StoreError as error:
-                if tries_left and self._reloaded():  # another process has decided since: plan again on top of that
+                if tries_left and self._reloaded():  # another process has decided since: plan again with its decisions
                     turn = _renewed(turn, conversation, self._log)
                     continue
                 return self._unwritten(error, conversation, renderer, request)
             if refused:
                 _log.error("session %.80r: an edit would have been refused: %s", self._session_id, refused)
-                refused = f"not all that should have left did: the edit would have been refused ({refused})"
+                refused = f"some entries stayed that should have left: the edit would have been refused ({refused})"
             conversation.keep(chosen)
             return Carried(chosen, items, chosen.new, refused)
         raise AssertionError("the last try returns")
@@ -87,7 +81,8 @@ class Committer:
     def _legal(
         self, steps: Sequence[Window], turn: Turn, conversation: Conversation, renderer: Renderer, request: Request
     ) -> tuple[Window, list[Any] | None, str]:
-        """The furthest step that the provider takes, its items, and why a later one was refused; no items for none."""
+        """Return the last legal step, its items, and the reason against a later one; no items if every step is refused.
+        """
         first_refusal = ""
         last = len(steps) - 1
         for number in range(last, -1, -1):
@@ -95,7 +90,7 @@ class Committer:
             if 0 < number < last:
                 if window is steps[number + 1]:
                     continue
-                window = notes(window, turn)  # its text names what left, which is less by now
+                window = notes(window, turn)  # its text names the removed entries, which are fewer by now
             items = renderer.render(window, request)
             refused = _problem(window, conversation, renderer, request)
             if not refused:
@@ -136,23 +131,23 @@ class Committer:
 
 
 def past_of(log: SessionLog, conversation: Conversation) -> Past:
-    """Return what earlier turns decided in the history of a conversation."""
+    """Return the decisions of earlier turns in the history of a conversation."""
     decisions = log.decisions
     return Past(
         partial_prunes=lambda: decisions.partial_prunes(conversation.numbers),
         is_furthest=lambda: decisions.places <= conversation.numbers.keys() | {""},
-        refs_of=decisions.let_go_by,
+        refs_of=decisions.evicted_by,
         has_evicted=bool(decisions.tasks),
     )
 
 
 def _renewed(turn: Turn, conversation: Conversation, log: SessionLog) -> Turn:
-    """The turn with what another process has written meanwhile."""
+    """Return the turn with the changes that another process has written meanwhile."""
     return replace(turn, tasks=log.tasks, pins=log.decisions.pins, past=past_of(log, conversation))
 
 
 def _problem(window: Window, conversation: Conversation, renderer: Renderer, request: Request) -> str:
-    """What is wrong with the edited history, though not with the one that came; empty when nothing."""
+    """Return the first new fault of the edited history; empty without one."""
     if not window.sent or (window.was_checked and not window.new):
         return ""
     before = [e for item in window.looked_at for e in item.entries if not window.is_absorbed(e)]

@@ -1,7 +1,7 @@
-"""One conversation of a client between two turns: its history as it came in, read once, and its window as it stands.
+"""One conversation of a client between two turns: its history, read once, and its current window.
 
-Law: the state is a function of the history that came in and the decisions on disk, so that a restart, a retry and a
-fork see the same window. Nothing here is written anywhere. No I/O.
+Law: the state is a function of the client's history and the decisions on disk, so that a restart, a retry and a fork
+see the same window. Nothing here is written anywhere. No I/O.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,11 +32,10 @@ class Message:
     """One item of the history, read.
 
     Args:
-        raw: Its bytes as they came in last; None where the conversation's beginning has them.
-        digest: What items share that mean the same.
-        view: As the form reads it.
+        raw: Its newest bytes from the client; None if the conversation's beginning has them.
+        digest: Equal for items with the same meaning.
+        view: The form's reading of it.
         run: Id of the run that it belongs to, and whether that has more than reasoning.
-        item: As the window knows it.
     """
 
     raw: bytes | None
@@ -47,13 +46,13 @@ class Message:
 
 
 class Conversation:
-    """One history as the client sends it, and the window that is made of it.
+    """One history of a client, and its window.
 
     Args:
-        form: Of the provider.
         decisions: The session's; shared by all its conversations.
         count: The token counter; called once in the life of an entry.
-        defers_tools: Whether its requests defer tools: then what loads some stays, and comes back where it had left.
+        defers_tools: Whether its requests defer tools: then results that load tools stay, or come back if they had
+            left.
     """
 
     def __init__(
@@ -61,10 +60,9 @@ class Conversation:
     ) -> None:
         self.form = form
         self.messages: Growing[Message] = Growing()
-        self.beginning: Beginning | None = None  # of the newest body: what begins so need not be read again
-        self._missed = self._spared = (
-            0  # bodies in a row that began otherwise, and those for which no beginning is made
-        )
+        self.beginning: Beginning | None = None  # of the newest body; the next one is read from its end on
+        # bodies in a row that began otherwise, and those for which no beginning is kept
+        self._missed = self._spared = 0
         self._items: Growing[Item] = Growing()  # of the messages
         self._marked: set[int] = set()  # numbers of the messages that have a cache marker
         self._decisions = decisions
@@ -74,19 +72,19 @@ class Conversation:
         self._pairing = Pairing(is_adjacent=form.ADJACENT)
         self._numbers: dict[str, int] = {}  # chain id -> number of an item
         self._window: Window | None = None
-        self._version = -1  # of the decisions that the window holds; -1 where it must be made again
+        self._version = -1  # of the decisions that the window holds; -1 if it must be rebuilt
         self._seq = 0
-        self._mentioned: tuple[KnownReferences, int] | None = None  # what the first so many items mention
-        self._past: TakenOver | None = None  # what was read of the first items before the session was opened
+        self._mentioned: tuple[KnownReferences, int] | None = None  # references of the first items, and their number
+        self._past: TakenOver | None = None  # readings of the first items from before the session was opened
         self._past_ms = 0
         self._recorder = Recorder()
 
     def starts_with(self, raw: bytes, digest: bytes) -> bool:
-        """Tell whether the first item is this one."""
+        """Return whether the first item is this one."""
         return bool(self.messages) and (self._raw(0) == raw or self.messages[0].digest == digest)
 
     def suits(self, form: Form, count: Callable[[str], int], *, defers_tools: bool) -> bool:
-        """Tell whether it was opened with these."""
+        """Return whether it was opened with these arguments."""
         return self.form is form and self.count is count and self._defers_tools == defers_tools
 
     @property
@@ -99,13 +97,13 @@ class Conversation:
         return self._window
 
     def keep(self, window: Window) -> None:
-        """Take a window for the one that stands: it was found legal, and what is new in it is among the decisions."""
+        """Make a window the current one: it was found legal, and its new decisions are stored."""
         self._window = window.settled()
         self._version = self._decisions.version
 
     @property
     def newest_id(self) -> str:
-        """Chain id of the newest item; it stands for the whole history."""
+        """Chain id of the newest item; it identifies the whole history."""
         return self.messages[-1].item.id
 
     def tail(self, most: int) -> list[tuple[bytes, View]]:
@@ -114,7 +112,7 @@ class Conversation:
 
     @property
     def views(self) -> list[View]:
-        """The history as it came in, read."""
+        """The client's history, read."""
         return [m.view for m in self.messages]
 
     @property
@@ -129,31 +127,31 @@ class Conversation:
 
     @property
     def entries(self) -> list[ContextEntry]:
-        """The entries of the history that came in, in order; without words that a tombstone beside them stands for."""
+        """The entries of the client's history, in order; without words that the tombstone of other words replaces."""
         return [e for e in self.all_entries if not self.window.is_absorbed(e)]
 
     @property
     def all_entries(self) -> Iterator[ContextEntry]:
-        """The entries of the history that came in, in order, all of them."""
+        """All entries of the client's history, in order."""
         return (e for item in self._items for e in item.entries)
 
     @property
     def newest_entries(self) -> Iterator[ContextEntry]:
-        """The entries of the history that came in, the newest first."""
+        """The entries of the client's history, the newest first."""
         return (e for m in reversed(self.messages) for e in reversed(m.item.entries))
 
     def calls_after(self, number: int) -> list[tuple[str, str]]:
-        """Return the calls that the model made behind an item, in order: pair id, which no other call has, and tool."""
+        """Return the model's calls after an item, in order: pair id, unique in the history, and tool."""
         entries = (e for item in self._items[number + 1 :] if item.role == "assistant" for e in item.entries)
         calls = (e for e in entries if e.meta("kind") == "call" and e.pair_id)
         return [(e.pair_id or "", e.meta("tool_name") or "") for e in calls]
 
     def newest_answer(self) -> int:
-        """Number of the first item of the model's newest answer, which may stand in several."""
+        """Number of the first item of the model's newest answer, which may take several items."""
         return self.window.newest_answer
 
     def known(self, window: Window) -> KnownReferences:
-        """Return what the history that came in mentions, for the plan of this turn."""
+        """Return the references of the client's history, for the plan of this turn."""
         known, learned = self._mentioned or (KnownReferences(), 0)
         for message in self.messages[learned:]:
             for entry in message.item.entries:
@@ -163,11 +161,10 @@ class Conversation:
         return known
 
     def follow(self, request: Request, now_ms: int) -> None:
-        """Take in the history of this turn; what is known already costs a comparison of bytes.
+        """Read the history of this turn; known items cost only a comparison of bytes.
 
         Args:
-            request: Opened; the beginning that it goes on with is this conversation's.
-            now_ms: The session's clock.
+            request: Opened; its known beginning, if any, is this conversation's.
 
         Raises:
             WireError: A new item has the wrong shape.
@@ -187,16 +184,15 @@ class Conversation:
 
     @property
     def first_stretch(self) -> str:
-        """SHA-256 of the first stretch that is on disk; empty where nothing is."""
+        """SHA-256 of the first stretch on disk; empty if there is none."""
         return self._recorder.first
 
     def take_over(self, past: TakenOver | None, key: str, now_ms: int) -> None:
-        """Begin with what was read before the session was opened, and keep what is read from now on.
+        """Begin with readings from before the session was opened, and record new ones from now on.
 
         Args:
-            past: Of the history that comes next; None where nothing is known.
+            past: The readings of the next history; None without any.
             key: See `reading_key`.
-            now_ms: The session's clock.
         """
         self._recorder = Recorder(key)
         if past is None:
@@ -212,7 +208,7 @@ class Conversation:
             self._pairing.go_on(one.calls, one.served, one.open)
 
     def _thawed(self, number: int) -> Message:
-        """An item that was read before the session was opened."""
+        """Return an item that was read before the session was opened."""
         past = self._past
         assert past is not None, "only what was taken over is made later"
         id_, (run, has_more, blocks) = past.ids[number], past.item(number)
@@ -229,7 +225,7 @@ class Conversation:
         return Message(None, self.form.digest(given), view, (run, has_more), item)
 
     def unrecorded(self) -> list[StretchReading]:
-        """What was read and is not kept on disk yet, as far as it is worth a record."""
+        """Return the readings that are not on disk yet, if they are large enough for a record."""
         numbers = self._recorder.due(self.beginning)
         if not numbers or self._loading or self.beginning is None:
             return []
@@ -237,13 +233,13 @@ class Conversation:
         return [] if found is None else [found]
 
     def recorded(self, readings: Sequence[StretchReading]) -> None:
-        """Take note that this is on disk."""
+        """Mark these readings as stored."""
         for one in readings:
             assert self.beginning is not None, "it was read from there"
             self._recorder.written(one, self.beginning)
 
     def _record(self, numbers: range, places: list[int]) -> StretchRecord:
-        """What was read of some items."""
+        """Return the readings of some items."""
         messages = self.messages[numbers.start : numbers.stop]
         calls = [call for m in messages for call in calls_of(m.view, m.item.id, m.run[0])]
         return StretchRecord(
@@ -263,7 +259,7 @@ class Conversation:
         )
 
     def _open_at(self, end: int) -> dict[str, str]:
-        """The calls of the last answer before an item, which may stand in several: id to pair id."""
+        """Return the calls of the last answer before an item: id to pair id. An answer may take several items."""
         while end and self._items[end - 1].role != "assistant":
             end -= 1
         first = end
@@ -278,11 +274,11 @@ class Conversation:
         self._items.append(message.item)
         self._numbers[message.item.id] = number
         self._note_marker(number)
-        if self._decisions.decided_at(message.item.id):  # what was decided at it, about what is before it, counts again
+        if self._decisions.decided_at(message.item.id):  # decisions made at it, about items before it, count again
             self._version = -1
 
     def _known(self, request: Request) -> int:
-        """How many items stand at the beginning of the request as well; it has the same bytes as far as it is known."""
+        """Return the number of items that the request begins with too; they have the same bytes as far as is known."""
         end = min(request.count, len(self.messages))
         for number in range(request.known, end):
             raw, message = request.tail[number - request.known], self.messages[number]
@@ -303,7 +299,7 @@ class Conversation:
         return raw
 
     def _hold(self, request: Request) -> None:
-        """Keep the request's beginning, and of the items in it no bytes besides."""
+        """Keep the request's beginning, and drop the separate bytes of its items."""
         former, self.beginning = self.beginning, request.grown() if self._is_worth_one(request) else None
         held, now = (0 if one is None else one.count for one in (former, self.beginning))
         for number in range(now, held):
@@ -315,7 +311,7 @@ class Conversation:
             self._past.beginning = self.beginning
 
     def _is_worth_one(self, request: Request) -> bool:
-        """Whether the next body may begin as this one: a client that changes its head with each costs little more so."""
+        """Return whether the next body may begin like this one; a client that changes its head each time pays little."""
         if request.beginning is not None:
             self._missed = self._spared = 0
         elif self.beginning is not None:
@@ -341,7 +337,7 @@ class Conversation:
             self._seq += 1
             pair_id = self._pairing.pair_of(block, id_) or run[0] or None
             block = self._pairing.named(block)
-            if block.kind == "result" and pair_id is None:  # its call is held by the provider, so it can never leave
+            if block.kind == "result" and pair_id is None:  # the provider holds its call, so it can never leave
                 block = replace(block, is_pinned=True)
             if block.loads_tools and self._defers_tools:
                 block = replace(block, is_pinned=True)
@@ -352,7 +348,7 @@ class Conversation:
         return Message(raw, digest, view, run, item)
 
     def _run_of(self, view: View, id_: str, before: Message | None) -> tuple[str, bool]:
-        """The run of the model's items that an item belongs to: it begins with reasoning and ends before the next."""
+        """Return the run of the model's items with this item: it begins with reasoning and ends before the next."""
         if view.role != "assistant":
             joins = view.bundle == "run" and before is not None and before.item.role == "assistant"
             return (before.run[0] if before and joins else "", joins)
@@ -362,8 +358,8 @@ class Conversation:
         return run, bool(run)
 
     def _forget(self, known: int) -> None:
-        """Drop the items from a number on, and note again which calls are open before it."""
-        self.messages, self._items = Growing.of(self.messages), Growing.of(self._items)  # windows of before keep theirs
+        """Drop the items from a number on, and find again which calls are open before it."""
+        self.messages, self._items = Growing.of(self.messages), Growing.of(self._items)  # earlier windows keep theirs
         self._past = None
         self._recorder.forget(known)
         del self.messages[known:]

@@ -1,7 +1,8 @@
-"""Every decision of a session, and in which histories each one holds. No I/O.
+"""The decisions of a session, with the histories in which each one holds. No I/O.
 
-Law: a decision holds in every history that contains the message at which it was taken, and in no other. The same history
-thus always gives the same window, whatever else the session has seen. Why: docs/adr/0009-conversations-know-themselves.md.
+Law: a decision holds in every history that contains the message at which it was made, and in no other. So the same
+history always gives the same window, no matter what else the session has seen. Why:
+docs/adr/0009-conversations-know-themselves.md.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -16,17 +17,15 @@ __all__ = ["Decisions"]
 
 
 class Decisions:
-    """Every decision of a session: what left, what was cut, and where its pins and notes stand."""
+    """Every decision of a session: entries removed or cut, and the places of its pins and notes."""
 
     def __init__(self, session_id: str, decisions: Iterable[Decision], pins: Iterable[Original]) -> None:
         self._session_id = session_id
-        self._about: dict[
-            str, Decision | dict[str, Decision]
-        ] = {}  # entry id -> the one, or where it was taken -> decision
+        self._about: dict[str, Decision | dict[str, Decision]] = {}  # entry id -> its decision, or each by its place
         self.pins = {pin.ref: pin.entry for pin in pins}
         self._placed: dict[str, list[Decision]] = {}
-        self._by_task: dict[str, list[str]] = {}  # task id -> references of what it let go, oldest first
-        self._at: dict[str, list[str]] = {}  # where decisions were taken -> ids of the entries that they are about
+        self._by_task: dict[str, list[str]] = {}  # task id -> references that it evicted, oldest first
+        self._at: dict[str, list[str]] = {}  # place of decisions -> ids of the entries that they are about
         self.version = 0
         self.add(decisions)
 
@@ -36,22 +35,22 @@ class Decisions:
 
     def about(self, entry_id: str) -> tuple[Decision, ...]:
         """Return the decisions about an entry, oldest first; at most one holds in a history."""
-        return tuple(self._taken(entry_id).values())
+        return tuple(self._by_place(entry_id).values())
 
-    def _taken(self, entry_id: str) -> dict[str, Decision]:
-        """Where decisions about an entry were taken -> decision; nearly always there is one."""
+    def _by_place(self, entry_id: str) -> dict[str, Decision]:
+        """Return the decisions about an entry by the place where they were made; nearly always there is one."""
         found = self._about.get(entry_id)
         return {} if found is None else {taken_at(found): found} if isinstance(found, Decision) else found
 
     def has(self, decision: Decision) -> bool:
-        """Tell whether a decision about the same entry was taken at the same place."""
-        return taken_at(decision) in self._taken(decision.entry_id)
+        """Return whether a decision about the same entry was made at the same place."""
+        return taken_at(decision) in self._by_place(decision.entry_id)
 
     def ruling(self, history: Mapping[str, int]) -> dict[str, Decision]:
-        """Return entry id to the decision that counts in a history; see `core.window.window.Log`.
+        """Return entry id to the decision that counts in a history; see `core.window.log.Log`.
 
-        A decision counts in every history that contains the item at which it was taken. A fork, or a client that goes
-        back, thus meets its messages as they were sent at that point, and decides on its own from there.
+        A decision counts in every history that contains the item at which it was made. So a fork, or a client that goes
+        back, finds its messages as they were sent at that point, and decides on its own from there.
         """
         found = {}
         for entry_id, one in self._about.items():
@@ -62,53 +61,53 @@ class Decisions:
         return found
 
     def placed(self, history: Mapping[str, int]) -> dict[str, tuple[Decision, ...]]:
-        """Return chain id to the pins and notes that were put into that item of a history, oldest first."""
+        """Return chain id to the pins and notes in that item of a history, oldest first."""
         return {anchor: tuple(found) for anchor, found in self._placed.items() if anchor in history}
 
     def decided_at(self, place: str) -> Collection[str]:
-        """Return the ids of the entries about which something was decided at an item."""
+        """Return the ids of the entries with a decision made at an item."""
         return self._at.get(place, ())
 
     def partial_prunes(self, history: Mapping[str, int]) -> int | None:
-        """Return how many of the newest prunes of a history in a row have left its beginning alone; None without any.
+        """Return how many of a history's newest prunes in a row left its beginning alone; None without any.
 
         Args:
             history: Chain id of each item to its number.
         """
         found: dict[int, int] = {}
         for entry_id in self._about:
-            for at, decision in self._taken(entry_id).items():
+            for at, decision in self._by_place(entry_id).items():
                 if at in history and "stays_tokens" in decision.detail:
                     found[history[at]] = decision.detail["stays_tokens"]
         return None if not found else len([*takewhile(lambda number: found[number], sorted(found, reverse=True))])
 
     @property
     def places(self) -> AbstractSet[str]:
-        """Chain ids of the items at which decisions were taken; empty for those that count everywhere."""
+        """Chain ids of the items at which decisions were made; empty for those that count everywhere."""
         return self._at.keys()
 
     @property
     def tasks(self) -> tuple[str, ...]:
-        """Ids of the tasks that let something go."""
+        """Ids of the tasks that evicted anything."""
         return tuple(task_id for task_id, refs in self._by_task.items() if any(refs))
 
-    def let_go_by(self, task_id: str) -> tuple[str, ...]:
-        """Return the references of what a task let go, oldest first; what was purged has none."""
+    def evicted_by(self, task_id: str) -> tuple[str, ...]:
+        """Return the references that a task evicted, oldest first; a purged original has none."""
         return tuple(filter(None, self._by_task.get(task_id, ())))
 
     def reset(self, decisions: Iterable[Decision], pins: Iterable[Original]) -> None:
-        """Forget everything and take in these; the conversations keep this object."""
+        """Replace everything by these; the conversations keep this object."""
         for kept in (self._about, self._placed, self._by_task, self._at):
             kept.clear()
         self.pins = {pin.ref: pin.entry for pin in pins}
         self.add(decisions)
 
     def add(self, decisions: Iterable[Decision]) -> None:
-        """Take in decisions; every conversation applies them at its next turn."""
+        """Add decisions; every conversation applies them at its next turn."""
         for decision in decisions:
             at, entry_id = taken_at(decision), decision.entry_id
             if entry_id in self._about:
-                others = self._taken(entry_id)
+                others = self._by_place(entry_id)
                 others[at] = decision
                 self._about[entry_id] = decision if len(others) == 1 else others
             else:

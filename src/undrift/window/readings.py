@@ -1,7 +1,7 @@
-"""What was read of the beginning of a history: written down for the next start, and taken over by it. No I/O.
+"""The stored readings of a history's beginning: written for the next start, and used by it. No I/O.
 
-Law: it is taken over where the very bytes stand in the new body that it was read from, in the same form, with the same
-counter and version. Whatever is missing, cut or doubtful is read from the bytes, as if nothing had been known.
+Law: a reading is used only if the new body has the very bytes that it was read from, in the same form, with the same
+counter and version. Missing, cut or doubtful readings are replaced by reading the bytes, as if nothing had been known.
 """
 
 import hashlib
@@ -20,31 +20,32 @@ from undrift.wire.beginning import Beginning
 __all__ = ["Recorder", "StretchRecord", "TakenOver", "plain", "reading_key", "recalled"]
 
 _LEAST = 64
-"""A stretch has at least so many items."""
+"""The fewest items of a stretch."""
 
 
 _LAYOUT = 1
-"""One more wherever a form reads the same bytes otherwise, or a record says something else."""
+"""Add one whenever a form reads the same bytes otherwise, or the meaning of a record changes."""
 _PROBE = "".join(map(chr, range(1, 0x500, 3))) * 3 + "\n    def read(self, path: str) -> dict[str, int]:  # 12,345\n"
 
 
 def reading_key(form: str, counter: str, count: Callable[[str], int], *, defers_tools: bool) -> str:
-    """Return what stands for the way in which a history is read: whoever reads it otherwise takes nothing over."""
+    """Return the key of the way in which a history is read; readings with another key are not used."""
     return f"{_LAYOUT} {form} {counter} {count(_PROBE)} {defers_tools}"
 
 
 class StretchRecord(msgspec.Struct):
-    """What was read of a stretch, column by column; the columns of items are equally long.
+    """The readings of a stretch, column by column; the columns of items are equally long.
 
     Args:
         ids: Chain ids of the items.
-        places: Where each item starts and ends, in turn, in bytes from the start of the stretch.
-        tokens: Of each item.
+        places: The start and end of each item, in turn, in bytes from the start of the stretch.
+        tokens: The tokens of each item.
         pairs: The pair id of each block of each item.
-        items: For each item its run, whether that has more than reasoning, and tokens, tool and fixedness of its blocks.
+        items: For each item its run, whether that has more than reasoning, and tokens, tool and fixedness of its
+            blocks.
         calls: Id, pair id and tool of each call.
         served: Id of each call that the provider runs itself, and that of its item.
-        open: Calls that what follows may answer, with their pair ids.
+        open: Calls that later items may answer, with their pair ids.
         marked: Numbers of the items with a cache marker, from the start of the stretch.
         fixed: Numbers of those with a block that never leaves.
     """
@@ -61,7 +62,7 @@ class StretchRecord(msgspec.Struct):
     fixed: list[int]
 
     def is_whole(self, length: int) -> bool:
-        """Whether the columns fit to each other and to a stretch of so many bytes."""
+        """Return whether the columns fit each other and a stretch of so many bytes."""
         count, places = len(self.ids), self.places
         columns = (self.tokens, self.pairs, self.items)
         ordered = places == sorted(places)
@@ -80,9 +81,9 @@ class TakenOver:
     """The first items of a history, as they were read before.
 
     Args:
-        beginning: The bytes that they stand in.
-        ends: How many items, how many bytes and which SHA-256 each stretch ends with.
-        stretches: What was read.
+        beginning: The bytes that hold them.
+        ends: The end of each stretch: number of items, number of bytes and SHA-256.
+        stretches: Their readings.
     """
 
     beginning: Beginning
@@ -103,7 +104,7 @@ class TakenOver:
 
     @property
     def count(self) -> int:
-        """How many items they are."""
+        """The number of these items."""
         return len(self.ids)
 
     @property
@@ -112,7 +113,7 @@ class TakenOver:
         return self._numbers("marked")
 
     def outline(self, number: int) -> Outline | None:
-        """Return what is known of an item without a look at its bytes; None where a block of it never leaves."""
+        """Return an item's outline, without its bytes; None if one of its blocks never leaves."""
         return None if number in self.fixed else Outline(self.ids[number], self.tokens[number], self.pairs[number])
 
     def _numbers(self, name: str) -> Iterator[int]:
@@ -132,12 +133,12 @@ _ITEM = msgspec.json.Decoder(tuple[str, bool, list[tuple[int, str | None, bool]]
 def recalled(
     body: bytes, name: str, stored: Callable[[Callable[[Heads], list[int]]], list[StretchReading]]
 ) -> TakenOver | None:
-    """Return what was read before of a body's beginning; None where nothing was that stands there.
+    """Return the stored readings of a body's beginning; None if none fits.
 
     Args:
         body: JSON.
-        name: Of the field with the history.
-        stored: Gives the readings that are chosen by their heads.
+        name: The name of the field with the history.
+        stored: Returns the readings that are chosen by their heads.
     """
     head: list[tuple[int, dict[str, bytes]]] = []
 
@@ -172,13 +173,13 @@ def recalled(
 
 
 def _chain(heads: Heads, body: bytes, start: int) -> list[int]:
-    """The numbers of the readings of which one follows the other from a place in a body on."""
-    behind: dict[str, list[tuple[int, StretchReading]]] = {}
+    """Return the numbers of the readings that follow each other from a place in a body on."""
+    following: dict[str, list[tuple[int, StretchReading]]] = {}
     for number, one in heads:
-        behind.setdefault(one.before, []).append((number, one))
+        following.setdefault(one.before, []).append((number, one))
     found, before = [], ""
     while True:
-        for number, one in sorted(behind.get(before, ()), key=lambda pair: -pair[1].length):
+        for number, one in sorted(following.get(before, ()), key=lambda pair: -pair[1].length):
             if one.length > 0 and one.sha256 == _digest(before, body, start, start + one.length):
                 found.append(number)
                 start, before = start + one.length, one.sha256
@@ -188,7 +189,7 @@ def _chain(heads: Heads, body: bytes, start: int) -> list[int]:
 
 
 def _digest(before: str, body: bytes, start: int, end: int) -> str:
-    """What stands for a stretch and all before it; empty where the body ends earlier."""
+    """Return the SHA-256 of a stretch and everything before it; empty if the body ends earlier."""
     if end > len(body):
         return ""
     digest = hashlib.sha256(before.encode("ascii", "replace"))
@@ -197,10 +198,10 @@ def _digest(before: str, body: bytes, start: int, end: int) -> str:
 
 
 class Recorder:
-    """Knows how much of one conversation's beginning is on disk.
+    """Knows the part of one conversation's beginning that is on disk.
 
     Args:
-        key: See `reading_key`; empty where nothing is kept.
+        key: See `reading_key`; empty if nothing is recorded.
     """
 
     def __init__(self, key: str = "") -> None:
@@ -210,24 +211,24 @@ class Recorder:
 
     @property
     def count(self) -> int:
-        """How many items are on disk."""
+        """The number of items on disk."""
         return self._ends[-1][0] if self._ends else 0
 
     @property
     def first(self) -> str:
-        """SHA-256 of the first stretch; empty where nothing is on disk."""
+        """SHA-256 of the first stretch; empty if nothing is on disk."""
         return self._ends[0][2] if self._ends else ""
 
     def took(self, past: TakenOver) -> None:
-        """Take note of what was read from there."""
+        """Mark these readings as stored."""
         self._stem, self._ends = past.beginning.stem, [*past.ends]
 
     def forget(self, known: int) -> None:
-        """Take note that the items from a number on are others now."""
+        """Forget the items from a number on because they have changed."""
         self._ends = [one for one in self._ends if one[0] <= known]
 
     def due(self, beginning: Beginning | None) -> range:
-        """Return the numbers of the items to be written; none where they are too few."""
+        """Return the numbers of the items to write; none if they are too few."""
         if not self.key or beginning is None:
             return range(0)
         if beginning.stem is not self._stem:
@@ -236,11 +237,10 @@ class Recorder:
         return more if len(more) >= _LEAST else range(0)
 
     def reading(self, beginning: Beginning, record: Callable[[list[int]], StretchRecord]) -> StretchReading | None:
-        """Return what is to be written of the items that are due; None where JSON cannot hold it.
+        """Return the record of the items that are due; None if JSON cannot hold it.
 
         Args:
-            beginning: The bytes.
-            record: Makes it, given the places of the items in the stretch.
+            record: Builds it from the places of the items in the stretch.
         """
         first, places = self.count, beginning.places
         start = places[2 * first - 1] if first else places[0]
@@ -254,13 +254,13 @@ class Recorder:
         )
 
     def written(self, reading: StretchReading, beginning: Beginning) -> None:
-        """Take note that it is on disk."""
+        """Mark this reading as stored."""
         length = (self._ends[-1][1] if self._ends else 0) + reading.length
         self._ends.append((beginning.count, length, reading.sha256))
 
 
 def _standing(ends: Sequence[tuple[int, int, str]], beginning: Beginning) -> list[tuple[int, int, str]]:
-    """Those stretches that stand in other bytes as well."""
+    """Return the stretches that other bytes also contain."""
     found: list[tuple[int, int, str]] = []
     start, places, before, former = beginning.places[0], beginning.places, "", 0
     for count, length, sha256 in ends:
@@ -273,5 +273,5 @@ def _standing(ends: Sequence[tuple[int, int, str]], beginning: Beginning) -> lis
 
 
 def plain(value: Any) -> msgspec.Raw:
-    """Return a value as JSON that is read only when it is asked for."""
+    """Return a value as JSON that is read only on demand."""
     return msgspec.Raw(msgspec.json.encode(value))

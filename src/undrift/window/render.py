@@ -1,8 +1,8 @@
 """A window written back in the client's own notation. No I/O.
 
-Law: what was not edited is the very object that came in. What was edited is written once, as long as neither the item nor
-what is sent of it changes. The items of the beginning that is known, as they are sent, are kept as one, until something
-else is sent of any item.
+Law: an item that was not edited is the very object of the client. An edited item is written once, as long as neither
+the item nor its replacement changes. The sent items of the known beginning are kept joined until a replacement among
+them changes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ class _Written:
 
 @dataclass(frozen=True, slots=True)
 class _Settled:
-    """The first so many items of a history as they are sent, joined; they stem from one beginning and one mapping."""
+    """The first sent items of a history, joined; they stem from one beginning and one mapping."""
 
     stem: object
     sent: Mapping[int, Sent]
@@ -37,11 +37,7 @@ class _Settled:
 
 
 class Renderer:
-    """Writes the windows of one conversation.
-
-    Args:
-        conversation: It holds the items as they came in.
-    """
+    """Writes the windows of one conversation."""
 
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
@@ -49,13 +45,9 @@ class Renderer:
         self._settled: _Settled | None = None
 
     def render(self, window: Window, request: Request) -> list[Any]:
-        """Return the items to send, in the notation of the request; as bytes, one may be several with commas between them.
+        """Return the items to send, in the notation of the request; as bytes, several may be joined by commas.
 
-        Of a window in which nothing is sent otherwise, none: the request itself is sent.
-
-        Args:
-            window: Of the conversation.
-            request: Whose history it is.
+        If the window changes nothing, the list is empty: the request itself is sent.
         """
         if not window.sent:
             return []
@@ -65,7 +57,7 @@ class Renderer:
         return [*out, *self._rendered(window, request, start, request.count)]
 
     def _rendered(self, window: Window, request: Request, start: int, end: int) -> list[Any]:
-        """The items to send in the place of some."""
+        """Return the items to send in place of some."""
         out: list[Any] = []
         for number in range(start, end):
             sent = window.sent.get(number)
@@ -76,11 +68,11 @@ class Renderer:
         return out
 
     def _joined(self, window: Window, request: Request) -> _Settled | None:
-        """The items of the beginning that is known; None where it is not, or something else was sent of them before."""
+        """Return the items of the known beginning; None if there is none, or their replacements have changed."""
         stem = None if request.beginning is None else request.beginning.stem
         known = self._settled
         if known is None or stem is None or known.stem is not stem or known.sent is not window.sent:
-            # a window that was planned now may change with the next turn, so that nothing is joined before the second one
+            # a new plan may change with the next turn, so nothing is joined before the second turn
             self._settled = None if stem is None else _Settled(stem, window.sent, 0, b"")
             return None
         if known.count < request.known:
@@ -90,7 +82,7 @@ class Renderer:
         return known
 
     def views(self, window: Window) -> list[View]:
-        """Return the history as it was rendered last, read again where it was edited."""
+        """Return the history as it was rendered last, with edited items read again."""
         messages, sent = self._conversation.messages, window.sent
         return [
             view
@@ -112,7 +104,7 @@ class Renderer:
                 given, sent, tuple(map(request.dump, edited)), tuple(form.read(one, path) for one in edited)
             )
             self._written[number] = known
-        elif not request.is_bytes:  # the caller may do with values what it likes, so that they are made each time
+        elif not request.is_bytes:  # the caller may change the values, so they are built each time
             return [request.dump(one) for one in self._edited(number, sent, request)]
         return known.items
 
@@ -125,5 +117,5 @@ class Renderer:
 
 
 def _is_gone(sent: Sent) -> bool:
-    """Whether nothing is sent in its place, so that the item need not even be looked into."""
+    """Return whether nothing replaces an item, so that it need not be read."""
     return bool(sent.edits) and not sent.entries

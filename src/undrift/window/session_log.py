@@ -20,23 +20,21 @@ from undrift.window.decisions import Decisions
 __all__ = ["ASKED_EVERY_MS", "SessionLog", "masked_original", "masked_value"]
 
 ASKED_EVERY_MS = 60_000
-"""How exactly it is known when something was asked last."""
+"""The precision of the time of the last request."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """When something was asked last, and for how long the cache keeps it; None where the traffic has not said so."""
+    """The time of the last request, and the life of its cache; None if the traffic has not shown it."""
 
     at_ms: int
     cache_seconds: int | None = None
 
 
 class SessionLog:
-    """What a session has decided, and its pins; `was_empty` tells whether nothing was known when it was opened.
+    """The decisions and pins of a session; `was_empty` is true if the session was new when opened.
 
     Args:
-        store: Open; not closed here.
-        session_id: Whose decisions.
         mask_secrets: Whether secrets are masked before the write.
     """
 
@@ -47,7 +45,7 @@ class SessionLog:
         self._seq = self._reset_at = store.last_seq(session_id)
         self.was_empty = self._seq == 0
         self._known = Known()
-        self.along: Conversation | None = None  # what was read of it is written with whatever is written
+        self.along: Conversation | None = None  # its readings are written with every other write
         self._decisions = Decisions(session_id, (), ()) if self.was_empty else None
         self._reports = self._stored_reports()
         self._asked = self._stored_asked()
@@ -55,33 +53,33 @@ class SessionLog:
 
     @property
     def decisions(self) -> Decisions:
-        """Every decision of the session, and its pins; read when they are first asked for, as there may be many.
+        """Every decision of the session, and its pins; read on first use because there may be many.
 
         Raises:
             StoreError: They cannot be read.
         """
         if self._decisions is None:
-            self._decisions = Decisions(self._session_id, *self._in_force())
+            self._decisions = Decisions(self._session_id, *self._stored())
         return self._decisions
 
     def write(
         self,
         kind: str,
-        fresh: Sequence[Decision],
+        new: Sequence[Decision],
         originals: Iterable[ContextEntry],
         *,
         at_ms: int,
         payload: Mapping[str, Any],
     ) -> None:
-        """Write decisions and the originals of what they let go in one transaction; then they count.
+        """Write decisions and the originals that they remove in one transaction; then they count.
 
         Raises:
             StoreError: Nothing was written.
         """
-        decisions = self.decisions  # read before these are written: else they would be there already
+        decisions = self.decisions  # read before the write: else they would include the new ones
         masked = [masked_original(e, self._session_id, "window", self._mask_secrets) for e in originals]
-        self._commit(kind, [*masked, *fresh], at_ms=at_ms, payload=payload)
-        decisions.add(fresh)
+        self._commit(kind, [*masked, *new], at_ms=at_ms, payload=payload)
+        decisions.add(new)
 
     def pin(self, entry: ContextEntry, *, at_ms: int) -> str:
         """Write a pin, unless it is known; return its reference.
@@ -104,9 +102,8 @@ class SessionLog:
         at_ms: int,
         remembered: MemoryChange | None = None,
     ) -> None:
-        """Write changes of tasks, the notes as they are now, and what is remembered of them, in one transaction.
-
-        They are in force when this returns.
+        """Write changes of tasks, the current notes, and the memories made from tasks, in one transaction; then they
+        count.
 
         Raises:
             StoreError: Nothing was written: another process has changed a task meanwhile, or the disk refused.
@@ -121,7 +118,7 @@ class SessionLog:
         self.tasks = self._stored_tasks()  # the store assigns ordinals
 
     def write_tags(self, tasks: Tasks, tags: Sequence[Tag], *, at_ms: int) -> None:
-        """Write which task calls belong to.
+        """Write the tasks that calls belong to.
 
         Raises:
             StoreError: Nothing was written.
@@ -130,16 +127,16 @@ class SessionLog:
         self.tasks = tasks
 
     def calibration(self, model: str) -> Calibration:
-        """Return what the provider's own figures so far say of a model's counts."""
+        """Return the calibration from the provider's own counts so far for a model."""
         return calibration_of(self._reports.get(model, ()))
 
     def calibrate(self, model: str, report: UsageReport, *, at_ms: int) -> None:
-        """Write what the provider counted, where it is news; small errors are let pass.
+        """Write the provider's count if it is news; small errors are ignored.
 
-        What is in force is always what is on disk, so that a restart decides as the running session would.
+        The active calibration is always the one on disk, so that a restart decides like the running session.
 
         Raises:
-            StoreError: Nothing was written; the former calibration stays in force.
+            StoreError: Nothing was written; the former calibration stays active.
         """
         kept = self._reports.get(model, ())
         if is_news(kept, report):
@@ -147,7 +144,7 @@ class SessionLog:
             self._reports[model] = (*kept, report)[-REPORTS:]
 
     def idle_ms(self, now_ms: int) -> int | None:
-        """Return for how long at least nothing was asked, in milliseconds; None where that is not known.
+        """Return the least time without a request, in milliseconds; None if unknown.
 
         Times are on disk, so that a restart knows them, and coarse, so that few are written.
         """
@@ -155,15 +152,14 @@ class SessionLog:
 
     @property
     def cache_seconds(self) -> int | None:
-        """For how long the cache keeps what was asked last, as the traffic has it; None where it has not said so."""
+        """The life of the last request's cache according to the traffic; None if it has not shown one."""
         return None if self._asked is None else self._asked.cache_seconds
 
     def asked(self, *, at_ms: int, is_large: bool, cache_seconds: int | None = None) -> None:
-        """Write that something is asked now, where that is news; from a session's first large window on.
+        """Write the time of a request if it is news; from a session's first large window on.
 
         Args:
-            at_ms: The session's clock.
-            is_large: Whether the window is.
+            is_large: Whether the window is large.
             cache_seconds: See the property. A longer life is news at once.
 
         Raises:
@@ -175,12 +171,12 @@ class SessionLog:
             self._write_asked(_Asked(at_ms, cache_seconds))
 
     def answered(self, *, at_ms: int, cache_seconds: int) -> None:
-        """Write for how long the cache keeps a request by its answer, where that is news and times are written at all.
+        """Write the cache's life of a request according to its answer, if it is news and times are written at all.
 
         Args:
-            at_ms: When the request was asked.
-            cache_seconds: See the property. A shorter life is taken only from the answer to the request that was
-                written down: of two conversations in one minute, the one whose cache lives longer counts.
+            at_ms: The time of the request.
+            cache_seconds: See the property. A shorter life counts only in the answer to the request that was written
+                down. If two conversations share a minute, the longer cache life counts.
 
         Raises:
             StoreError: Nothing was written.
@@ -197,7 +193,7 @@ class SessionLog:
         self._asked = asked
 
     def note(self, kind: str, snapshot: ContextEntry | None, payload: Mapping[str, Any], *, at_ms: int) -> int:
-        """Write an operation that changes nothing, with the notes as they are; return its number.
+        """Write an operation that changes nothing, with the current notes; return its number.
 
         Raises:
             StoreError: Nothing was written.
@@ -207,20 +203,20 @@ class SessionLog:
         return self._store.last_seq(self._session_id)
 
     def saved(self, snapshot: ContextEntry | None) -> list[Original]:
-        """Return the notes as they are stored; they are masked already."""
+        """Return the notes for the store; they are masked already."""
         if snapshot is None:
             return []
         return [Original(ref_of(self._session_id, snapshot.id), self._session_id, "window", snapshot)]
 
     def reset(self) -> None:
-        """Read everything anew: the session was taken back in time.
+        """Read everything again: the session was rewound.
 
         Raises:
             StoreError: The store cannot be read.
         """
         seq = self._store.last_seq(self._session_id)
         if self._decisions is not None:
-            self._decisions.reset(*self._in_force())
+            self._decisions.reset(*self._stored())
         self._reports = self._stored_reports()
         self._asked = self._stored_asked()
         self.tasks = self._stored_tasks()
@@ -229,9 +225,9 @@ class SessionLog:
     def _commit(
         self, kind: str, changes: Sequence[Any] = (), *, at_ms: int, payload: Mapping[str, Any] | None = None
     ) -> None:
-        """Write, and note how far this object knows the session, so that its own writes are not read back.
+        """Write, and remember the session's newest operation, so that its own writes are not read back.
 
-        What another process writes in the moment between is found at its next operation, or by the conflict.
+        A write of another process in between is found at its next operation, or by the conflict.
         """
         known = self._store.last_seq(self._session_id) == self._seq
         context = Context(self._store.scope.of(self._session_id), at_ms, self._seq)
@@ -242,8 +238,8 @@ class SessionLog:
         if known:
             self._seq = seq
 
-    def _in_force(self) -> tuple[tuple[Decision, ...], tuple[Original, ...]]:
-        """The decisions and pins that are on disk; what was read before is not read again."""
+    def _stored(self) -> tuple[tuple[Decision, ...], tuple[Original, ...]]:
+        """Return the decisions and pins on disk; known rows are not read again."""
         return self._store.decided(self._session_id, self._known), self._store.pins(self._session_id, self._known)
 
     def _stored_tasks(self) -> Tasks:
@@ -266,7 +262,7 @@ class SessionLog:
         return _Asked(found[-1].at_ms, seconds if type(seconds) is int and seconds > 0 else None)
 
     def follow(self) -> None:
-        """Take in what another process has decided or pinned for this session since.
+        """Add decisions and pins that another process has written for this session since.
 
         Raises:
             StoreError: The store cannot be read.
@@ -275,7 +271,7 @@ class SessionLog:
             self.reload()
 
     def reload(self) -> bool:
-        """Take in what another process has decided for this session; return whether there was anything.
+        """Add decisions that another process has written for this session; return whether there were any.
 
         Raises:
             StoreError: The store cannot be read.
@@ -285,16 +281,16 @@ class SessionLog:
         if moves and moves[-1].seq > self._reset_at:
             self.reset()
             return True
-        news = [] if self._decisions is None else self._taken_in(self._decisions)
+        news = [] if self._decisions is None else self._add_stored(self._decisions)
         self._reports = self._stored_reports()
         self._asked = self._stored_asked()
         self.tasks = self._stored_tasks()
         self._seq = seq
         return bool(news)
 
-    def _taken_in(self, decisions: Decisions) -> list[Decision]:
-        """Take in what is on disk and is not among the decisions; return it."""
-        decided, pins = self._in_force()
+    def _add_stored(self, decisions: Decisions) -> list[Decision]:
+        """Add the decisions on disk that are new, and return them."""
+        decided, pins = self._stored()
         news = [d for d in decided if not decisions.has(d)]
         decisions.pins.update((pin.ref, pin.entry) for pin in pins)
         if news:
@@ -303,14 +299,14 @@ class SessionLog:
 
 
 def _named(notes: Sequence[Original]) -> dict[str, Any]:
-    """What the log says of the notes that are stored with an operation."""
+    """Return the log's fields for the notes that are stored with an operation."""
     return {"scratchpad": notes[-1].ref} if notes else {}
 
 
 def masked_original(
     entry: ContextEntry, session_id: str, source: Literal["buffer", "window", "pin"], mask_secrets: bool
 ) -> Original:
-    """Return an entry as it may be written: secrets masked in content and metadata, its reference made."""
+    """Return an entry for the store: secrets masked in content and metadata, with its reference."""
     ref = ref_of(session_id, entry.id)
     if not mask_secrets:
         return Original(ref, session_id, source, entry)

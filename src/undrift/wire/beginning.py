@@ -1,8 +1,8 @@
-"""The beginning of a body that came before: a longer body that begins with the same bytes is read from there on. Pure.
+"""The beginning of an earlier body: a longer body that begins with the same bytes is read only from there on. Pure.
 
-Law: what is read this way is what reading the whole body gives, or nothing is. JSON behind complete items does not depend
-on them, so it is enough to know that the beginning ends inside the array. A mark that stands nowhere in the rest proves it:
-where the mark does not come back as the array's first item, that name stands twice, and the whole body is read.
+Law: the result is that of reading the whole body, or there is none. JSON after complete items does not depend on them,
+so only the end of the beginning must lie inside the array. A mark that occurs nowhere in the rest proves it. If the
+mark does not come back as the array's first item, that name occurs twice, and the whole body is read.
 """
 
 import re
@@ -24,7 +24,7 @@ _OPENS = re.compile(rb"\s*:\s*\[\s*")
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """What a body has beside a known beginning: all of its fields, with nothing for the array, and the array's other items."""
+    """The rest of a body after a known beginning: all fields, the array's empty, and the array's other items."""
 
     fields: dict[str, Any]
     items: list[bytes]
@@ -35,8 +35,9 @@ class Beginning:
     """The first items of an array in a body.
 
     Args:
-        fields: Those that begin before the array ends, in order, with nothing for the array.
-        stem: The same object for a beginning and what it was made longer to.
+        places: The start and end of each item in them, in turn.
+        fields: Those that begin before the array ends, in order; the array's is empty.
+        stem: The same object for a beginning and its extensions.
     """
 
     name: str
@@ -47,7 +48,7 @@ class Beginning:
 
     @classmethod
     def of(cls, body: bytes, name: str, items: Sequence[bytes]) -> "Beginning | None":
-        """Return the beginning of a body that ends behind its array's first items, at least one; None where it has none."""
+        """Return the beginning of a body up to these first items, at least one; None if it has none."""
         mark = _mark(b"")
         try:
             places = _walked(body, 0, items)
@@ -62,9 +63,9 @@ class Beginning:
 
     @classmethod
     def head(cls, body: bytes, name: str) -> "tuple[int, dict[str, bytes]] | None":
-        """Return where the array's first item starts, and the fields up to there; None where that is not plain to see.
+        """Return the start of the array's first item, and the fields up to there; None if that is in doubt.
 
-        The array stands there if a mark in place of its items comes back as its only one.
+        The array stands there if a mark in place of its items comes back as its only item.
         """
         key, end = msgspec.json.encode(name), 0
         for _ in range(_MOST_HEADS):
@@ -87,7 +88,7 @@ class Beginning:
 
     @property
     def count(self) -> int:
-        """How many items it holds."""
+        """The number of its items."""
         return len(self.places) // 2
 
     def item(self, number: int) -> bytes:
@@ -95,7 +96,7 @@ class Beginning:
         return self.body[self.places[2 * number] : self.places[2 * number + 1]]
 
     def rest(self, body: bytes) -> Rest | None:
-        """Return what a body has besides; None where it does not begin so, or has to be read whole."""
+        """Return the rest of a body; None if it begins otherwise, or must be read whole."""
         if not body.startswith(memoryview(self.body)[: self.places[-1]]):
             return None
         behind = body[self.places[-1] :]
@@ -104,19 +105,19 @@ class Beginning:
             fields = raw.fields(b"".join((b"{", msgspec.json.encode(self.name), b":[", mark, behind)))
             items = [bytes(item) for item in raw.split(fields[self.name], self.name)]
         except WireError:
-            return None  # reading it whole says what is wrong
+            return None  # reading it whole reports the fault
         if items[:1] != [mark]:
             return None
         return Rest({**self.fields, **fields, self.name: b""}, items[1:])
 
     def longer(self, body: bytes, items: Sequence[bytes]) -> "Beginning":
-        """Return the beginning of a body that begins with this one and goes on with these items."""
+        """Return the beginning of a body that starts with this one and continues with these items."""
         places = self.places + _walked(body, self.places[-1], items)
         return Beginning(self.name, body, places, self.fields, self.stem)
 
 
 def _walked(body: bytes, start: int, items: Sequence[bytes]) -> "array[int]":
-    """Where items stand that follow each other from a place on, with nothing but commas and white space between them."""
+    """Return the places of items in sequence from a place on, with only commas and white space between them."""
     places = array("Q")
     for item in items:
         at = body.index(item, start)
@@ -125,9 +126,9 @@ def _walked(body: bytes, start: int, items: Sequence[bytes]) -> "array[int]":
     return places
 
 
-def _mark(behind: bytes) -> bytes:
-    """A JSON string that stands nowhere in what it is put before."""
+def _mark(text: bytes) -> bytes:
+    """Return a JSON string that occurs nowhere in the text after it."""
     number = 0
-    while (mark := b'"\\u0000beginning %d"' % number) in behind:
+    while (mark := b'"\\u0000beginning %d"' % number) in text:
         number += 1
     return mark

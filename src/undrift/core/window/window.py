@@ -1,8 +1,8 @@
-"""The window of one turn as a value: what came in, what was decided about it, and what is sent of it. Pure.
+"""The window of one turn as a value: a history, the decisions about it, and the entries to send. Pure.
 
-Law: a window never changes; `with_` gives another one. Of two decisions about one block at one place the first counts. A
-prune replaces what this very turn has put in the same place. A decision counts in every history that contains the item at
-which it was taken, and in no other (docs/adr/0009-conversations-know-themselves.md).
+Law: a window never changes; `with_` gives another one. The first of two decisions about one block at one place counts.
+A prune replaces a decision that this very turn made in the same place. A decision counts in every history that contains
+the item at which it was made, and in no other (docs/adr/0009-conversations-know-themselves.md).
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -21,26 +21,21 @@ __all__ = ["Window"]
 
 _GONE = Edit()
 
-_OF_SENT = (
-    "rewritten_at",
-    "actions",
-    "action_count",
-    "notes",
-)  # what only `sent` decides, and what the items do as well
-_OF_ITEMS = ("entries", "thinking", "_shorter")
+_OF_SENT = ("rewritten_at", "actions", "action_count", "notes")  # cached values that depend on `sent` alone
+_OF_ITEMS = ("entries", "thinking", "_shorter")  # those that also depend on the items
 
 
 @dataclass(frozen=True)
 class Window:
-    """A history, the decisions that count in it, and what is sent.
+    """A history, the decisions that count in it, and the entries to send.
 
     Args:
         items: The history, in order; at least one.
         decided: Ids of entries with a stored decision at the newest item; nothing more is decided about them this turn.
-        sent: Number of an item to what is sent in its place; an item that is not named is sent as it came.
+        sent: Number of an item to its replacement; an item without one is sent unchanged.
         stays: Pair ids of calls about which no decision counts: their results loaded tools that are still deferred.
         before: The window before this turn's first decision; None for that window itself.
-        plan: What the budget made of it this turn; None where it asked for nothing.
+        plan: The budget's plan for this turn; None if it required nothing.
     """
 
     items: Sequence[Item]
@@ -68,7 +63,7 @@ class Window:
         count: Callable[[str], int],
         stays: frozenset[str] = frozenset(),
     ) -> "Window":
-        """Return the window that the decisions of a session make of a history."""
+        """Return the window of a history with the decisions of a session."""
         ruling, placed = log.ruling(numbers), log.placed(numbers)
         tokens = items.tokens if isinstance(items, Items) else sum(item.tokens for item in items)
         decided = log.decided_at(items[-1].id) if items else ()
@@ -77,7 +72,7 @@ class Window:
         return bare._sending(touched | {numbers[anchor] for anchor in placed})
 
     def grown(self, items: Sequence[Item], log: Log, stays: frozenset[str] = frozenset()) -> "Window":
-        """Return the window of a longer history, about whose new items nothing was decided; it costs what is new."""
+        """Return the window of a longer history without decisions about the new items; its cost depends on them alone."""
         added = items[len(self.items) :]
         more = sum(item.tokens for item in added)
         longer = replace(
@@ -98,32 +93,32 @@ class Window:
         return longer._knowing(self, _OF_SENT)
 
     def with_(self, decisions: Iterable[Decision]) -> "Window":
-        """Return the window with these decisions, taken at its newest item; itself where they change nothing."""
+        """Return the window with these decisions, made at its newest item; itself if they change nothing."""
         given = [replace(d, detail={**d.detail, "at": self.newest_id}) for d in decisions]
         mine = {d.entry_id: d for d in self.new}
         first = {d.entry_id: d for d in reversed(given)}  # two passes may name one block: the first counts
-        fresh = [d for d in reversed(first.values()) if d.entry_id not in mine and d.entry_id not in self.decided]
+        news = [d for d in reversed(first.values()) if d.entry_id not in mine and d.entry_id not in self.decided]
         prunes = [d for d in given if d.kind == "pruned" and _gives_way(mine.get(d.entry_id))]
         replaced = {d.entry_id for d in prunes}
-        fresh += [d for d in prunes if mine[d.entry_id].kind != "noted"]  # a note that the budget takes was never there
-        if not fresh and not replaced:
+        news += [d for d in prunes if mine[d.entry_id].kind != "noted"]  # a pruned note of this turn was never there
+        if not news and not replaced:
             return self
-        new = (*(d for d in self.new if d.entry_id not in replaced), *fresh)
-        return (self.before or self)._with_new(new, self, {*replaced, *(d.entry_id for d in fresh)})
+        new = (*(d for d in self.new if d.entry_id not in replaced), *news)
+        return (self.before or self)._with_new(new, self, {*replaced, *(d.entry_id for d in news)})
 
     def settled(self) -> "Window":
-        """Return the same window at the end of its turn: it was found legal, and what is new is on disk."""
+        """Return the same window at the end of its turn: it was found legal, and its new decisions are stored."""
         if self.was_checked and not self.new and self.before is None and self.plan is None:
             return self
         return replace(self, new=(), before=None, was_checked=True, plan=None)._knowing(self, (*_OF_SENT, *_OF_ITEMS))
 
     def _knowing(self, former: "Window", names: Iterable[str]) -> "Window":
-        """This window, which need not find out again what a former one has found out and what is the same for both."""
+        """Return this window with the cached values of a former one that hold for both."""
         self.__dict__.update({name: former.__dict__[name] for name in names if name in former.__dict__})
         return self
 
     def _with_new(self, new: tuple[Decision, ...], former: "Window", changed: Collection[str]) -> "Window":
-        """This window, as it was before the turn, with decisions of the turn; `former` has all but those that changed."""
+        """Return the window before the turn with decisions of the turn; `former` has all but the changed ones."""
         ruling, placed = {**former.ruling}, {**former.placed}
         by_id = {d.entry_id: d for d in new}
         for entry_id in changed:
@@ -141,41 +136,41 @@ class Window:
         return window._sending({self.numbers[anchor] for anchor in anchors})
 
     def _sending(self, touched: Collection[int]) -> "Window":
-        """This window with what is sent made again for some items."""
+        """Return this window with the replacements of some items rebuilt."""
         sent, tokens = {**self.sent}, self.tokens_after
         for number in touched:
             outline, former = outlined(self.items, number), sent.pop(number, None)
-            as_it_came = self.items[number].tokens if outline is None else outline.tokens
-            tokens -= as_it_came if former is None else former.tokens
-            made = self._gone_unseen(outline) or self._made(self.items[number])
-            if made is not None:
-                sent[number] = made
-            tokens += as_it_came if made is None else made.tokens
+            unchanged = self.items[number].tokens if outline is None else outline.tokens
+            tokens -= unchanged if former is None else former.tokens
+            replacement = self._replacement_unread(outline) or self._replacement(self.items[number])
+            if replacement is not None:
+                sent[number] = replacement
+            tokens += unchanged if replacement is None else replacement.tokens
         return replace(self, sent=sent, tokens_after=tokens)
 
-    def _gone_unseen(self, outline: Outline | None) -> Sent | None:
-        """What is sent in the place of an item that was never made, where nothing is left of it."""
+    def _replacement_unread(self, outline: Outline | None) -> Sent | None:
+        """Return the replacement of an item that was never built, if nothing of it remains."""
         if outline is None or self.stays or outline.id in self.placed:
             return None
         about = [d for block in outline.blocks if (d := self.ruling.get(block)) is not None and d.kind == "pruned"]
         if not about or len(about) < len(outline.pairs):
             return None
-        return _gone(len(about), len([d for d in about if d.ref]), self._rewritten_at(about))
+        return _nothing(len(about), len([d for d in about if d.ref]), self._rewritten_at(about))
 
     def _rewritten_at(self, about: Iterable[Decision | None]) -> int:
-        """Number of the history's newest item when any of these was taken."""
+        """Return the number of the history's newest item at the last of these decisions."""
         return max([self.numbers.get(place_rewritten(d), -1) for d in about if d is not None], default=-1)
 
-    def _made(self, item: Item) -> Sent | None:
-        """What is sent in the place of an item; None where it is sent as it came."""
+    def _replacement(self, item: Item) -> Sent | None:
+        """Return the replacement of an item; None if it is sent unchanged."""
         about, placed = [self.decision_about(e) for e in item.entries], self.placed_in(item.id)
-        taken = [d for d in (*about, *placed) if d is not None]
-        if not taken:
+        found = [d for d in (*about, *placed) if d is not None]
+        if not found:
             return None
         rewritten_at = self._rewritten_at(about)
-        actions = sum(1 for d in taken if d.ref)
-        if len(taken) == len(about) and all(d.kind == "pruned" for d in taken):  # most items of a long history
-            return _gone(len(about), actions, rewritten_at)
+        actions = sum(1 for d in found if d.ref)
+        if len(found) == len(about) and all(d.kind == "pruned" for d in found):  # most items of a long history
+            return _nothing(len(about), actions, rewritten_at)
         edits: dict[int, Edit] = {}
         live, appended = [], []
         for place, (entry, decision) in enumerate(zip(item.entries, about, strict=True)):
@@ -192,7 +187,7 @@ class Window:
         return Sent(tuple(live), edits, tuple(appended), actions, tokens, rewritten_at)
 
     def _left(self, entry: ContextEntry, decision: Decision) -> tuple[Edit, list[ContextEntry]]:
-        """What becomes of a block, and the entry that stands for it."""
+        """Return the edit of a block, and the entry that replaces it."""
         if decision.kind == "pruned":
             return _GONE, []
         if decision.kind == "evicted":
@@ -204,13 +199,13 @@ class Window:
         return Edit(text), [replace(entry, token_count=self.count(text), metadata=metadata)]
 
     def _tombstone(self, entry: ContextEntry, text: str, task_id: str) -> ContextEntry:
-        """What stands for an evicted block: a summary, which the budget may take away like any other."""
+        """Return the summary that replaces an evicted block; the budget may prune it like any other."""
         kind = "result" if entry.type == "tool_result" else "text"
         metadata = {**(entry.metadata or {}), "kind": kind, "task": task_id}
         return replace(entry, type="summary", content=text, token_count=self.count(text), metadata=metadata)
 
     def _put_in(self, decision: Decision, item: Item) -> tuple[ContextEntry, str]:
-        """What stands in an item besides what the client sent, as an entry and as text."""
+        """Return a pin or note in an item, as an entry and as text."""
         if decision.kind == "noted":
             at_ms = item.entries[0].timestamp if item.entries else 0
             entry = note_entry(decision, timestamp_ms=at_ms, count=self.count)
@@ -219,33 +214,33 @@ class Window:
         text = pin_text(pin)
         return replace(pin, id=decision.entry_id, token_count=self.count(text)), text
 
-    # ------------------------------------------------------------------------------------------- what a pass looks at
+    # ------------------------------------------------------------------------------------------------- for the passes
     @property
     def newest_id(self) -> str:
-        """Chain id of the newest item; it stands for the whole history."""
+        """Chain id of the newest item; it identifies the whole history."""
         return self.items[-1].id
 
     @cached_property
     def entries(self) -> tuple[ContextEntry, ...]:
-        """What is sent, in order."""
-        shorter: Window | None = self.__dict__.pop("_shorter", None)  # one that knows its own, from before new items
+        """The entries to send, in order."""
+        shorter: Window | None = self.__dict__.pop("_shorter", None)  # the window before new items, with its entries
         if shorter is not None:
             return (*shorter.entries, *(e for item in self.items[len(shorter.items) :] for e in item.entries))
         return tuple(e for _, entries in self._by_item() for e in entries)
 
     @cached_property
     def seen(self) -> int:
-        """How many of `entries` the model has seen."""
+        """The number of `entries` that the model has seen."""
         return len(self.entries) - sum(len(entries) for _, entries in self._by_item(self.first_unseen))
 
     @property
     def given(self) -> Iterator[ContextEntry]:
-        """The entries of the history that came in, in order."""
+        """The entries of the client's history, in order."""
         return (e for item in self.items for e in item.entries)
 
     @cached_property
     def gone_unseen(self) -> Mapping[int, Outline]:
-        """The items of which nothing is left and that were never made, by number; none of their blocks is pinned."""
+        """The items that left whole and were never built, by number; none of their blocks is pinned."""
         numbers = () if are_made(self.items) else self.sent
         found = ((number, outlined(self.items, number)) for number in numbers)
         return {number: outline for number, outline in found if outline is not None}
@@ -260,7 +255,7 @@ class Window:
 
     @cached_property
     def first_unseen(self) -> int:
-        """Number of the first item that no answer follows. The last one has none, whoever wrote it."""
+        """Number of the first item that no answer follows. No answer follows the last item, even if it is one."""
         for number in range(len(self.items) - 2, -1, -1):
             if self.items[number].role == "assistant":
                 return number + 1
@@ -268,7 +263,7 @@ class Window:
 
     @property
     def newest_answer(self) -> int:
-        """Number of the first item of the model's newest answer, which may stand in several."""
+        """Number of the first item of the model's newest answer, which may take several items."""
         number = self.first_unseen
         while number and self.items[number - 1].role == "assistant":
             number -= 1
@@ -276,22 +271,22 @@ class Window:
 
     @property
     def round_is_open(self) -> bool:
-        """Whether the newest answer's calls are answered by what the model has not seen yet."""
+        """True if the model has not yet seen the results of its newest calls."""
         unseen = self.items[self.first_unseen :]
         return any(e.meta("kind") == "result" for item in unseen for e in item.entries)
 
     @property
     def open_answer(self) -> frozenset[str]:
-        """Ids of the items of the newest answer while its calls are being answered; else none."""
+        """Ids of the items of the newest answer while its calls are open; else none."""
         if not self.round_is_open:
             return frozenset()
         return frozenset(item.id for item in self.items[self.newest_answer : self.first_unseen])
 
     @property
     def anchor(self) -> str | None:
-        """Chain id of the item into which something new is put, so that nothing changes that was sent; None: there is none.
+        """Chain id of the item that gets new texts, after everything that was sent; None without such an item.
 
-        While nothing was answered that is the user's first message, later the user's last one, unless it was answered.
+        Before the first answer it is the user's first message, later the user's last one, unless it was answered.
         """
         spoken = [item.id for item in self.items[self.first_unseen :] if item.role == "user"]
         if not spoken:
@@ -306,17 +301,17 @@ class Window:
 
     @property
     def has_thinking(self) -> bool:
-        """Whether any thinking is sent, which the provider may have bound to what stands before it."""
+        """True if any thinking is sent; the provider may have bound it to the words before it."""
         return bool(self.thinking)
 
     @cached_property
     def rewritten_at(self) -> int:
-        """Number of the newest item when something was last rewritten; -1 for never."""
+        """Number of the newest item at the last rewrite; -1 for never."""
         return max((one.rewritten_at for one in self.sent.values()), default=-1)
 
     @cached_property
     def actions(self) -> tuple[Action, ...]:
-        """What was done to the blocks of this history, in their order; not to those whose originals were purged."""
+        """The changes of this history's blocks, in their order; none for a purged original."""
         found: list[Decision] = []
         for number in sorted(self.sent):
             sent, outline = self.sent[number], outlined(self.items, number)
@@ -330,42 +325,42 @@ class Window:
 
     @cached_property
     def action_count(self) -> int:
-        """The number of `actions`; none of them is made for it."""
+        """The number of `actions`, without building them."""
         return sum(sent.actions for sent in self.sent.values())
 
     @property
     def decided_here(self) -> frozenset[str]:
-        """Ids of the blocks about which something was decided at the newest item: nothing more is, for now."""
+        """Ids of the blocks with a decision at the newest item; nothing more is decided about them for now."""
         at, ids = self.newest_id, {*self.decided, *(d.entry_id for d in self.new)}
         found = ((id_, self.ruling.get(id_)) for id_ in ids)
         return frozenset(id_ for id_, d in found if d and taken_at(d) == at and d.kind not in PLACED)
 
     def placed_in(self, item_id: str) -> list[Decision]:
-        """Return the pins and notes that stand in an item, in the order in which they were put there."""
+        """Return the pins and notes of an item, oldest first."""
         return [d for d in self.placed.get(item_id, ()) if self.ruling.get(d.entry_id) is d]
 
     @cached_property
     def notes(self) -> tuple[Decision, ...]:
-        """The notes that stand in this history, in its order."""
+        """The notes of this history, in its order."""
         anchors = sorted((anchor for anchor in self.placed if anchor in self.numbers), key=self.numbers.__getitem__)
         return tuple(d for anchor in anchors for d in self.placed_in(anchor) if d.kind == "noted")
 
     def decision_about(self, entry: ContextEntry) -> Decision | None:
-        """Return the decision about a block that counts; None where it is sent as it came."""
+        """Return the decision about a block that counts; None if the block is sent unchanged."""
         return None if self.stays and entry.pair_id in self.stays else self.ruling.get(entry.id)
 
     def is_gone(self, entry: ContextEntry) -> bool:
-        """Tell whether a block has left whole."""
+        """Return whether a block has left whole."""
         decision = self.decision_about(entry)
         return decision is not None and decision.kind == "pruned"
 
     def is_absorbed(self, entry: ContextEntry) -> bool:
-        """Tell whether a block has left because a tombstone beside it stands for it too."""
+        """Return whether a block has left because the tombstone of another block also replaces it."""
         decision = self.decision_about(entry)
         return decision is not None and decision.kind == "evicted" and decision.detail["text"] is None
 
     def _by_item(self, first: int = 0) -> Iterator[tuple[int, tuple[ContextEntry, ...]]]:
-        """The number of each item and what is sent of it; an item of which nothing is sent is not looked at."""
+        """Yield the number and the sent entries of each item; an item of which nothing is sent is not built."""
         if are_made(self.items):  # the faster way
             for item in self.items[first:] if first else self.items:
                 sent = self.sent.get(item.number)
@@ -377,13 +372,13 @@ class Window:
 
 
 @lru_cache(maxsize=1_000)
-def _gone(blocks: int, actions: int, rewritten_at: int) -> Sent:
-    """The value of an item that left whole; all items that one prune removed share it."""
+def _nothing(blocks: int, actions: int, rewritten_at: int) -> Sent:
+    """Return the replacement of an item that left whole; all items that one prune removed share it."""
     return Sent((), dict.fromkeys(range(blocks), _GONE), (), actions, 0, rewritten_at)
 
 
 def _gives_way(decision: Decision | None) -> bool:
-    """Whether a prune of the same turn replaces it: whatever has left something of a block, and a note."""
+    """Return whether a prune of the same turn replaces a decision: one that kept a part of a block, or a note."""
     return decision is not None and decision.kind not in ("pruned", "pinned")
 
 
