@@ -1,3 +1,3 @@
-"""The window of one conversation: what came in, what was decided, what is sent."""
+"""The window of one conversation: its history, its decisions, and the entries to send."""
 
 __all__: list[str] = []

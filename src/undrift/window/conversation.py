@@ -1,7 +1,7 @@
 """One conversation of a client between two turns: its history, read once, and its current window.
 
-Law: the state is a function of the client's history and the decisions on disk, so that a restart, a retry and a fork
-see the same window. Nothing here is written anywhere. No I/O.
+Law: the state is a function of the client's history and the decisions on disk. So a restart, a retry and a fork see the
+same window. Nothing here is written anywhere. No I/O.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -50,7 +50,7 @@ class Decisions:
         """Return entry id to the decision that counts in a history; see `core.window.log.Log`.
 
         A decision counts in every history that contains the item at which it was made. So a fork, or a client that goes
-        back, finds its messages as they were sent at that point, and decides on its own from there.
+        back, finds its messages as they were sent then. From there it decides on its own.
         """
         found = {}
         for entry_id, one in self._about.items():

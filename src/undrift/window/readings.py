@@ -1,7 +1,7 @@
 """The stored readings of a history's beginning: written for the next start, and used by it. No I/O.
 
-Law: a reading is used only if the new body has the very bytes that it was read from, in the same form, with the same
-counter and version. Missing, cut or doubtful readings are replaced by reading the bytes, as if nothing had been known.
+Law: a reading is used only if the new body has the very bytes that it was read from. Form, counter and version must be
+the same too. Missing, cut or doubtful readings are replaced by reading the bytes, as if nothing had been known.
 """
 
 import hashlib

@@ -3,8 +3,8 @@
 These must stay: pinned types, every user text, the last N tool results with their calls, and everything that the model
 has not seen yet. A last assistant message must stay if the provider wants its thinking unchanged.
 
-Above the budget the rest is fitted to the low-water mark in one batch: newest first, or by score (`keep`), which also
-removes lines of results. The middle of a long paste belongs to the rest; its beginning and end stay.
+Above the budget the rest is fitted to the low-water mark in one batch: newest first, or by score (`keep`). The choice
+by score also removes lines of results. The middle of a long paste belongs to the rest; its beginning and end stay.
 """
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
@@ -89,8 +89,8 @@ def is_user_text(entry: ContextEntry) -> bool:
 def low_water_tokens(budget_tokens: int, must_tokens: int, ratio: float, *, by_worth: bool = False) -> int:
     """Return the low-water mark in tokens: `ratio` of the budget, or more.
 
-    If the parts that always stay use most of the budget, at least half of the free rest is used, or almost nothing else
-    would stay. By score it is a third, because the best parts need less room. The seeds' own mark
+    If the parts that must stay use most of the budget, at least half of the free rest is used: little else would stay
+    otherwise. By score it is a third, because the best parts need less room. The seeds' own mark
     (`core.prune.target_tokens`) is higher. On recorded sessions it kept no more of the later needs and cost 4 to 13%
     more, because each prune rewrites the provider's cache.
 
@@ -204,8 +204,8 @@ def _fitted(
 ) -> tuple[int, _Offer]:
     """Return the tokens that must stay, and the offer with the units that may leave and the cuts of pastes.
 
-    The budget is hard. If the parts that must stay exceed it, the user's first and newest words lose their middle too,
-    and only then words that the model has not seen. Recently recalled texts stay while there is room.
+    The budget is hard. If the parts that must stay exceed it, the user's first and newest words lose their middle too.
+    Words that the model has not seen come last. Recently recalled texts stay while there is room.
     """
 
     def tried(may_be_cut: Sequence[ContextEntry], spared: frozenset[Any]) -> tuple[int, _Offer]:

@@ -1,7 +1,7 @@
 """Folds the certain noise of a tool's result and keeps every distinct line. Pure; in linear time.
 
-Noise is: a terminal's escape codes; text overwritten after a carriage return; lines equal to the line before; the
-consecutive numbers of a listing; long runs of encoded data, except their beginning.
+Noise is: a terminal's escape codes; text overwritten after a carriage return; lines equal to the line before. The
+consecutive numbers of a listing are noise too, and so are long runs of encoded data, except their beginning.
 
 Law: line by line. A line keeps its number whether it is folded or not, so that ranges of lines mean the same in both
 forms. The same text always gives the same bytes.

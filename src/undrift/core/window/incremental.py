@@ -1,8 +1,8 @@
 """The incremental pruner: the same decisions as `core.prune`, without a full pass over the window.
 
 Law: an `IncrementalWindow` performs no I/O and reads no clock. After every `add` and `prune` it holds exactly the
-entries of the plain rule (a property test compares them). An `add` costs O(log n). A heap on the order of units finds
-the oldest, a heap on their sizes finds oversize units, and a short sorted list holds the last N tool results.
+entries of the plain rule (a property test compares them). An `add` costs O(log n). A heap by order finds the oldest
+unit, a heap by size finds oversize units, and a short sorted list holds the last N tool results.
 """
 
 import heapq
