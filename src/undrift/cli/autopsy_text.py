@@ -168,12 +168,7 @@ def _held(one: Postmortem, compaction: Compaction) -> None:
         ("what the agent read again", compaction.fetched),
     ]
     rows = [
-        (
-            name,
-            _part(held.identifiers, compaction.identifiers),
-            _part(held.lines, compaction.lines),
-            f"{held.tokens:,}",
-        )
+        (name, _part(held.identifiers, compaction.identifiers), _part(held.lines, compaction.lines), f"{held.tokens:,}")
         for name, held in helds
         if held is not None
     ]

@@ -41,9 +41,7 @@ class _Wanted:
 
 @click.command("facts")
 @click.option(
-    "--as-of",
-    metavar="N|TIME",
-    help="As of operation N, or of a time such as 2026-11-22T05:00 (UTC by default).",
+    "--as-of", metavar="N|TIME", help="As of operation N, or of a time such as 2026-11-22T05:00 (UTC by default)."
 )
 @click.option("--subject", metavar="TEXT", help="Only facts about this, such as src/app.py or task:5.")
 @click.option(

@@ -102,11 +102,7 @@ def keep(command: Sequence[str], owner: int, log: int, say: Callable[[dict[str, 
         while falls < _MOST_FALLS:
             began_s, began_at = time.monotonic(), os.lseek(log, 0, os.SEEK_END)
             with subprocess.Popen(  # noqa: S603 - this program itself
-                words,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                pass_fds=[listening.fileno()],
+                words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, pass_fds=[listening.fileno()]
             ) as gateway:
                 assert gateway.stdout is not None
                 if line := gateway.stdout.readline():

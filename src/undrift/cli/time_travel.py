@@ -17,14 +17,7 @@ from undrift.stores.base import Operation
 from undrift.stores.opening import engine_of, open_store
 from undrift.values.scope import Scope
 
-__all__ = [
-    "checkpoint_command",
-    "diff_command",
-    "history_command",
-    "purge_command",
-    "rewind_command",
-    "undo_command",
-]
+__all__ = ["checkpoint_command", "diff_command", "history_command", "purge_command", "rewind_command", "undo_command"]
 
 _LATEST_MS = 253_402_300_799_000  # the end of the year 9999
 _NAMED = ("label", "to", "of", "tasks", "memory", "superseded", "pruned", "what", "removed")

@@ -123,11 +123,7 @@ WRAPPED: Mapping[str, Wrapped] = {
 }
 """Name -> the way for this client."""
 
-_ALIASES = {
-    "claude-code": "claude",
-    "gemini-cli": "gemini",
-    "mini-swe-agent": "mini",
-}
+_ALIASES = {"claude-code": "claude", "gemini-cli": "gemini", "mini-swe-agent": "mini"}
 
 
 def wrapped(name: str) -> Wrapped:

@@ -99,13 +99,7 @@ class MemoryUpkeep:
         limit = self._settings.stale_eviction_threshold if threshold is None else threshold
         context = self._context.run
         seen = self._repository.read.seen(Viewer(context.agent, self._session_id))
-        found = stale(
-            seen,
-            context.task_index,
-            context.phase_index,
-            limit,
-            phase_weight=self._settings.phase_weight,
-        )
+        found = stale(seen, context.task_index, context.phase_index, limit, phase_weight=self._settings.phase_weight)
         if dry_run:
             return StalePruned(found, limit, len(seen))
         payload = {

@@ -94,10 +94,7 @@ def _responses(reply: Mapping[str, Any]) -> _Events:
             opened |= {"arguments": "", "status": "in_progress"}
             between = [
                 ("response.function_call_arguments.delta", {**at, "delta": item["arguments"]}),
-                (
-                    "response.function_call_arguments.done",
-                    {**at, "arguments": item["arguments"], "name": item["name"]},
-                ),
+                ("response.function_call_arguments.done", {**at, "arguments": item["arguments"], "name": item["name"]}),
             ]
         elif item["type"] == "message":
             opened |= {"content": [], "status": "in_progress"}

@@ -23,12 +23,7 @@ _SECRET_HEADERS = frozenset({"authorization", "x-api-key", "x-goog-api-key", "co
 _LARGEST_BODY_BYTES = 64 << 20
 _CHARACTERS_A_TOKEN = 4
 _WIRES = {"/messages": "anthropic", "/chat/completions": "openai-chat", "/responses": "openai-responses"}
-_HISTORIES = {
-    "anthropic": "messages",
-    "openai-chat": "messages",
-    "openai-responses": "input",
-    "gemini": "contents",
-}
+_HISTORIES = {"anthropic": "messages", "openai-chat": "messages", "openai-responses": "input", "gemini": "contents"}
 _GEMINI = re.compile(r"(?:/v1(?:beta|alpha|beta1)?)?/models/(?P<model>[^/:]+):(?P<act>\w+)")
 
 

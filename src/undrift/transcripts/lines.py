@@ -52,12 +52,7 @@ def _integer(text: str) -> int | float | None:
 
 
 # strict=False: a raw tab inside a string is a slip of the writer, not a reason to lose the record
-_DECODER = json.JSONDecoder(
-    parse_float=_finite,
-    parse_int=_integer,
-    parse_constant=lambda _: None,
-    strict=False,
-)
+_DECODER = json.JSONDecoder(parse_float=_finite, parse_int=_integer, parse_constant=lambda _: None, strict=False)
 
 
 def decode(line: str) -> tuple[list[dict[str, Any]], str | None]:

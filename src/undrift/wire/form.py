@@ -207,11 +207,7 @@ def unique_id(value: Any) -> str | None:
 
 
 def entry_of(
-    block: Block,
-    role: str,
-    place: BlockPlace,
-    pair_id: str | None,
-    count: Callable[[str], int],
+    block: Block, role: str, place: BlockPlace, pair_id: str | None, count: Callable[[str], int]
 ) -> ContextEntry:
     """Make the entry of one block: system text is `spec`, a tool result `tool_result`, all else `reasoning`.
 

@@ -14,14 +14,7 @@ from undrift.core.text.references import RARE_MENTIONS, Reference, lines_of, ref
 from undrift.errors import InputError, WindowError
 from undrift.values.window import ContextEntry
 
-__all__ = [
-    "AGE_MESSAGES",
-    "Need",
-    "NeedKind",
-    "Needs",
-    "Survival",
-    "SurvivalCount",
-]
+__all__ = ["AGE_MESSAGES", "Need", "NeedKind", "Needs", "Survival", "SurvivalCount"]
 
 AGE_MESSAGES = 20
 """A reference counts as a need only when its latest mention is more messages back than this."""

@@ -16,14 +16,7 @@ from undrift.core.facts.changes import EndedFacts
 from undrift.core.facts.check import MOST_OBJECT, clip_text, clipped
 from undrift.values.facts import FactRole, SessionFact, SessionFactTag, create_fact_id
 
-__all__ = [
-    "Extraction",
-    "FactRule",
-    "FactSource",
-    "IMPLEMENTER_RULES",
-    "MOST_ELEMENTS",
-    "REVIEWER_RULES",
-]
+__all__ = ["Extraction", "FactRule", "FactSource", "IMPLEMENTER_RULES", "MOST_ELEMENTS", "REVIEWER_RULES"]
 
 CLIP_CHARACTERS = 120
 """The most characters of a sentence that an agent wrote."""
@@ -216,10 +209,7 @@ def _issues(source: FactSource) -> Extraction:
         return Extraction(problems=problems)
     ended = () if source.field("issues") else (source.ended("issue"),)
     conventions = [
-        replace(
-            source.fact(fact.subject, "convention", fact.object, "convention"),
-            metadata=fact.metadata,
-        )
+        replace(source.fact(fact.subject, "convention", fact.object, "convention"), metadata=fact.metadata)
         for fact in facts
         if _CONVENTION.search(fact.object)
     ]

@@ -17,13 +17,7 @@ from undrift.values.memory import (
     ScoredMemoryEntry,
 )
 
-__all__ = [
-    "DECAY_RATES",
-    "age_tasks",
-    "apply_decay_by_type",
-    "apply_semantic_decay",
-    "ranked",
-]
+__all__ = ["DECAY_RATES", "age_tasks", "apply_decay_by_type", "apply_semantic_decay", "ranked"]
 
 DECAY_RATES: Mapping[str, float] = {
     "architectural_decision": 0.2,

@@ -10,12 +10,7 @@ from undrift.core.text.references import NAME_CANDIDATE, NameTable, decoded_call
 from undrift.core.text.secrets import mask
 from undrift.values.window import ContextEntry
 
-__all__ = [
-    "KINDS",
-    "Trace",
-    "file_key",
-    "trace_of",
-]
+__all__ = ["KINDS", "Trace", "file_key", "trace_of"]
 
 KINDS = ("read", "search", "shell", "edit", "other", "user", "said", "call", "summary")
 """The role of an entry for the agent; `read` to `other` are the results of tools."""

@@ -6,13 +6,7 @@ from typing import Any
 
 from undrift.core.text.references import normal
 
-__all__ = [
-    "EDITS",
-    "PATCHED",
-    "bare_name",
-    "edit_of",
-    "shown_file",
-]
+__all__ = ["EDITS", "PATCHED", "bare_name", "edit_of", "shown_file"]
 
 EDITS = frozenset({
     "apply_patch", "create", "create_file", "edit", "edit_file", "insert", "insert_edit_into_file", "multiedit",

@@ -18,12 +18,7 @@ from undrift.core.text.unescaped import unescaped
 from undrift.core.text.vendor_tokens import VENDOR_TOKENS
 from undrift.values.window import MaskedSpan
 
-__all__ = [
-    "Masked",
-    "PATTERNS",
-    "Pattern",
-    "mask",
-]
+__all__ = ["Masked", "PATTERNS", "Pattern", "mask"]
 
 
 # A marker may uncover what its secret hid: the value before it now ends earlier. One round finds all but such a case,

@@ -5,15 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from undrift.core.text.words import words_of
-from undrift.core.validate.words import (
-    FAIL_STEMS,
-    PASS,
-    Sentence,
-    SummaryClause,
-    is_denied,
-    meaning_of,
-    plain,
-)
+from undrift.core.validate.words import FAIL_STEMS, PASS, Sentence, SummaryClause, is_denied, meaning_of, plain
 
 __all__ = ["Criterion", "WORD_SHARE", "criterion_of", "is_met", "names_of"]
 

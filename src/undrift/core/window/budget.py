@@ -60,10 +60,7 @@ def _thresholds(window: Window, turn: Turn) -> Thresholds | None:
 def _planned(window: Window, turn: Turn, thresholds: Thresholds, *, is_due: bool) -> TurnPlan | None:
     rules, tools = turn.rules, turn.tools
     policy = Policy(
-        turn.room.budget_tokens,
-        rules.prune_target_ratio,
-        rules.keep_tool_results,
-        rules.keep_user_text_tokens,
+        turn.room.budget_tokens, rules.prune_target_ratio, rules.keep_tool_results, rules.keep_user_text_tokens
     )
     prompt = Prompt(
         window.entries,

@@ -13,14 +13,7 @@ from hashlib import blake2b
 from typing import Any
 
 from undrift.core.text.calls import edit_of
-from undrift.core.text.references import (
-    LINE_CHARACTERS,
-    NAME_CANDIDATE,
-    RARE_MENTIONS,
-    decoded_call,
-    name_in,
-    normal,
-)
+from undrift.core.text.references import LINE_CHARACTERS, NAME_CANDIDATE, RARE_MENTIONS, decoded_call, name_in, normal
 from undrift.core.window.fold import lines_without_noise
 from undrift.values.window import ContextEntry
 

@@ -54,11 +54,7 @@ class UndriftSaver(AsyncClosing, BaseCheckpointSaver[str]):
     """
 
     def __init__(
-        self,
-        home: str | os.PathLike[str] | None = None,
-        *,
-        settings: Settings | None = None,
-        serde: Any = None,
+        self, home: str | os.PathLike[str] | None = None, *, settings: Settings | None = None, serde: Any = None
     ) -> None:
         super().__init__(serde=serde or JsonPlusSerializer(allowed_msgpack_modules=None))
         self._documents = Documents.open(home, settings=settings)

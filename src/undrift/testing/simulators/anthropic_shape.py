@@ -22,12 +22,7 @@ _NEEDED: Mapping[str, tuple[tuple[str, type, str], ...]] = {
     "tool_use": (("id", str, "string"), ("name", str, "string"), ("input", Mapping, "dictionary")),
     "tool_result": (("tool_use_id", str, "string"),),
 }
-_ONLY_IN = {
-    "thinking": "assistant",
-    "redacted_thinking": "assistant",
-    "tool_use": "assistant",
-    "tool_result": "user",
-}
+_ONLY_IN = {"thinking": "assistant", "redacted_thinking": "assistant", "tool_use": "assistant", "tool_result": "user"}
 
 
 @dataclass(frozen=True, slots=True)

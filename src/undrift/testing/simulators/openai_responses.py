@@ -19,13 +19,7 @@ from undrift.testing.simulators.base import (
     mark_of,
     parsed,
 )
-from undrift.testing.simulators.openai_chat import (
-    named_model,
-    read_request,
-    refuse,
-    split_bill,
-    writes_the_cache,
-)
+from undrift.testing.simulators.openai_chat import named_model, read_request, refuse, split_bill, writes_the_cache
 from undrift.testing.simulators.openai_responses_rules import (
     CALL_TYPES,
     OUTPUT_TYPES,
