@@ -13,7 +13,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from undrift.core.contradict import SUPERSEDE_CONFIDENCE, Comparison, compare
+from undrift.core.contradict.rules import Comparison, compare
+from undrift.core.contradict.verdicts import SUPERSEDE_CONFIDENCE
 
 __all__ = [
     "Pair",

@@ -21,7 +21,7 @@ from undrift import (
     SqliteSessionFactStore,
     create_fact_id,
 )
-from undrift.core.facts import retrieve, wanted
+from undrift.core.facts.retrieve import retrieve, wanted
 
 __all__ = ["measure"]
 

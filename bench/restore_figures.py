@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.restore_data import raw_tail
-from undrift.core.autopsy import Compaction
+from undrift.core.autopsy.findings import Compaction
 from undrift.core.autopsy.steps import steps_of
 from undrift.errors import TranscriptError
 from undrift.recordings.autopsy import Postmortem, examine, names_a_compaction

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from undrift.core.validate import ValidationResult, ValidationService
+from undrift.core.validate.service import ValidationResult, ValidationService
 
 __all__ = ["LABELS", "Pair", "Tally", "judge", "main", "read_pairs", "table"]
 

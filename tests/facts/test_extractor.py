@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.facts.builders import Clock, implemented, reviewed, triples
-from undrift.core.facts import EndedFacts, Extraction, clip_text
-from undrift.core.facts.extract import MOST_ELEMENTS
+from undrift.core.facts.changes import EndedFacts
+from undrift.core.facts.check import clip_text
+from undrift.core.facts.extract import MOST_ELEMENTS, Extraction
 from undrift.facts import InMemorySessionFactStore, RuleBasedFactExtractor
 from undrift.facts.extractor import RULES
 from undrift.values.facts import RanTest, ReviewIssue, create_fact_id

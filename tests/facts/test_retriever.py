@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.facts.builders import Clock, fact, query, triples
-from undrift.core.facts import STOP_WORDS, retrieve, telling_words, wanted
 from undrift.core.facts.index import FactIndex
+from undrift.core.facts.retrieve import retrieve, wanted
+from undrift.core.facts.words import STOP_WORDS, telling_words
 from undrift.facts import InMemorySessionFactStore, KeywordFactRetriever
 from undrift.values.facts import FactVersion, SessionFact
 

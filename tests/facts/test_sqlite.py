@@ -9,7 +9,7 @@ import pytest
 
 from tests.facts.builders import Clock, fact, query, triples
 from tests.stores.builders import commit, python, raw
-from undrift.core.facts import FactBatch
+from undrift.core.facts.changes import FactBatch
 from undrift.errors import InputError, StoreCorrupt, StoreError
 from undrift.facts import KeywordFactRetriever, SqliteSessionFactStore
 from undrift.settings import Settings

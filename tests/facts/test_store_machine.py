@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
 from tests.facts.builders import Clock, fact
-from undrift.core.facts import EndedFacts, FactBatch, FactBook, retrieve, wanted
+from undrift.core.facts.book import FactBook
+from undrift.core.facts.changes import EndedFacts, FactBatch
+from undrift.core.facts.retrieve import retrieve, wanted
 from undrift.facts import InMemorySessionFactStore, KeywordFactRetriever, SqliteSessionFactStore
 from undrift.settings import Settings
 from undrift.values.facts import FactQuery, SessionFact

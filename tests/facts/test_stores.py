@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.facts.builders import Clock, fact, implemented, reviewed, triples
-from undrift.core.facts import EndedFacts, FactBatch
+from undrift.core.facts.changes import EndedFacts, FactBatch
 from undrift.errors import InputError
 from undrift.facts import RuleBasedFactExtractor
 from undrift.values.facts import SessionFact

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from undrift.core.autopsy import AutopsyBill, Compaction, Held
+from undrift.core.autopsy.findings import AutopsyBill, Compaction, Held
 from undrift.recordings.autopsy import Postmortem, Totals
 
 __all__ = ["as_json"]

@@ -11,7 +11,7 @@ import click
 from undrift.cli.draw import Column, draw, next_commands, say
 from undrift.cli.show import count, first_line, safe
 from undrift.cli.task_view import moment
-from undrift.core.autopsy import AutopsyBill, Compaction, Fetch, Held
+from undrift.core.autopsy.findings import AutopsyBill, Compaction, Fetch, Held
 from undrift.recordings.autopsy import Postmortem, Totals
 
 __all__ = ["show_one", "show_several"]

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from undrift.clients import CLIENTS, HookedClient, place
+from undrift.clients import CLIENTS, place
 from undrift.clients.base import is_ours
 from undrift.clients.hookfile import our_commands
 from undrift.clients.served import SERVED
@@ -47,7 +47,7 @@ def _entries(home: Path, path: Path) -> Finding:
         text = place.read(path) or ""
     except InputError as error:
         return wrong("hooks", str(error), "repair the file, then `undrift install CLIENT`", home=here)
-    client = _client_of(path)
+    client = next((client for client in CLIENTS.values() if Path(client.folder).name in path.parts), None)
     again = f"`undrift install {client.name if client else 'CLIENT'} --home {home}`"
     try:
         commands = our_commands(text, is_ours, comments=True) if text.strip() else ()
@@ -76,10 +76,6 @@ def _serves(text: str, home: Path) -> bool:
             if client.home(text) == home:
                 return True
     return False
-
-
-def _client_of(path: Path) -> HookedClient | None:
-    return next((client for client in CLIENTS.values() if Path(client.folder).name in path.parts), None)
 
 
 def _log(home: Path) -> Iterator[Finding]:

@@ -8,7 +8,8 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from undrift.core.facts import IMPLEMENTER_RULES, REVIEWER_RULES, EndedFacts, FactBatch, FactRule, FactSource
+from undrift.core.facts.changes import EndedFacts, FactBatch
+from undrift.core.facts.extract import IMPLEMENTER_RULES, REVIEWER_RULES, FactRule, FactSource
 from undrift.facts.intake import Clock
 from undrift.values.clock import now_ms
 from undrift.values.facts import FactRole, ImplementerResult, ReviewerResult, SessionFact

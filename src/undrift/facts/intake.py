@@ -4,7 +4,8 @@ import logging
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from undrift.core.facts import EndedFacts, FactBatch, clipped, fault_of
+from undrift.core.facts.changes import EndedFacts, FactBatch
+from undrift.core.facts.check import clipped, fault_of
 from undrift.core.text.secrets import mask
 from undrift.values.facts import SessionFact, create_fact_id
 

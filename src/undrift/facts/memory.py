@@ -6,7 +6,8 @@ Law: one lock, so that threads may share it; every call is whole or not at all.
 import threading
 from collections.abc import Iterable, Sequence
 
-from undrift.core.facts import FactBook, Wanted
+from undrift.core.facts.book import FactBook
+from undrift.core.facts.retrieve import Wanted
 from undrift.facts.intake import Clock, batch_ended, taken_in
 from undrift.values.clock import now_ms
 from undrift.values.facts import FactVersion, SessionFact, SessionFactTag

@@ -7,7 +7,8 @@ import logging
 from collections.abc import Iterable
 from typing import Protocol, runtime_checkable
 
-from undrift.core.facts import Wanted, parts_of, retrieve, telling_words, wanted
+from undrift.core.facts.retrieve import Wanted, retrieve, wanted
+from undrift.core.facts.words import parts_of, telling_words
 from undrift.values.facts import FactQuery, SessionFact, SessionFactStore
 
 __all__ = ["IndexedFactStore", "KeywordFactRetriever"]

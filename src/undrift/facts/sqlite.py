@@ -9,7 +9,8 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 
-from undrift.core.facts import FactBook, Wanted
+from undrift.core.facts.book import FactBook
+from undrift.core.facts.retrieve import Wanted
 from undrift.errors import StoreError
 from undrift.facts.intake import Clock, batch_ended, taken_in
 from undrift.settings import Settings

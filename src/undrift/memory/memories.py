@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
-from undrift.core.contradict import CLASSES, judge, slots_of
+from undrift.core.contradict.lexicon import CLASSES
+from undrift.core.contradict.verdicts import judge, slots_of
 from undrift.core.memory.brief import is_brief
 from undrift.core.memory.decay import apply_decay_by_type, ranked
 from undrift.core.memory.quotas import within_quotas

@@ -13,7 +13,7 @@ from typing import Any
 from undrift.core.memory.brief import Brief, brief
 from undrift.core.memory.gate import is_admitted, is_borne_out
 from undrift.core.memory.stale import Precision, Stale, precision, rated, stale
-from undrift.core.validate import without_annotation
+from undrift.core.validate.service import without_annotation
 from undrift.errors import InputError, UndriftError
 from undrift.memory.memories import Memories
 from undrift.memory.repository import MemoryRepository

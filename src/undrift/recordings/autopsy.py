@@ -9,7 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from undrift.core.autopsy import Autopsy, Compaction, CompactionRecord, Restore, SentPrompt, autopsy
+from undrift.core.autopsy.bill import SentPrompt
+from undrift.core.autopsy.examine import CompactionRecord, Restore, autopsy
+from undrift.core.autopsy.findings import Autopsy, Compaction
 from undrift.core.cost import Prices
 from undrift.core.restore import restore
 from undrift.core.text.tokens import characters_per_4, estimate

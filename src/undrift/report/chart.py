@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from undrift.core.autopsy import Autopsy, Compaction, Fetch, Point
+from undrift.core.autopsy.findings import Autopsy, Compaction, Fetch, Point
 from undrift.report.markup import minutes, tag, text, thousands
 
 __all__ = ["bars", "timeline"]

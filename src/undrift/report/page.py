@@ -6,7 +6,7 @@ Law: no script, no remote asset, a content security policy that allows neither; 
 from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 
-from undrift.core.autopsy import AutopsyBill, Compaction, Fetch, Held
+from undrift.core.autopsy.findings import AutopsyBill, Compaction, Fetch, Held
 from undrift.recordings.autopsy import Postmortem, Totals
 from undrift.report.chart import bars, timeline
 from undrift.report.markup import count, minutes, percent, tag, text, thousands

@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from undrift.core.memory.decay import apply_semantic_decay
-from undrift.core.validate import ValidationResult, ValidationService
+from undrift.core.validate.service import ValidationResult, ValidationService
 from undrift.core.window.ended_tasks import prune_task_logs
 from undrift.core.window.last_results import TerminalObservationWindow
 from undrift.settings import PRUNE_THRESHOLD, TERMINAL_OBSERVATION_WINDOW

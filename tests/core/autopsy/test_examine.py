@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from undrift.core.autopsy import Autopsy, CompactionRecord, SentPrompt, autopsy
+from undrift.core.autopsy.bill import SentPrompt
+from undrift.core.autopsy.examine import CompactionRecord, autopsy
+from undrift.core.autopsy.findings import Autopsy
 from undrift.core.cost import Prices
 from undrift.values.window import ContextEntry, EntryType
 

@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.contradiction import PAIRS, TUNING, count, read_pairs, wilson_lower
-from undrift.core.contradict import LONGEST_STATEMENT, SUPERSEDE_CONFIDENCE, compare, judge, relation_of, slots_of
+from undrift.core.contradict.lexicon import relation_of
+from undrift.core.contradict.rules import compare
+from undrift.core.contradict.verdicts import LONGEST_STATEMENT, SUPERSEDE_CONFIDENCE, judge, slots_of
 from undrift.values.memory import MemoryEntry, Slot
 
 

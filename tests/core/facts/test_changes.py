@@ -1,6 +1,6 @@
 """The function from valid facts, new ones and cardinality to changes; its callers are tried in tests/facts."""
 
-from undrift.core.facts import CARDINALITY, fact_changes
+from undrift.core.facts.changes import CARDINALITY, fact_changes
 from undrift.values.facts import FactChange, FactVersion, SessionFact, create_fact_id
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from undrift.core.contradict import judge
+from undrift.core.contradict.verdicts import judge
 from undrift.core.memory.decay import apply_semantic_decay, ranked
 from undrift.core.memory.supersede import Supersession, supersede
 from undrift.core.memory.validity import ends_at, holds

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bench.validate_summaries import HALVES, LABELS, PAIRS, judge, read_pairs, table
 from undrift.core.agent_rules import MIN_SUMMARY_CHARACTERS
-from undrift.core.validate import (
+from undrift.core.validate.service import (
     GROUNDING,
     READ_CHARACTERS,
     ValidationResult,

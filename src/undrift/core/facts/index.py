@@ -6,7 +6,7 @@ integer. Facts that come in out of order wait beside the index and are searched 
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from undrift.core.facts.retrieve import Wanted, text_of, within_budget
 from undrift.core.facts.words import telling_words
@@ -112,7 +112,7 @@ class FactIndex:
                 query.tags is not None and not set(query.tags) & set(fact.tags)
             ):
                 continue
-            yield (_weight(want.weights, words), *_key(sequence, fact))
+            yield (sum(want.weights.get(word, 0) for word in words), *_key(sequence, fact))
 
     def _mask(self, want: Wanted) -> int:
         """The places of the facts that may be given at all."""
@@ -165,10 +165,6 @@ def _key(sequence: int, fact: SessionFact) -> _Key:
 
 def _first(pair: tuple[_Key, SessionFact]) -> _Key:
     return pair[0]
-
-
-def _weight(weights: Mapping[str, int], words: Iterable[str]) -> int:
-    return sum(weights.get(word, 0) for word in words)
 
 
 def _add_to(planes: list[int], bits: int, weight: int) -> None:

@@ -4,22 +4,4 @@
 the summary names in the raw log; `runs` finds the failures that the log ends with; `service` gives the verdict.
 """
 
-from undrift.core.validate.service import (
-    GROUNDING,
-    READ_CHARACTERS,
-    SCORE_THRESHOLD,
-    ValidatedTask,
-    ValidationResult,
-    ValidationService,
-    without_annotation,
-)
-
-__all__ = [
-    "GROUNDING",
-    "READ_CHARACTERS",
-    "SCORE_THRESHOLD",
-    "ValidatedTask",
-    "ValidationResult",
-    "ValidationService",
-    "without_annotation",
-]
+__all__: list[str] = []

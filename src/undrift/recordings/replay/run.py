@@ -46,11 +46,7 @@ _NOT_STORED = "nothing left the window, because it could not be stored first: "
 
 def replay_folder(home: str | os.PathLike[str], path: str | os.PathLike[str]) -> Path:
     """Return the folder in which the replay of a file keeps what left: ``replays/<16 hex digits>`` of the home."""
-    return Path(home) / "replays" / _name_of(path)
-
-
-def _name_of(path: str | os.PathLike[str]) -> str:
-    return hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:16]
+    return Path(home) / "replays" / hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:16]
 
 
 def replay(

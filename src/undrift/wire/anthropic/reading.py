@@ -157,14 +157,10 @@ def _media(part: Mapping[str, Any], path: str) -> tuple[str, int]:
     if source.get("type") == "content" and isinstance(content, str):
         return content, 0
     if source.get("type") == "content" and isinstance(content, list):
-        texts = [_json(p, path) for p in content if not _is_image(p)]
+        texts = [_json(p, path) for p in content if not (isinstance(p, Mapping) and p.get("type") == "image")]
         return "\n".join(texts), IMAGE_TOKENS * (len(content) - len(texts))
     pages = len(data) // _DOCUMENT_CHARACTERS_PER_TOKEN if isinstance(data, str) else 0
     return "", max(IMAGE_TOKENS, pages)
-
-
-def _is_image(part: Any) -> bool:
-    return isinstance(part, Mapping) and part.get("type") == "image"
 
 
 def digest(item: Any) -> bytes:
