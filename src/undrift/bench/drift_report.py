@@ -152,7 +152,7 @@ class DriftReport:
         return "\n".join(lines).rstrip("\n") + "\n"
 
     def write(self, folder: Path) -> None:
-        """Write ``drift.json`` and ``drift.md`` into a folder, made where it is absent."""
+        """Write ``drift.json`` and ``drift.md`` into a folder, made if it is absent."""
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "drift.json").write_text(self.as_json(), encoding="utf-8")
         (folder / "drift.md").write_text(self.as_markdown(), encoding="utf-8")
@@ -172,7 +172,7 @@ def _cells(row: Row) -> list[str]:
 
 
 def _shares(held: SurvivalCount) -> dict[str, float | None]:
-    """Give what was held of what was needed; None where nothing was: then nothing is shown by it."""
+    """Give what was held of what was needed; None if nothing was: then nothing is shown by it."""
     return {
         "survival": held.share if held.needs else None,
         "identifiers": held.identifier_share if held.identifiers else None,

@@ -1,4 +1,4 @@
-"""Other managers of context windows, each as its own documents say to use it, where it is installed.
+"""Other managers of context windows, each as its own documents say to use it, if it is installed.
 
 Law: nothing is imported until it is measured; what is absent is named with the reason. A peer sees the history alone
 and is counted by our counter. One that writes files or opens connections runs in a process of its own, without network

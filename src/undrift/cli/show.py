@@ -69,7 +69,7 @@ def count(number: int, one: str, more: str | None = None) -> str:
 
 
 def recall_words(command: str, ref: str, home: str | None) -> str:
-    """Return what one types to look at a reference; `home` only where it was given on the command line."""
+    """Return what one types to look at a reference; `home` only if it was given on the command line."""
     where = f" --home {shlex.quote(safe(home))}" if home is not None else ""
     return f"undrift {command} {ref}{where}"
 

@@ -33,7 +33,7 @@ class HookedClient:
     Args:
         folder: Of the user's home folder; with `variable` the one that overrides it.
         groups: How a command of ours is made from an event and a part -> the entries by event.
-        lacking: Why there is nothing to install, in one sentence; empty where there is.
+        lacking: Why there is nothing to install, in one sentence; empty if there is.
     """
 
     name: str
@@ -57,7 +57,7 @@ class HookedClient:
         return without_hooks(text, is_ours, pieces=pieces, containers=containers, comments=self.comments)
 
     def home(self, text: str) -> Path | None:
-        """Return the home that our entries in the text name, or None where there are none."""
+        """Return the home that our entries in the text name, or None if there are none."""
         if not text.strip("\ufeff \t\r\n"):
             return None
         for line in our_commands(text, is_ours, comments=self.comments):

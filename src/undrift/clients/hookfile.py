@@ -55,7 +55,7 @@ def our_commands(text: str, is_ours: Callable[[str], bool], *, comments: bool = 
 def with_hooks(text: str, wanted: Groups, *, comments: bool = False) -> Edited:
     """Put entries in. Raises InputError: the text is malformed, or keeps something else where hooks belong.
 
-    `text`: the file, without entries of ours; blank where there is none.
+    `text`: the file, without entries of ours; blank if there is none.
     """
     if not text.strip("\ufeff \t\r\n"):
         document = json.dumps({_HOOKS: wanted}, indent=2) + "\n"

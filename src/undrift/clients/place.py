@@ -31,7 +31,7 @@ class Memory:
 
 
 def read(path: Path) -> str | None:
-    """Return the text of a settings file, every byte of it; None where there is none.
+    """Return the text of a settings file, every byte of it; None if there is none.
 
     Raises InputError: something else stands in its place, or it is not UTF-8.
     """

@@ -33,7 +33,7 @@ class ServedClient:
         return self.file.take(text, pieces, containers)
 
     def home(self, text: str) -> Path | None:
-        """Return the home that our server in the text serves, or None where it is not listed."""
+        """Return the home that our server in the text serves, or None if it is not listed."""
         words = self.file.words(text) or ()
         return next((Path(word.removeprefix("--home=")) for word in words if word.startswith("--home=")), None)
 

@@ -37,7 +37,7 @@ class ServerFile(Protocol):
     """The form in which a client's file lists servers."""
 
     def words(self, text: str) -> list[str] | None:
-        """Return the words that start our server, or None where it is not listed.
+        """Return the words that start our server, or None if it is not listed.
 
         Raises InputError: the text is malformed, or another server has our name.
         """
@@ -53,7 +53,7 @@ class ServerFile(Protocol):
 
 
 def _without_pieces(text: str, pieces: Sequence[str]) -> str | None:
-    """The text without exactly these pieces; None where one of them is not there as it was put in."""
+    """The text without exactly these pieces; None if one of them is not there as it was put in."""
     for piece in reversed(pieces):
         if text.count(piece) != 1:
             return None

@@ -63,7 +63,7 @@ class PromptCost:
 
         Args:
             texts: Its texts in order, each with its tokens (at least 0).
-            at_ms: When it was sent, in Unix milliseconds; None where it is not known: then no pause is seen.
+            at_ms: When it was sent, in Unix milliseconds; None if it is not known: then no pause is seen.
         """
         prompt = [text for text, _ in texts]
         tokens = [count for _, count in texts]

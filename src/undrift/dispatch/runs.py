@@ -19,7 +19,7 @@ class RunStore(Protocol):
     """The records of runs by name, and the way of their results' facts to where facts are kept."""
 
     def load(self, run_id: str, names: Sequence[str] | None = None) -> Mapping[str, Mapping[str, Any]]:
-        """Return the records of a run as they are now, by name; empty where there is no such run.
+        """Return the records of a run as they are now, by name; empty if there is no such run.
 
         `names`: of the records; None for all. One that is not there is left out.
         """
@@ -38,7 +38,7 @@ class RunStore(Protocol):
         """Write changes of a run, and the facts of a result, in one transaction.
 
         Args:
-            facts: What a result said, as the extractor gave it; None where it is about no result.
+            facts: What a result said, as the extractor gave it; None if it is about no result.
             max_facts: How many valid facts are kept then.
 
         Raises:

@@ -43,7 +43,7 @@ _MEANING = {
 
 
 def gateway(home: Path) -> Iterator[Finding]:
-    """Yield what is found about the gateways of a home; nothing where there never was one."""
+    """Yield what is found about the gateways of a home; nothing if there never was one."""
     found = known(home)
     yield from _token(home, is_wanted=bool(found))
     for presence in found:

@@ -34,7 +34,7 @@ def store(home: Path, window: int) -> Iterator[Finding]:
         return
     if seen.lost:
         remedy = (
-            f"put a backup in its place with `undrift store restore FILE --home {shlex.quote(here)}`; where there is none, "
+            f"put a backup in its place with `undrift store restore FILE --home {shlex.quote(here)}`; if there is none, "
             f"delete {home / 'undrift.lost'} once you know of it"
         )
         yield wrong("missing", seen.lost, remedy, home=here)

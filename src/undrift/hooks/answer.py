@@ -1,7 +1,7 @@
 """One hook's answer: what came on stdin in, what the client reads out; empty for nothing.
 
 Law: `answer` returns; every fault is one line in the log. The client waits: other work is left to a process of its own,
-and heavy modules are imported where they are used.
+and heavy modules are imported if they are used.
 """
 
 import json

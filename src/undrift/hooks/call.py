@@ -32,8 +32,8 @@ class HookCall:
     Args:
         session_id: ``[A-Za-z0-9_-]{1,128}``.
         source: Why a session starts: ``startup``, ``resume``, ``clear``, ``compact``; else empty.
-        at_ms: When a compaction was announced; None where it is over.
-        trigger: Of that compaction: ``auto`` or ``manual``; empty where it is not said.
+        at_ms: When a compaction was announced; None if it is over.
+        trigger: Of that compaction: ``auto`` or ``manual``; empty if it is not said.
     """
 
     client: str
@@ -51,7 +51,7 @@ class HookCall:
         return CLIENTS[self.client].format
 
     def folder(self) -> Path:
-        """The folder for this session in the home, made where it is absent."""
+        """The folder for this session in the home, made if it is absent."""
         from undrift.stores.files import safe_name
 
         return folder_of(self.home, safe_name(f"{self.client}-{self.session_id}"))

@@ -60,7 +60,7 @@ def recall_command(home: Path) -> str:
 
 
 def folder_of(home: Path, name: str) -> Path:
-    """Return the folder of one session below ``hooks/`` of the home, made where it is absent.
+    """Return the folder of one session below ``hooks/`` of the home, made if it is absent.
 
     Args:
         home: Absolute.
@@ -98,7 +98,7 @@ def write_small(path: Path, content: bytes) -> None:
 
 
 def read_small(path: Path) -> bytes | None:
-    """Return a file that `write_small` wrote; None where there is none, or something else in its place."""
+    """Return a file that `write_small` wrote; None if there is none, or something else in its place."""
     try:
         descriptor = os.open(path, os.O_RDONLY | _NOFOLLOW | _NONBLOCK)
     except OSError:
@@ -115,7 +115,7 @@ def locked(path: Path, wait_ms: int) -> Iterator[bool]:
     """Hold a lock between processes while the block runs; it falls with the process that holds it.
 
     Args:
-        path: The lock's file, made where it is absent.
+        path: The lock's file, made if it is absent.
         wait_ms: How long to wait for another holder; 0 does not wait.
 
     Yields:

@@ -32,7 +32,7 @@ class TextRoom:
     """The limits of a text.
 
     Args:
-        tokens: The most tokens of it; None where the session names no figures.
+        tokens: The most tokens of it; None if the session names no figures.
         rules_only: Only the user's typed rules: the last compaction was a moment ago.
     """
 

@@ -21,7 +21,7 @@ _FLAGS = ("--json", "--now")  # --json: the answer is JSON in any case
 
 
 def read_input() -> bytes | None:
-    """Return what stands on stdin, at most one byte more than is allowed; None where a human sits at it."""
+    """Return what stands on stdin, at most one byte more than is allowed; None if a human sits at it."""
     if sys.stdin is None:
         return b""
     if sys.stdin.isatty():

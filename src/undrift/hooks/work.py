@@ -1,7 +1,7 @@
 """The slow work behind the hooks: every original of a session into the store, and the text for after its compaction.
 
 Law: recording reads only what is new, and doing it again is harmless; a text is made of the whole session, or of its
-newest part where it is larger than any window.
+newest part if it is larger than any window.
 """
 
 import json
@@ -31,7 +31,7 @@ from undrift.window.session_log import masked_original
 __all__ = ["BUDGETS_TOKENS", "parts_of", "prepare", "record"]
 
 BUDGETS_TOKENS = (4_900, 4_700, 4_400, 4_000, 3_000, 2_000, 1_000)
-"""Characters / 4, as the client bounds characters; the second and later ones only where two parts do not hold the text."""
+"""Characters / 4, as the client bounds characters; the second and later ones only if two parts do not hold the text."""
 
 _ALL = TextRoom()
 _NEWEST_BYTES = 24 << 20
@@ -94,7 +94,7 @@ def _by_hand(call: HookCall, compaction: Boundary | None) -> bool:
 
 
 def _this(found: RecordedFigures, call: HookCall) -> Boundary | None:
-    """The record of the compaction that the hook was called for; None where the last one was over before the call."""
+    """The record of the compaction that the hook was called for; None if the last one was over before the call."""
     last = found.boundaries[-1] if found.boundaries else None
     if last is None or (call.at_ms is not None and last.at_ms is not None and last.at_ms < call.at_ms):
         return None

@@ -28,7 +28,7 @@ class FrameworkWindow:
         self._warned: tuple[str, ...] = ()
 
     def prepare(self, body: Mapping[str, Any]) -> Prepared | None:
-        """Return what to send, or None where undrift failed; warnings are logged when they change."""
+        """Return what to send, or None if undrift failed; warnings are logged when they change."""
         try:
             with self._lock:
                 prepared = self.session.prepare(dict(body), wire=self._wire)

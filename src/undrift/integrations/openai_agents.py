@@ -81,7 +81,7 @@ class UndriftSession(Closing):
             await self._change(act, "add")
 
     async def pop_item(self) -> Any:
-        """Take the newest item away and return it; None where there is none."""
+        """Take the newest item away and return it; None if there is none."""
 
         def act(kept: DocumentChange) -> Any:
             newest = kept.under(_KIND, last=1)

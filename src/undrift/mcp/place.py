@@ -77,7 +77,7 @@ class ServedHome:
 
     @contextmanager
     def look(self, named: str = "") -> "Iterator[Session | None]":
-        """Open the session to read it, without its notes; None where nothing was recorded yet: a look makes nothing.
+        """Open the session to read it, without its notes; None if nothing was recorded yet: a look makes nothing.
 
         Raises StoreError: the store cannot be opened.
         """

@@ -153,7 +153,7 @@ _NOT_FOUND = -32002
 
 
 def _client(context: Any) -> str:
-    """The name by which a client has introduced itself; empty where it has not."""
+    """The name by which a client has introduced itself; empty if it has not."""
     given = context.session.client_params
     return str(given.client_info.name) if given is not None else ""
 

@@ -118,7 +118,7 @@ class PromptTemplate:
 
 @dataclass(frozen=True, slots=True)
 class ResourcePage:
-    """Some of the resources, and the cursor of the next page; empty where there is none."""
+    """Some of the resources, and the cursor of the next page; empty if there is none."""
 
     resources: tuple[Json, ...] = field(hash=False)
     cursor: str = ""

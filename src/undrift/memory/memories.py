@@ -102,7 +102,7 @@ class Memories:
         raise AssertionError  # the last attempt returns or raises
 
     def together(self, statements: Iterable[tuple[str, Mapping[str, Any]]], at_ms: int) -> MemoryChange | None:
-        """Return the change that remembers statements with something else; None where all of them are there already."""
+        """Return the change that remembers statements with something else; None if all of them are there already."""
         pending: dict[str, MemoryUpdate] = {}
         plans = []
         for content, fields in statements:

@@ -25,7 +25,7 @@ async def respond(
     more: list[tuple[bytes, bytes]] | None = None,
     is_all: bool = True,
 ) -> None:
-    """Send a response of our own; where it is not all, its end is still to be sent."""
+    """Send a response of our own; if it is not all, its end is still to be sent."""
     pairs = [
         (b"content-type", kind.encode("ascii")),
         (b"content-length", str(len(body)).encode("ascii")),

@@ -8,7 +8,7 @@ _EITHER_HEADER = 47  # gzip or zlib, whichever the data begins with
 
 
 def plain(body: bytes, coding: str, most_bytes: int) -> bytes | None:
-    """Return a body without its content coding; None where that is not known, damaged, or too much."""
+    """Return a body without its content coding; None if that is not known, damaged, or too much."""
     name = coding.strip().lower()
     if name in ("", "identity"):
         return body if len(body) <= most_bytes else None

@@ -238,7 +238,7 @@ class Exchange:
         )
 
     async def _work(self, what: str, job: Callable[..., Any], ask: Ask, *more: Any) -> Any:
-        """Let a worker do a job for this request; None where it fails or takes too long, and why is noted."""
+        """Let a worker do a job for this request; None if it fails or takes too long, and why is noted."""
         shared = self._shared
         if shared.overdue >= shared.most_overdue:
             self._progress.bypass = "overloaded"

@@ -40,7 +40,7 @@ def climbs(path: str) -> bool:
 
 
 def foreign(headers: Mapping[str, str], host: str) -> str:
-    """Return why a request is refused; an empty string where it is not.
+    """Return why a request is refused; an empty string if it is not.
 
     A name that leads here by a trick of DNS is not ours, and a web page of another origin has no business here.
     """
@@ -70,7 +70,7 @@ def _is_ours(name: str, host: str) -> bool:
 
 
 def _name(host: str) -> str:
-    """The name in a Host header or an origin, without its port; empty where it is malformed."""
+    """The name in a Host header or an origin, without its port; empty if it is malformed."""
     found = _HOST.fullmatch(host)
     return "" if found is None else (found[1] or found[2]).lower()
 

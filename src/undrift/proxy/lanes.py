@@ -76,7 +76,7 @@ class Lane:
 
 
 class Lanes:
-    """The lanes of one home; those used longest ago are closed where there are too many, or too large ones."""
+    """The lanes of one home; those used longest ago are closed if there are too many, or too large ones."""
 
     def __init__(self, most: int, most_bytes: int) -> None:
         self._most = most
@@ -94,7 +94,7 @@ class Lanes:
             return list(self._lanes.items())
 
     def get(self, session_id: str) -> Lane | None:
-        """Return the lane of a session; None where it is not open."""
+        """Return the lane of a session; None if it is not open."""
         with self._lock:
             return self._lanes.get(session_id)
 

@@ -62,7 +62,7 @@ _NOT_THE_USERS = ("# AGENTS.md", "This session is being continued from", "Caveat
 class Name:
     """The name of a session.
 
-    `folder`: the last part of the folder in which the client works; empty where it does not say.
+    `folder`: the last part of the folder in which the client works; empty if it does not say.
     """
 
     folder: str = ""

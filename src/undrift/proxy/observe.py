@@ -26,7 +26,7 @@ _BUCKETS_S = (0.001, 0.005, 0.015, 0.05, 0.15, 0.5, 1.5, 5.0)
 
 
 def safe_id(name: str) -> str:
-    """Return an id as a header and a log may show it: itself where it is short and plain, else escaped and cut."""
+    """Return an id as a header and a log may show it: itself if it is short and plain, else escaped and cut."""
     if _PLAIN.fullmatch(name):
         return name
     return json.dumps(name[:_LONGEST_NAME])[1:-1].replace(" ", "_")

@@ -95,7 +95,7 @@ def is_of_this_machine(client: End, server: End) -> bool:
 
 
 def uid_in_table(table: str, client: End, server: End) -> int | None:
-    """Return whose the client's socket is, by the text of /proc/net/tcp or tcp6; None where it is not there.
+    """Return whose the client's socket is, by the text of /proc/net/tcp or tcp6; None if it is not there.
 
     A closed socket has no inode; the system shows it as root's, for every former owner.
     """
@@ -131,7 +131,7 @@ def question(client: End, server: End) -> bytes:
 
 
 def uid_in_answer(answer: bytes, client: End, server: End) -> int | None:
-    """Return whose the client's socket is, by the answer to `question`; None where it does not say.
+    """Return whose the client's socket is, by the answer to `question`; None if it does not say.
 
     If the connection has ended, the system names a socket that listens on the client's port: it may be any user's.
     """

@@ -52,7 +52,7 @@ class LocalPeer:
 
 
 def _ends(transport: asyncio.BaseTransport) -> tuple[End, End] | None:
-    """The client's end and ours; None where it is not connected, or not over TCP."""
+    """The client's end and ours; None if it is not connected, or not over TCP."""
     connection: Any = transport.get_extra_info("socket")
     try:
         client, server = connection.getpeername(), connection.getsockname()

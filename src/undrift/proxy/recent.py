@@ -1,6 +1,6 @@
 """Find the open session that a request continues, from the bytes of its history alone. No I/O.
 
-Law: a shortcut with the same answer as `undrift.session.identity`, and no answer where it is not sure. A session is known again when
+Law: a shortcut with the same answer as `undrift.session.identity`, and no answer if it is not sure. A session is known again when
 the whole history of one of its later requests stands at the beginning of this one.
 
 Why: to look a history of 1 MB up in the store means a hash of every message of it, at every request.
@@ -57,7 +57,7 @@ def history_of(form: Form, request: Request) -> SeenHistory | None:
 
 
 def longest(found: Iterable[tuple[str, int]]) -> str | None:
-    """Return the session with the greatest length above 0; None where there is none, or more than one."""
+    """Return the session with the greatest length above 0; None if there is none, or more than one."""
     ranked = sorted(found, key=lambda one: one[1], reverse=True)
     if not ranked or ranked[0][1] == 0 or (len(ranked) > 1 and ranked[1][1] == ranked[0][1]):
         return None

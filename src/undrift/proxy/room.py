@@ -26,7 +26,7 @@ def most_open_bytes() -> int:
 
 
 def machine_bytes(groups: Path = _GROUPS) -> int:
-    """Return the memory of the machine, or of the container where that is less.
+    """Return the memory of the machine, or of the container if that is less.
 
     `groups`: the folder in which Linux names the limits of containers.
     """

@@ -64,7 +64,7 @@ _AGENTS: tuple[tuple[str, Provider], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The target of a request. `wire`: the form of a request that is managed; empty where it only passes through."""
+    """The target of a request. `wire`: the form of a request that is managed; empty if it only passes through."""
 
     provider: Provider
     path: str

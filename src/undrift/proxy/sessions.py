@@ -112,7 +112,7 @@ class OpenSessions:
         return managed
 
     def again(self, ask: Ask, managed: ManagedBody, refusal: TooLong) -> ManagedBody | None:
-        """Return a smaller request in place of one that was refused as too long; None where there is none.
+        """Return a smaller request in place of one that was refused as too long; None if there is none.
 
         The session keeps the smaller budget: the provider has said what its model takes.
         """

@@ -55,7 +55,7 @@ class Postmortem:
     title: str = ""
 
     def usd(self, cost: float) -> float | None:
-        """Give US dollars of a cost in plain input tokens, or None where the price is not known."""
+        """Give US dollars of a cost in plain input tokens, or None if the price is not known."""
         return None if self.usd_per_million is None else cost * self.usd_per_million / 1_000_000
 
 
@@ -139,7 +139,7 @@ def examine(
 
 
 def names_a_compaction(path: Path) -> bool:
-    """Say whether a file may hold a compaction: a quick look for the words that mark one; False where it is unreadable."""
+    """Say whether a file may hold a compaction: a quick look for the words that mark one; False if it is unreadable."""
     try:
         with path.open("rb") as file:
             tail = b""

@@ -45,7 +45,7 @@ def make_folder(folder: Path) -> None:
 
 
 def _keep_out_of_git(home: Path) -> None:
-    """Let no ``git add .`` take a home along; where it cannot be written, the home serves all the same."""
+    """Let no ``git add .`` take a home along; if it cannot be written, the home serves all the same."""
     path = home / ".gitignore"
     with suppress(OSError):
         if path.exists() or home.is_symlink():
@@ -90,7 +90,7 @@ def check_regular(path: Path) -> None:
 
 
 def identity(path: Path) -> tuple[int, int] | None:
-    """Return what tells a file from another one under the same name; None where there is none."""
+    """Return what tells a file from another one under the same name; None if there is none."""
     try:
         status = os.stat(path)  # noqa: PTH116 - at every use of a store, and Path.stat takes twice as long
     except OSError:

@@ -41,7 +41,7 @@ class LanceIndex:
 
     Args:
         table: The vectors that are kept.
-        folder: Of the index; made with 0700 where it is absent. Nothing else may be in it.
+        folder: Of the index; made with 0700 if it is absent. Nothing else may be in it.
 
     Raises:
         StoreError: The package lancedb is not installed.
@@ -101,7 +101,7 @@ class LanceIndex:
     # ------------------------------------------------------------------------------------------------------ the tail
 
     def _settled(self, state: VectorState) -> VectorState:
-        """Hand over what has gathered, where it is enough and the lock can be had."""
+        """Hand over what has gathered, if it is enough and the lock can be had."""
         if not self._is_behind(state) or self._table.connection.in_transaction:
             return state
         with suppress(apsw.BusyError), transaction(self._table.connection):

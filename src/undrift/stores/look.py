@@ -33,18 +33,18 @@ class Look:
 
     Args:
         path: The file.
-        is_there: Whether there is one; all that follows is empty where there is none.
-        version: Of its shape; 0 where nothing was written yet, None where it could not be read.
+        is_there: Whether there is one; all that follows is empty if there is none.
+        version: Of its shape; 0 if nothing was written yet, None if it could not be read.
         newest: The version that this undrift writes.
         size_bytes: Of the file.
         log_bytes: Of the ``-wal`` beside it.
         operations, originals, decisions, sessions: How many it holds.
-        refused: Why it cannot be opened, with the remedy; empty where it can.
+        refused: Why it cannot be opened, with the remedy; empty if it can.
         damaged: What does not match its hash or cannot be read, in sentences.
         index: What is wrong with the search index, which can be made anew.
         users: Ids of other processes that have it open, as far as that is known.
         rated: Results and useful ones of the newest rated searches, as many as were asked for.
-        lost: Which operations were acknowledged and are missing, in a sentence; empty where none are known to be.
+        lost: Which operations were acknowledged and are missing, in a sentence; empty if none are known to be.
     """
 
     path: Path

@@ -58,7 +58,7 @@ ALL = Filter()
 
 
 def in_sqlite(only: Filter, table: str) -> tuple[str, list[str | bytes | int]]:
-    """Return the condition on the columns of a table of memories, empty where there is none, and its bindings."""
+    """Return the condition on the columns of a table of memories, empty if there is none, and its bindings."""
     conditions: list[str] = []
     bindings: list[str | bytes | int] = []
     for column, values in only.parts:
@@ -73,7 +73,7 @@ def in_sqlite(only: Filter, table: str) -> tuple[str, list[str | bytes | int]]:
 
 
 def in_lance(only: Filter) -> str:
-    """Return the condition as LanceDB's SQL, empty where there is none."""
+    """Return the condition as LanceDB's SQL, empty if there is none."""
     conditions = []
     for column, values in only.parts:
         quoted = ", ".join("'" + plain(value).replace("'", "''") + "'" for value in values)

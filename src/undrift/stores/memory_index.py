@@ -133,7 +133,7 @@ class MemoryIndex:
         return len(memories.every(self._connection))
 
     def settle(self, *, always: bool = False) -> None:
-        """Let the search know what rewindings took back; where it cannot be written, another search does it."""
+        """Let the search know what rewindings took back; if it cannot be written, another search does it."""
         connection = self._connection
         if always or timeline.newest(connection) > memory_search.settled(connection):
             with suppress(apsw.BusyError, apsw.ReadOnlyError, apsw.FullError), transaction(connection):
@@ -184,7 +184,7 @@ class MemoryIndex:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """Write inside the caller's transaction where there is one."""
+        """Write inside the caller's transaction if there is one."""
         if self._connection.in_transaction:
             yield
         else:

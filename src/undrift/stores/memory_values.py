@@ -19,7 +19,7 @@ __all__ = [
 
 
 class MemoryUpdate(NamedTuple):
-    """A memory before (None: there was none) and after a change; it is written only where the store still holds `before`."""
+    """A memory before (None: there was none) and after a change; it is written only if the store still holds `before`."""
 
     before: MemoryEntry | None
     after: MemoryEntry | None
@@ -97,7 +97,7 @@ class MemoryLine(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a memory stands: its neighbours' numbers, nearest first, None where there is none or none was asked for."""
+    """Where a memory stands: its neighbours' numbers, nearest first, None if there is none or none was asked for."""
 
     number: int
     id: str
@@ -120,7 +120,7 @@ class MemoryLines(NamedTuple):
 
     Args:
         lines: Their words.
-        embedder: Id of what made the vectors; empty where there are none.
+        embedder: Id of what made the vectors; empty if there are none.
         dimension: Length of each vector.
         vectors: One for each line.
     """

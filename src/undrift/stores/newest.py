@@ -42,16 +42,16 @@ def note(home: Path, seq: int) -> None:
 
 
 def noted(home: Path) -> int:
-    """Return the newest operation that was noted; 0 where that is not known. Read it before the store is asked."""
+    """Return the newest operation that was noted; 0 if that is not known. Read it before the store is asked."""
     return _read(home / NOTED)[0]
 
 
 def loss(home: Path, connection: apsw.Connection | None, known: int) -> Loss | None:
-    """Return what is missing, now or since an earlier opening; None where nothing is known to be.
+    """Return what is missing, now or since an earlier opening; None if nothing is known to be.
 
     Args:
         home: The folder.
-        connection: To the store; None where it holds nothing at all.
+        connection: To the store; None if it holds nothing at all.
         known: What `noted` said before the connection was made.
     """
     found = []

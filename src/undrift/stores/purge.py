@@ -175,7 +175,7 @@ def in_parts(connection: apsw.Connection, refs: Collection[str]) -> list[list[st
 
 
 def remove_words(connection: apsw.Connection, refs: Collection[str]) -> bool:
-    """Take originals out of the index of words, and of its pages; False where it is to be made anew.
+    """Take originals out of the index of words, and of its pages; False if it is to be made anew.
 
     Called for parts before `destroy`, each in a transaction of its own, it shortens that one's.
     """

@@ -39,7 +39,7 @@ def purge(
         at_ms: When, in Unix milliseconds.
 
     Returns:
-        None where there is nothing of that name, and nothing was ever purged.
+        None if there is nothing of that name, and nothing was ever purged.
     """
     with database.using() as connection:
         found = _found(connection, aims)

@@ -43,7 +43,7 @@ def state(path: Path) -> FileState:
 def connect_as_it_is(path: Path) -> apsw.Connection:
     """Open a store to read it alone.
 
-    A file is read in its place only where nothing can change it: its whole file system is read-only, and no log waits to
+    A file is read in its place only if nothing can change it: its whole file system is read-only, and no log waits to
     be written into it. Else a private copy of file and log is read, which has no name and goes with the connection.
 
     Raises:

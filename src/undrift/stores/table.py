@@ -43,7 +43,7 @@ class Table:
         read: Row to record; raises StoreCorrupt.
         changes: Types of the values that a commit takes for it.
         prepare: Checks and hashes them, outside of the transaction; raises InputError.
-        write: Writes what `prepare` returned; raises StoreError where it contradicts what is stored.
+        write: Writes what `prepare` returned; raises StoreError if it contradicts what is stored.
         key: SQL on the table `t`: what tells its records apart, whatever their version.
         rewinds: Whether a rewinding closes and opens its rows: they have from_seq and to_seq.
         active: SQL on the table `t`: which rows a rewinding is about; empty for all.

@@ -22,7 +22,7 @@ class TaskLogs:
         self._missing: set[str] | None = None
 
     def path_of(self, task_id: str) -> str:
-        """Return where the log of a task is exported; empty where none is."""
+        """Return where the log of a task is exported; empty if none is."""
         return str(self._context.exports.log_path(self._context.id, task_id)) if self._is_on else ""
 
     def export(self, written: Iterable[Decision]) -> list[str]:

@@ -148,7 +148,7 @@ class TaskUpdates:
         return placed
 
     def _place_ends(self, conversation: Conversation, at_ms: int) -> None:
-        """Tell the place at which tasks of this history ended where none was known then: before the answer that said so."""
+        """Tell the place at which tasks of this history ended if none was known then: before the answer that said so."""
         updates = []
         for task in self._log.tasks.by_id.values():
             last = task.segments[-1] if task.segments else None

@@ -42,7 +42,7 @@ class Shell:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """One call that reads a file: by the client's own tool where it has one, else by its shell.
+    """One call that reads a file: by the client's own tool if it has one, else by its shell.
 
     `path`: absolute, as Claude Code wants it.
     """
@@ -70,7 +70,7 @@ class Seen:
         kind: ``main`` (took a turn of the script), ``summary`` (a compaction), ``side`` (a title, a count, a probe).
         headers: By lower-case name, keys and cookies left out.
         raw: The bytes of the body, without their content coding.
-        refused: Why the provider would not have it; empty where it was answered.
+        refused: Why the provider would not have it; empty if it was answered.
     """
 
     kind: Kind

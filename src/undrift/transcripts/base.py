@@ -20,7 +20,7 @@ class Recording:
         format: The reader's name, a key of `FORMATS`.
         entries: One per block; message numbers and timestamps never run backwards.
         skipped: Reason -> how many records, blocks or parts of a block did not become (part of) an entry.
-        model: The model most often named by the session; the later of equals; None where none is named.
+        model: The model most often named by the session; the later of equals; None if none is named.
         compactions: Ascending indices into `entries`: before that entry the client compacted. May be 0 (the file opens
             with a compaction) and ``len(entries)`` (the compaction is the last thing recorded).
         unfinished: The last line was cut: the session is being written, or its writer was killed.

@@ -23,7 +23,7 @@ def dump(value: Any) -> str:
 
 
 def text(role: Role, content: str, **extra: Any) -> Part:
-    """Make a text block, or count it where there is nothing in it."""
+    """Make a text block, or count it if there is nothing in it."""
     if not content.strip():
         return Skip("empty text")
     if role == "system":

@@ -20,7 +20,7 @@ system/microcompact_boundary                       counted "microcompaction boun
 system/local_command                               ``text``, role user: the client sends it to the model
 other system records                               counted "system record: SUBTYPE"
 attachment that reached the model (`_ATTACHMENTS`) ``text`` (``image``), role user, ``attachment: TYPE``, first line
-                                                   the file's name where there is one; ``meta: True`` but for a
+                                                   the file's name if there is one; ``meta: True`` but for a
                                                    queued_command, which is what the user typed; without text
                                                    counted "empty attachment"
 other attachments                                  counted "attachment: TYPE"

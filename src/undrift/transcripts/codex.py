@@ -10,12 +10,12 @@ turn_context                                              names the model; count
 message: user, assistant                                  ``text`` / ``image`` per part of its content
 message: developer, system                                the same, role system, type spec
 reasoning                                                 ``thinking`` per text of its summary and content; counted
-                                                          "encrypted content", and "empty thinking" where no text is
+                                                          "encrypted content", and "empty thinking" if no text is
 function_call                                             ``call``; arguments that are no JSON object go under
                                                           ``input``, so does the text of a custom_tool_call
 custom_tool_call, tool_search_call                        ``call``
 local_shell_call, web_search_call, image_generation_call  ``call``; the last two have no result in the file
-every ``..._output``                                      ``result``; error where it says success false or a process
+every ``..._output``                                      ``result``; error if it says success false or a process
                                                           exit code other than 0 in its header
 agent_message (from another agent)                        ``text``, role user
 compacted                                                 a compaction, counted "compaction boundary"; its message

@@ -20,7 +20,7 @@ _LOOKED_AT = 64
 """How many lines say whether the file is one document or a record a line."""
 
 Member = tuple[str, RecordPlace, Any]
-"""A key of the conversation (empty where messages stand bare), the place, and the value or one element of it."""
+"""A key of the conversation (empty if messages stand bare), the place, and the value or one element of it."""
 
 
 def first(

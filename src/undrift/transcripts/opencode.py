@@ -5,7 +5,7 @@ record or part                                            becomes
 ========================================================= =======================================================
 text                                                      ``text``; ``meta: True`` where it is synthetic; counted
                                                           "ignored text" where the client does not send it
-reasoning                                                 ``thinking``, with its ``signature`` where there is one;
+reasoning                                                 ``thinking``, with its ``signature`` if there is one;
                                                           without text "empty thinking"
 tool                                                      ``call``, and at the end of the step ``result``: its output,
                                                           or its error; none while it is pending or running;

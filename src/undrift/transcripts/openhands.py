@@ -10,7 +10,7 @@ any other action of the agent                   its thought: ``text``; a ``call`
 the user's own command                          ``text``, role user
 condensation                                    a compaction, counted "compaction boundary"; its summary: ``summary``
 observation                                     ``result`` of the action that it names; for commands with what the
-                                                environment put around the output; an error where it says so, or by
+                                                environment put around the output; an error if it says so, or by
                                                 the exit code
 observation recall                              ``text``, role user, ``meta: True``: the knowledge that it recalled;
                                                 without any counted "client event: recall"

@@ -32,7 +32,7 @@ CONDENSATION = "Condensation"
 _CLIENT = frozenset(
     {
         "CondensationRequest",
-        "CondensationSummaryEvent",  # made of a condensation for each prompt; where it is kept, it repeats that one
+        "CondensationSummaryEvent",  # made of a condensation for each prompt; if it is kept, it repeats that one
         "ConversationErrorEvent",
         "ConversationStateUpdateEvent",
         "LLMCompletionLogEvent",
@@ -55,7 +55,7 @@ def is_event(value: Any) -> bool:
 
 
 def message_id(event: Mapping[str, Any]) -> str | None:
-    """Name the answer of the model that an event is a piece of; None where it is none."""
+    """Name the answer of the model that an event is a piece of; None if it is none."""
     return (text_at(event, "llm_response_id") or None) if event.get("source") == "agent" else None
 
 

@@ -10,7 +10,7 @@ message, assistant: text, thinking, toolCall       ``text``, ``thinking`` with `
 message, toolResult                                ``result``
 message, bashExecution                             ``text``, role user, ``meta: True``: the command and its output, as
                                                    the client sends them; counted "shell command kept from the agent"
-                                                   where it does not
+                                                   if it does not
 message, custom or hookMessage; custom_message     ``text`` / ``image``, role user, ``meta: True``
 message, branchSummary; branch_summary             ``summary``, role user
 an errorMessage                                    counted "api error"

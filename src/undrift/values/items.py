@@ -30,7 +30,7 @@ class Outline(NamedTuple):
 class Growing(list[T]):
     """A list whose first values are made at their first reading.
 
-    `outline`: number to what is known of a value that is not made; None where it has to be made.
+    `outline`: number to what is known of a value that is not made; None if it has to be made.
     """
 
     __slots__ = ("_make", "_outline", "_unmade")
@@ -63,7 +63,7 @@ class Growing(list[T]):
         return not self._unmade
 
     def outline(self, number: int) -> Outline | None:
-        """Return the outline of a value that is not made yet; None where it is made, or has to be."""
+        """Return the outline of a value that is not made yet; None if it is made, or has to be."""
         return None if self._outline is None or not self._unmade or self.has(number) else self._outline(number)
 
     @overload
@@ -144,5 +144,5 @@ def are_made(items: Sequence[Item]) -> bool:
 
 
 def outlined(items: Sequence[Item], number: int) -> Outline | None:
-    """Return the outline of an item that is not made yet; None where it is made, or has to be."""
+    """Return the outline of an item that is not made yet; None if it is made, or has to be."""
     return items.outline(number) if isinstance(items, Items) else None

@@ -124,7 +124,7 @@ class MemoryEntry:
         contradicted_by_task_id: Task of the entry that superseded this one, or None.
         contradicted_by_entry_id: That entry, or None.
         contradicted_at_ms: When, or None.
-        contradiction_rule: By which rule; empty where none did.
+        contradiction_rule: By which rule; empty if none did.
         pinned: Exempt from decay and never superseded.
         status: Of the review: pending, approved or verified.
         source: Document, tool or conversation it comes from; may be empty.

@@ -376,7 +376,7 @@ class Tasks:
 
 @dataclass(frozen=True, slots=True)
 class TaskUpdate:
-    """A task before (None: there was none) and after a change; a store writes it only where it still holds `before`."""
+    """A task before (None: there was none) and after a change; a store writes it only if it still holds `before`."""
 
     before: Task | None
     after: Task

@@ -52,7 +52,7 @@ class Block:
         kind: What it is to the window. ``thinking`` stands first in its answer; reasoning that is bound to what follows
             it instead is ``other``.
         text: What `recall` gives back: its text, else its JSON.
-        counted: The part of `text` that is billed as text; None where all of it is.
+        counted: The part of `text` that is billed as text; None if all of it is.
         is_pinned: Whether it must never leave, as a provider's own compaction.
         marker: The time to live of the cache marker on it, or None.
         loads_tools: Whether the model sees deferred tools by it: it must not leave while the request defers any.
@@ -118,10 +118,10 @@ class ProviderReply:
     """A provider's answer, with one meaning for all forms.
 
     Args:
-        input_tokens: All that was sent, cached or not; None where the answer has no usage.
+        input_tokens: All that was sent, cached or not; None if the answer has no usage.
         output_tokens: What the model wrote, thinking included.
         task_results: What `Session.record` made of its calls of the task tool; empty from a form.
-        cache_seconds: For how long the provider keeps what was written; the longest of several, None where it does not
+        cache_seconds: For how long the provider keeps what was written; the longest of several, None if it does not
             say.
     """
 

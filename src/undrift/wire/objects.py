@@ -36,7 +36,7 @@ def dumped(value: Any, path: str = "") -> Any:
 
 
 def plain(value: Any, path: str = "") -> tuple[bytes, Any]:
-    """Return a JSON value as bytes and as dicts and lists; it is the very same value where no SDK's object is in it.
+    """Return a JSON value as bytes and as dicts and lists; it is the very same value if no SDK's object is in it.
 
     Raises WireError: it is no JSON value; the path leads to the place.
     """

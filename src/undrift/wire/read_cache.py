@@ -43,7 +43,7 @@ def may_have_note(body: bytes) -> bool:
 
 
 def restored(form: Form, came: Sequence[Any], sent: Sequence[Any]) -> dict[int, Any]:
-    """Return the items to send in place of some of `sent`, by their number; empty where nothing is to be done.
+    """Return the items to send in place of some of `sent`, by their number; empty if nothing is to be done.
 
     A note is answered with the newest reading of the same place before it, unless that is still unchanged in the window.
     """

@@ -28,14 +28,14 @@ _WORDS = ("prompt is too long", "context_length_exceeded", "exceeds the context 
 
 @dataclass(frozen=True, slots=True)
 class TooLong:
-    """A refusal of a prompt for its length, in the provider's own tokens; None where it did not say."""
+    """A refusal of a prompt for its length, in the provider's own tokens; None if it did not say."""
 
     sent_tokens: int | None = None
     limit_tokens: int | None = None
 
 
 def too_long(status: int, body: bytes) -> TooLong | None:
-    """Return what a refusal says of the length of the prompt; None where it is about something else."""
+    """Return what a refusal says of the length of the prompt; None if it is about something else."""
     if status not in REFUSAL_STATUSES or len(body) > _MOST_BYTES:
         return None
     try:

@@ -31,7 +31,7 @@ _SAID: Mapping[str, tuple[bytes, ...]] = {
 
 
 def answer_of(wire: str, body: bytes, *, with_text: bool = True) -> _Json | None:
-    """Return the whole answer of a body that came with status 200, or None where it is not complete.
+    """Return the whole answer of a body that came with status 200, or None if it is not complete.
 
     Args:
         wire: The provider's form, as `Session.record` takes it.

@@ -1,6 +1,6 @@
 """Count what the prompts of a session cost, and how full its window was. Pure.
 
-Recorded figures count where there are any; else prompts are estimated from the texts of the recording, without the
+Recorded figures count if there are any; else prompts are estimated from the texts of the recording, without the
 system prompt and the tool definitions, which no client records.
 """
 
@@ -99,7 +99,7 @@ def bill_of(
 ) -> AutopsyBill:
     """Add up what the prompts cost.
 
-    `first_texts_tokens`: tokens of the recorded texts that the first prompt held, or None where that is not known.
+    `first_texts_tokens`: tokens of the recorded texts that the first prompt held, or None if that is not known.
     """
     fixed = _fixed(prompts, first_texts_tokens) if recorded else None
     cost = cold_cost = fixed_cost = 0.0

@@ -206,7 +206,7 @@ def _sizes(
 
 
 def _first_texts(session: _Examined) -> int | None:
-    """Estimate the recorded texts of the first prompt; None where the file opens in the middle of a session."""
+    """Estimate the recorded texts of the first prompt; None if the file opens in the middle of a session."""
     first = session.prompts[0]
     tokens = 0
     for step in session.steps:

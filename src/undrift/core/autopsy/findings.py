@@ -21,7 +21,7 @@ class Fetch:
     Args:
         call: Which call after the compaction, from 1.
         session_call: Which call of the session, from 1.
-        after_ms: Since the compaction, or None where no time is recorded.
+        after_ms: Since the compaction, or None if no time is recorded.
         known_tokens: Of these, in lines that had been read before.
         read_calls_before: How many calls before the compaction the agent had last read the first of these lines.
     """
@@ -59,7 +59,7 @@ class Compaction:
         encrypted: The client's summary cannot be read; `native` is then what it kept in the clear.
         identifiers: Distinct identifiers that the agent had learned before and used in the window.
         native: What the client's own summary and the texts that it kept hold of them.
-        ours: What `restore` holds of them, or None where it was not asked.
+        ours: What `restore` holds of them, or None if it was not asked.
         fetched: Of the identifiers and lines used, those that stood in a result after the compaction before the
             agent used them; its `tokens` are those of `fetches` in the window.
         fetches: The results that were read again, in order, up to the next compaction.

@@ -43,7 +43,7 @@ class Step:
 
     @property
     def target(self) -> str:
-        """The path, pattern or command of its call; empty where it has none."""
+        """The path, pattern or command of its call; empty if it has none."""
         command = _command(self.given)
         found = [self.given[key] for key in (*_PATHS, *_WORDS) if isinstance(self.given.get(key), str)]
         return command or (found[0] if found else "")

@@ -107,7 +107,7 @@ class Needs:
             start = stop
 
     def of(self, message: int) -> tuple[Need, ...]:
-        """Give the needs of one message, sorted by kind and text; empty where it has none."""
+        """Give the needs of one message, sorted by kind and text; empty if it has none."""
         return self._by_message.get(message, ())
 
     @property

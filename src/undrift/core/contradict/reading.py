@@ -120,7 +120,7 @@ class StatementClause:
     Args:
         content: Stems of all words that mean something, values included; what polarity is compared on.
         frame: Stems that say where the values hold: no values, no words that only relate.
-        head: The stems before the verb that states something, in order; empty where there is none.
+        head: The stems before the verb that states something, in order; empty if there is none.
         cues: Of ``correction``, ``update`` (a weak sign of one), ``additive``, ``tentative``, ``past``, ``many``.
     """
 
@@ -213,7 +213,7 @@ def _is_list(words: Sequence[str]) -> bool:
 
 
 def _flipped(found: list[Value]) -> list[Value]:
-    """Return the values with the one that is denied turned into its opposite; empty where there is no such one."""
+    """Return the values with the one that is denied turned into its opposite; empty if there is no such one."""
     denied = [value for value in found if value.relation in OPPOSITES]
     if len(denied) != 1:
         return []

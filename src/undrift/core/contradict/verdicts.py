@@ -94,7 +94,7 @@ def _judge(new: MemoryEntry, old: MemoryEntry) -> Verdict | None:
 
 
 def _obstacle(winner: MemoryEntry, loser: MemoryEntry, confidence: float) -> str:
-    """Return what keeps the winner from superseding the loser; empty where nothing does."""
+    """Return what keeps the winner from superseding the loser; empty if nothing does."""
     if loser.pinned:
         return "pinned"
     if TRUST_TIERS[winner.trust] < TRUST_TIERS[loser.trust]:

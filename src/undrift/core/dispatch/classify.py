@@ -1,6 +1,6 @@
 """Estimate from its words how hard a task is, so that a table can choose the program for it. Pure; no model is asked.
 
-Law: a task is simple only where its words say so; in doubt it is complex, as a wrong "simple" costs a round of repair.
+Law: a task is simple only if its words say so; in doubt it is complex, as a wrong "simple" costs a round of repair.
 """
 
 import re

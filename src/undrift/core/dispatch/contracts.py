@@ -93,7 +93,7 @@ def read_block(output: str) -> dict[str, Any]:
     The marks are counted everywhere, within the JSON too: with two of one kind it is not known which block the agent
     meant, and which one a file that it quoted. A fence of Markdown around the object is skipped.
 
-    Raises ContractError: ``marker_missing`` where there is not exactly one of each mark in this order,
+    Raises ContractError: ``marker_missing`` if there is not exactly one of each mark in this order,
     ``json_parse_failed`` where no JSON stands between them, ``schema_invalid`` where it is no object.
     """
     begins, ends = output.count(BEGIN), output.count(END)

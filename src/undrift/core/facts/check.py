@@ -26,7 +26,7 @@ def clip_text(text: str, max_characters: int) -> str:
 
 
 def clipped(fact: SessionFact) -> SessionFact:
-    """Return a fact within the limits of a store; the very same where it is within them already.
+    """Return a fact within the limits of a store; the very same if it is within them already.
 
     A cut subject keeps a part of its hash: two long paths that begin alike are two things, and a fact about one must not
     end a fact about the other.
@@ -42,7 +42,7 @@ def clipped(fact: SessionFact) -> SessionFact:
 
 
 def fault_of(fact: object) -> str:
-    """Return what is wrong with something that is to be kept as a fact; empty where nothing is."""
+    """Return what is wrong with something that is to be kept as a fact; empty if nothing is."""
     if not isinstance(fact, SessionFact):
         return f"it is a {type(fact).__name__}, not a SessionFact"
     for name in ("id", "subject", "relation", "object"):

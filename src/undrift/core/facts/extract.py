@@ -78,18 +78,18 @@ class FactSource:
         return EndedFacts(relation, None, self.role, self.task_id)
 
     def field(self, name: str) -> Any:
-        """Return a field; None where it is not there."""
+        """Return a field; None if it is not there."""
         return _of(self.result, name)
 
     def text(self, name: str) -> tuple[str, tuple[str, ...]]:
-        """Return a field that is a text, and what is wrong with it; empty where it is not there or wrong."""
+        """Return a field that is a text, and what is wrong with it; empty if it is not there or wrong."""
         value = self.field(name)
         if value is None or isinstance(value, str):
             return (value or "").strip(), ()
         return "", (f"{name}: must be a text, not {type(value).__name__}",)
 
     def elements(self, name: str) -> tuple[Sequence[Any] | None, tuple[str, ...]]:
-        """Return a field that is a list, and what is wrong with it; None where it is not there or wrong."""
+        """Return a field that is a list, and what is wrong with it; None if it is not there or wrong."""
         value = self.field(name)
         if value is None:
             return None, ()
@@ -126,7 +126,7 @@ def _of(thing: object, name: str) -> Any:
 
 
 def _text_of(thing: object, name: str) -> str:
-    """Return a text of an element; empty where it is missing or none."""
+    """Return a text of an element; empty if it is missing or none."""
     value = _of(thing, name)
     return value.strip() if isinstance(value, str) else ""
 

@@ -51,7 +51,7 @@ def format_session_facts(
         chars_per_token: Above 0.
 
     Returns:
-        Empty where there is no fact, or none that fits.
+        Empty if there is no fact, or none that fits.
     """
     lines = [HEADER]
     characters = len(HEADER)

@@ -16,7 +16,7 @@ __all__ = ["Wanted", "cost_tokens", "retrieve", "text_of", "wanted", "within_bud
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A query, its description split into words. `total`: of the weights; 0 where it has no word."""
+    """A query, its description split into words. `total`: of the weights; 0 if it has no word."""
 
     query: FactQuery
     weights: Mapping[str, int]
@@ -30,7 +30,7 @@ class Wanted:
 def wanted(
     query: FactQuery, stop_words: frozenset[str] = frozenset(), split: Callable[[str], Iterable[str]] = telling_words
 ) -> Wanted:
-    """Read a query. `stop_words`: more words that do not count, beside the seed's."""
+    """Read a query. `stop_words`: more words that do not count, in addition to the seed's."""
     weights = Counter(word for word in split(query.task_description) if word not in stop_words)
     return Wanted(query, weights, weights.total())
 

@@ -128,7 +128,7 @@ def _line(hit: ScoredMemoryEntry, ids: Sequence[str], most: int, *, shows_scores
 
 
 def _content(text: str, most: int) -> str:
-    """Return a content on one line, in words that can open nothing of ours; its beginning where it is long."""
+    """Return a content on one line, in words that can open nothing of ours; its beginning if it is long."""
     line = " ".join(text[: 4 * most + 400].split())
     shown = clean_summary(line)
     return shown if len(shown) <= most else f"{shown[: most - 1].rstrip()}\u2026"

@@ -51,7 +51,7 @@ class Query:
     """A query, read.
 
     Args:
-        words: Those that carry the meaning, lower case, each once; all words where none does.
+        words: Those that carry the meaning, lower case, each once; all words if none does.
         text: The same words in the order and case of the query, repetitions included: for an embedder that adds words up.
     """
 
@@ -80,7 +80,7 @@ class NeighbouredLine(Protocol):
 
     @property
     def before(self) -> tuple[int | None, int | None]:
-        """Numbers of the two memories before it, nearest first; None where there is none."""
+        """Numbers of the two memories before it, nearest first; None if there is none."""
         ...
 
     @property

@@ -38,7 +38,7 @@ def restore(
         count: Tokens of a text.
 
     Returns:
-        The text, empty where nothing fits or there is nothing to give back, and what stands in it.
+        The text, empty if nothing fits or there is nothing to give back, and what stands in it.
 
     Raises:
         InputError: The budget is no positive integer.
@@ -104,7 +104,7 @@ def _names_in(history: RestoreHistory, keys: set[str]) -> set[str]:
 
 
 def _fitting(page: RestorePage, picks: list[Pick], budget_tokens: int, count: Callable[[str], int]) -> Restored | None:
-    """Render as many of the best picks as fit, None where not even the page without them does."""
+    """Render as many of the best picks as fit, None if not even the page without them does."""
     taken = len(picks)
     while True:
         text, items = page.render(picks[:taken], count)

@@ -55,7 +55,7 @@ class _Shelf:
         return _LINE_WORTH * self._lines.get(key, 0.0) + shown
 
     def price(self, place: int, index: int) -> int:
-        """Give the characters that the line would cost, its heading included where that is not yet there."""
+        """Give the characters that the line would cost, its heading included if that is not yet there."""
         trace = self._history.traces[place]
         own = len(trace.lines[index]) + _GUTTER
         return own if group_of(self._history, place) in self._opened else own + _HEADER + min(len(trace.brief), 120)
@@ -69,7 +69,7 @@ class _Shelf:
         return is_new
 
     def offer(self, key: str, place: int, index: int) -> Iterator[tuple[float, int, int, str]]:
-        """Yield the line as it queues at present, nothing where it is worth nothing."""
+        """Yield the line as it queues at present, nothing if it is worth nothing."""
         if (value := self.worth(key, place, index)) >= _LEAST:
             yield -value / self.price(place, index), place, index, key
 

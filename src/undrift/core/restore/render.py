@@ -37,7 +37,7 @@ class RestoredItem:
 
     Args:
         kind: ``requests``, ``pasted``, ``plan``, ``statement``, ``verdict``, ``edit``, ``file`` or ``result``.
-        first_line: Number of the first line in the file as it was last read, or None where unknown.
+        first_line: Number of the first line in the file as it was last read, or None if unknown.
         score: What they were worth: the sum of the chances of what they hold; 0 for what was said outright.
     """
 
@@ -111,7 +111,7 @@ class RestorePage:
         return [line for _, _, lines in self._said for line in lines]
 
     def render(self, picks: Sequence[Pick], count: Callable[[str], int]) -> tuple[str, tuple[RestoredItem, ...]]:
-        """Write the text with these lines in it; empty where there is nothing to give back."""
+        """Write the text with these lines in it; empty if there is nothing to give back."""
         blocks: list[tuple[str, str, RestoredItem]] = []
         for kind, excerpt, lines in self._said:
             text = "\n".join(lines)

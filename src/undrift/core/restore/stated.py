@@ -139,7 +139,7 @@ def newest_edits(history: RestoreHistory) -> list[Excerpt]:
 
 
 def verdicts(history: RestoreHistory) -> list[Excerpt]:
-    """Give the telling lines of the newest result that says how a run went, where it is recent."""
+    """Give the telling lines of the newest result that says how a run went, if it is recent."""
     for place in range(len(history.traces) - 1, -1, -1):
         trace = history.traces[place]
         age = history.ages[place]

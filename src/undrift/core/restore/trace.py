@@ -28,7 +28,7 @@ class Trace:
     Args:
         path: The file that was read or changed, as the call named it.
         keys: The lines without number gutter and outer space: what is compared.
-        numbers: Number of each line in its file, 0 where unknown; empty where none is known.
+        numbers: Number of each line in its file, 0 if unknown; empty if none is known.
         line_names: The names in each line; empty for calls, whose lines are never given back as they stand.
     """
 
@@ -53,9 +53,9 @@ def file_key(path: str) -> str:
 
 
 def trace_of(entry: ContextEntry, call: Mapping[str, Any], table: NameTable) -> Trace | None:
-    """Read one entry. `call`: the input of the call that the entry is or answers; empty where there is none.
+    """Read one entry. `call`: the input of the call that the entry is or answers; empty if there is none.
 
-    Returns None where the agent learned nothing that it could use again: thinking, pictures, what the client put in.
+    Returns None if the agent learned nothing that it could use again: thinking, pictures, what the client put in.
     """
     metadata = entry.metadata or {}
     tool = str(metadata.get("tool_name") or "")

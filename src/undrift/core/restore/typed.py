@@ -1,6 +1,6 @@
 """Tell the user's typing from pasted text, and from what a client wrote in the user's name. Pure, and linear.
 
-Law: where it is not certain that the user typed a line, the user did not: a pasted line must not come back as a rule.
+Law: if it is not certain that the user typed a line, the user did not: a pasted line must not come back as a rule.
 """
 
 import re
@@ -67,7 +67,7 @@ def typed_and_pasted(text: str) -> tuple[list[str], list[str]]:
 
 
 def _record(entry: ContextEntry) -> tuple[object, object, str] | None:
-    """Name the record that an entry is a block of; None where the entry does not say which message it is of."""
+    """Name the record that an entry is a block of; None if the entry does not say which message it is of."""
     about = entry.metadata or {}
     message = about.get("message")
     return None if message is None else (message, about.get("line"), entry.id.rpartition(":")[0])

@@ -130,13 +130,13 @@ def read_plan(
 
     Args:
         tool_name: With or without the prefix of a server or a name space.
-        result_text: What the client answered; empty where it has not yet. A task that the client numbers is known once
+        result_text: What the client answered; empty if it has not yet. A task that the client numbers is known once
             its number is there.
         before: What the plan said before, for tools that change one item of it.
         scope: Whose plan it is: the same text in two scopes is two tasks.
 
     Returns:
-        The whole plan; None where the call says nothing of it: another tool, a question, an error, or nothing readable.
+        The whole plan; None if the call says nothing of it: another tool, a question, an error, or nothing readable.
     """
     tool = bare_name(tool_name)
     if not isinstance(arguments, Mapping) or _REFUSED.match(result_text[:200]):

@@ -34,7 +34,7 @@ def bare_name(tool: str) -> str:
 
 
 def shown_file(command: str) -> str:
-    """Give the file that the first command which shows one is given last; empty where none does. Linear in the command."""
+    """Give the file that the first command which shows one is given last; empty if none does. Linear in the command."""
     for found in _SHOWS.finditer(command):
         if not _ENDS.match(command, found.end()):
             continue

@@ -1,7 +1,7 @@
 """The mark that says which task a tool result belongs to, where nothing but the text can say it. Pure, and linear in the text.
 
 Law: a mark is content, and content can be forged. The authority is the task store, which knows a call's task by the
-call's id; a mark only carries it where there is no side channel, and `marker_of` may be asked only about text that
+call's id; a mark only carries it if there is no side channel, and `marker_of` may be asked only about text that
 `mark` has written. That is why `mark` makes look-alikes in what it marks unreadable first, and why only a whole last
 line counts. Every quantifier here is bounded or possessive: no expression can run away.
 """
@@ -103,7 +103,7 @@ _NEEDED = ("sS", "gG", "mM", "aA", "tT", "kK", "-", ":")
 def safe_id(task_id: str) -> str:
     """Return an id that may stand in a mark, a tombstone and a command: itself, or ``h-`` and 16 hexadecimal characters.
 
-    Itself where it is 1 to 64 letters, digits and ``_`` of ASCII, in which single dots and dashes may stand between
+    Itself if it is 1 to 64 letters, digits and ``_`` of ASCII, in which single dots and dashes may stand between
     others, and does not look like a hash. Another id gives another answer, but for 64 bits of SHA-256. Apply it once,
     to the unchanged id: the answer for a hash is another hash.
     """
@@ -137,7 +137,7 @@ def marker_of(text: str) -> str | None:
 
 
 def neutralise(text: str) -> str:
-    """Make unreadable what could be read as a mark; the very same object where there is nothing of the kind.
+    """Make unreadable what could be read as a mark; the very same object if there is nothing of the kind.
 
     A look-alike is the word ``sigma-task`` before a colon, however it is spelled: in any case, with white space, line
     ends or unseen characters between its letters, in letters and dashes of other alphabets, as HTML entities, escapes

@@ -1,7 +1,7 @@
 """Find secrets in a text and put a marker in their place, before anything is stored. Pure, and linear in the text.
 
 One maintained list, `PATTERNS`. Each pattern names literals that every match begins with: they are found with
-`str.find` (1 to 3 GB/s) and the expression is tried only where one stands, so that clean text costs little. Every
+`str.find` (1 to 3 GB/s) and the expression is tried only if one stands, so that clean text costs little. Every
 quantifier is bounded or possessive, and no unbounded one stands inside another: an expression cannot run away.
 """
 

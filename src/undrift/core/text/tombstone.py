@@ -81,7 +81,7 @@ def tool_tombstone(task_id: str, summary: str | None = None, *, ref: str = "", l
 
     Args:
         summary: Only in the last tombstone of its kind; None gives the short form.
-        ref: What `recall` takes: 16 characters of ``[0-9a-f]``; empty where there is none.
+        ref: What `recall` takes: 16 characters of ``[0-9a-f]``; empty if there is none.
         log_path: Of the exported log, made of safe or hashed names; one that a command line would have to quote is
             left out. Empty where the log is not exported.
     """
@@ -128,7 +128,7 @@ def roll_up(tasks: Sequence[RolledTask], *, summary_characters: int = 160) -> st
 
 
 def clean_summary(summary: str) -> str:
-    """Return a summary that can end, open or imitate no tombstone and no mark; the same object where it cannot anyway."""
+    """Return a summary that can end, open or imitate no tombstone and no mark; the same object if it cannot anyway."""
     if len(summary) > MOST_SUMMARY_CHARACTERS:
         half = MOST_SUMMARY_CHARACTERS // 2
         left = len(summary) - 2 * half

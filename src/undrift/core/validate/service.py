@@ -63,13 +63,13 @@ class ValidationResult:
 
     Args:
         is_valid: At least one criterion or grounding requirement was checked, and none is missing.
-        score: Share of the checks that are met, in [0, 1]; 0 where there was nothing to check.
+        score: Share of the checks that are met, in [0, 1]; 0 if there was nothing to check.
         missing_criteria: The criteria that are not met, as given, on one line each; `GROUNDING` for the evidence.
         reason: One sentence for the agent.
         evidence_found: Whether the task has any grounding evidence.
         unsupported: Names, paths, quotes, numbers and verdicts of the summary that the raw log does not hold.
         hidden_failures: Failures that the raw log ends with and the summary does not report.
-        annotation: What is appended to the summary: a blank line and the verdict; empty where nothing was checked.
+        annotation: What is appended to the summary: a blank line and the verdict; empty if nothing was checked.
     """
 
     is_valid: bool

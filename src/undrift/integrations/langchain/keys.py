@@ -47,7 +47,7 @@ class UndriftByteStore(Closing, ByteStore):
         self._documents.close()
 
     def mget(self, keys: Sequence[str]) -> list[bytes | None]:
-        """Return what stands under each key, None where there is nothing."""
+        """Return what stands under each key, None if there is nothing."""
         with self._documents.reading(self._name) as kept:
             found = [kept.find(_KIND, (key,)) for key in keys]
         return [None if one is None else one.content for one in found]

@@ -21,7 +21,7 @@ class ReplayCost:
 
     Args:
         read_price: Of a cached token, as a multiple of a plain one.
-        usd_per_million: US dollars for a million plain input tokens; None where unknown.
+        usd_per_million: US dollars for a million plain input tokens; None if unknown.
         after: The managed windows, with what each prune does to the cached prefix.
         refetch: What comes on top of `after` if the agent fetches again, in one more turn each, what it had lost.
     """
@@ -41,7 +41,7 @@ class ReplayCost:
         return self.after / self.before - 1 if self.before else 0.0
 
     def usd(self, tokens: float) -> float | None:
-        """Return the price of so many plain input tokens in US dollars; None where it is unknown."""
+        """Return the price of so many plain input tokens in US dollars; None if it is unknown."""
         return None if self.usd_per_million is None else tokens * self.usd_per_million / 1e6
 
 
@@ -50,7 +50,7 @@ class Prune:
     """One turn on which something left.
 
     Args:
-        moment: Why just then, as in `undrift.core.window.low_water.Moment`; empty where no mark decided it.
+        moment: Why just then, as in `undrift.core.window.low_water.Moment`; empty if no mark decided it.
         saved: What the moment and the beginning that was left alone saved on this very prompt, in plain input tokens:
             what was still read from the cache, and after a pause what was not written again.
     """

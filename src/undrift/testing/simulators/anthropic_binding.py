@@ -158,7 +158,7 @@ class Signatures:
 
 
 def _fault(issued: _IssuedThinking, reading: ThinkingReading, model: str, *, binds: bool) -> str:
-    """Return why the model does not read a block; ``""`` where it does. A15 comes before A10."""
+    """Return why the model does not read a block; ``""`` if it does. A15 comes before A10."""
     if not reads(model, issued.model):
         return "model_binding_mismatch"
     if not binds:

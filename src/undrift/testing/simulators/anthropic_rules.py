@@ -272,7 +272,7 @@ def _leading_results(group: CheckedGroup | None) -> set[str]:
 
 
 def _opening_block(groups: Sequence[CheckedGroup]) -> CheckedBlock | None:
-    """Return the first block that the assistant said in the open tool loop; None where no loop is open.
+    """Return the first block that the assistant said in the open tool loop; None if no loop is open.
 
     A user's message with a tool result continues the loop, any other starts a new one; role system does neither.
     """

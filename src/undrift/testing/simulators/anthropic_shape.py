@@ -86,7 +86,7 @@ class CheckedRequest:
 
     @property
     def thinking(self) -> Mapping[str, Any]:
-        """Its `thinking` setting; empty where it has none."""
+        """Its `thinking` setting; empty if it has none."""
         value = self.body.get("thinking")
         return value if isinstance(value, Mapping) else {}
 

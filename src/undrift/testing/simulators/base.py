@@ -92,7 +92,7 @@ class Answered:
 
     Args:
         body: The reply in the provider's form, `usage` in the provider's meaning.
-        notes: What the provider did to the input, one mapping a change; empty where it took all as sent.
+        notes: What the provider did to the input, one mapping a change; empty if it took all as sent.
     """
 
     body: dict[str, Any]
@@ -132,7 +132,7 @@ class Simulator(Protocol):
             body: The request, as JSON bytes or their value; it is not changed.
             headers: Of HTTP, where the provider has any that matter; the case of the names does not.
             model: Instead of the one that the body names.
-            now_ms: The time of the request, in milliseconds; None where nothing expires.
+            now_ms: The time of the request, in milliseconds; None if nothing expires.
         """
         ...
 

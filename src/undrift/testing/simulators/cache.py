@@ -24,7 +24,7 @@ class PromptPiece:
         digest: Of all that the block says, its marker left out.
         kind: Its type; neighbours of one type ``tool_use``, or ``tool_result``, count as one position; ``""`` for
             what is no block and has none (a setting).
-        ttl_ms: How long what ends here shall be kept; None where the block carries no marker.
+        ttl_ms: How long what ends here shall be kept; None if the block carries no marker.
     """
 
     digest: bytes
@@ -69,7 +69,7 @@ class MarkedCache:
     def take(
         self, model: str, pieces: Sequence[PromptPiece], *, minimum_tokens: int, now_ms: int | None = None
     ) -> Taken:
-        """Read and write for one request. `now_ms`: the time; None where nothing expires."""
+        """Read and write for one request. `now_ms`: the time; None if nothing expires."""
         chain, sums, positions = _measures(model, pieces)
         marked = [
             index for index, piece in enumerate(pieces) if piece.ttl_ms is not None and sums[index] >= minimum_tokens
@@ -90,7 +90,7 @@ class MarkedCache:
         return Taken(total - written_to, read, written_to - long_to, long_to - read)
 
     def _found(self, marker: int, chain: Sequence[bytes], positions: Sequence[int], now_ms: int | None) -> int:
-        """Return the index of the longest entry that one marker sees; -1 where it sees none."""
+        """Return the index of the longest entry that one marker sees; -1 if it sees none."""
         oldest = positions[marker] - _LOOKBACK_POSITIONS + 1
         index = marker
         while index >= 0 and positions[index] >= oldest:

@@ -57,7 +57,7 @@ class SignatureBook:
         }
 
     def issue(self, name: str | None = None, arguments: Any = None) -> str:
-        """Return a new signature: for a call, or for a text where no name is given."""
+        """Return a new signature: for a call, or for a text if no name is given."""
         signature = mark_of("thought signature", len(self._issued))
         self._issued[_plain(signature)] = None if name is None else _call_key(name, arguments)
         return signature
@@ -175,7 +175,7 @@ class GeminiSimulator:
 
     @staticmethod
     def _thought_parts(request: Mapping[str, Any], turn: ModelTurn) -> list[dict[str, Any]]:
-        """G9: a summary of the thinking, only where the request asks for it."""
+        """G9: a summary of the thinking, only if the request asks for it."""
         config = field_of(field_of(request, "generationConfig") or {}, "thinkingConfig") or {}
         wanted = bool(field_of(config, "includeThoughts"))
         return [{"text": turn.thinking, "thought": True}] if wanted and turn.thinking else []

@@ -39,7 +39,7 @@ def media_tokens(data: Any, part: Mapping[str, Any]) -> int:
 
 
 def signature_tokens(part: Mapping[str, Any]) -> int:
-    """Return what a thought signature costs when it is sent back; 0 where there is none.
+    """Return what a thought signature costs when it is sent back; 0 if there is none.
 
     The provider says that it is billed, but not how much: here four bytes a token, of base64 decoded.
     """

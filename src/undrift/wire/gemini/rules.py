@@ -53,7 +53,7 @@ def _behind_the_user(views: Sequence[View]) -> Iterator[str]:
 def _answered(views: Sequence[View]) -> Iterator[str]:
     """``Please ensure that the number of function response parts is equal to the number of function call parts ...`` (G4).
 
-    And where nothing was called: ``Please ensure that function response turn comes immediately after a function call turn.``
+    And if nothing was called: ``Please ensure that function response turn comes immediately after a function call turn.``
     """
     called = 0
     for view in views:

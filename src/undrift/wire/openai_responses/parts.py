@@ -71,7 +71,7 @@ def texts(value: Any, path: str) -> tuple[str, str, int]:
 
 
 def reasoning_tokens(encrypted: Any) -> int:
-    """Return what an encrypted reasoning or compaction costs; 0 where there is none.
+    """Return what an encrypted reasoning or compaction costs; 0 if there is none.
 
     Base64 takes four characters for three bytes, and an envelope of 650 bytes is no text: Codex CLI counts so.
     """

@@ -67,7 +67,7 @@ def beside_texts(beside: Mapping[str, Any]) -> Iterator[str]:
 
 
 def type_of(item: Mapping[str, Any]) -> Any:
-    """Return an item's type: without one it is a message, or a reference where it has no role either."""
+    """Return an item's type: without one it is a message, or a reference if it has no role either."""
     type_ = item.get("type")
     if type_ is not None:
         return type_
