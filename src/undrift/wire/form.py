@@ -25,7 +25,9 @@ __all__ = [
     "ToolCall",
     "ToolResult",
     "View",
+    "count_at",
     "entry_of",
+    "json_or_empty",
     "json_text",
     "string_at",
     "unique_id",
@@ -188,9 +190,23 @@ class Form(Protocol):
         """Read an answer; what it lacks or has in a wrong shape is left at its default."""
 
 
-def json_text(value: Any) -> str:
-    """Return a JSON value as compact text."""
-    return raw.encode(value).decode("utf-8")
+def json_text(value: Any, path: str = "") -> str:
+    """Return a JSON value as compact text. Raises WireError: it is none, or nested too deep."""
+    return raw.encode(value, path).decode("utf-8")
+
+
+def json_or_empty(value: Any) -> str:
+    """Return a JSON value of an answer as compact text; empty for what is none."""
+    try:
+        return json_text(value)
+    except WireError:
+        return ""
+
+
+def count_at(usage: Any, name: str) -> int | None:
+    """Return a count of tokens from an object of figures; None if there is none that could be one."""
+    value = usage.get(name) if isinstance(usage, Mapping) else None
+    return value if type(value) is int and 0 <= value < 2**53 else None
 
 
 def string_at(part: Mapping[str, Any], name: str, path: str) -> str:

@@ -14,7 +14,27 @@ from undrift.values.closing import AsyncClosing, Closing
 __all__ = ["UndriftAsyncMemoryTool", "UndriftMemoryTool"]
 
 
-class UndriftMemoryTool(Closing, BetaAbstractMemoryTool):
+class _Opened:
+    """The memory of a session, opened with its tool."""
+
+    def __init__(
+        self,
+        session_id: str = "memories",
+        *,
+        home: str | os.PathLike[str] | None = None,
+        settings: Settings | None = None,
+        cache_control: Any = None,
+    ) -> None:
+        super().__init__(cache_control=cache_control)  # type: ignore[call-arg]  # of the class of theirs that follows
+        self._documents = Documents.open(home, settings=settings)
+        self.files = MemoryFiles(self._documents, session_id)
+
+    def close(self) -> None:
+        """Close the store."""
+        self._documents.close()
+
+
+class UndriftMemoryTool(_Opened, Closing, BetaAbstractMemoryTool):
     """The memory tool for ``client.beta.messages.tool_runner``; a context manager.
 
     Args:
@@ -26,22 +46,6 @@ class UndriftMemoryTool(Closing, BetaAbstractMemoryTool):
     Raises:
         StoreError: The store cannot be opened.
     """
-
-    def __init__(
-        self,
-        session_id: str = "memories",
-        *,
-        home: str | os.PathLike[str] | None = None,
-        settings: Settings | None = None,
-        cache_control: Any = None,
-    ) -> None:
-        super().__init__(cache_control=cache_control)
-        self._documents = Documents.open(home, settings=settings)
-        self.files = MemoryFiles(self._documents, session_id)
-
-    def close(self) -> None:
-        """Close the store."""
-        self._documents.close()
 
     def view(self, command: Any) -> str:
         """Show a file or a folder."""
@@ -72,24 +76,8 @@ class UndriftMemoryTool(Closing, BetaAbstractMemoryTool):
         return self.files.clear()
 
 
-class UndriftAsyncMemoryTool(AsyncClosing, BetaAsyncAbstractMemoryTool):
+class UndriftAsyncMemoryTool(_Opened, AsyncClosing, BetaAsyncAbstractMemoryTool):
     """The memory tool for the asynchronous client; see `UndriftMemoryTool`."""
-
-    def __init__(
-        self,
-        session_id: str = "memories",
-        *,
-        home: str | os.PathLike[str] | None = None,
-        settings: Settings | None = None,
-        cache_control: Any = None,
-    ) -> None:
-        super().__init__(cache_control=cache_control)
-        self._documents = Documents.open(home, settings=settings)
-        self.files = MemoryFiles(self._documents, session_id)
-
-    def close(self) -> None:
-        """Close the store."""
-        self._documents.close()
 
     async def view(self, command: Any) -> str:
         """Show a file or a folder."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from undrift.errors import WireError
 from undrift.wire import raw
-from undrift.wire.form import Block, View, string_at
+from undrift.wire.form import Block, View, json_text, string_at
 
 __all__ = ["IMAGE_TOKENS", "beside_texts", "delta", "digest", "items", "marker_of", "read", "session_id"]
 
@@ -50,10 +50,10 @@ def beside_texts(beside: Mapping[str, Any]) -> Iterator[str]:
     elif isinstance(system, list):
         for part in system:
             text = part.get("text") if isinstance(part, Mapping) else None
-            yield text if isinstance(text, str) else _json(part, "system")
+            yield text if isinstance(text, str) else json_text(part, "system")
     tools = beside.get("tools")
     if tools:
-        yield _json(tools, "tools")
+        yield json_text(tools, "tools")
 
 
 def read(item: Any, path: str) -> View:
@@ -80,7 +80,7 @@ def _block(part: Any, path: str) -> Block:
     if type_ == "tool_use":
         name = part.get("name")
         tool_name = name if isinstance(name, str) else None
-        given = _json(part.get("input"), f"{path}.input")
+        given = json_text(part.get("input"), f"{path}.input")
         return Block("call", given, string_at(part, "id", path), tool_name=tool_name, marker=marker)
     if type_ == "tool_result":
         content = part.get("content")
@@ -90,19 +90,19 @@ def _block(part: Any, path: str) -> Block:
             "result", text, call_id, True, extra_tokens=extra, counted=counted, marker=marker, loads_tools=loads
         )
     if type_ in ("thinking", "redacted_thinking"):
-        text = part["thinking"] if isinstance(part.get("thinking"), str) else _json(part, path)
+        text = part["thinking"] if isinstance(part.get("thinking"), str) else json_text(part, path)
         return Block("thinking", text, marker=marker, is_signed=True)
     if type_ in ("image", "document"):
         counted, extra = _media(part, path)
-        return Block("image", _json(part, path), extra_tokens=extra, counted=counted, marker=marker)
+        return Block("image", json_text(part, path), extra_tokens=extra, counted=counted, marker=marker)
     if type_ == "compaction":  # signed, and sent back unchanged
-        return Block("other", _json(part, path), is_pinned=True, marker=marker)
+        return Block("other", json_text(part, path), is_pinned=True, marker=marker)
     answered = part.get("tool_use_id")  # server tools: call and result may both stand in one message
     other_id = part.get("id") if answered is None else answered
     known = other_id if isinstance(other_id, str) else None
     found = part.get("content")  # of the provider's own search
     loads = isinstance(found, Mapping) and _refers_to_tools(found.get("tool_references"))
-    return Block("other", _json(part, path), known, answered is not None, marker=marker, loads_tools=loads)
+    return Block("other", json_text(part, path), known, answered is not None, marker=marker, loads_tools=loads)
 
 
 def _refers_to_tools(content: Any) -> bool:
@@ -110,10 +110,6 @@ def _refers_to_tools(content: Any) -> bool:
     return isinstance(content, list) and any(
         isinstance(p, Mapping) and p.get("type") == "tool_reference" for p in content
     )
-
-
-def _json(value: Any, path: str) -> str:
-    return raw.encode(value, path).decode("utf-8")
 
 
 def marker_of(part: Mapping[str, Any]) -> str | None:
@@ -141,9 +137,9 @@ def _result(content: Any, path: str) -> tuple[str, str, int]:
             texts += [text] if text else []
             extra += tokens
         else:
-            texts.append(_json(part, f"{path}[{number}]"))
+            texts.append(json_text(part, f"{path}[{number}]"))
     counted = "\n".join(texts)
-    return counted if plain else _json(content, path), counted, extra
+    return counted if plain else json_text(content, path), counted, extra
 
 
 def _media(part: Mapping[str, Any], path: str) -> tuple[str, int]:
@@ -157,7 +153,7 @@ def _media(part: Mapping[str, Any], path: str) -> tuple[str, int]:
     if source.get("type") == "content" and isinstance(content, str):
         return content, 0
     if source.get("type") == "content" and isinstance(content, list):
-        texts = [_json(p, path) for p in content if not (isinstance(p, Mapping) and p.get("type") == "image")]
+        texts = [json_text(p, path) for p in content if not (isinstance(p, Mapping) and p.get("type") == "image")]
         return "\n".join(texts), IMAGE_TOKENS * (len(content) - len(texts))
     pages = len(data) // _DOCUMENT_CHARACTERS_PER_TOKEN if isinstance(data, str) else 0
     return "", max(IMAGE_TOKENS, pages)

@@ -5,8 +5,7 @@ from typing import Any
 
 from undrift.errors import WireError
 from undrift.wire.cache_life import LONG_SECONDS, SHORT_SECONDS
-from undrift.wire.figures import count_at
-from undrift.wire.form import ProviderReply, ToolCall, json_text
+from undrift.wire.form import ProviderReply, ToolCall, count_at, json_text
 
 __all__ = ["reply"]
 

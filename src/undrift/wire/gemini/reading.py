@@ -14,7 +14,6 @@ from dataclasses import replace
 from typing import Any
 
 from undrift.errors import WireError
-from undrift.wire import raw
 from undrift.wire.form import Block, View, json_text, string_at
 from undrift.wire.gemini.media import media_tokens, signature_tokens
 from undrift.wire.gemini.names import camelled, data_of, parts_of
@@ -100,13 +99,13 @@ def _block(part: Any, path: str) -> Block:
     tool = called if isinstance(called, str) else None
     if kind == "functionCall":
         given = data.get("args")
-        text = _json({} if given is None else given, f"{path}.{name}.args")
+        text = json_text({} if given is None else given, f"{path}.{name}.args")
         return Block("call", text, tool_name=tool, extra_tokens=extra, is_signed=is_signed)
     if kind == "functionResponse":
         text, counted, media = _result(data, f"{path}.{name}")
         tokens = extra + media
         return Block("result", text, None, True, tool, tokens, counted, is_signed=is_signed)
-    text = _json(part, path)
+    text = json_text(part, path)
     if kind in ("inlineData", "fileData"):
         tokens = extra + media_tokens(data, part)
         return Block("image", text, extra_tokens=tokens, counted="", is_signed=is_signed)
@@ -120,7 +119,7 @@ def _result(data: Mapping[str, Any], path: str) -> tuple[str, str, int]:
     """
     given, parts = data.get("response"), parts_of(data)
     output = given.get("output") if isinstance(given, Mapping) and len(given) == 1 else None
-    counted = output if isinstance(output, str) else _json(given, f"{path}.response")
+    counted = output if isinstance(output, str) else json_text(given, f"{path}.response")
     if not parts:
         return counted, counted, 0
     media = 0
@@ -128,8 +127,4 @@ def _result(data: Mapping[str, Any], path: str) -> tuple[str, str, int]:
         kind, _, held = data_of(part) if isinstance(part, Mapping) else ("", "", None)
         if kind in ("inlineData", "fileData"):
             media += media_tokens(held, part)
-    return _json(data, path), counted, media
-
-
-def _json(value: Any, path: str) -> str:
-    return raw.encode(value, path).decode("utf-8")
+    return json_text(data, path), counted, media

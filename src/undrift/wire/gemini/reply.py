@@ -3,9 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from undrift.errors import WireError
-from undrift.wire.figures import count_at
-from undrift.wire.form import ProviderReply, ToolCall, json_text
+from undrift.wire.form import ProviderReply, ToolCall, count_at, json_or_empty
 from undrift.wire.gemini.names import camelled, data_of, parts_of
 
 __all__ = ["reply"]
@@ -55,12 +53,5 @@ def _calls(parts: list[Mapping[str, Any]]) -> Iterator[ToolCall]:
             yield ToolCall(
                 id_ if isinstance(id_, str) else "",
                 name if isinstance(name, str) else "",
-                _json({} if given is None else given),
+                json_or_empty({} if given is None else given),
             )
-
-
-def _json(value: Any) -> str:
-    try:
-        return json_text(value)
-    except WireError:
-        return ""

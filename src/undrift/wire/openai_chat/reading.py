@@ -159,7 +159,7 @@ def _block(item: Mapping[str, Any], slot: Slot, path: str) -> Block:
     if name == "reasoning":
         fields = _reasoning(item)
         words = [value for value in fields.values() if isinstance(value, str)]  # the same is often said in two fields
-        text = words[0] if words and len(fields) == 1 else _json(fields, path)
+        text = words[0] if words and len(fields) == 1 else json_text(fields, path)
         return Block("other", text, counted=words[0] if words else None)
     value = item[name]
     return Block("text" if name == "refusal" else "other", _text_of(value, f"{path}.{name}"))
@@ -172,8 +172,8 @@ def _part(part: Any, path: str) -> Block:
     if type_ in ("text", "refusal"):
         return Block("text", string_at(part, type_, path), marker=marker)
     if type_ in _MEDIA:
-        return Block("image", _json(part, path), extra_tokens=media_tokens(part), counted="", marker=marker)
-    return Block("other", _json(part, path), marker=marker)
+        return Block("image", json_text(part, path), extra_tokens=media_tokens(part), counted="", marker=marker)
+    return Block("other", json_text(part, path), marker=marker)
 
 
 def _marker(part: Mapping[str, Any]) -> str | None:
@@ -195,7 +195,7 @@ def _call(call: Any, path: str) -> Block:
             text = _text_of(inner.get(given), f"{path}.{kind}.{given}")
             tool_name = name if isinstance(name, str) else None
             return Block("call", text, call_id, tool_name=tool_name, is_signed=_is_signed(call))
-    return Block("call", _json(call, path), call_id, is_signed=_is_signed(call))
+    return Block("call", json_text(call, path), call_id, is_signed=_is_signed(call))
 
 
 def _is_signed(call: Mapping[str, Any]) -> bool:
@@ -220,16 +220,12 @@ def _result(item: Mapping[str, Any], path: str) -> Block:
         if block.kind != "image":
             texts.append(block.text)
     counted = "\n".join(texts)
-    text = counted if plain else _json(content, f"{path}.content")
+    text = counted if plain else json_text(content, f"{path}.content")
     return Block("result", text, call_id, True, extra_tokens=extra, counted=counted)
 
 
 def _text_of(value: Any, path: str) -> str:
-    return value if isinstance(value, str) else _json(value, path)
-
-
-def _json(value: Any, path: str) -> str:
-    return raw.encode(value, path).decode("utf-8")
+    return value if isinstance(value, str) else json_text(value, path)
 
 
 def digest(item: Any) -> bytes:

@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from undrift.wire.figures import count_at
-from undrift.wire.form import ProviderReply, ToolCall
+from undrift.wire.form import ProviderReply, ToolCall, count_at
 
 __all__ = ["reply"]
 

@@ -8,10 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from undrift.errors import WireError
-from undrift.wire import raw
-from undrift.wire.form import Block, string_at
+from undrift.wire.form import Block, json_text, string_at
 
-__all__ = ["IMAGE_TOKENS", "LOW_IMAGE_TOKENS", "block", "json_at", "reasoning_tokens", "texts"]
+__all__ = ["IMAGE_TOKENS", "LOW_IMAGE_TOKENS", "block", "reasoning_tokens", "texts"]
 
 IMAGE_TOKENS = 1_844
 """The tokens of an image; Codex CLI counts 7,373 bytes at four a token. Models differ by a factor of two."""
@@ -25,11 +24,6 @@ _ENVELOPE_BYTES = 650
 _TEXTS = ("input_text", "output_text", "text", "summary_text", "reasoning_text")
 
 
-def json_at(value: Any, path: str) -> str:
-    """Return a JSON value as compact text. Raises WireError: it is none, or nested too deep."""
-    return raw.encode(value, path).decode("utf-8")
-
-
 def block(part: Any, path: str) -> Block:
     """Read one part of a message's content. Raises WireError: it has the wrong shape."""
     if not isinstance(part, Mapping) or not isinstance(part.get("type"), str):
@@ -41,8 +35,8 @@ def block(part: Any, path: str) -> Block:
         return Block("text", string_at(part, "refusal", path), marker=marker)
     tokens = _tokens(part)
     if tokens is None:
-        return Block("other", json_at(part, path), marker=marker)
-    return Block("image", json_at(part, path), extra_tokens=tokens, counted="", marker=marker)
+        return Block("other", json_text(part, path), marker=marker)
+    return Block("image", json_text(part, path), extra_tokens=tokens, counted="", marker=marker)
 
 
 def texts(value: Any, path: str) -> tuple[str, str, int]:
@@ -63,11 +57,11 @@ def texts(value: Any, path: str) -> tuple[str, str, int]:
         plain = False
         tokens = _tokens(part) if isinstance(part, Mapping) else None
         if tokens is None:
-            found.append(json_at(part, path))
+            found.append(json_text(part, path))
         else:
             extra += tokens
     counted = "\n".join(found)
-    return counted if plain else json_at(value, path), counted, extra
+    return counted if plain else json_text(value, path), counted, extra
 
 
 def reasoning_tokens(encrypted: Any) -> int:

@@ -88,12 +88,12 @@ def read(item: Any, path: str) -> View:
     if type_ == "item_reference":
         return _reference(item, path)
     if type_ in _FROM_CLIENT:
-        return View("system", (Block("other", parts.json_at(item, path), is_pinned=True),))
+        return View("system", (Block("other", json_text(item, path), is_pinned=True),))
     if type_ == "mcp_approval_request":
         return View("assistant", (_asks(item, APPROVAL + string_at(item, "id", path), path),))
     if type_ == "mcp_approval_response":
         call_id = APPROVAL + string_at(item, "approval_request_id", path)
-        return View("tool", (Block("result", parts.json_at(item, path), call_id, True),))
+        return View("tool", (Block("result", json_text(item, path), call_id, True),))
     if type_.endswith("_output") and type_ != "program_output":
         role = "assistant" if item.get("execution") == "server" else "tool"
         return View(role, (_result(item, type_, path),))
@@ -125,16 +125,16 @@ def _reasoning(item: Mapping[str, Any], path: str) -> Block:
             said.append(parts.texts(found, f"{path}.{name}")[1])
     counted = "\n".join(text for text in said if text)
     tokens = parts.reasoning_tokens(item.get("encrypted_content"))
-    return Block("other", counted or parts.json_at(item, path), extra_tokens=tokens, counted=counted)
+    return Block("other", counted or json_text(item, path), extra_tokens=tokens, counted=counted)
 
 
 def _reference(item: Mapping[str, Any], path: str) -> View:
     """The id of an item at the provider shows its kind: reasoning holds its run here, a call has its output here."""
     id_ = string_at(item, "id", path)
     if id_.startswith("rs_"):
-        return View("assistant", (Block("other", parts.json_at(item, path), is_pinned=True),), bundle="run")
+        return View("assistant", (Block("other", json_text(item, path), is_pinned=True),), bundle="run")
     kind: Kind = "call" if id_.startswith(_CALL_IDS) else "other"
-    return View(REFERENCE, (Block(kind, parts.json_at(item, path), is_pinned=True),))
+    return View(REFERENCE, (Block(kind, json_text(item, path), is_pinned=True),))
 
 
 def _call_id(item: Mapping[str, Any], type_: str, path: str) -> str | None:
@@ -153,7 +153,7 @@ def _asks(item: Mapping[str, Any], call_id: str, path: str) -> Block:
     caller = item.get("caller")
     return Block(
         "call",
-        given if isinstance(given, str) else parts.json_at(item, path),
+        given if isinstance(given, str) else json_text(item, path),
         call_id,
         tool_name=name if isinstance(name, str) else type_.removesuffix("_call"),
         is_pinned=type_ in _STAYS or (isinstance(caller, Mapping) and caller.get("type") == "program"),
@@ -164,7 +164,7 @@ def _result(item: Mapping[str, Any], type_: str, path: str) -> Block:
     """The provider lets an output name its call otherwise; then it stands alone."""
     given = item.get("output")
     text, counted, extra = (
-        parts.texts(given, f"{path}.output") if given is not None else (whole := parts.json_at(item, path), whole, 0)
+        parts.texts(given, f"{path}.output") if given is not None else (whole := json_text(item, path), whole, 0)
     )
     stays = type_ in _STAYS
     return Block(
@@ -174,7 +174,7 @@ def _result(item: Mapping[str, Any], type_: str, path: str) -> Block:
 
 def _other(item: Mapping[str, Any], type_: str, path: str) -> Block:
     """Read a call that the provider has run itself, or an item of an unknown type."""
-    text, stays = parts.json_at(item, path), type_ in _STAYS
+    text, stays = json_text(item, path), type_ in _STAYS
     if type_ in ("compaction", "compaction_summary"):
         tokens = parts.reasoning_tokens(item.get("encrypted_content"))
         return Block("other", text, extra_tokens=tokens, counted="", is_pinned=True)

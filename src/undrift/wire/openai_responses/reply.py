@@ -3,9 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from undrift.errors import WireError
-from undrift.wire.figures import count_at
-from undrift.wire.form import ProviderReply, ToolCall, json_text
+from undrift.wire.form import ProviderReply, ToolCall, count_at, json_or_empty
 
 __all__ = ["reply"]
 
@@ -48,12 +46,5 @@ def _calls(items: list[Mapping[str, Any]]) -> Iterator[ToolCall]:
         yield ToolCall(
             call_id if isinstance(call_id, str) else "",
             name if isinstance(name, str) else "" if type_ == "function_call" else type_.removesuffix("_call"),
-            given if isinstance(given, str) else _json(item),
+            given if isinstance(given, str) else json_or_empty(item),
         )
-
-
-def _json(value: Any) -> str:
-    try:
-        return json_text(value)
-    except WireError:
-        return ""
