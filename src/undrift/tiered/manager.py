@@ -153,7 +153,7 @@ class TieredMemoryManager(Closing):
         if not isinstance(entry, ContextEntry):
             raise WindowError(f"an entry must be a ContextEntry, not {type(entry).__name__}")
         if is_stored(self._store, self._session_id, entry.id):
-            raise WindowError(f"entry id {entry.id!r} is stored already; pinning and recall go by id")
+            raise WindowError(f"entry id {entry.id!r} is stored already; pinning and recall use the id")
         self._seq += 1
         entry = replace(entry, seq=self._seq)  # insertion decides ties, not the caller's count
         self.refresher.keep(entry)

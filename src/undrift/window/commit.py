@@ -81,7 +81,7 @@ class Committer:
     def _legal(
         self, steps: Sequence[Window], turn: Turn, conversation: Conversation, renderer: Renderer, request: Request
     ) -> tuple[Window, list[Any] | None, str]:
-        """Return the last legal step, its items, and the reason against a later one; no items if every step is refused."""
+        """Return the last legal step, its items, and the reason against a later one; no items if all are refused."""
         first_refusal = ""
         last = len(steps) - 1
         for number in range(last, -1, -1):

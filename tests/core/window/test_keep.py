@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from undrift.core.text.tokens import characters_per_4
-from undrift.core.window.keep import Kept, Takeable, keep
+from undrift.core.window.keep import Kept, Removable, keep
 from undrift.core.window.value import KnownReferences
 from undrift.values.window import ContextEntry
 
@@ -25,7 +25,7 @@ def chosen(entries: list[ContextEntry], room: int, *, stays: tuple[ContextEntry,
     known = KnownReferences()
     for entry in [*entries, *stays]:
         known.learn(entry)
-    units = [Takeable((entry,), entry.token_count) for entry in entries]
+    units = [Removable((entry,), entry.token_count) for entry in entries]
     return keep(stays, units, room, known=known, recent_share=recent, count=characters_per_4)
 
 

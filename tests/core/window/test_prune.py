@@ -309,7 +309,7 @@ def test_a_budget_that_is_no_count_is_refused(budget):
 
 def test_a_negative_number_of_anchors_is_refused():
     """A2-6"""
-    with pytest.raises(WindowError, match="observations to keep"):
+    with pytest.raises(WindowError, match="tool results to keep"):
         cut([entry("a")], 100, keep=-1)
 
 

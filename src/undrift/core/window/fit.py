@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from undrift.core.window.keep import Kept, Takeable, keep
+from undrift.core.window.keep import Kept, Removable, keep
 from undrift.core.window.last_results import TerminalObservationWindow
 from undrift.core.window.low_water import Thresholds
 from undrift.core.window.paste import Cut, plan_cut
@@ -356,5 +356,5 @@ def _kept(
     stays = [e for e in offer.window if e.id not in may_leave]
     folds = {id_: one.folded for id_, one in offer.folds.items()}
     units = sorted(offer.units, key=lambda unit: unit.order)
-    may_go = [Takeable(tuple(by_id[id_] for id_ in unit.ids), unit.tokens, folds) for unit in units]
+    may_go = [Removable(tuple(by_id[id_] for id_ in unit.ids), unit.tokens, folds) for unit in units]
     return keep(stays, may_go, room_tokens, known=known, recent_share=recent_share, count=count)

@@ -78,7 +78,7 @@ class IncrementalWindow:
             at_ms: Its time; by default its timestamp.
         """
         if entry.id in self._entries:
-            raise WindowError(f"entry id {entry.id!r} is already in the window; pinning and recall go by id")
+            raise WindowError(f"entry id {entry.id!r} is already in the window; pinning and recall use the id")
         self._number += 1
         order = (entry.timestamp if at_ms is None else at_ms, entry.seq, self._number)
         self._entries[entry.id] = entry

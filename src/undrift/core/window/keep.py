@@ -15,7 +15,7 @@ from undrift.core.window.trim import GAP, HEADER_CHARACTERS, ranges_of
 from undrift.core.window.value import KnownReferences, rows_left
 from undrift.values.window import ContextEntry
 
-__all__ = ["Kept", "Ranges", "Takeable", "keep"]
+__all__ = ["Kept", "Ranges", "Removable", "keep"]
 
 Ranges = tuple[tuple[int, int], ...]
 """Half-open ranges of line numbers, ascending."""
@@ -37,7 +37,7 @@ _CLOSE_ENOUGH = 0.985  # of the room
 
 
 @dataclass(frozen=True, slots=True)
-class Takeable:
+class Removable:
     """A unit of the window that may leave.
 
     Args:
@@ -85,11 +85,9 @@ class _Part:
 
 @dataclass(slots=True)
 class _Unit:
-    """A unit's tokens and references without those of its parts, and the score of the pictures that the user showed in
-    it.
-    """
+    """A unit's tokens and references without those of its parts, and the score of the user's pictures in it."""
 
-    source: Takeable
+    source: Removable
     tokens: float
     references: _References
     parts: list[_Part]
@@ -98,7 +96,7 @@ class _Unit:
 
 def keep(
     stays: Iterable[ContextEntry],
-    units: Sequence[Takeable],
+    units: Sequence[Removable],
     room_tokens: int,
     *,
     known: KnownReferences,
@@ -148,7 +146,7 @@ def _references(entry: ContextEntry, known: KnownReferences) -> Iterable[int]:
     return (reference for number in rows_left(entry, len(rows)) for reference in rows[number])
 
 
-def _judged(unit: Takeable, missed: _Missed, known: KnownReferences) -> _Unit:
+def _judged(unit: Removable, missed: _Missed, known: KnownReferences) -> _Unit:
     """Return the references and parts of a unit."""
     found: _References = []
     parts: list[_Part] = []

@@ -33,7 +33,7 @@ class TerminalObservationWindow:
             WindowError: `n` is not an integer of at least 0.
         """
         if type(n) is not int or n < 0:
-            raise WindowError(f"the number of observations to keep must be an integer of at least 0, not {n!r}")
+            raise WindowError(f"the number of tool results to keep must be an integer of at least 0, not {n!r}")
         results = [(e.timestamp, e.seq, place, e) for place, e in enumerate(entries) if e.type == "tool_result"]
         results.sort(key=lambda found: found[:3], reverse=True)
         return [entry for *_, entry in results[:n]]

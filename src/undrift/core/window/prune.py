@@ -140,7 +140,7 @@ def _places(entries: Sequence[ContextEntry]) -> dict[str, Order]:
         if not isinstance(entry, ContextEntry):
             raise WindowError(f"entry {number} must be a ContextEntry, not {type(entry).__name__}")
         if entry.id in place:
-            raise WindowError(f"entry id {entry.id!r} occurs twice; pinning and recall go by id")
+            raise WindowError(f"entry id {entry.id!r} occurs twice; pinning and recall use the id")
         place[entry.id] = (entry.timestamp, entry.seq, number)
     return place
 

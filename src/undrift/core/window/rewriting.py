@@ -1,5 +1,4 @@
-"""The passes that repair the window after a rewrite: halves of pairs, and thinking bound to words that have changed.
-Pure.
+"""The passes that repair the window after a rewrite: halves of pairs, and thinking bound to changed words. Pure.
 
 Law: a call and its result stay or leave together. Thinking leaves from the start of the window up to the newest answer
 at the time of the rewrite, and never comes back.
