@@ -46,13 +46,9 @@ def open_log(path: Path) -> int:
 def start(command: Sequence[str], log: Path) -> str:
     """Start a gateway that serves for as long as this process lives; return its URL once it listens.
 
-    Args:
-        command: ``undrift proxy`` with its options, without those that are added here.
-        log: Gets what the gateway writes to stderr.
-
-    Raises:
-        OSError: The log cannot be made.
-        SettingsError: It could not start; the message is its own.
+    `command`: ``undrift proxy`` with its options, without those that are added here. `log`: gets what the gateway
+    writes to stderr. Raises OSError: the log cannot be made. Raises SettingsError: it could not start; the message is
+    its own.
     """
     owner, descriptor = os.getpid(), open_log(log)
     reader, writer = os.pipe()
@@ -92,9 +88,7 @@ def _serve(command: Sequence[str], owner: int, path: Path, log: int, writer: int
 def keep(command: Sequence[str], owner: int, log: int, say: Callable[[dict[str, str]], None], where: str) -> None:
     """Run a gateway until a process ends; returns then, or at once where the gateway never listened.
 
-    Args:
-        log: A descriptor.
-        say: Receives ``url``, or ``error``, once.
+    `log`: a descriptor. `say`: receives ``url``, or ``error``, once.
     """
     with socket.create_server(("127.0.0.1", 0), backlog=_BACKLOG) as listening:
         words = [*command, "--json", f"--socket={listening.fileno()}", f"--while-pid={owner}"]

@@ -86,9 +86,7 @@ def is_ours(text: str) -> bool:
 def command(program: Sequence[str], client: str, home: Path, client_home: Path) -> Callable[[str, int], str]:
     """Return what makes the shell command for an event and a part of the text.
 
-    Args:
-        home: Absolute.
-        client_home: Absolute.
+    `home`: absolute. `client_home`: absolute.
     """
 
     def make(event: str, part: int) -> str:

@@ -19,12 +19,8 @@ _SLICE = 64
 class Prices:
     """Prices of a cached and of a new input token, as ratios to the plain input price.
 
-    Args:
-        read: A token of the cached prefix, at least 0; 0.1 and 0.05 are usual.
-        write: A token that is not cached yet, at least 0; 1.25 and 1 are usual.
-
-    Raises:
-        InputError: A price is negative or not finite.
+    `read`: a token of the cached prefix, at least 0; 0.1 and 0.05 are usual. `write`: a token that is not cached yet,
+    at least 0; 1.25 and 1 are usual. Raises InputError: a price is negative or not finite.
     """
 
     read: float

@@ -24,10 +24,8 @@ TaskState = Literal["open", "done", "halted"]
 class Event:
     """One step of a run.
 
-    Args:
-        kind: ``prompt``: an agent is about to be sent one; ``result``: what it printed was taken in; ``fault``: it gave no
-            result.
-        facts: How many facts of other tasks stood in the prompt, or how many the result gave.
+    `kind`: ``prompt``: an agent is about to be sent one; ``result``: what it printed was taken in; ``fault``: it gave
+    no result. `facts`: how many facts of other tasks stood in the prompt, or how many the result gave.
     """
 
     kind: EventKind
@@ -76,13 +74,9 @@ def dispatch(
 ) -> RunReport:
     """Run the open tasks of a run in order; stop at the first one that is halted, as later ones may build on it.
 
-    Args:
-        on_event: Called with each step, after it is on disk.
-        take_up: Ids of halted tasks to start again.
-
-    Raises:
-        DispatchError: There is no such run, or an agent cannot be started.
-        StoreError: The disk refuses, or another process continues the same run.
+    `on_event`: called with each step, after it is on disk. `take_up`: ids of halted tasks to start again. Raises
+    DispatchError: there is no such run, or an agent cannot be started. Raises StoreError: the disk refuses, or another
+    process continues the same run.
     """
     for task_id in take_up:
         manager.reopen(run_id, task_id)

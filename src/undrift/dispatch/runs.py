@@ -37,12 +37,9 @@ class RunStore(Protocol):
     ) -> None:
         """Write changes of a run, and the facts of a result, in one transaction.
 
-        Args:
-            facts: What a result said, as the extractor gave it; None if it is about no result.
-            max_facts: How many valid facts are kept then.
-
-        Raises:
-            StoreError: A record is not what it was before the change, or the disk refuses; nothing was written.
+        `facts`: what a result said, as the extractor gave it; None if it is about no result. `max_facts`: how many
+        valid facts are kept then. Raises StoreError: a record is not what it was before the change, or the disk
+        refuses; nothing was written.
         """
         ...
 

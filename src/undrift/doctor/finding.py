@@ -10,9 +10,7 @@ __all__ = ["Finding", "note", "ok", "wrong"]
 class Finding:
     """One thing that was looked at.
 
-    Args:
-        state: ``ok``; ``note`` for what is worth knowing; ``wrong`` for what needs the remedy.
-        remedy: What to do; empty unless something is wrong.
+    `state`: ``ok``; ``note`` for what is worth knowing; ``wrong`` for what needs the remedy.
     """
 
     name: str

@@ -40,7 +40,6 @@ class Options:
     Args:
         home: Absolute path; None for ``~/.undrift``.
         client_home: The client's own folder, absolute; None for the usual one.
-        part: Which part of the text is asked for, 1 or 2.
         now: Do the slow work in this process and not in one of its own.
     """
 

@@ -30,7 +30,6 @@ class HookCall:
     """One call of a hook, checked.
 
     Args:
-        session_id: ``[A-Za-z0-9_-]{1,128}``.
         source: Why a session starts: ``startup``, ``resume``, ``clear``, ``compact``; else empty.
         at_ms: When a compaction was announced; None if it is over.
         trigger: Of that compaction: ``auto`` or ``manual``; empty if it is not said.

@@ -62,12 +62,8 @@ def recall_command(home: Path) -> str:
 def folder_of(home: Path, name: str) -> Path:
     """Return the folder of one session below ``hooks/`` of the home, made if it is absent.
 
-    Args:
-        home: Absolute.
-        name: Safe as a file name (`undrift.stores.files.safe_name`).
-
-    Raises:
-        OSError: A link or a file stands in its place, or the system refuses.
+    `home`: absolute. `name`: safe as a file name (`undrift.stores.files.safe_name`). Raises OSError: a link or a file
+    stands in its place, or the system refuses.
     """
     real = Path(os.path.realpath(home))  # the user's own links count, one planted below does not
     if not real.is_dir():

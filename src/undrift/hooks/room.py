@@ -29,12 +29,7 @@ _FEW_ANSWERS = 3
 
 @dataclass(frozen=True, slots=True)
 class TextRoom:
-    """The limits of a text.
-
-    Args:
-        tokens: The most tokens of it; None if the session names no figures.
-        rules_only: Only the user's typed rules: the last compaction was a moment ago.
-    """
+    """The limits of a text. `rules_only`: only the user's typed rules: the last compaction was a moment ago."""
 
     tokens: int | None = None
     rules_only: bool = False

@@ -81,13 +81,9 @@ class Transcript:
     def open(cls, path: str, folder: Path) -> Self:
         """Open a session file that lies below a folder.
 
-        Args:
-            path: Absolute, as a payload names it.
-            folder: The client's folder of sessions; the user's own links in it count.
-
-        Raises:
-            InputError: The path leads elsewhere, or is none.
-            OSError: There is no such file, a link is in the way, or the system refuses.
+        `path`: absolute, as a payload names it. `folder`: the client's folder of sessions; the user's own links in it
+        count. Raises InputError: the path leads elsewhere, or is none. Raises OSError: there is no such file, a link is
+        in the way, or the system refuses.
         """
         if not path.startswith("/") and not os.path.isabs(path):  # noqa: PTH117 - of a hostile text, no Path yet
             raise InputError("the transcript's path is not absolute")

@@ -65,13 +65,9 @@ class Documents(Closing):
     def change(self, session_id: str, act: Callable[[DocumentChange], T], *, about: str) -> T:
         """Make one change of a session's documents, whole or not at all, and return what it returns.
 
-        Args:
-            session_id: Whose; not empty.
-            act: Reads and writes. Its errors are raised, and then nothing was written. It may be called again if the
-                search index was damaged and had to be rebuilt first.
-
-        Raises:
-            StoreError: Nothing was written.
+        `session_id`: whose; not empty. `act`: reads and writes. Its errors are raised, and then nothing was written. It
+        may be called again if the search index was damaged and had to be rebuilt first. Raises StoreError: nothing was
+        written.
         """
         if not isinstance(session_id, str) or not session_id:
             raise InputError(f"a session id must be a non-empty string, not {session_id!r}")

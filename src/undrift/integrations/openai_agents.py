@@ -116,9 +116,7 @@ def undrift_filter(
 
     The history of the SDK and its session stays whole, so that undrift sees all of it each time.
 
-    Args:
-        session: Open; not closed here.
-        on_prepared: Called with what was made of each window, such as to show it.
+    `session`: open; not closed here. `on_prepared`: called with what was made of each window, such as to show it.
     """
     window = FrameworkWindow(session, "openai-responses")
 

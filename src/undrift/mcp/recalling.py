@@ -57,13 +57,9 @@ def recall(place: ServedHome, call: ToolArguments) -> Answer:
 def find(place: ServedHome, ref: str, call: ToolArguments) -> RecalledText:
     """Return what stands under a reference, an entry's id, a task's id or a memory's id.
 
-    Args:
-        place: The home. Only a session that was named binds: without one, originals of all its sessions are found.
-        call: Names the session; a client that takes it back ends the search.
-
-    Raises:
-        RecallError: Nothing does.
-        StoreCorrupt: It is damaged on disk.
+    `place`: the home. Only a session that was named binds: without one, originals of all its sessions are found.
+    `call`: names the session; a client that takes it back ends the search. Raises RecallError: nothing does. Raises
+    StoreCorrupt: it is damaged on disk.
     """
     named = call.session
     session_id = place.session_id(named)

@@ -45,10 +45,8 @@ _OURS = ("[Pinned ", "[active_context.md", "[Finished tasks, rolled up.", "[Reme
 class Conflict:
     """Two memories that exclude each other: a contradiction that is not resolved.
 
-    Args:
-        evidence: The words of the loser and of the winner in time that it rests on.
-        reason: Why neither superseded the other: ``confidence``, ``trust``, ``pinned``, ``scope``,
-            ``speaker`` or ``time``.
+    `evidence`: the words of the loser and of the winner in time that it rests on. `reason`: why neither superseded the
+    other: ``confidence``, ``trust``, ``pinned``, ``scope``, ``speaker`` or ``time``.
     """
 
     newer: MemoryEntry

@@ -22,9 +22,7 @@ __all__ = ["MemoryRepository", "default_embedder", "remembered", "repository_of"
 class MemoryRepository:
     """Every writing and reading of memories.
 
-    Args:
-        store: The open store; it is shared, and not closed here.
-        embedder: Makes vectors; None searches by words alone.
+    `store`: the open store; it is shared, and not closed here. `embedder`: makes vectors; None searches by words alone.
     """
 
     def __init__(self, store: Store, embedder: Embedder | None = None, index: str = "exact") -> None:

@@ -107,9 +107,7 @@ class Lanes:
     def locked(self, found: Recognised, known: Lane | None, deadline_s: float) -> Lane:
         """Return the lane of a session, locked for this thread. Raises Bypass: another thread has it for too long.
 
-        Args:
-            known: Its lane, if that was looked up already.
-            deadline_s: On the monotonic clock; the end of the wait.
+        `known`: its lane, if that was looked up already. `deadline_s`: on the monotonic clock; the end of the wait.
         """
         while True:
             with self._lock:

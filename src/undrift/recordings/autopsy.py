@@ -96,13 +96,9 @@ def examine(
 ) -> Postmortem:
     """Examine a recorded session.
 
-    Args:
-        budget_tokens: The size of what undrift would have given back at each compaction.
-        give_back: The text to judge at each compaction, made of the entries before it; None: what `restore` gives.
-
-    Raises:
-        SubAgentSession: It is a sub-agent's own session.
-        TranscriptError: It cannot be read; the message names the file and the remedy.
+    `budget_tokens`: the size of what undrift would have given back at each compaction. `give_back`: the text to judge
+    at each compaction, made of the entries before it; None: what `restore` gives. Raises SubAgentSession: it is a
+    sub-agent's own session. Raises TranscriptError: it cannot be read; the message names the file and the remedy.
     """
     recording = open_recording(path, format=format)
     recorded = _figures(Path(path), recording.format)

@@ -70,7 +70,6 @@ class Seen:
         kind: ``main`` (took a turn of the script), ``summary`` (a compaction), ``side`` (a title, a count, a probe).
         headers: By lower-case name, keys and cookies left out.
         raw: The bytes of the body, without their content coding.
-        refused: Why the provider would not have it; empty if it was answered.
     """
 
     kind: Kind

@@ -54,9 +54,7 @@ Step = Send | Wait | Hold | Close | Reset
 class RawRequest:
     """One request as it arrived.
 
-    Args:
-        headers: In their order, by lower-case name.
-        number: Of this upstream's requests, from 1.
+    `headers`: in their order, by lower-case name. `number`: of this upstream's requests, from 1.
     """
 
     method: str

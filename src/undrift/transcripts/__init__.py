@@ -70,12 +70,8 @@ def read(
 ) -> Recording:
     """Read a recorded session.
 
-    Args:
-        format: A key of `FORMATS`; None to detect it.
-        count: Tokens of a text; by default a quarter of its characters, rounded up.
-
-    Raises:
-        TranscriptError: The format is unknown, or nothing in the lines is part of a conversation.
+    `format`: a key of `FORMATS`; None to detect it. `count`: tokens of a text; by default a quarter of its characters,
+    rounded up. Raises TranscriptError: the format is unknown, or nothing in the lines is part of a conversation.
     """
     stream = iter(lines)
     name = format

@@ -39,10 +39,7 @@ class PromptUsage:
 class Boundary:
     """A client's record of one compaction.
 
-    Args:
-        tokens_before: The prompt before, as the client counted it, or None.
-        kept_texts: Texts that stayed as they were, where the client names no ids.
-        encrypted: Whether (part of) the summary cannot be read by anyone but the provider.
+    `encrypted`: whether (part of) the summary cannot be read by anyone but the provider.
     """
 
     line: int

@@ -93,7 +93,6 @@ class Slot:
 
     Args:
         entity: What it is about, as ``auth service``; empty for the project as a whole.
-        relation: A name out of the registry of relations, as ``database``.
         scope: Where it holds, as ``tests``; empty for everywhere.
     """
 

@@ -34,10 +34,7 @@ class Rest:
 class Beginning:
     """The first items of an array in a body.
 
-    Args:
-        places: The start and end of each item in them, in turn.
-        fields: Those that begin before the array ends, in order; the array's is empty.
-        stem: The same object for a beginning and its extensions.
+    `fields`: those that begin before the array ends, in order; the array's is empty.
     """
 
     name: str

@@ -27,7 +27,6 @@ class SentPrompt:
 
     Args:
         at_ms: When it was sent, in Unix milliseconds, or None.
-        cached_tokens: Of these, read from the cache.
         written_tokens: Of these, written to the cache of five minutes.
         written_long_tokens: Of these, written to the cache of an hour.
         line: Where its answer stands in the recording, from 1.

@@ -28,7 +28,6 @@ class CompactionRecord:
 
     Args:
         line: Where it stands in the recording, from 1; prompts before it belong to the window before.
-        tokens_before: As the client counted, or None.
         kept_ids: Beginnings of the ids of entries that stayed.
     """
 

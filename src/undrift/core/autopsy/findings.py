@@ -20,9 +20,7 @@ class Fetch:
 
     Args:
         call: Which call after the compaction, from 1.
-        session_call: Which call of the session, from 1.
         after_ms: Since the compaction, or None if no time is recorded.
-        known_tokens: Of these, in lines that had been read before.
         read_calls_before: How many calls before the compaction the agent had last read the first of these lines.
     """
 
@@ -57,9 +55,7 @@ class Compaction:
         tokens_before: The prompt before; `recorded` says whether the client counted it.
         recorded: Whether both figures are the client's own.
         encrypted: The client's summary cannot be read; `native` is then what it kept in the clear.
-        identifiers: Distinct identifiers that the agent had learned before and used in the window.
         native: What the client's own summary and the texts that it kept hold of them.
-        ours: What `restore` holds of them, or None if it was not asked.
         fetched: Of the identifiers and lines used, those that stood in a result after the compaction before the
             agent used them; its `tokens` are those of `fetches` in the window.
         fetches: The results that were read again, in order, up to the next compaction.
@@ -107,7 +103,6 @@ class AutopsyBill:
 
     Args:
         recorded: Whether the provider's own counts were recorded; else all is estimated from the texts.
-        cost: In plain input tokens, cache prices applied.
         pauses: Prompts after a pause of more than five minutes.
         cold_prompts: Of these, those that found nothing, or less than half, in the cache.
         fixed_tokens: System prompt and tool definitions together, in every prompt; None if it is not known.

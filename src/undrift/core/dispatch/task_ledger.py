@@ -95,10 +95,8 @@ class TaskLedger:
     """The state of one task of a run.
 
     Args:
-        failures: Faults of the newest attempt: failed tests, a program that ended badly, a broken contract.
         faults: How many of the last reviewers in a row gave no result.
         base_attempts: Attempts before the task was started again after a halt; they do not count against the limit.
-        outputs: For each role the SHA-256 of the newest output, in hexadecimal.
     """
 
     run_id: str

@@ -35,9 +35,7 @@ class Stale:
 class Precision:
     """The share of search results that were useful.
 
-    Args:
-        value: The mean of their shares of useful results, 0 to 1; None without any.
-        alert: Whether it is below `LEAST_PRECISION`, of at least `LEAST_SAMPLES`.
+    `value`: the mean of their shares of useful results, 0 to 1; None without any.
     """
 
     samples: int

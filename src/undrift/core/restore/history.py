@@ -29,9 +29,7 @@ _AGENT = frozenset({"call", "said"})
 class Usage:
     """The places of one kind of unit (names or lines) in the history; values are places in `RestoreHistory.traces`.
 
-    Args:
-        own: Units that the agent wrote before anything showed them to it.
-        shown: Entry and line (0 for names) where it was last shown.
+    `shown`: entry and line (0 for names) where it was last shown.
     """
 
     count: Counter[str]
@@ -44,12 +42,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class RestoreHistory:
-    """A session up to now.
-
-    Args:
-        heat: File -> how warm it is: its reads and edits, fading.
-        stale: Keys that an edit has taken out of a file since they were last shown.
-    """
+    """A session up to now. `stale`: keys that an edit has taken out of a file since they were last shown."""
 
     entries: Sequence[ContextEntry]
     traces: Sequence[Trace]

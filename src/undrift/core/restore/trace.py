@@ -26,7 +26,6 @@ class Trace:
     """The trace of one entry.
 
     Args:
-        path: The file that was read or changed, as the call named it.
         keys: The lines without number gutter and outer space: what is compared.
         numbers: Number of each line in its file, 0 if unknown; empty if none is known.
         line_names: The names in each line; empty for calls, whose lines are never given back as they stand.

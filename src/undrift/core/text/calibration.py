@@ -50,9 +50,7 @@ class UsageReport:
 class Calibration:
     """The active calibration: ``tokens = offset + slope x counted``.
 
-    Args:
-        slope: From 0.25 to 4.
-        offset_tokens: May be below 0.
+    `slope`: from 0.25 to 4. `offset_tokens`: may be below 0.
     """
 
     slope: float = 1.0

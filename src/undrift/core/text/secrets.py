@@ -44,12 +44,10 @@ class Pattern:
     """One kind of secret.
 
     Args:
-        name: What the marker says: lower-case letters, digits, hyphens.
         literals: What a match begins with; one of them must stand in the text for `expression` to be tried.
         expression: Source of a regular expression that is matched from the first character of a literal on.
         group: The group that is the secret; 0 is all of the match, -1 the group that took part last.
         accept: Looks at a match once more; None accepts all.
-        folded: The literals are lower case and found in any case.
         in_run: A literal stands in a run of `_RUN`, as a match is long and has no space: most texts have few of those.
     """
 

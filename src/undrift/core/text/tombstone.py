@@ -109,12 +109,8 @@ def purged_tombstone(task_id: str) -> str:
 def roll_up(tasks: Sequence[RolledTask], *, summary_characters: int = 160) -> str:
     """Return one list for several old tombstones: a line for each task, oldest first as given.
 
-    Args:
-        tasks: At least one.
-        summary_characters: How much of title and of summary a line shows, at least 1.
-
-    Raises:
-        InputError: No task, a bad length, or a reference that is none.
+    `tasks`: at least one. `summary_characters`: how much of title and of summary a line shows, at least 1. Raises
+    InputError: no task, a bad length, or a reference that is none.
     """
     if not tasks or summary_characters < 1:
         raise InputError(f"a roll-up takes at least one task and one character, not {len(tasks)}, {summary_characters}")

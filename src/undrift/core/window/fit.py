@@ -61,10 +61,8 @@ class Prompt:
 class TurnPlan:
     """The decisions of one prune, with its figures.
 
-    Args:
-        oversize: The number of entries that left because they could not fit even alone.
-        shortened: The number of texts of the first or newest user message that lose their middle; nothing else would
-            fit.
+    `oversize`: the number of entries that left because they could not fit even alone. `shortened`: the number of texts
+    of the first or newest user message that lose their middle; nothing else would fit.
     """
 
     decisions: tuple[Decision, ...]

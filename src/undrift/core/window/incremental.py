@@ -73,9 +73,7 @@ class IncrementalWindow:
     def add(self, entry: ContextEntry, *, at_ms: int | None = None) -> Pruned:
         """Add an entry; return the older version of its slot, which leaves at once, or nothing.
 
-        Args:
-            entry: Its id must be new to the window.
-            at_ms: Its time; by default its timestamp.
+        `entry`: its id must be new to the window. `at_ms`: its time; by default its timestamp.
         """
         if entry.id in self._entries:
             raise WindowError(f"entry id {entry.id!r} is already in the window; pinning and recall use the id")

@@ -32,10 +32,8 @@ def ranges_of(numbers: Iterable[int]) -> tuple[tuple[int, int], ...]:
 def trim_text(text: str, ranges: Sequence[Sequence[int]] | None, ref: str | None, fold: Fold | None = None) -> str:
     """Return the lines of `text` in `ranges`, with marks in place of the others.
 
-    Args:
-        ranges: Ascending half-open ranges of line numbers, from 0; an empty list keeps only the first line. None for
-            all lines.
-        ref: The reference for `recall`; empty if the original was purged, None if the agent cannot recall.
+    `ranges`: ascending half-open ranges of line numbers, from 0; an empty list keeps only the first line. None for all
+    lines. `ref`: the reference for `recall`; empty if the original was purged, None if the agent cannot recall.
     """
     folded = fold_lines(text, fold) if fold else None
     lines = text.split("\n")

@@ -31,9 +31,7 @@ _SHOWN_LEVELS = 2
 class MemoryFiles:
     """The files of one memory, as the tool's commands read and change them.
 
-    Args:
-        documents: Where they are kept; not closed here.
-        session_id: Whose memory; several agents may share one.
+    `documents`: where they are kept; not closed here. `session_id`: whose memory; several agents may share one.
     """
 
     def __init__(self, documents: Documents, session_id: str) -> None:

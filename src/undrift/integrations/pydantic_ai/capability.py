@@ -22,9 +22,7 @@ __all__ = ["UndriftHistory"]
 class UndriftHistory(AbstractCapability[Any]):
     """Manage the messages of an agent: ``Agent(model, capabilities=[UndriftHistory(session)])``.
 
-    Args:
-        session: Open; not closed here.
-        on_prepared: Called with what was made of each window, such as to show it.
+    `session`: open; not closed here. `on_prepared`: called with what was made of each window, such as to show it.
     """
 
     session: Session

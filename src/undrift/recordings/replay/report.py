@@ -22,7 +22,6 @@ class ReplayCost:
     Args:
         read_price: Of a cached token, as a multiple of a plain one.
         usd_per_million: US dollars for a million plain input tokens; None if unknown.
-        after: The managed windows, with what each prune does to the cached prefix.
         refetch: What comes on top of `after` if the agent fetches again, in one more turn each, what it had lost.
     """
 
@@ -66,12 +65,7 @@ class Prune:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """The blocks of one origin that left or were cut.
-
-    Args:
-        what: ``tool`` (calls and results), ``assistant`` or ``user`` (texts).
-        tokens: What they free in every later window.
-    """
+    """The blocks of one origin that left or were cut."""
 
     kind: Literal["pruned", "cut", "trimmed", "folded", "evicted", "pinned", "noted"]
     what: Origin

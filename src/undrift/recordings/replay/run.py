@@ -59,14 +59,9 @@ def replay(
 ) -> ReplayReport:
     """Run a recorded session through the engine.
 
-    Args:
-        path: Its file; names the folder under `home` that this replay rebuilds. The file itself is not opened.
-        home: What left can be recalled there (`replay_folder`).
-        progress: Called before each turn, and at the end, with the turns done and all turns.
-
-    Raises:
-        StoreError: The folder refuses, or the disk is full; nothing of the replay is left there.
-        SettingsError: The table of models is wrong.
+    `path`: its file; names the folder under `home` that this replay rebuilds. The file itself is not opened. `home`:
+    what left can be recalled there (`replay_folder`). Raises StoreError: the folder refuses, or the disk is full;
+    nothing of the replay is left there. Raises SettingsError: the table of models is wrong.
     """
     run = _Replay(recording, history_of(recording), settings)
     # By the file's name alone: references, and their tokens in the window, are the same in every folder.

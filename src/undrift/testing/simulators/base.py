@@ -90,9 +90,7 @@ class Bill:
 class Answered:
     """A request that the provider accepts, and its answer.
 
-    Args:
-        body: The reply in the provider's form, `usage` in the provider's meaning.
-        notes: What the provider did to the input, one mapping a change; empty if it took all as sent.
+    `notes`: what the provider did to the input, one mapping a change; empty if it took all as sent.
     """
 
     body: dict[str, Any]

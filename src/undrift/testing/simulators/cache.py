@@ -37,9 +37,7 @@ class PromptPiece:
 class Taken:
     """The tokens of one prompt: read, written, uncached.
 
-    Args:
-        short_tokens: Written for five minutes.
-        long_tokens: Written for an hour.
+    `short_tokens`: written for five minutes. `long_tokens`: written for an hour.
     """
 
     fresh_tokens: int
