@@ -291,7 +291,7 @@ def test_another_process_is_refused_once_and_reads_anew(tmp_path: Path):
         run = subprocess.run(command, capture_output=True, text=True, check=False)
         assert run.returncode == 0, run.stderr
         assert run.stdout.strip() == "['kept', 'said by the other']"
-        with pytest.raises(StoreError, match="taken back in time"):
+        with pytest.raises(StoreError, match="was rewound"):
             session.pin("spec", "Use tabs.")
         assert contents(session) == ["kept", "said by the other"]
         prepared = session.prepare(body(*history))

@@ -64,7 +64,7 @@ class _Found(NamedTuple):
     dense: Mapping[int, float]
     places: Mapping[int, Place]
 
-    def beside(self, vouched: "_Found") -> "_Found":
+    def beside(self, trusted: "_Found") -> "_Found":
         """Return both together.
 
         If tools fill half of the hits by words, they also decide which words are rare. Then trusted memories are scored
@@ -73,10 +73,10 @@ class _Found(NamedTuple):
         tools = sum(not self.places[number].tier for number in self.lexical)
         is_flood = 2 * tools >= len(self.lexical)
         most = (max if is_flood else min)(self.lexical.values(), default=1.0)
-        scale = most / max(vouched.lexical.values(), default=1.0)
-        scaled = {number: score * scale for number, score in vouched.lexical.items()}
+        scale = most / max(trusted.lexical.values(), default=1.0)
+        scaled = {number: score * scale for number, score in trusted.lexical.items()}
         lexical = {**self.lexical, **scaled} if is_flood else {**scaled, **self.lexical}
-        return _Found(lexical, {**vouched.dense, **self.dense}, {**vouched.places, **self.places})
+        return _Found(lexical, {**trusted.dense, **self.dense}, {**trusted.places, **self.places})
 
 
 class MemorySearch:
@@ -107,9 +107,9 @@ class MemorySearch:
         asked = self._parsed(query)
         find = partial(self._found, asked, self._vector(query, asked), max(_POOL, k), accept, of_the_past)
         found = find(only)
-        has_tools = not only.vouched and not all(place.tier for place in found.places.values())
+        has_tools = not only.trusted and not all(place.tier for place in found.places.values())
         if has_tools:
-            found = found.beside(find(replace(only, vouched=True)))
+            found = found.beside(find(replace(only, trusted=True)))
         vectored = found.dense if self._index.embedder is not None else None
         wanted = len(found.places) if has_tools else k
         ranked = rank(found.lexical, vectored, found.places, asked.speakers, k=wanted, weights=self._weights)
@@ -136,7 +136,7 @@ class MemorySearch:
             seen = [[(number, score) for number, score in hits if number in places] for hits in (lexical, dense)]
             if all(len(some) >= pool or len(hits) < fetched for some, hits in zip(seen, (lexical, dense), strict=True)):
                 break
-            if only.vouched and fetched >= pool * _MOST_OF_TOOLS:
+            if only.trusted and fetched >= pool * _MOST_OF_TOOLS:
                 break
             fetched *= _MORE  # too many of them are hidden
         by_words, by_vectors = (dict(hits[:pool]) for hits in seen)

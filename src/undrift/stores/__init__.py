@@ -1,4 +1,4 @@
-"""The durable memory: one contract (`undrift.stores.contract`), and the back ends that keep it.
+"""The durable stores: one contract (`undrift.stores.contract`), and the engines that fulfil it.
 
 Law: SQLite is the truth and everything else is derived from it; an original is on disk before it leaves a window.
 """

@@ -1,8 +1,8 @@
 """Session facts, each version of them.
 
-Law: knows its own table alone; runs inside a transaction that the caller opened. A row is never changed: a change closes
-it and adds another, so that what held after any operation can be asked. What was changed by somebody else meanwhile is
-refused with StoreError, and the caller rolls back.
+Law: knows only its own table; runs inside a transaction that the caller opened. A row is never changed: a change closes it
+and adds another, so that the facts of any operation can be read. If another process has changed a fact meanwhile,
+StoreError is raised and the caller rolls back.
 """
 
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ __all__ = [
 FACT_COLUMNS = """number, record_sha256, CAST(session_id AS BLOB), sequence, CAST(fact_id AS BLOB), is_valid,
     CAST(record AS BLOB)"""
 FACT_SESSION = 2
-"""Where the session stands in the columns."""
+"""The session's index in the columns."""
 
 _CREATE = """
 CREATE TABLE facts(
@@ -71,7 +71,7 @@ _AGAIN = "nothing was written. Read the run's facts again and repeat the change"
 
 @dataclass(frozen=True, slots=True)
 class PreparedFacts:
-    """What is to be written of one session's facts, checked and hashed: what each was, and the row that it becomes."""
+    """The changes of one session's facts, checked and hashed: each version before, and its new row."""
 
     session_id: str
     changes: Sequence[tuple[FactVersion | None, rows.Row | None, int]]
@@ -83,10 +83,10 @@ def create(connection: apsw.Connection) -> None:
 
 
 def _prepared(session_id: str, changes: Sequence[FactChange]) -> PreparedFacts:
-    """Check what is to be written.
+    """Check the changes.
 
     Raises:
-        InputError: Two changes of one version, a change of nothing, or values that JSON cannot hold.
+        InputError: Two changes of one version, an empty change, or values that JSON cannot hold.
     """
     seen: set[int] = set()
     ready = []
@@ -101,10 +101,10 @@ def _prepared(session_id: str, changes: Sequence[FactChange]) -> PreparedFacts:
 
 
 def find(connection: apsw.Connection, session_id: str, as_of: int | None = None) -> tuple[FactVersion, ...]:
-    """Return the versions of a session as they are now, or as they were right after an operation, in their order.
+    """Return the versions of a session, now or right after an operation, in their order.
 
     Raises:
-        StoreCorrupt: A record does not match its SHA-256, or an index leads astray.
+        StoreCorrupt: A record does not match its SHA-256, or an index leads elsewhere.
     """
     key = rows.key(session_id)
     if as_of is None:
@@ -117,14 +117,14 @@ def find(connection: apsw.Connection, session_id: str, as_of: int | None = None)
 
 
 def last_seq(connection: apsw.Connection, session_id: str) -> int:
-    """Return the newest operation that changed a fact of the session; 0 when none has."""
+    """Return the newest operation that changed a fact of the session; 0 without any."""
     key = rows.key(session_id)
     found: Any = connection.execute(_LAST_SEQ, (key, key)).fetchall()
     return int(found[0][0])
 
 
 def next_sequence(connection: apsw.Connection, session_id: str) -> int:
-    """Return the sequence of the next new version: above all that there ever were, dropped ones included."""
+    """Return the sequence of the next new version: greater than all before it, dropped ones included."""
     found: Any = connection.execute(_LAST_SEQUENCE, (rows.key(session_id),)).fetchall()
     return int(found[0][0]) + 1
 
@@ -133,7 +133,7 @@ def _write(writing: Writing, new: PreparedFacts) -> None:
     """Write the changes that are not written yet.
 
     Raises:
-        StoreError: A version is neither what it was before the change nor what it is after it.
+        StoreError: A stored version equals neither the one before the change nor the one after it.
     """
     connection, seq, session = writing.connection, writing.seq, rows.key(new.session_id)
     for before, row, sequence in new.changes:
@@ -150,13 +150,12 @@ def _write(writing: Writing, new: PreparedFacts) -> None:
 
 
 def rewind(connection: apsw.Connection, session_id: str, to: int, seq: int) -> None:
-    """Make the facts of a session what they were right after an operation, as part of a later one.
+    """Rewind the facts of a session to an operation, as part of a later one.
 
     Args:
-        connection: Within a transaction.
-        session_id: The session.
-        to: The operation.
-        seq: The one in which this happens. Nothing is deleted: going back to what held before is the same act.
+        connection: A connection in a transaction.
+        to: The operation to go back to.
+        seq: The rewind's own operation. Nothing is deleted: undoing is the same act.
     """
     named: dict[str, Any] = {"session": rows.key(session_id), "to": to, "seq": seq}
     connection.execute(_HIDE, named)
@@ -197,5 +196,5 @@ TABLE = Table(
     changes=(FactChange,),
     prepare=_prepared,
     write=_write,
-    key="t.sequence",  # a rewinding has a way of its own for them, `rewind`
+    key="t.sequence",  # `rewind` is their own way of rewinding
 )

@@ -1,4 +1,4 @@
-"""What each error of the driver and of the disk means to a caller: which of our errors, and what to do about it."""
+"""The table from errors of the driver and of the disk to our errors, each with its remedy."""
 
 import errno
 from collections.abc import Mapping
@@ -16,9 +16,9 @@ class Fault:
     """Our error for a driver's error.
 
     Args:
-        error: What is raised.
-        remedy: What the user can do, as the end of the message.
-        reopen: Whether the connection is closed and opened again before its next use.
+        error: The class that is raised.
+        remedy: A hint for the user, as the end of the message.
+        reopen: True: the connection is closed and opened again before its next use.
     """
 
     error: type[StoreError]
@@ -36,7 +36,7 @@ _DAMAGED = (
     "`undrift store restore` (which keeps the damaged file), or choose another --home; "
     "if integrity() complains about the search index only, rebuild_search() repairs it"
 )
-_INDEX = "the search index does not match the originals; rebuild_search() makes it anew, integrity() looks for more"
+_INDEX = "the search index does not match the originals; rebuild_search() rebuilds it, integrity() looks for more"
 
 FAULTS: Mapping[type[apsw.Error], Fault] = {
     # the file
@@ -56,7 +56,7 @@ FAULTS: Mapping[type[apsw.Error], Fault] = {
     # the content
     apsw.TooBigError: Fault(StoreError, "an original may have at most one thousand million bytes"),
     apsw.ConstraintError: Fault(StoreError, "it contradicts what is stored already; use another id or reference"),
-    apsw.SQLError: Fault(StoreError, f"the search index may be damaged, rebuild_search() makes it anew; else {_OURS}"),
+    apsw.SQLError: Fault(StoreError, f"the search index may be damaged, rebuild_search() rebuilds it; else {_OURS}"),
     # the machine
     apsw.NoMemError: Fault(StoreError, "memory ran out; make less of it at once", reopen=True),
     apsw.InterruptError: Fault(StoreError, "it was interrupted; try again"),
@@ -114,7 +114,7 @@ def from_driver(error: apsw.Error, path: object, about: str = "") -> StoreError:
 
 
 def from_system(error: OSError | ValueError, path: object) -> StoreError:
-    """Return our error for what the operating system refused; ValueError is a path that no system takes."""
+    """Return our error for a refusal of the operating system; ValueError means a path that no system takes."""
     if isinstance(error, OSError):
         return StoreError(f"{path}: {error.strerror or error}; {_SYSTEM.get(error.errno or 0, _DISK)}")
     return StoreError(f"{str(path)!r}: {error}; choose another --home")

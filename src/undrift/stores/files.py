@@ -1,4 +1,4 @@
-"""Folders, files and names that keep to themselves: 0700 and 0600 from the first byte on, no link followed, no clash.
+"""Private folders, files and names: 0700 and 0600 from the first byte on, no link followed, no clash.
 
 Law: raises OSError only; `undrift.stores.faults` turns it into a StoreError with a remedy.
 """
@@ -22,12 +22,12 @@ _GITIGNORE = b"# What undrift records holds whole sessions: it is not for a repo
 
 
 def make_folder(folder: Path) -> None:
-    """Create a folder and the parents it lacks, each for its owner alone (0700); one that exists stays as it is.
+    """Create a folder and its missing parents, each for its owner alone (0700); an existing one stays unchanged.
 
-    A home of the usual name gets a ``.gitignore`` of its own, unless it has one.
+    A home with the default name gets a ``.gitignore`` of its own, unless it has one.
 
     Raises:
-        OSError: It cannot be made, or a file stands in its place.
+        OSError: It cannot be created, or a file has its name.
     """
     missing = []
     for candidate in (folder, *folder.parents):
@@ -45,7 +45,7 @@ def make_folder(folder: Path) -> None:
 
 
 def _keep_out_of_git(home: Path) -> None:
-    """Let no ``git add .`` take a home along; if it cannot be written, the home serves all the same."""
+    """Keep a home out of ``git add .``; the home works as well if this cannot be written."""
     path = home / ".gitignore"
     with suppress(OSError):
         if path.exists() or home.is_symlink():
@@ -56,7 +56,7 @@ def _keep_out_of_git(home: Path) -> None:
 
 
 def create_file(path: Path) -> bool:
-    """Create an empty file that only its owner can read (0600), durable in its folder; False when the name is taken.
+    """Create an empty file that only its owner can read (0600), durable in its folder; False if the name exists.
 
     Raises:
         OSError: It cannot be created.
@@ -90,7 +90,7 @@ def check_regular(path: Path) -> None:
 
 
 def identity(path: Path) -> tuple[int, int] | None:
-    """Return what tells a file from another one under the same name; None if there is none."""
+    """Return the numbers that tell a file from another one of the same name; None if there is none."""
     try:
         status = os.stat(path)  # noqa: PTH116 - at every use of a store, and Path.stat takes twice as long
     except OSError:
@@ -99,7 +99,7 @@ def identity(path: Path) -> tuple[int, int] | None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make names that were created in a folder survive a power cut, where the system can do that (not on Windows)."""
+    """Make new names in a folder survive a power cut, if the system can do that (not on Windows)."""
     if os.name == "nt":
         return
     descriptor = os.open(folder, os.O_RDONLY)
@@ -110,10 +110,11 @@ def sync_folder(folder: Path) -> None:
 
 
 def safe_name(hostile_id: str) -> str:
-    """Return a file name for an id: the same for the same id, another for another, even where case does not count.
+    """Return a file name for an id, a different one for each id, even if the file system ignores case.
 
-    An id of ``[a-z0-9_-]{1,64}`` is its own name. One with capitals gets a hash behind a dot; everything else (and what
-    starts with ``-`` or is a device name of Windows) is its hash. The dot cannot occur in an id that is its own name.
+    An id of ``[a-z0-9_-]{1,64}`` is its own name. An id with capitals gets a hash after a dot. Any other id is replaced
+    by its hash, and so is an id that starts with ``-`` or is a device name of Windows. The dot cannot occur in an id that
+    is its own name.
 
     Returns:
         1 to 97 characters of ``[A-Za-z0-9_.-]``, never starting with ``-`` or ``.``.

@@ -1,6 +1,6 @@
-"""Which gateways run on a home: a small file each, for whoever looks after them.
+"""The gateways of a home: a small file for each, for any program that manages them.
 
-Law: a file says what was so when a gateway started, and proves nothing; whether it still runs, itself has to say.
+Law: a file describes a gateway at its start, and proves nothing; only the gateway itself can say that it still runs.
 """
 
 import json
@@ -20,14 +20,14 @@ _MOST_FILES = 100
 
 @dataclass(frozen=True, slots=True)
 class Presence:
-    """A gateway as it started.
+    """A gateway at its start.
 
     Args:
-        url: Where it listens.
-        port: Of TCP.
-        pid: Of its process.
+        url: Its address.
+        port: Its TCP port.
+        pid: The id of its process.
         started_at_ms: Unix milliseconds.
-        upstreams: Provider to the address where its requests go.
+        upstreams: Provider to the address that gets its requests.
     """
 
     url: str
@@ -38,7 +38,7 @@ class Presence:
 
 
 def announce(home: Path, presence: Presence) -> None:
-    """Write down that a gateway runs; one that listened there before has ended.
+    """Write down that a gateway runs; an earlier one at this address has ended.
 
     Raises:
         OSError: It cannot be written.
@@ -52,13 +52,13 @@ def announce(home: Path, presence: Presence) -> None:
 
 
 def withdraw(home: Path, port: int) -> None:
-    """Take the file away again; that it is gone already, or cannot be, harms nobody."""
+    """Remove the file again; it does no harm if it is already removed, or cannot be."""
     with suppress(OSError):
         _path(home, port).unlink()
 
 
 def known(home: Path) -> tuple[Presence, ...]:
-    """Return what the files of a home say, by port; one that is none of ours is passed over."""
+    """Return the gateways that the files of a home name, by port; files that are not ours are skipped."""
     found = []
     for path in sorted(home.glob("gateway-*.json"))[:_MOST_FILES]:
         with suppress(OSError, ValueError, TypeError, AttributeError, LookupError):

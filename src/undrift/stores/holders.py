@@ -1,4 +1,4 @@
-"""Who holds a file's locks, as far as the system tells: Linux lists them, others do not.
+"""The processes that hold a file's locks, as far as the system lists them: Linux does, others do not.
 
 Law: changes nothing and never fails; an empty answer means "not known".
 """
@@ -23,7 +23,7 @@ def holders(database: Path, *, writer: bool = False) -> tuple[int, ...]:
 
     Args:
         database: The file; it is not opened.
-        writer: Only the one that writes at this moment.
+        writer: True: only the process that writes at this moment.
     """
     known = {}
     for suffix in ("", "-shm"):
@@ -43,7 +43,7 @@ def holders(database: Path, *, writer: bool = False) -> tuple[int, ...]:
 
 
 def named(pids: tuple[int, ...]) -> str:
-    """Return ``process 12 (python3)`` and so on; empty for none."""
+    """Return the processes as text, such as ``process 12 (python3)``; empty for none."""
     words = []
     for pid in pids:
         name = ""

@@ -1,4 +1,4 @@
-"""Everything read and compared with its hash: what a store finds wrong with itself, in sentences.
+"""The check of a store: everything is read and compared with its hash; problems are sentences.
 
 Law: changes nothing; damage is an answer, never an exception.
 """
@@ -14,7 +14,7 @@ from undrift.stores.tables import TABLES
 __all__ = ["OF_THE_INDEX", "problems"]
 
 OF_THE_INDEX = "the search index"
-"""How each sentence begins that is about what can be made anew; no other one begins so, whatever ids are in it."""
+"""The beginning of each sentence about data that can be rebuilt; no other sentence begins with it, for any ids."""
 
 _MOST_FINDINGS = 100
 
@@ -27,7 +27,7 @@ _TAGS_OF_NO_TASK = """SELECT CAST(g.session_id AS BLOB), CAST(g.call_id AS BLOB)
 
 
 def problems(connection: apsw.Connection) -> Iterator[str]:
-    """Yield what is wrong with the file, the records, what ties them together, and the search index."""
+    """Yield the problems of the file, the records, their connections, and the search index."""
     checks: dict[str, Callable[[apsw.Connection], Iterator[str]]] = {
         "the file": _structure,
         "the records": _records,
@@ -43,7 +43,7 @@ def problems(connection: apsw.Connection) -> Iterator[str]:
 
 def _structure(connection: apsw.Connection) -> Iterator[str]:
     for (finding,) in connection.execute(f"PRAGMA integrity_check({_MOST_FINDINGS})"):
-        if "fts5" in str(finding).lower():  # SQLite looks into the index as well, and this is no damage of the truth
+        if "fts5" in str(finding).lower():  # SQLite checks the index as well, and this is no damage of the truth
             yield f"{OF_THE_INDEX}: {finding}"
         elif finding != "ok":
             yield f"the file: {finding}"
@@ -74,11 +74,11 @@ def _orphans(connection: apsw.Connection) -> Iterator[str]:
 
 def _index(connection: apsw.Connection) -> Iterator[str]:
     if not search.complete(connection):
-        yield f"{OF_THE_INDEX} is missing; rebuild_search() makes it anew"
+        yield f"{OF_THE_INDEX} is missing; rebuild_search() rebuilds it"
     elif not (
         connection.readonly("main") or connection.pragma("query_only")
     ):  # SQLite counts the check among the writes
         try:
             connection.execute("INSERT INTO search(search, rank) VALUES('integrity-check', 1)")
         except apsw.CorruptError:
-            yield f"{OF_THE_INDEX} does not match the originals; rebuild_search() makes it anew"
+            yield f"{OF_THE_INDEX} does not match the originals; rebuild_search() rebuilds it"

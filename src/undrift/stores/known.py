@@ -24,13 +24,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Reading(Generic[T]):
-    """How the records of one table that are in force in a session are read.
+    """The way to read a session's active records of one table.
 
     Args:
         sql: ``SELECT {columns} ... WHERE session_id = ? ...{more} ORDER BY ...``, of a table of `rows`.
-        columns: Those that `make` takes; the first are ``number, record_sha256``.
-        session: Which of them is the session.
-        maker: Returns the function that makes the records of one reading out of rows; that raises StoreCorrupt.
+        columns: The columns for `maker`; the first are ``number, record_sha256``.
+        session: The session's index in the columns.
+        maker: Returns the function that makes the records of one reading from rows; it raises StoreCorrupt.
     """
 
     sql: str
@@ -54,16 +54,16 @@ PINS = Reading(
 
 
 def read(connection: apsw.Connection, session_id: str, reading: Reading[T], known: Met[T] | None = None) -> list[T]:
-    """Return the records of a session that are in force, in their order.
+    """Return the active records of a session, in their order.
 
     Args:
-        connection: Of the store.
-        session_id: Whose.
-        reading: How.
-        known: What was read before; afterwards what is returned.
+        connection: A connection to the store.
+        session_id: Their session.
+        reading: The way to read them.
+        known: The records that were read before; afterwards the returned ones.
 
     Raises:
-        StoreCorrupt: A record does not match its SHA-256, or an index leads astray.
+        StoreCorrupt: A record does not match its SHA-256, or an index leads elsewhere.
     """
     found: dict[bytes, T] = {}
     listed: list[Any] = []
@@ -71,27 +71,27 @@ def read(connection: apsw.Connection, session_id: str, reading: Reading[T], know
         key, sql, former = rows.key(session_id), reading.sql, known.by_digest()
         listed = connection.execute(sql.format(columns="number, record_sha256", more=""), (key,)).fetchall()
         new: list[Any] = [number for number, digest in listed if digest not in former]
-        found = {**former, **_made(connection, session_id, reading, new)} if new else former
+        found = {**former, **_records(connection, session_id, reading, new)} if new else former
     if listed and all(digest in found for _, digest in listed):
         found = {digest: found[digest] for _, digest in listed}
     else:  # nothing is known, or another process has written in between
-        found = _made(connection, session_id, reading, None)
+        found = _records(connection, session_id, reading, None)
     if known is not None:
         known.keep(found)
     return list(found.values())
 
 
-def _made(
+def _records(
     connection: apsw.Connection, session_id: str, reading: Reading[T], numbers: list[int] | None
 ) -> dict[bytes, T]:
-    """Read records, all of them or those with these numbers; a damaged index may lead to those of another session."""
+    """Read records, all of them or those with these numbers; a damaged index may lead to another session's."""
     more = "" if numbers is None else " AND number IN (SELECT value FROM json_each(?))"
     named = () if numbers is None else (json.dumps(numbers),)
     sql = reading.sql.format(columns=reading.columns, more=more)
     session, column, make = rows.raw(session_id), reading.session, reading.maker()
     found = {}
     cursor = connection.execute(sql, (rows.key(session_id), *named))
-    try:  # row by row: all of them as bytes take more memory than what is made of them
+    try:  # row by row: all rows as bytes use more memory than the records
         for row in cursor:
             if row[column] != session:
                 raise StoreCorrupt(f"session {session_id[:64]!r}: an index of the file is damaged; {rows.REMEDY}")

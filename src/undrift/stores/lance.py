@@ -1,8 +1,8 @@
-"""LanceDB as the second index over the vectors that are kept: derived, disposable, and never the only place of a row.
+"""LanceDB as the second index over the stored vectors: derived, disposable, and never the only place of a row.
 
-Law: a write goes to SQLite alone. The newest rows are compared one by one until there are enough of them for one append;
-rows carry entry and seq; an index that is missing, stale or damaged is made anew from SQLite, and until then every vector
-is compared. LanceDB's errors do not leave this module.
+Law: a write goes only to SQLite. The newest rows are compared one by one until there are enough of them for one append;
+rows carry entry and seq. An index that is missing, stale or damaged is rebuilt from SQLite, and until then every vector is
+compared. LanceDB's errors do not leave this module.
 """
 
 import shutil
@@ -28,7 +28,7 @@ __all__ = ["LanceIndex"]
 _BATCH = 256
 """Rows of one append. One row per append left 3,003 files after 1,000, and a query took 27 times as long (PERFORMANCE 5)."""
 _MOST_REMOVALS = 64
-"""Until then who is gone is only passed over."""
+"""Up to this number, removed rows are only skipped."""
 _MOST_FRAGMENTS = 8
 _SLICE = 10_000
 _KEPT_VERSIONS = timedelta(minutes=10)
@@ -40,8 +40,8 @@ class LanceIndex:
     """Nearest vectors by LanceDB, their scores by SQLite's rows.
 
     Args:
-        table: The vectors that are kept.
-        folder: Of the index; made with 0700 if it is absent. Nothing else may be in it.
+        table: The stored vectors.
+        folder: The folder of the index, created with 0700 if absent. Nothing else may be in it.
 
     Raises:
         StoreError: The package lancedb is not installed.
@@ -59,7 +59,7 @@ class LanceIndex:
 
     @property
     def seq(self) -> int:
-        """The newest operation of which a memory is found."""
+        """The newest operation with a memory that the search finds."""
         return self._table.seq
 
     def add(self, vectors: Iterable[tuple[int, Any]]) -> None:
@@ -71,37 +71,37 @@ class LanceIndex:
         remove(self._table.connection, numbers)
 
     def search(self, query: Any, k: int, only: Filter = ALL) -> Scored:
-        """Return the k nearest memories; exactly, as LanceDB compares every row as well."""
+        """Return the k nearest memories; exactly, because LanceDB compares every row as well."""
         state, unit = self._table.state, self._table.unit(query)
         if not state.key or k <= 0:
             return []
-        for remedy in (self._forget, self._make_anew):
+        for remedy in (self._forget, self._rebuilt):
             try:
                 state = self._settled(state)
                 return self._nearest(state, unit, k, only)
             except apsw.Error:
                 raise
-            except Exception:  # noqa: BLE001 - whatever LanceDB raises, the answer is in SQLite
+            except Exception:  # noqa: BLE001 - for any error of LanceDB, the answer is in SQLite
                 state = _tried(remedy, state)
         with suppress(Exception):
             return self._nearest(state, unit, k, only)
         return self._by_hand(replace(state, indexed_until=0), unit, k, only)
 
     def rebuild(self) -> None:
-        """Write the index anew from the vectors that are kept; outside of a transaction."""
-        self._make_anew(self._table.state)
+        """Rebuild the index from the stored vectors; outside of a transaction."""
+        self._rebuilt(self._table.state)
 
     def scour(self) -> None:
-        """Take the last traces of removed memories out of LanceDB's files; outside of a transaction.
+        """Remove the last traces of removed memories from LanceDB's files; outside of a transaction.
 
-        A search that another process does at this moment may have to begin again, which it does by itself.
+        A search by another process at this moment may have to begin again; it does so by itself.
         """
         self.rebuild()
 
     # ------------------------------------------------------------------------------------------------------ the tail
 
     def _settled(self, state: VectorState) -> VectorState:
-        """Hand over what has gathered, if it is enough and the lock can be had."""
+        """Append the newest rows to LanceDB, if there are enough and the lock is free."""
         if not self._is_behind(state) or self._table.connection.in_transaction:
             return state
         with suppress(apsw.BusyError), transaction(self._table.connection):
@@ -119,7 +119,7 @@ class LanceIndex:
         lance = self._lance(state)
         if lance is None:
             return self._written(state)
-        leftover = f"entry > {state.indexed_until}"  # of an append whose transaction was rolled back
+        leftover = f"entry > {state.indexed_until}"  # from an append whose transaction was rolled back
         if lance.count_rows(leftover):
             lance.delete(leftover)
         if state.removals != state.indexed_removals:
@@ -139,7 +139,7 @@ class LanceIndex:
     # ----------------------------------------------------------------------------------------------------- searching
 
     def _nearest(self, state: VectorState, unit: Any, k: int, only: Filter) -> Scored:
-        """Join LanceDB's best, scored anew, with the best of the rows that it does not have yet."""
+        """Join LanceDB's best, scored again, with the best of the rows that it does not have yet."""
         found: Scored = []
         lance = self._lance(state) if state.indexed_until else None
         if state.indexed_until and lance is None:
@@ -150,7 +150,7 @@ class LanceIndex:
             found = self._table.scores(unit, numbers, k, state)
             if len(found) >= k or len(numbers) < wanted:
                 break
-            wanted *= 4  # too many of them are gone
+            wanted *= 4  # too many of them were removed
         return best_of(found, self._by_hand(state, unit, k, only), k)
 
     def _by_hand(self, state: VectorState, unit: Any, k: int, only: Filter) -> Scored:
@@ -164,7 +164,7 @@ class LanceIndex:
     # --------------------------------------------------------------------------------------------- opening, repairing
 
     def _lance(self, state: VectorState) -> Any:
-        """Open the index that belongs to the database's state; None when there is none, or not all of it."""
+        """Open the index of the database's state; None if there is none, or not all of it."""
         name = _name(state)
         if self._opened is None or self._opened[0] != name:
             if not (self._folder / f"{name}.lance").is_dir():
@@ -180,13 +180,13 @@ class LanceIndex:
         return self._lancedb.connect(str(self._folder), read_consistency_interval=timedelta(0))
 
     def _forget(self, state: VectorState) -> VectorState:
-        """Open it again: a version that another process has cleaned up cannot be read on."""
+        """Open it again: a version that another process has cleaned up can no longer be read."""
         self._opened = None
         del state
         return self._table.state
 
-    def _make_anew(self, state: VectorState) -> VectorState:
-        """Write the index anew, unless another process has done so since `state`."""
+    def _rebuilt(self, state: VectorState) -> VectorState:
+        """Rebuild the index, unless another process has done so since `state`."""
         self._opened = None
         if self._table.connection.in_transaction:
             return state
@@ -199,10 +199,10 @@ class LanceIndex:
         return state
 
     def _written(self, state: VectorState) -> VectorState:
-        """Write all rows into an index under a new name; the old one stays for those who read it now."""
+        """Write all rows into an index under a new name; the old one stays for its present readers."""
         state = replace(state, generation=state.generation + 1, indexed_until=0)
         name = _name(state)
-        shutil.rmtree(self._folder / f"{name}.lance", ignore_errors=True)  # of a transaction that was rolled back
+        shutil.rmtree(self._folder / f"{name}.lance", ignore_errors=True)  # from a transaction that was rolled back
         lance = self._connected().create_table(name, schema=_schema(self._table.dimension))
         batch = self._table.newer(0, state)
         _append(lance, batch)
@@ -212,7 +212,7 @@ class LanceIndex:
 
 
 def _tried(remedy: Callable[[VectorState], VectorState], state: VectorState) -> VectorState:
-    """Try to repair; where even that fails, things stay as they are."""
+    """Try to repair; if that fails too, the state stays unchanged."""
     try:
         return remedy(state)
     except apsw.BusyError:
@@ -242,7 +242,7 @@ def _schema(dimension: int) -> Any:
 
 
 def _append(lance: Any, batch: Batch) -> None:
-    """Append rows, as few times as there are slices of them."""
+    """Append rows, one append for each slice of them."""
     import pyarrow as pa
 
     for start in range(0, len(batch.numbers), _SLICE):
@@ -258,7 +258,7 @@ def _append(lance: Any, batch: Batch) -> None:
 
 
 def _search(lance: Any, unit: Any, wanted: int, state: VectorState, only: Filter) -> list[int]:
-    """Return the numbers of the nearest rows; of unit vectors the dot product is the cosine."""
+    """Return the numbers of the nearest rows; the dot product of unit vectors is their cosine."""
     condition = " AND ".join(filter(None, (f"entry <= {state.indexed_until}", in_lance(only))))
     query = lance.search(unit).distance_type("dot").where(condition, prefilter=True)
     found: list[int] = query.select(["number", "_distance"]).limit(wanted).to_arrow()["number"].to_pylist()

@@ -1,4 +1,4 @@
-"""A look at a home's store, whatever state it is in: what is there, and what is wrong with it.
+"""A look at a home's store in any state: its content and its problems.
 
 Law: changes nothing: nothing is created, migrated, rebuilt or repaired; damage is an answer, never an exception.
 """
@@ -29,22 +29,22 @@ _BUSY_TIMEOUT_MS = 5_000
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What was seen of a store.
+    """The findings about a store.
 
     Args:
         path: The file.
-        is_there: Whether there is one; all that follows is empty if there is none.
-        version: Of its shape; 0 if nothing was written yet, None if it could not be read.
+        is_there: False: there is no store, and all that follows is empty.
+        version: The version of its shape; 0 if nothing was written yet, None if it could not be read.
         newest: The version that this undrift writes.
-        size_bytes: Of the file.
-        log_bytes: Of the ``-wal`` beside it.
-        operations, originals, decisions, sessions: How many it holds.
-        refused: Why it cannot be opened, with the remedy; empty if it can.
-        damaged: What does not match its hash or cannot be read, in sentences.
-        index: What is wrong with the search index, which can be made anew.
-        users: Ids of other processes that have it open, as far as that is known.
-        rated: Results and useful ones of the newest rated searches, as many as were asked for.
-        lost: Which operations were acknowledged and are missing, in a sentence; empty if none are known to be.
+        size_bytes: The file's size.
+        log_bytes: The size of the ``-wal`` next to it.
+        operations, originals, decisions, sessions: The number of each in it.
+        refused: Why it cannot be opened, with the remedy; empty: it can.
+        damaged: Records that do not match their hash or cannot be read, in sentences.
+        index: Problems of the search index, which can be rebuilt.
+        users: Ids of other processes that have it open, as far as known.
+        rated: Number of results and of useful ones for each of the newest rated searches.
+        lost: A sentence about acknowledged operations that are missing; empty if none are known.
     """
 
     path: Path
@@ -70,7 +70,7 @@ def look(home: str | os.PathLike[str], *, rated: int = 0) -> Look:
 
     Args:
         home: The folder.
-        rated: How many rated searches are told of.
+        rated: The most rated searches in the answer.
     """
     path = Path(os.path.realpath(home)) / NAME
     if not os.path.lexists(path) and not os.path.lexists(f"{path}-wal"):
@@ -82,7 +82,7 @@ def look(home: str | os.PathLike[str], *, rated: int = 0) -> Look:
         prepare_file(path.parent, create=False)
         with closing(_open(path)) as connection:
             seen.update(_inside(connection, rated))
-            with suppress(apsw.Error):  # what is damaged is told of
+            with suppress(apsw.Error):  # damage is reported
                 seen["lost"] = str(newest.loss(path.parent, connection if seen["version"] else None, known) or "")
     except (StoreError, apsw.Error, OSError, ValueError) as error:
         seen["refused"] = str(_as_ours(error, path))
@@ -90,7 +90,7 @@ def look(home: str | os.PathLike[str], *, rated: int = 0) -> Look:
 
 
 def modes(home: Path) -> Iterator[tuple[Path, int]]:
-    """Yield what others than its owner can read or write: the folder, the store's files and their copies."""
+    """Yield the paths that other users can read or write: the folder, the store's files and their copies."""
     for path in (home, *sorted(home.glob(f"{NAME}*"))):
         try:
             mode = stat.S_IMODE(path.stat().st_mode)
@@ -134,7 +134,7 @@ def _inside(connection: apsw.Connection, rated: int) -> dict[str, Any]:
         ((operations, originals, decisions, sessions),) = connection.execute(_STATED).fetchall()
         seen["rated"] = tuple(ratings(connection, rated))
     except (apsw.Error, StoreError):
-        return seen  # what is wrong stands in `damaged`
+        return seen  # the problems are in `damaged`
     return {**seen, "operations": operations, "originals": originals, "decisions": decisions, "sessions": sessions}
 
 

@@ -1,7 +1,7 @@
-"""Marks by which a conversation is recognised: what a session has seen, as short texts that stand for it.
+"""Marks by which a conversation is recognised: short texts that represent the things that a session has seen.
 
-Law: knows its own table alone; runs inside a transaction that the caller opened. A mark that is damaged is passed over as
-if it were unknown, as an older one says the same; `integrity` names it.
+Law: knows only its own table; runs inside a transaction that the caller opened. A damaged mark is skipped like an unknown
+one, because an older mark says the same; `integrity` names it.
 """
 
 import json
@@ -51,7 +51,7 @@ def create(connection: apsw.Connection) -> None:
 
 
 def find(connection: apsw.Connection, texts: Iterable[str]) -> list[KnownMark]:
-    """Return what is known of each text and kind; one statement."""
+    """Return the known mark of each text and kind, in one statement."""
     found = []
     for *row, sessions, has_turns in connection.execute(_FIND, (json.dumps(list(texts)),)):
         try:
@@ -63,7 +63,7 @@ def find(connection: apsw.Connection, texts: Iterable[str]) -> list[KnownMark]:
 
 
 def add(connection: apsw.Connection, session_id: str, marks: Sequence[Mark], *, is_claim: bool) -> bool:
-    """Insert what is new, drop the session's oldest beyond `MOST_MARKS`; return False when a claim came too late."""
+    """Insert the new marks, drop the session's oldest beyond `MOST_MARKS`; return False if a claim came too late."""
     key = rows.key(session_id)
     if is_claim and connection.execute(_HAS_TURNS, (key,)).fetchall():
         return False

@@ -1,7 +1,8 @@
 """Long-term memories, each version of them, and the keyed statements that they make.
 
-Law: knows its own tables alone; runs inside a transaction that the caller opened. A version is never changed: a change
-closes it and adds another. What was changed by somebody else meanwhile is refused with StoreConflict, and the caller rolls back.
+Law: knows only its own tables; runs inside a transaction that the caller opened. A version is never changed: a change
+closes it and adds another. If another process has changed a memory meanwhile, StoreConflict is raised and the caller rolls
+back.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -86,7 +87,7 @@ _AGAIN = "nothing was written. Read the memories again and repeat the change"
 
 
 class PreparedMemories(NamedTuple):
-    """What is to be written of memories: checked and hashed."""
+    """The changes of memories, checked and hashed."""
 
     session: str | bytes
     updates: Sequence[MemoryUpdate]
@@ -99,10 +100,10 @@ def create(connection: apsw.Connection) -> None:
 
 
 def _prepared(session_id: str, updates: Sequence[MemoryUpdate]) -> PreparedMemories:
-    """Check what is to be written.
+    """Check the updates.
 
     Raises:
-        InputError: Two updates of one memory, one without any, or values that JSON cannot hold.
+        InputError: Two updates of one memory, an update without any memory, or values that JSON cannot hold.
     """
     ids: set[str] = set()
     for update in updates:
@@ -119,10 +120,10 @@ def _write(writing: Writing, new: PreparedMemories) -> None:
     """Write the updates; one that is written already is a no-op.
 
     Raises:
-        StoreConflict: A memory is neither what it was before the change nor what it is after it.
+        StoreConflict: A stored memory equals neither the one before the change nor the one after it.
     """
     connection, seq = writing.connection, writing.seq
-    gone: dict[str, str] = {}
+    removed: dict[str, str] = {}
     for update, row in zip(new.updates, new.new, strict=True):
         one = update.after or update.before
         assert one is not None  # `prepared` has refused it
@@ -140,14 +141,14 @@ def _write(writing: Writing, new: PreparedMemories) -> None:
             connection.execute(_ADD, (*row, content_digest(update.after.content), seq))
             _add_slots(connection, update.after)
         elif update.before is not None:
-            gone[update.before.id] = update.before.content
-    if gone:
-        numbers = memory_search.numbers_of(connection, gone)
-        memory_search.take_back(connection, {number: gone[one] for one, number in numbers.items()})
+            removed[update.before.id] = update.before.content
+    if removed:
+        numbers = memory_search.numbers_of(connection, removed)
+        memory_search.take_back(connection, {number: removed[one] for one, number in numbers.items()})
 
 
 def _check(connection: apsw.Connection, unchanged: Unchanged) -> None:
-    """Refuse what rests on memories that have changed; behind the writing of the new ones.
+    """Refuse new memories that rest on changed ones; called after the new ones are written.
 
     Raises:
         StoreConflict: Another one was added meanwhile.
@@ -161,7 +162,7 @@ def _check(connection: apsw.Connection, unchanged: Unchanged) -> None:
 
 
 def by_id(connection: apsw.Connection, ids: Collection[str], viewer: Viewer | None = None) -> dict[str, MemoryEntry]:
-    """Return those of the memories that a viewer may see, by id; None may see all of them, as they are now.
+    """Return the memories that a viewer may see, by id; None may see all of them, as they are now.
 
     Raises:
         StoreCorrupt: A record does not match its SHA-256.
@@ -178,7 +179,7 @@ def by_id(connection: apsw.Connection, ids: Collection[str], viewer: Viewer | No
 
 
 def by_digest(connection: apsw.Connection, digest: str, viewer: Viewer) -> list[MemoryEntry]:
-    """Return the memories whose content has a digest, of those that a viewer may see now."""
+    """Return the memories with a digest of their content that a viewer may see now."""
     values: dict[str, Any] = {"agent": rows.key(viewer.agent), "session": rows.key(viewer.session_id), "digest": digest}
     return _read(connection, f"t.digest = :digest AND {_SEEN} AND {_NOW} ORDER BY t.number", values)
 
@@ -187,11 +188,11 @@ def seen(connection: apsw.Connection, viewer: Viewer) -> list[MemoryEntry]:
     """Return every memory that a viewer may see, oldest first."""
     values: dict[str, Any] = {"agent": rows.key(viewer.agent), "session": rows.key(viewer.session_id)}
     found = _read(connection, f"{_SEEN} AND {_moment(viewer, values)} ORDER BY t.number", values)
-    return sorted(found, key=lambda entry: entry.seq)  # a version that came later is not a younger memory
+    return sorted(found, key=lambda entry: entry.seq)  # a later version is not a younger memory
 
 
 def visible(connection: apsw.Connection, ids: Collection[str], viewer: Viewer) -> set[str]:
-    """Return those ids whose memories a viewer may see; nothing is decoded."""
+    """Return the ids of memories that a viewer may see; nothing is decoded."""
     values: dict[str, Any] = {"agent": rows.key(viewer.agent), "session": rows.key(viewer.session_id)}
     values["ids"] = rows.listed(ids)
     found: Iterable[Any] = connection.execute(
@@ -212,7 +213,7 @@ def by_slot(connection: apsw.Connection, keys: Iterable[tuple[str, str]], viewer
 
 
 def by_relation(connection: apsw.Connection, relations: Iterable[str], viewer: Viewer) -> list[MemoryEntry]:
-    """Return the memories that state a value for one of these relations, whatever of: at most 100 of each."""
+    """Return the memories that state a value for one of these relations, of any entity: at most 100 of each."""
     ids = {
         one if isinstance(one, str) else bytes(one).decode("utf-8", "surrogatepass")
         for relation in relations
@@ -227,11 +228,11 @@ def every(connection: apsw.Connection) -> list[MemoryEntry]:
 
 
 def ever(connection: apsw.Connection, ids: Collection[str] | None = None) -> list[MemoryEntry]:
-    """Return the newest version of each memory, in force or not, oldest memory first: what derived indexes are made of.
+    """Return the newest version of each memory, active or not, oldest memory first, for derived indexes.
 
     Args:
-        connection: Of the store.
-        ids: Of these alone.
+        connection: A connection to the store.
+        ids: Only these memories; None: all.
     """
     some = "" if ids is None else f" AND {_IDS}"
     values = {} if ids is None else {"ids": rows.listed(ids)}
@@ -240,7 +241,7 @@ def ever(connection: apsw.Connection, ids: Collection[str] | None = None) -> lis
 
 
 def not_settled(connection: apsw.Connection) -> tuple[dict[str, int], dict[str, int]]:
-    """Return which memories the search takes for being in force and are not, and the other way round, by id."""
+    """Return the memories that only the search takes for active, and the active ones that it does not, by id."""
     taken, back = (
         {bytes(one).decode("utf-8", "surrogatepass"): number for number, one in connection.execute(sql)}
         for sql in (_NOT_THERE, _THERE_AGAIN)

@@ -1,7 +1,7 @@
-"""Which memories a search may look at, as one value; and the only two places that make SQL, or LanceDB's SQL, of it. Pure.
+"""The filter of a search over memories, as one value, and its two forms: SQL and LanceDB's SQL. Pure.
 
-Law: names of columns are written here, never taken from a caller; SQLite gets values as bindings, LanceDB, which has none,
-as quoted text that holds nothing but printable ASCII.
+Law: names of columns are written here, never taken from a caller. SQLite gets values as bindings. LanceDB has no bindings:
+it gets quoted text with nothing but printable ASCII.
 """
 
 from collections.abc import Collection, Iterable
@@ -17,24 +17,24 @@ _SETS = ("scopes", "sources", "types")
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What a memory has to be, all of it; None asks for nothing, an empty set lets nothing through.
+    """Conditions on a memory, all of which must hold; None is no condition, an empty set lets nothing through.
 
     Args:
-        scopes: To whom it belongs: one of these sessions, agents or projects.
-        sources: Where it comes from: one of these.
-        types: One of these.
-        until_seq: Recorded by this operation or before it, at least 0.
-        vouched: Somebody vouches for it: it is no tool's output. Indexes of vectors do not know; who asks leaves out the rest.
+        scopes: It belongs to one of these sessions, agents or projects.
+        sources: It has one of these sources.
+        types: It has one of these types.
+        until_seq: It was recorded by this operation or before it; at least 0.
+        trusted: Its tier is above 0: it is no tool's output. Indexes of vectors do not know this; the caller drops the rest.
 
     Raises:
-        InputError: A value is of another kind. A text alone would be taken for the set of its characters.
+        InputError: A value has another type. A text alone would be taken for the set of its characters.
     """
 
     scopes: Collection[str] | None = None
     sources: Collection[str] | None = None
     types: Collection[str] | None = None
     until_seq: int | None = None
-    vouched: bool = False
+    trusted: bool = False
 
     def __post_init__(self) -> None:
         for name in _SETS:
@@ -50,7 +50,7 @@ class Filter:
 
     @property
     def parts(self) -> Iterable[tuple[str, Collection[str]]]:
-        """Column and values of each set that was asked for."""
+        """The column and the values of each given set."""
         return [(name[:-1], value) for name in _SETS if (value := getattr(self, name)) is not None]
 
 
@@ -67,7 +67,7 @@ def in_sqlite(only: Filter, table: str) -> tuple[str, list[str | bytes | int]]:
     if only.until_seq is not None:
         conditions.append(f"{table}.seq <= ?")
         bindings.append(min(only.until_seq, 2**63 - 1))
-    if only.vouched:
+    if only.trusted:
         conditions.append(f"{table}.tier > 0")
     return " AND ".join(conditions), bindings
 
@@ -84,9 +84,9 @@ def in_lance(only: Filter) -> str:
 
 
 def plain(text: str) -> str:
-    """Return what stands for a text in LanceDB: printable ASCII, other texts for other texts.
+    """Return a text's form in LanceDB: printable ASCII, a different form for each text.
 
-    Arrow takes no lone surrogates, and what cannot end a quoted text cannot be misread either.
+    Arrow takes no lone surrogates, and a text that cannot end its quotes cannot be misread.
     """
     if text.isascii() and text.isprintable() and "%" not in text:
         return text

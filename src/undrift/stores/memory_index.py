@@ -1,6 +1,6 @@
-"""What is derived from memories to find them again: words, vectors, neighbours; and the memories themselves, read.
+"""The data that is derived from memories to find them: words, vectors, neighbours; and the reading of memories.
 
-Law: everything derived can be deleted and rebuilt; what is added is found by the next search. Nothing is ranked here.
+Law: all derived data can be deleted and rebuilt; the next search finds added memories. Nothing is ranked here.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -33,11 +33,11 @@ __all__ = [
 _EMBEDDED_AT_ONCE = 256
 
 Making = Callable[[vectors.VectorTable], vectors.VectorIndex]
-"""Makes what searches the vectors of one embedder."""
+"""Makes the index over the vectors of one embedder."""
 
 
 def write_lines(connection: apsw.Connection, new: MemoryLines) -> None:
-    """Make memories searchable in the caller's transaction; those that are there already stay.
+    """Make memories searchable in the caller's transaction; existing ones stay.
 
     Raises:
         DimensionError: A vector has another length than its embedder says.
@@ -50,14 +50,14 @@ def write_lines(connection: apsw.Connection, new: MemoryLines) -> None:
 
 
 class MemoryIndex:
-    """`SearchedMemories` for one who holds the connection, and what fills it.
+    """`SearchedMemories` for a caller that holds the connection, and its filling.
 
     Args:
-        connection: Of the store, of today's version.
+        connection: A connection to the store, of today's version.
         embedder: Makes the vectors; None for words alone.
-        making: Makes what searches them; None for the exact search.
-        texts: Gives the texts of memories by id, of those that it knows. With it, memories that were added without this
-            embedder get their vectors at the next search.
+        making: Makes the index over them; None for the exact search.
+        texts: Returns the texts of known memories by id. With it, memories that were added without this embedder get
+            their vectors at the next search.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class MemoryIndex:
 
     @classmethod
     def in_memory(cls, embedder: Embedder | None) -> Self:
-        """Return an empty index that is kept nowhere."""
+        """Return an empty index that is only in memory."""
         connection = apsw.Connection(":memory:")
         memory_search.create(connection)
         memory_search.add_lengths(connection)
@@ -89,11 +89,11 @@ class MemoryIndex:
         return cls(connection, embedder)
 
     def add(self, lines: Iterable[MemoryLine]) -> None:
-        """Make memories searchable, in the caller's transaction or one of its own; those that are there already stay.
+        """Make memories searchable, in the caller's transaction or one of its own; existing ones stay.
 
         Raises:
             StoreError: The embedder cannot be loaded.
-            DimensionError: It gives vectors of another length than it says.
+            DimensionError: Its vectors have another length than its `dimension`.
             apsw.Error: SQLite refuses.
         """
         new = embedded(self.embedder, list(lines))  # before the lock is taken
@@ -101,17 +101,17 @@ class MemoryIndex:
             write_lines(self._connection, new)
 
     def remove(self, ids: Iterable[str]) -> None:
-        """Take memories out of the search; ids that are not in it are passed over."""
+        """Remove memories from the search; unknown ids are skipped."""
         with self._writing():
             forget(self._connection, ids)
 
     def scour(self) -> None:
-        """Take the last traces of removed memories out of the indexes; outside of a transaction.
+        """Remove the last traces of removed memories from the indexes; outside of a transaction.
 
-        What SQLite keeps in free pages and in its log is the caller's: `PRAGMA secure_delete`, `VACUUM`, a checkpoint.
+        The caller cleans SQLite's free pages and its log: `PRAGMA secure_delete`, `VACUUM`, a checkpoint.
         """
         for index in memory_search.INDEXES:
-            wash(lambda: nullcontext(self._connection), index)  # in short steps, so that little is left to do in one
+            wash(lambda: nullcontext(self._connection), index)  # in short steps, so that little is left for the last
         with self._writing():
             memory_search.scour(self._connection)
         if self._index is not None:
@@ -127,13 +127,13 @@ class MemoryIndex:
             self._index.rebuild()
 
     def rebuild_all(self, lines_of: LinesOf) -> int:
-        """Rebuild the whole search from the memories that are kept; return how many of them are active."""
+        """Rebuild the whole search from the stored memories; return the number of active ones."""
         self.rebuild(lines_of(memories.ever(self._connection)))
         self.settle(always=True)
         return len(memories.every(self._connection))
 
     def settle(self, *, always: bool = False) -> None:
-        """Let the search know what rewindings took back; if it cannot be written, another search does it."""
+        """Apply rewinds to the search; if it cannot be written now, a later search does this."""
         connection = self._connection
         if always or timeline.newest(connection) > memory_search.settled(connection):
             with suppress(apsw.BusyError, apsw.ReadOnlyError, apsw.FullError), transaction(connection):
@@ -144,13 +144,13 @@ class MemoryIndex:
                 memory_search.set_settled(connection, timeline.newest(connection))
 
     def _complete(self) -> None:
-        """Make the vectors of memories that were added without this embedder; another search does it, if not this one."""
+        """Make the vectors of memories that were added without this embedder, now or at a later search."""
         if self._table is None or self._texts is None:
             return
         newest = memory_search.newest(self._connection)
         if newest == self._complete_until:
             return
-        with suppress(apsw.BusyError, apsw.ReadOnlyError, apsw.FullError):  # they are found by words until then
+        with suppress(apsw.BusyError, apsw.ReadOnlyError, apsw.FullError):  # words find them until then
             while numbers := self._table.missing(self._complete_until, _EMBEDDED_AT_ONCE):
                 ids = memory_search.ids_of(self._connection, numbers)
                 texts = self._texts(list(ids.values()))
@@ -159,13 +159,13 @@ class MemoryIndex:
                 with self._writing():
                     self._table.add(zip(found, made, strict=True))
                 self._complete_until = numbers[-1]
-            if not self._connection.in_transaction:  # else the numbers may be given out again
+            if not self._connection.in_transaction:  # else the numbers may be used again
                 self._complete_until = newest
 
     def match(
         self, words: Sequence[str], limit: int, only: Filter = ALL, *, taken_back: bool = False
     ) -> list[tuple[int, float]]:
-        found = memory_search.match_vouched if only.vouched else memory_search.match
+        found = memory_search.match_trusted if only.trusted else memory_search.match
         return found(self._connection, words, limit, only, taken_back=taken_back)
 
     def nearest(self, vector: Any, limit: int, only: Filter) -> list[tuple[int, float]]:
@@ -184,7 +184,7 @@ class MemoryIndex:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """Write inside the caller's transaction if there is one."""
+        """Write inside the caller's transaction, if there is one."""
         if self._connection.in_transaction:
             yield
         else:
@@ -193,7 +193,7 @@ class MemoryIndex:
 
 
 def forget(connection: apsw.Connection, ids: Iterable[str]) -> None:
-    """Take memories out of the search, with the vectors that any embedder made of them; in the caller's transaction."""
+    """Remove memories from the search, with their vectors by any embedder, in the caller's transaction."""
     numbers = memory_search.numbers_of(connection, ids).values()
     memory_search.remove(connection, numbers)
     vectors.remove(connection, numbers)
@@ -203,16 +203,15 @@ class StoredMemories:
     """The memories of one file, and the search over them: `MemoryReading`, and with an embedder `MemorySearching`.
 
     Args:
-        database: Of the store.
         embedder: Makes vectors; None searches by words alone.
-        making: Makes what searches them; None for the exact search.
+        making: Makes the index over them; None for the exact search.
     """
 
     def __init__(self, database: Database, embedder: Embedder | None = None, making: Making | None = None) -> None:
         self.embedder = embedder
         self.making = making
         self._database = database
-        self._made: tuple[apsw.Connection, MemoryIndex] | None = None
+        self._opened: tuple[apsw.Connection, MemoryIndex] | None = None
 
     def by_id(self, ids: Collection[str], viewer: Viewer | None = None) -> dict[str, MemoryEntry]:
         return self._database.ask(memories.by_id, ids, viewer)
@@ -231,7 +230,7 @@ class StoredMemories:
 
     @contextmanager
     def open(self) -> Iterator[MemoryIndex]:
-        """Give the index for one search; others of this process wait until that is done."""
+        """Lend the index for one search; other threads of this process wait until that is done."""
         with self._index() as index:
             index.settle()
             yield index
@@ -247,14 +246,14 @@ class StoredMemories:
     @contextmanager
     def _index(self) -> Iterator[MemoryIndex]:
         with self._database.using() as connection:
-            if self._made is None or self._made[0] is not connection:  # after a fault there is another connection
+            if self._opened is None or self._opened[0] is not connection:  # after a fault there is another connection
 
                 def texts(ids: Sequence[str]) -> dict[str, str]:
                     return {one: entry.content for one, entry in memories.by_id(connection, ids).items()}
 
                 index = MemoryIndex(connection, self.embedder, making=self.making, texts=texts)
-                self._made = (connection, index)
-            yield self._made[1]
+                self._opened = (connection, index)
+            yield self._opened[1]
 
 
 def _as_they_are(_: str, changes: Sequence[Any]) -> Sequence[Any]:

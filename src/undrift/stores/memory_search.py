@@ -1,8 +1,8 @@
-"""The full-text index over memories, and where each memory stands among its neighbours: derived, made anew at any time.
+"""The full-text index over memories, and the place of each memory among its neighbours: derived, rebuilt at any time.
 
-Law: knows its own tables alone; what writes runs inside a transaction that the caller opened; raises `apsw.Error` only. The
-index keeps no text: a memory's words are in it, its content is with the truth. What a rewinding took back is kept apart: how
-rare a word is depends on what is in force alone.
+Law: knows only its own tables; writes run inside a transaction that the caller opened; raises only `apsw.Error`. The index
+keeps a memory's words, not its text. Memories that a rewind has closed are kept apart, because the rarity of a word
+depends only on active ones.
 """
 
 import json
@@ -27,7 +27,7 @@ __all__ = [
     "ids_of",
     "known_speakers",
     "match",
-    "match_vouched",
+    "match_trusted",
     "newest",
     "numbers_of",
     "places",
@@ -129,30 +129,30 @@ _ALONE = """SELECT l.number, CAST(l.id AS BLOB), l.speaker, l.asks, l.length, l.
 
 
 def create(connection: apsw.Connection) -> None:
-    """Make the tables, as they were at first; see `add_lengths`."""
+    """Create the tables in their first shape; see `add_lengths`."""
     connection.execute(_CREATE)
 
 
 def add_lengths(connection: apsw.Connection) -> None:
-    """Make room for the length of each text; that of what is there already is 0: it counts as short."""
+    """Add the column for the length of each text; existing memories get 0, which counts as short."""
     connection.execute(_ADD_LENGTHS)
 
 
 def add_tiers(connection: apsw.Connection) -> None:
-    """Make room for the tier of trust of each memory; what is there already counts as vouched for."""
+    """Add the column for the tier of trust of each memory; existing ones count as trusted."""
     connection.execute(_ADD_TIERS)
 
 
 def clear(connection: apsw.Connection) -> None:
-    """Take everything out, to fill the index anew."""
+    """Remove everything, to rebuild the index."""
     connection.execute(_CLEAR)
 
 
 def add(connection: apsw.Connection, lines: Iterable[MemoryLine]) -> dict[str, int]:
-    """Index memories; one whose id is there already is passed over: the content of a memory does not change.
+    """Index memories; a known id is skipped, because the content of a memory does not change.
 
     Returns:
-        The number of each that was added, by id.
+        The number of each added memory, by id.
     """
     added: dict[str, int] = {}
     for line in lines:
@@ -167,7 +167,7 @@ def add(connection: apsw.Connection, lines: Iterable[MemoryLine]) -> dict[str, i
 
 
 def remove(connection: apsw.Connection, numbers: Collection[int]) -> None:
-    """Take memories out; `scour` takes the last traces of their words out of the index as well."""
+    """Remove memories; `scour` also removes the last traces of their words from the index."""
     if numbers:
         listed = json.dumps(sorted(numbers))
         for statement in _REMOVE:
@@ -175,7 +175,7 @@ def remove(connection: apsw.Connection, numbers: Collection[int]) -> None:
 
 
 def take_back(connection: apsw.Connection, texts: Mapping[int, str]) -> None:
-    """Keep memories apart that are no longer in force; a search of the past finds them.
+    """Keep memories apart that are no longer active; a search of the past finds them.
 
     Args:
         texts: Number to content.
@@ -185,30 +185,30 @@ def take_back(connection: apsw.Connection, texts: Mapping[int, str]) -> None:
 
 
 def bring_back(connection: apsw.Connection, texts: Mapping[int, str]) -> None:
-    """Take memories in again that are in force again; see `take_back`."""
+    """Add memories again that are active again; see `take_back`."""
     _move(connection, "memory_text_taken_back", "memory_text", texts)
     connection.execute(_THERE, (1, json.dumps(sorted(texts))))
 
 
 def settled(connection: apsw.Connection) -> int:
-    """Return the newest rewinding that is taken into account."""
+    """Return the newest rewind that the search has applied."""
     return _one(connection, "SELECT seq FROM memory_settled")
 
 
 def set_settled(connection: apsw.Connection, seq: int) -> None:
-    """Say which rewinding is taken into account now."""
+    """Store the newest rewind that the search has applied."""
     connection.execute("UPDATE memory_settled SET seq = ?", (seq,))
 
 
 def scour(connection: apsw.Connection) -> None:
-    """Drop what the index still holds of removed memories: words of theirs alone, and names of speakers."""
+    """Drop the remains of removed memories from the index: words that only they have, and names of speakers."""
     connection.execute(_DROP_SPEAKERS)
     for table in INDEXES:
         connection.execute(f"INSERT INTO {table}({table}) VALUES('optimize')")
 
 
 def numbers_of(connection: apsw.Connection, ids: Iterable[str]) -> dict[str, int]:
-    """Return the number of each memory that is indexed, by id."""
+    """Return the number of each indexed memory, by id."""
     found: dict[str, int] = {}
     for one in ids:
         rows: list[Any] = connection.execute(_NUMBER, (key(one),)).fetchall()
@@ -218,20 +218,20 @@ def numbers_of(connection: apsw.Connection, ids: Iterable[str]) -> dict[str, int
 
 
 def ids_of(connection: apsw.Connection, numbers: Collection[int]) -> dict[int, str]:
-    """Return the id of each memory that is indexed, by number."""
+    """Return the id of each indexed memory, by number."""
     rows: Iterable[Any] = connection.execute(_IDS, (json.dumps(sorted(numbers)),))
     return {number: _text(one) for number, one in rows}
 
 
 def newest(connection: apsw.Connection) -> int:
-    """Return the number of the memory that was added last; 0 when there is none."""
+    """Return the number of the newest indexed memory; 0 if there is none."""
     return _one(connection, _NEWEST)
 
 
 def known_speakers(connection: apsw.Connection, keys: Sequence[str]) -> dict[str, set[str]]:
-    """Return the speakers that these keys stand for, wholly or as their first word; a key of nobody is left out.
+    """Return the speakers that these keys name, as the whole name or its first word; unknown keys are left out.
 
-    Who said only what a rewinding took back is not known.
+    Speakers of memories that are not active do not count.
     """
     found: dict[str, set[str]] = {}
     rows: Iterable[Any] = connection.execute(_SPEAKERS, (json.dumps([_indexable(one) for one in keys]),))
@@ -243,14 +243,12 @@ def known_speakers(connection: apsw.Connection, keys: Sequence[str]) -> dict[str
 def match(
     connection: apsw.Connection, words: Sequence[str], limit: int, only: Filter = ALL, *, taken_back: bool = False
 ) -> list[tuple[int, float]]:
-    """Return number and score of the best memories in which any of the words stands, in any of its forms; best first.
+    """Return number and score of the best memories that have any of the words, in any form; best first.
 
     Args:
-        connection: Of the store.
-        words: Up to 32, of each its first 64 characters: a phrase of many words is searched in quadratic time.
-        limit: Most results.
-        only: Which memories count.
-        taken_back: Search those that rewindings took back, not those in force.
+        words: Up to 32, each with its first 64 characters: a phrase of many words is searched in quadratic time.
+        limit: The most results.
+        taken_back: Search the memories that rewinds have closed, not the active ones.
     """
     table = "memory_text_taken_back" if taken_back else "memory_text"
     kept, first = _affordable(connection, table, _phrases(words))
@@ -262,12 +260,12 @@ def match(
     return [(number, score) for number, score in rows]
 
 
-def match_vouched(
+def match_trusted(
     connection: apsw.Connection, words: Sequence[str], limit: int, only: Filter = ALL, *, taken_back: bool = False
 ) -> list[tuple[int, float]]:
-    """Return number and score as `match` does, of what somebody vouches for, by how rare each word is among that alone.
+    """Return number and score as `match` does, for trusted memories, by the rarity of each word among those alone.
 
-    A flood of tools' notes makes its words common in the whole index; here it changes nothing.
+    A flood of tools' notes makes its words common in the whole index; it does not change this score.
     """
     table = "memory_text_taken_back" if taken_back else "memory_text"
     condition, bindings = in_sqlite(only, "l")
@@ -282,7 +280,7 @@ def match_vouched(
 
 
 def places(connection: apsw.Connection, numbers: Collection[int], only: Filter = ALL) -> dict[int, Place]:
-    """Return where memories stand, and who said their neighbours; of all of them those that a filter lets through."""
+    """Return the places of memories, and the speakers of their neighbours, for all that a filter lets through."""
     found = {place.number: place for place in _read(connection, _PLACES, numbers, only)}
     around = {one for place in found.values() for one in (*place.before, *place.after) if one is not None}
     return found | {place.number: place for place in _read(connection, _ALONE, around - found.keys(), only)}
@@ -294,7 +292,7 @@ def _phrases(words: Sequence[str]) -> list[str]:
 
 
 def _affordable(connection: apsw.Connection, table: str, phrases: Sequence[str]) -> tuple[list[str], int]:
-    """Choose the rarest words that match few enough rows together, and the first row to look at."""
+    """Choose the rarest words that together match few enough rows, and the first row to look at."""
     if newest(connection) <= _MOST_MATCHES:
         return list(phrases), 0
     counted = sorted(
@@ -336,7 +334,7 @@ def _one(connection: apsw.Connection, sql: str, *bindings: str | int) -> int:
 
 
 def _indexable(text: str) -> str:
-    """Make a text what FTS5 reads to its end: NUL would end a query, lone surrogates are no UTF-8 (S5)."""
+    """Return a text that FTS5 reads to its end: NUL would end a query, lone surrogates are no UTF-8."""
     return text.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
 
 

@@ -1,4 +1,4 @@
-"""The values of memories that a store takes and gives, whichever engine keeps them. Pure: no I/O."""
+"""The values of memories that a store takes and returns, with any engine. Pure: no I/O."""
 
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ __all__ = [
 
 
 class MemoryUpdate(NamedTuple):
-    """A memory before (None: there was none) and after a change; it is written only if the store still holds `before`."""
+    """A memory before (None: it is new) and after a change; it is written only if the store still holds `before`."""
 
     before: MemoryEntry | None
     after: MemoryEntry | None
@@ -27,12 +27,12 @@ class MemoryUpdate(NamedTuple):
 
 
 class Viewer(NamedTuple):
-    """Who asks, and as of when.
+    """The reader of memories, and the moment of the reading.
 
     Args:
-        agent: Sees what belongs to this agent.
-        session_id: Sees what belongs to this session.
-        seq: Right after this operation of the session; None for now.
+        agent: The reader sees this agent's memories.
+        session_id: The reader sees this session's memories.
+        seq: The moment right after this operation of the session; None for now.
     """
 
     agent: str
@@ -41,11 +41,11 @@ class Viewer(NamedTuple):
 
 
 class MemoryChange(NamedTuple):
-    """Changes of memories that are written with something else, in one commit: all of it or nothing.
+    """Changes of memories that are written with other changes in one commit, all or nothing.
 
     Args:
-        changes: Of memories, what makes them searchable, and what they rest on; not empty.
-        payload: Of them, for the log.
+        changes: `MemoryUpdate`, `MemoryLines` and `Unchanged` values; not empty.
+        payload: JSON values for the log.
     """
 
     changes: Sequence[Any]
@@ -53,14 +53,14 @@ class MemoryChange(NamedTuple):
 
 
 class Unchanged(NamedTuple):
-    """What new memories rest on: no process has added one that they had to be compared with; else nothing is written.
+    """The condition of new memories: nothing is written if a process has added one that they were not compared with.
 
     Args:
-        digest: Of the new one's content.
-        same: Ids of those with this content, the new one's included.
-        keys: Pairs of relation and entity that the new one states something about.
-        alike: Ids of those about one of them, the new one's included.
-        viewer: Who remembers.
+        digest: The digest of the new memory's content.
+        same: Ids of the memories with this content, the new one included.
+        keys: Pairs of relation and entity in the new memory's statements.
+        alike: Ids of the memories about one of these pairs, the new one included.
+        viewer: The reader that compared them.
     """
 
     digest: str
@@ -71,18 +71,17 @@ class Unchanged(NamedTuple):
 
 
 class MemoryLine(NamedTuple):
-    """What is indexed of a memory.
+    """The indexed parts of a memory.
 
     Args:
-        id: Of the memory.
-        text: Its content.
-        source: Where it comes from; memories of one source are neighbours, those of an empty one have none.
-        speaker: Words that stand for who said it, none when nobody did; found by all of them or by the first.
-        seq: Its place in the order of all memories; memories of one place are in the order in which they were added.
-        scope: To whom it belongs; neighbours are of one scope.
-        type: As filters name it.
-        asks: Whether it ends as a question.
-        tier: Of trust; 0: nobody vouches for it.
+        text: The memory's content.
+        source: Memories of one source are neighbours; an empty source has none.
+        speaker: The words of the speaker's name, empty if unknown; found by all of them or by the first.
+        seq: Its place in the order of all memories; memories of one place keep the order of their addition.
+        scope: The owner; neighbours have one scope.
+        type: Its type in filters.
+        asks: True if it ends as a question.
+        tier: The tier of trust; 0: untrusted.
     """
 
     id: str
@@ -97,7 +96,7 @@ class MemoryLine(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a memory stands: its neighbours' numbers, nearest first, None if there is none or none was asked for."""
+    """The place of a memory: its neighbours' numbers, nearest first; None if there is none or none was asked for."""
 
     number: int
     id: str
@@ -111,7 +110,7 @@ class Place(NamedTuple):
 
     @property
     def untrusted(self) -> str | None:
-        """The source, where nobody vouches for it; else None."""
+        """The source, if it is untrusted; else None."""
         return None if self.tier else self.source
 
 
@@ -119,9 +118,8 @@ class MemoryLines(NamedTuple):
     """Memories that become searchable in the commit that writes them.
 
     Args:
-        lines: Their words.
-        embedder: Id of what made the vectors; empty if there are none.
-        dimension: Length of each vector.
+        embedder: The id of the vectors' embedder; empty if there are no vectors.
+        dimension: The length of each vector.
         vectors: One for each line.
     """
 
@@ -132,6 +130,6 @@ class MemoryLines(NamedTuple):
 
 
 def content_digest(content: str) -> str:
-    """Return what two contents share that have the same words."""
+    """Return a digest that is equal for contents with the same words."""
     words = " ".join(content.casefold().split())
     return hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -1,4 +1,4 @@
-"""The shape of the database, as numbered steps from an empty file to today.
+"""The migrations of the database: numbered steps from an empty file to today's shape.
 
 Law: a released step never changes; a step and its version number are written in one transaction, or not at all; a file
 of a newer undrift, or of another program, is refused before anything is written to it.
@@ -28,7 +28,7 @@ from undrift.stores import (
 __all__ = ["APPLICATION_ID", "MIGRATIONS", "Migration", "identify", "migrate", "transaction"]
 
 APPLICATION_ID = 0x756E6472
-"""``undr`` in ASCII, at byte 68 of the file: what `file` and `PRAGMA application_id` tell."""
+"""``undr`` in ASCII, at byte 68 of the file: `file` and `PRAGMA application_id` show it."""
 
 Migration = Callable[[apsw.Connection], None]
 
@@ -105,17 +105,17 @@ _SCOPED = (
 
 
 def create_tables(connection: apsw.Connection) -> None:
-    """Step 1: the truth."""
+    """Step 1: operations, originals and decisions."""
     connection.execute(_TABLES)
 
 
 def create_search(connection: apsw.Connection) -> None:
-    """Step 2: what is derived from it."""
+    """Step 2: the search index, which is derived from them."""
     search.rebuild(connection)
 
 
 def decide_by_history(connection: apsw.Connection) -> None:
-    """Step 3: a block can be decided about once in each history, which the newest message at the time stands for."""
+    """Step 3: an entry can have one decision in each history, named by the newest message at that time."""
     connection.execute(
         """DROP INDEX decisions_in_force;
         CREATE UNIQUE INDEX decisions_in_force
@@ -124,44 +124,44 @@ def decide_by_history(connection: apsw.Connection) -> None:
 
 
 def create_marks(connection: apsw.Connection) -> None:
-    """Step 4: by what a conversation that comes without an id is recognised."""
+    """Step 4: marks, which recognise a conversation without an id."""
     marks.create(connection)
 
 
 def create_tasks(connection: apsw.Connection) -> None:
-    """Step 5: what the agents said they work on, and which tool call belongs to what."""
+    """Step 5: the agents' tasks, and the tags from tool calls to tasks."""
     tasks.create(connection)
 
 
 def create_memory_search(connection: apsw.Connection) -> None:
-    """Step 6: memories as they are searched, by words and by vectors."""
+    """Step 6: the search for memories, by words and by vectors."""
     memory_search.create(connection)
     vectors.create(connection)
 
 
 def create_memories(connection: apsw.Connection) -> None:
-    """Step 7: memories themselves, and what going back in time needs."""
+    """Step 7: the memories, and the columns for rewinds."""
     memories.create(connection)
     timeline.create(connection)
 
 
 def create_facts(connection: apsw.Connection) -> None:
-    """Step 8: what one sub-agent learned that the next one should know."""
+    """Step 8: facts that one sub-agent learned and the next one gets."""
     facts.create(connection)
 
 
 def create_runs(connection: apsw.Connection) -> None:
-    """Step 9: what a dispatcher knows of its runs."""
+    """Step 9: a dispatcher's records of its runs."""
     dispatch.create(connection)
 
 
 def create_documents(connection: apsw.Connection) -> None:
-    """Step 10: what agent frameworks keep here."""
+    """Step 10: documents of agent frameworks."""
     documents.create(connection)
 
 
 def add_memory_lengths(connection: apsw.Connection) -> None:
-    """Step 11: how long a memory is, which damps what its neighbours give it."""
+    """Step 11: the length of a memory, which damps its neighbours' part of its score."""
     memory_search.add_lengths(connection)
     connection.execute(
         """UPDATE memory_lines SET length = coalesce((
@@ -171,7 +171,7 @@ def add_memory_lengths(connection: apsw.Connection) -> None:
 
 
 def add_memory_tiers(connection: apsw.Connection) -> None:
-    """Step 12: for which memories nobody vouches, so that a search can tell before it chooses the best."""
+    """Step 12: the tier of trust of a memory, so that a search knows it before it chooses the best."""
     memory_search.add_tiers(connection)
     connection.execute(
         """UPDATE memory_lines SET tier = 0 WHERE id IN (SELECT t.memory_id FROM memories t
@@ -180,14 +180,14 @@ def add_memory_tiers(connection: apsw.Connection) -> None:
 
 
 def add_scopes(connection: apsw.Connection) -> None:
-    """Step 13: every record carries whose it is: an organisation, a person, a project; its session it carries already."""
+    """Step 13: each record names its organisation, person and project; it names its session already."""
     connection.execute(_SCOPES)
     for table in _SCOPED:
         connection.execute(f"ALTER TABLE {table} ADD COLUMN scope_number INTEGER NOT NULL DEFAULT 1")
 
 
 def create_readings(connection: apsw.Connection) -> None:
-    """Step 14: what was read of the histories, so that a restart need not read them again."""
+    """Step 14: readings of the histories, so that a restart need not read them again."""
     readings.create(connection)
 
 
@@ -214,8 +214,8 @@ MIGRATIONS: Sequence[Migration] = (
 def transaction(connection: apsw.Connection) -> Iterator[None]:
     """Hold the write lock, and commit at the end or roll back on any exception.
 
-    BEGIN IMMEDIATE: a transaction that reads first and takes the lock later failed 1,100 of 1,200 times among 12
-    writers in spite of the busy timeout; this one never.
+    BEGIN IMMEDIATE: among 12 writers, a transaction that reads first and takes the lock later failed 1,100 of 1,200
+    times in spite of the busy timeout; this one never failed.
     """
     connection.execute("BEGIN IMMEDIATE")
     try:
@@ -223,7 +223,7 @@ def transaction(connection: apsw.Connection) -> Iterator[None]:
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:
-            with suppress(apsw.Error):  # the first error is the one to tell; the caller checks `in_transaction`
+            with suppress(apsw.Error):  # the first error is raised; the caller checks `in_transaction`
                 connection.execute("ROLLBACK")
         raise
 

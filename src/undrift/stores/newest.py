@@ -1,7 +1,7 @@
-"""What the newest acknowledged operation was, beside the store: a log that was deleted takes its operations along unseen.
+"""The number of the newest acknowledged operation, in a file next to the store: it shows the loss of a deleted log.
 
-Law: a number that is noted here was committed before; so a store that ends earlier has lost what it acknowledged. It costs a
-write that nobody waits for: it outlives the process, and a power cut may take it back, never further than the store itself.
+Law: a number is noted here after its commit, so a store that ends earlier has lost operations. The note costs a write
+without a wait: it outlives the process. A power cut may undo it, but never further than the store itself.
 """
 
 import os
@@ -16,7 +16,7 @@ __all__ = ["Loss", "NOTED", "accept", "forget", "loss", "note", "noted"]
 
 NOTED = "undrift.newest"
 _LOST = "undrift.lost"
-"""Kept until somebody has seen it: the next operation takes the number of one that is missing."""
+"""The loss, kept until a user has seen it: the next operation takes the number of a missing one."""
 _LINE = re.compile(rb"(\d{1,20}) ([0-9a-f]{8})\n")
 _NEWEST = "SELECT coalesce(max(seq), 0) FROM operations"
 
@@ -27,7 +27,7 @@ class Loss(tuple[int, int]):
     __slots__ = ()
 
     def __str__(self) -> str:
-        """Say it in a sentence."""
+        """Return the loss as a sentence."""
         acknowledged, held = self
         return (
             f"{acknowledged - held:,} acknowledged operation{'' if acknowledged - held == 1 else 's'} are missing: the store "
@@ -36,23 +36,23 @@ class Loss(tuple[int, int]):
 
 
 def note(home: Path, seq: int) -> None:
-    """Note an operation that is committed; where that cannot be written, less is noticed."""
+    """Note a committed operation; if this cannot be written, a loss may stay unseen."""
     with suppress(OSError):
         _put(home / NOTED, _line(seq))
 
 
 def noted(home: Path) -> int:
-    """Return the newest operation that was noted; 0 if that is not known. Read it before the store is asked."""
+    """Return the newest noted operation; 0 if unknown. Read it before the store is asked."""
     return _read(home / NOTED)[0]
 
 
 def loss(home: Path, connection: apsw.Connection | None, known: int) -> Loss | None:
-    """Return what is missing, now or since an earlier opening; None if nothing is known to be.
+    """Return the loss, of now or of an earlier opening; None if none is known.
 
     Args:
         home: The folder.
-        connection: To the store; None if it holds nothing at all.
-        known: What `noted` said before the connection was made.
+        connection: A connection to the store; None if it holds nothing at all.
+        known: The result of `noted` before the connection was made.
     """
     found = []
     if connection is not None:
@@ -65,7 +65,7 @@ def loss(home: Path, connection: apsw.Connection | None, known: int) -> Loss | N
 
 
 def accept(home: Path, lost: Loss) -> bool:
-    """Keep what was found, and begin to note anew; return whether it is news."""
+    """Keep a loss and start the notes again; return True if the loss is new."""
     path, text = home / _LOST, b"".join(map(_line, lost))
     if _read(path) == tuple(lost):
         return False
@@ -77,7 +77,7 @@ def accept(home: Path, lost: Loss) -> bool:
 
 
 def forget(home: Path) -> None:
-    """Forget all of it: another store is put in the place of this one.
+    """Forget the note and the loss: another store takes the place of this one.
 
     Raises:
         OSError: It cannot be deleted.
@@ -87,11 +87,11 @@ def forget(home: Path) -> None:
 
 
 def _put(path: Path, text: bytes) -> None:
-    """Write over the beginning of a file, made for its owner alone; no link is followed."""
+    """Write over the beginning of a file, created for its owner alone; no link is followed."""
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
     descriptor = os.open(path, flags, 0o600)
     try:
-        if hasattr(os, "pwrite"):  # not on Windows; what `make powercut` can play back
+        if hasattr(os, "pwrite"):  # not on Windows; `make powercut` can play it back
             os.pwrite(descriptor, text, 0)
         else:
             os.write(descriptor, text)
@@ -100,12 +100,12 @@ def _put(path: Path, text: bytes) -> None:
 
 
 def _line(seq: int) -> bytes:
-    digits = b"%020d" % seq  # as long as every other, so that a line covers the one before
+    digits = b"%020d" % seq  # all lines have one length, so that a line covers the line before
     return b"%s %08x\n" % (digits, zlib.crc32(digits))
 
 
 def _read(path: Path) -> tuple[int, int]:
-    """Read two numbers; a line that is not there or was cut by a power cut counts as 0."""
+    """Read two numbers; a line that is missing or cut by a power cut counts as 0."""
     try:
         if path.is_symlink() or not path.is_file():
             return 0, 0

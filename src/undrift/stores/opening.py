@@ -1,4 +1,4 @@
-"""The one door to a store: which engine keeps a home, and its store opened for one scope."""
+"""The opening of a store: the only place that chooses the engine of a home."""
 
 import os
 from typing import Protocol
@@ -12,7 +12,7 @@ __all__ = ["Engine", "engine_of", "open_store"]
 
 
 class Engine(Protocol):
-    """What is done to a home that needs no open store. `home` is a folder, or whatever else names a home of this engine."""
+    """The operations on a home that need no open store. `home` is a folder, or another name of a home of this engine."""
 
     def open(
         self, home: str | os.PathLike[str], scope: Scope, *, create: bool = True, busy_timeout_ms: int = 5_000
@@ -22,32 +22,32 @@ class Engine(Protocol):
 
     @property
     def own_files(self) -> tuple[str, ...]:
-        """Names in the home's folder that are the store itself; none if it keeps nothing there."""
+        """Return the names of the store's own files in the home's folder; none if it keeps nothing there."""
         ...
 
     def is_there(self, home: str | os.PathLike[str]) -> bool:
-        """Tell whether anything was kept in a home yet; nothing is opened."""
+        """Tell if a home has a store; nothing is opened."""
         ...
 
     def written_ns(self, home: str | os.PathLike[str]) -> int:
-        """Return when a home was last written, in Unix nanoseconds; OSError if nothing was kept in it yet."""
+        """Return the time of a home's last write, in Unix nanoseconds; OSError if it has no store."""
         ...
 
     def back_up(self, home: str | os.PathLike[str], target: str | os.PathLike[str]) -> Counts:
         """Copy all of a home into one file while it is in use, and read the copy whole.
 
         Raises:
-            InputError: Something else than an earlier backup stands under that name.
+            InputError: Something else than an earlier backup has that name.
             StoreCorrupt: The store is damaged; nothing was changed.
         """
         ...
 
     def restore_backup(self, source: str | os.PathLike[str], home: str | os.PathLike[str]) -> Counts:
-        """Put a backup in the place of a home; what was there is kept.
+        """Put a backup in the place of a home's store; the former store is kept.
 
         Raises:
-            InputError: It is not a backup. In every case of an error the home is as it was.
-            StoreBusy: Others have the store open.
+            InputError: It is not a backup. After any error the home is unchanged.
+            StoreBusy: Other processes have the store open.
         """
         ...
 
@@ -63,10 +63,10 @@ def open_store(
     """Open the records of one scope.
 
     Args:
-        home: Where they are kept; made for its owner alone if it is absent.
-        scope: Whose they are; its session does not count.
-        create: False only opens what is there, for a look into it.
-        busy_timeout_ms: How long a write waits for others, at least 0.
+        home: The folder; created for its owner alone if absent.
+        scope: The owner of the records; its session does not count.
+        create: False: only an existing store is opened.
+        busy_timeout_ms: How long a write waits for other processes; at least 0.
 
     Raises:
         InputError: The engine does not keep records of this scope.

@@ -1,6 +1,6 @@
-"""The log: what was done in a session, when, and what it was about; nothing of it is ever changed but by a purge.
+"""The log: the operations of each session, with time and payload; only a purge ever changes it.
 
-Law: knows its own table alone.
+Law: knows only its own table.
 """
 
 import json
@@ -24,14 +24,14 @@ __all__ = [
 
 OPERATION_COLUMNS = "seq, record_sha256, CAST(session_id AS BLOB), CAST(kind AS BLOB), at_ms, CAST(payload AS BLOB)"
 OPERATION_SESSION = 2
-"""Where the session stands in the columns."""
+"""The session's index in the columns."""
 SESSIONS = """SELECT CAST(session_id AS BLOB), count(*),
     (SELECT count(*) FROM originals o WHERE o.session_id = p.session_id AND o.to_seq IS NULL),
     (SELECT count(*) FROM decisions d WHERE d.session_id = p.session_id AND d.to_seq IS NULL),
     min(at_ms), max(at_ms),
     (SELECT CAST(n.payload AS BLOB) FROM operations n WHERE n.session_id = p.session_id AND n.kind = 'named' ORDER BY n.seq LIMIT 1)
     FROM operations p GROUP BY session_id ORDER BY max(seq) DESC"""
-"""What `session_from` takes."""
+"""The rows for `session_from`."""
 
 
 def operation_row(session_id: str, kind: str, at_ms: int, payload: Mapping[str, Any] | None) -> rows.Row:
@@ -59,7 +59,7 @@ def operation_from(row: rows.Row) -> Operation:
 
 
 def session_from(row: Any) -> SessionRow:
-    """Return a session as it is listed; its name is left out where the record of it is damaged."""
+    """Return a session for the list; its name is left out if the record with it is damaged."""
     session_id, operations, originals, decisions, first_at_ms, last_at_ms, named = row
     try:
         name = json.loads(rows.shown_text(named))["name"] if named else ""

@@ -1,6 +1,6 @@
-"""Originals: what left a window, what stands in a buffer, what is pinned; each with the SHA-256 of its content.
+"""Originals: entries that left a window, stay in a buffer, or are pinned; each with the SHA-256 of its content.
 
-Law: knows its own table alone; runs inside a transaction that the caller opened. A reference belongs to one content for good.
+Law: knows only its own table; runs inside a transaction that the caller opened. A reference belongs to one content forever.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ ORIGINAL_COLUMNS = """number, record_sha256, CAST(ref AS BLOB), CAST(session_id 
     CAST(entry_id AS BLOB), CAST(type AS BLOB), token_count, timestamp, entry_seq, sha256, CAST(metadata AS BLOB),
     CAST(masked AS BLOB), content"""
 ORIGINAL_SESSION = 3
-"""Where the session stands in the columns."""
+"""The session's index in the columns."""
 _ADD_ORIGINAL = """INSERT INTO originals(ref, session_id, source, entry_id, type, token_count, timestamp, entry_seq,
     sha256, record_sha256, metadata, masked, content, from_seq) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT(ref) DO NOTHING RETURNING number, source"""
@@ -35,7 +35,7 @@ BUFFER = f"""SELECT {ORIGINAL_COLUMNS} FROM originals WHERE number IN (
 
 
 class StoredOriginal(NamedTuple):
-    """An original and the store's own number of it."""
+    """An original with the store's own number."""
 
     number: int
     original: Original
@@ -88,14 +88,14 @@ def _prepared(session_id: str, originals: Sequence[Original]) -> list[rows.Row]:
 
 
 def _write(writing: Writing, originals: Sequence[rows.Row]) -> None:
-    """Insert originals; those that are searched are indexed with the operation."""
+    """Insert originals; the searchable ones are indexed with the operation."""
     connection, seq = writing.connection, writing.seq
     added: list[Any] = connection.executemany(_ADD_ORIGINAL, [(*row, seq) for row in originals]).fetchall()
     if len(added) < len(originals):
         for row in originals:
             ref, session_id, source, entry_id, sha256 = *row[:4], row[8]
             closed: list[Any] = connection.execute(_CLOSED_ORIGINAL, (ref,)).fetchall()
-            timeline.reopen(connection, "originals", [number for (number,) in closed], seq)  # rewound, and made again
+            timeline.reopen(connection, "originals", [number for (number,) in closed], seq)  # rewound, then added again
             if not connection.execute(_SAME_ORIGINAL, (ref, session_id, source, entry_id, sha256)).fetchall():
                 raise StoreError(
                     f"reference {ref!r}: another original is stored under it; nothing was written. "
@@ -114,6 +114,6 @@ TABLE = Table(
     write=_write,
     key="t.source || ' ' || t.ref",
     rewinds=True,
-    active="t.source <> 'window'",  # what left a window is an archive: it is never closed
+    active="t.source <> 'window'",  # an entry that left a window is archived: it is never closed
     of_session=False,
 )

@@ -1,7 +1,7 @@
-"""The only destruction: originals, memories and records taken out of the file, and the file cleaned of what they were.
+"""The only destruction: it removes originals, memories and other records from the file, and cleans the file.
 
-Law: knows what to delete, not why; deletes inside a transaction that the caller opened, and cleans outside of one. What
-stays is whole: every record matches its SHA-256, and a decision about what is gone still holds, without a word of it.
+Law: knows what to delete, not why; deletes inside a transaction that the caller opened, and cleans outside of one. The
+remaining store is whole: every record matches its SHA-256, and a decision about purged data still holds, without its words.
 """
 
 import json
@@ -43,7 +43,7 @@ _REPLACE = "UPDATE decisions SET reason = ?, tokens_saved = ?, ref = ?, record_s
 _NUMBERS = f"SELECT number FROM originals WHERE ref IN {_REFS}"  # noqa: S608
 _SIZES = f"SELECT CAST(ref AS BLOB), length(content) FROM originals WHERE ref IN {_REFS} ORDER BY number"  # noqa: S608
 _PART_BYTES = 100_000
-"""Of text, of which 500 KB took 1.1 s to leave the index, on a machine with other work."""
+"""Bytes of text; 500 KB took 1.1 s to leave the index, on a machine with other work."""
 _NOT_INDEXED = """SELECT number FROM originals WHERE session_id = ? AND entry_id = ? AND source = 'buffer'
     AND number NOT IN (SELECT id FROM search_docsize)"""
 _HINDERED = f"""SELECT {MEMORY_COLUMNS} FROM memories
@@ -63,20 +63,20 @@ _TEXTS = {
         WHERE session_id = :session AND :whole AND type = 'text'""",
 }
 _MOVES = ("to", "of")
-"""What is kept of an operation's payload where its session is purged: the numbers by which going back finds its way."""
+"""The parts of an operation's payload that stay after its session is purged: the numbers that rewinds need."""
 
 
 @dataclass(frozen=True, slots=True)
 class Doomed:
-    """What is to go.
+    """The data that is to be deleted.
 
     Args:
-        aim: Why.
-        refs: Of originals.
-        memories: Ids.
-        tasks: Ids of tasks whose exported logs go: those whose blocks do.
-        pieces: Parts of the texts, to be looked for afterwards.
-        records: How many other records go, by table.
+        aim: The aim that named it.
+        refs: References of originals.
+        memories: Ids of memories.
+        tasks: Ids of tasks whose exported logs are deleted, because their entries are.
+        pieces: Parts of the texts, to look for afterwards.
+        records: Number of other records to delete, by table.
     """
 
     aim: Aim
@@ -88,12 +88,12 @@ class Doomed:
 
 
 def is_nothing(found: Doomed) -> bool:
-    """Tell whether the store holds nothing of it."""
+    """Tell if the store holds no such data."""
     return not (found.refs or found.memories or any(found.records.values()))
 
 
 def doomed(connection: apsw.Connection, aim: Aim) -> Doomed:
-    """Find what belongs to it; nothing is changed."""
+    """Find the data of an aim; nothing is changed."""
     names = {"session": aim.session_id, "name": aim.name, "agent": aim.agent, "source": f"task:{aim.name}"}
     values = {name: rows.key(text) for name, text in names.items()}
     refs = {"original": _ORIGINAL, "task": _OF_TASK, "session": _OF_SESSION}.get(aim.kind, "")
@@ -115,12 +115,12 @@ def doomed(connection: apsw.Connection, aim: Aim) -> Doomed:
 
 
 def destroy(connection: apsw.Connection, found: Doomed, blank: Callable[[Decision], Decision]) -> dict[str, int]:
-    """Delete it in the caller's transaction; return how many records of each kind are gone.
+    """Delete the data in the caller's transaction; return the number of deleted records of each kind.
 
     Args:
-        connection: With ``secure_delete`` on.
-        found: Of `doomed`, in the same transaction.
-        blank: Gives what is left of a decision about an original that goes: no reference, and no text of it.
+        connection: A connection with ``secure_delete`` on.
+        found: The result of `doomed`, in the same transaction.
+        blank: Returns a decision without its purged original: no reference and no text of it.
     """
     aim, session = found.aim, rows.key(found.aim.session_id)
     is_in_step = remove_words(connection, found.refs)
@@ -134,11 +134,11 @@ def destroy(connection: apsw.Connection, found: Doomed, blank: Callable[[Decisio
             if table.of_task:
                 _delete(connection, table.name, "session_id = ? AND task_id = ?", session, rows.key(aim.name))
     elif aim.kind == "document":
-        gone: list[Any] = connection.execute(
+        found_numbers: list[Any] = connection.execute(
             f"SELECT number FROM documents WHERE {_DOCUMENTS}",  # noqa: S608
             _of_documents(aim),
         ).fetchall()
-        numbers = json.dumps([number for (number,) in gone])
+        numbers = json.dumps([number for (number,) in found_numbers])
         _delete(connection, "documents", "number IN (SELECT value FROM json_each(?))", numbers)
     if aim.kind in ("original", "task", "session"):
         readings.forget(connection, aim.session_id)
@@ -161,7 +161,7 @@ def destroy(connection: apsw.Connection, found: Doomed, blank: Callable[[Decisio
 
 
 def in_parts(connection: apsw.Connection, refs: Collection[str]) -> list[list[str]]:
-    """Divide originals into parts of which each leaves the index of words in a fraction of a second; the last one apart."""
+    """Divide originals into parts; each but the last leaves the index of words in a fraction of a second."""
     sizes: Iterable[Any] = connection.execute(_SIZES, {"refs": rows.listed(refs)})
     parts: list[list[str]] = [[]]
     room_bytes = _PART_BYTES
@@ -175,9 +175,9 @@ def in_parts(connection: apsw.Connection, refs: Collection[str]) -> list[list[st
 
 
 def remove_words(connection: apsw.Connection, refs: Collection[str]) -> bool:
-    """Take originals out of the index of words, and of its pages; False if it is to be made anew.
+    """Remove originals from the index of words and its pages; return False if the index must be rebuilt.
 
-    Called for parts before `destroy`, each in a transaction of its own, it shortens that one's.
+    Calls for parts before `destroy`, each in a transaction of its own, shorten the transaction of `destroy`.
     """
     if not search.complete(connection):
         return False
@@ -195,7 +195,7 @@ def remove_words(connection: apsw.Connection, refs: Collection[str]) -> bool:
 
 
 def _of_documents(aim: Aim) -> dict[str, Any]:
-    """What the conditions about documents take."""
+    """Return the bindings of the conditions on documents."""
     document, after, before = documents.below(aim.path) if aim.kind == "document" else (None, None, None)
     return {
         "session": rows.key(aim.session_id),
@@ -207,7 +207,7 @@ def _of_documents(aim: Aim) -> dict[str, Any]:
 
 
 def _notes_about(connection: apsw.Connection, aim: Aim, memories: Collection[str], *, has_originals: bool) -> set[str]:
-    """References of the notes that were put into windows and repeat what goes: lists of tasks and calls, remembered things."""
+    """Return the references of notes in windows that repeat the data: lists of tasks and calls, memories."""
     found: set[str] = set()
     session = rows.key(aim.session_id)
     for name in ["finished"] * (aim.kind == "task") + ["left"] * has_originals:
@@ -226,7 +226,7 @@ def _logs(connection: apsw.Connection, aim: Aim, values: Mapping[str, Any]) -> f
 
 
 def _counts(connection: apsw.Connection, aim: Aim) -> dict[str, int]:
-    """How many records besides originals and memories go."""
+    """Return the number of records to delete, other than originals and memories."""
     session, name = rows.key(aim.session_id), rows.key(aim.name)
     if aim.kind == "task":
         where, values, tables = (
@@ -255,7 +255,7 @@ def _contents(connection: apsw.Connection, values: Mapping[str, Any]) -> Iterabl
 
 
 def _out_of_buffer(connection: apsw.Connection, entries: Collection[tuple[Any, Any]]) -> list[int]:
-    """Originals that count as out of the buffer now: a decision without a reference is about every version of its entry."""
+    """Return originals that now count as out of the buffer: without a reference, a decision is about every version."""
     found: list[Any] = []
     for session, entry in entries:
         found += connection.execute(_NOT_INDEXED, (session, entry)).fetchall()
@@ -265,12 +265,12 @@ def _out_of_buffer(connection: apsw.Connection, entries: Collection[tuple[Any, A
 def _blank_decisions(
     connection: apsw.Connection, found: Doomed, blank: Callable[[Decision], Decision]
 ) -> list[tuple[Any, Any]]:
-    """Take the words out of decisions about what goes; return the session and entry of those that took something away."""
+    """Remove the words from decisions about the data; return the session and entry of those that removed entries."""
     changed: list[tuple[Any, Any]] = []
     about: list[Any] = connection.execute(_DECISIONS, {"refs": rows.listed(found.refs)}).fetchall()
     for row in about:
         decision, session_id = decision_from(row), _text(row[DECISION_SESSION])
-        if decision.kind == "pinned":  # the pin itself is gone, so it stands nowhere
+        if decision.kind == "pinned":  # the pin itself is deleted
             _delete(connection, "decisions", "number = ?", row[0])
             continue
         new = decision_row(session_id, blank(decision))
@@ -281,7 +281,7 @@ def _blank_decisions(
 
 
 def _forget_evidence(connection: apsw.Connection, ids: Collection[str]) -> None:
-    """Take out of other memories the words of a contradiction that were those of one that is gone."""
+    """Remove the words of deleted memories from the contradictions that other memories hold."""
     if not ids:
         return
     found: list[Any] = connection.execute(_HINDERED).fetchall()
@@ -297,8 +297,8 @@ def _forget_evidence(connection: apsw.Connection, ids: Collection[str]) -> None:
 
 
 def _thin_log(connection: apsw.Connection, found: Doomed) -> None:
-    """Take out of the log what names it; that something was done, and when, stays."""
-    gone, own = found.refs | found.memories, rows.raw(found.aim.session_id)
+    """Remove the names of the data from the log; the fact and the time of each operation stay."""
+    names, own = found.refs | found.memories, rows.raw(found.aim.session_id)
     operations: list[Any] = connection.execute(_OPERATIONS).fetchall()
     for row in operations:
         before = operation_from(row)
@@ -306,7 +306,7 @@ def _thin_log(connection: apsw.Connection, found: Doomed) -> None:
         if found.aim.kind == "session" and bytes(row[2]) == own:
             payload = {name: payload[name] for name in _MOVES if name in payload} or None
         else:
-            payload = _without(payload, gone)
+            payload = _without(payload, names)
         if payload != before.payload:
             *_, digest, text = operation_row(_text(row[2]), before.kind, before.at_ms, payload)
             connection.execute(
@@ -314,12 +314,12 @@ def _thin_log(connection: apsw.Connection, found: Doomed) -> None:
             )
 
 
-def _without(value: Any, gone: Collection[str]) -> Any:
+def _without(value: Any, names: Collection[str]) -> Any:
     if isinstance(value, Mapping):
-        kept = {name: one for name, one in value.items() if not (isinstance(one, str) and one in gone)}
-        return {name: _without(one, gone) for name, one in kept.items()}
+        kept = {name: one for name, one in value.items() if not (isinstance(one, str) and one in names)}
+        return {name: _without(one, names) for name, one in kept.items()}
     if isinstance(value, list):
-        return [_without(one, gone) for one in value if not (isinstance(one, str) and one in gone)]
+        return [_without(one, names) for one in value if not (isinstance(one, str) and one in names)]
     return value
 
 

@@ -1,6 +1,6 @@
-"""A purge from the first record to the last byte: what goes, in short steps, and what is left of it on disk.
+"""The whole of a purge, in short steps, from the first record to the last byte on disk.
 
-Law: others write between the steps. Where one ends in the middle, the same purge again goes on.
+Law: other processes write between the steps. If a purge ends in the middle, the same purge again continues.
 """
 
 import time
@@ -28,18 +28,17 @@ _PURGES = "SELECT 1 FROM operations WHERE session_id = ? AND kind = 'purge' LIMI
 def purge(
     database: Database, aims: Sequence[Aim], blank: Callable[[Decision], Decision], at_ms: int
 ) -> Destroyed | None:
-    """Destroy what the first of some aims names that names anything.
+    """Destroy the data of the first aim that names any.
 
-    A name that was purged before is known no more, and then only the cleaning is to be done again.
+    A name that was purged before is unknown now, and then only the cleaning is done again.
 
     Args:
-        database: Of the store.
-        aims: What is meant, in the order in which it is tried; all of one session.
-        blank: Gives what is left of a decision about an original that goes.
-        at_ms: When, in Unix milliseconds.
+        aims: The possible meanings, in the order of trying; all of one session.
+        blank: Returns a decision without its purged original.
+        at_ms: The time, in Unix milliseconds.
 
     Returns:
-        None if there is nothing of that name, and nothing was ever purged.
+        None if nothing has that name, and nothing was ever purged.
     """
     with database.using() as connection:
         found = _found(connection, aims)
@@ -62,7 +61,7 @@ def purge(
 
 
 def traces_of(database: Database, pieces: Sequence[Piece]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return what is left on disk of some pieces: files, and names of records; see `Remains`."""
+    """Return the remains of some pieces on disk: files, and names of records; see `Remains`."""
     home = database.path.parent
     held = traces.files_with(home, pieces)
     if not held:

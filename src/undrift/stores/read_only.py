@@ -1,6 +1,6 @@
-"""A store in a place that cannot be written, opened to be read: SQLite alone refuses, as it makes files beside a database.
+"""The reading of a store in a read-only place: SQLite itself refuses, because it makes files next to a database.
 
-Law: nothing is written beside the store and no lock of it is taken; what is given out is one whole moment of it.
+Law: nothing is written next to the store and none of its locks is taken; a reader sees one whole moment of it.
 """
 
 import os
@@ -24,30 +24,30 @@ _OPEN = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
 
 
 class FileState(NamedTuple):
-    """By what is seen that a store has changed since it was read, or can be written again."""
+    """The state of the files; a change shows that a store has changed since it was read, or can be written again."""
 
     files: tuple[tuple[int, ...], ...]
     unwritable: bool
 
 
 def is_unwritable(path: Path) -> bool:
-    """Tell whether this process can change neither a database nor the folder that it stands in, or one of them."""
+    """Tell if this process cannot change a database, or its folder, or both."""
     return not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
 
 
 def state(path: Path) -> FileState:
-    """Return the state of a database and the log beside it."""
+    """Return the state of a database and of its log."""
     return FileState(tuple(_status(one) for one in (path, _log(path))), is_unwritable(path))
 
 
 def connect_as_it_is(path: Path) -> apsw.Connection:
-    """Open a store to read it alone.
+    """Open a store only for reading.
 
-    A file is read in its place only if nothing can change it: its whole file system is read-only, and no log waits to
-    be written into it. Else a private copy of file and log is read, which has no name and goes with the connection.
+    A file is read in its place only if nothing can change it: its whole file system is read-only, and no log waits to be
+    written into it. Else a private copy of file and log is read; it has no name and disappears with the connection.
 
     Raises:
-        apsw.Error, OSError: It cannot be read, there is no room for a copy, or somebody is writing it at this moment.
+        apsw.Error, OSError: It cannot be read, there is no space for a copy, or another process writes at this moment.
     """
     if not _status(_log(path))[1:2] > (0,) and _is_frozen(path):
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_NOFOLLOW | apsw.SQLITE_OPEN_URI
@@ -63,7 +63,7 @@ def connect_as_it_is(path: Path) -> apsw.Connection:
 
 
 def _copied(path: Path) -> apsw.Connection:
-    """Open a private copy, brought up to date; its files lose their names at once, so that none is ever left behind."""
+    """Open a private copy, brought up to date; its files lose their names at once, so that none ever remains."""
     if os.name == "nt":
         raise apsw.CantOpenError("a file that is open keeps its name on Windows")
     folder = Path(tempfile.mkdtemp(prefix="undrift-"))  # for its owner alone
@@ -100,7 +100,7 @@ def _copy(path: Path, copy: Path) -> None:
 
 
 def _blocks(path: Path, *, is_log: bool) -> Iterator[bytes]:
-    """Read a file through SQLite: to close a descriptor of our own would drop the locks that this process holds on it."""
+    """Read a file through SQLite: closing a descriptor of our own would drop the locks that this process holds on it."""
     kind = apsw.SQLITE_OPEN_WAL if is_log else apsw.SQLITE_OPEN_MAIN_DB
     file = apsw.VFSFile("", str(path), [apsw.SQLITE_OPEN_READONLY | kind, 0])
     try:
@@ -113,8 +113,10 @@ def _blocks(path: Path, *, is_log: bool) -> Iterator[bytes]:
 
 
 def _is_frozen(path: Path) -> bool:
-    """Tell whether the whole file system is read-only, as far as the system tells (Linux): a place that is mounted
-    read-only here may be written elsewhere."""
+    """Tell if the whole file system is read-only, as far as the system says so (Linux).
+
+    A place that is mounted read-only here may be written elsewhere.
+    """
     try:
         device = path.stat().st_dev
         lines = _MOUNTS.read_text(encoding="utf-8", errors="replace").splitlines()

@@ -1,7 +1,7 @@
-"""Readings: what was found in the bytes of a history, so that a restart need not look again.
+"""Readings of histories: the findings in their bytes, so that a restart need not read them again.
 
-Law: knows its own table alone. A reading is derived: it holds no text, and one that is missing or damaged costs time and
-nothing else. It depends on the bytes alone, so that going back in time leaves it as it is.
+Law: knows only its own table. A reading is derived: it holds no text, and a missing or damaged one costs only time. It
+depends only on the bytes, so that a rewind leaves it unchanged.
 """
 
 import json
@@ -39,7 +39,7 @@ _ADD = """INSERT INTO readings(session_id, key, before, sha256, length, record_s
     SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8
     WHERE NOT EXISTS (SELECT 1 FROM readings WHERE session_id = ?1 AND record_sha256 = ?6)
     AND (?3 = '' OR EXISTS (SELECT 1 FROM readings WHERE session_id = ?1 AND sha256 = ?3))"""
-"""What follows a stretch that is not there, as after a purge, would never be found."""
+"""A stretch after a missing one, as after a purge, would never be found."""
 _HEADS = """SELECT number, before, sha256, length FROM readings WHERE session_id = ? AND key = ? ORDER BY number"""
 _FIND = f"""SELECT {READING_COLUMNS} FROM readings
     WHERE number IN (SELECT value FROM json_each(?)) ORDER BY number"""  # noqa: S608 - constants of ours
@@ -53,10 +53,10 @@ def create(connection: apsw.Connection) -> None:
 def find(
     connection: apsw.Connection, session_id: str, key: str, chosen: Callable[[Heads], Collection[int]]
 ) -> list[StretchReading]:
-    """Return the readings of a session that are chosen by their heads, oldest first.
+    """Return the readings of a session that `chosen` selects by their heads, oldest first.
 
     Raises:
-        StoreCorrupt: One does not match its SHA-256.
+        StoreCorrupt: A reading does not match its SHA-256.
     """
     found: list[Any] = connection.execute(_HEADS, (rows.key(session_id), key)).fetchall()
     heads = [(number, StretchReading(key, before, sha256, length)) for number, before, sha256, length in found]
@@ -65,7 +65,7 @@ def find(
 
 
 def forget(connection: apsw.Connection, session_id: str) -> None:
-    """Delete those of a session: something of it was purged, and they have ids and hashes of it."""
+    """Delete the readings of a session after a purge in it: they hold ids and hashes of the purged data."""
     connection.execute("DELETE FROM readings WHERE session_id = ?", (rows.key(session_id),))
 
 
@@ -101,5 +101,5 @@ TABLE = Table(
     changes=(StretchReading,),
     prepare=_prepared,
     write=_write,
-    of_session=False,  # a purge of less takes them as well
+    of_session=False,  # any purge in a session deletes them, by `forget`
 )

@@ -1,6 +1,6 @@
-"""Going back in time: what was active right after an operation is active again, and nothing is deleted.
+"""Rewinds: the records that were active right after an operation are active again, and nothing is deleted.
 
-Law: a rewinding closes rows and opens others, for one session, inside a transaction that the caller opened.
+Law: a rewind closes rows and opens others, for one session, inside a transaction that the caller opened.
 """
 
 import json
@@ -43,19 +43,19 @@ _OF_BUFFER = """SELECT 1 FROM decisions d JOIN originals o ON o.session_id = d.s
 
 
 class Change(NamedTuple):
-    """What a rewinding did: numbers of the rows that were closed and opened, by table."""
+    """The changes by a rewind: numbers of the rows that were closed and opened, by table."""
 
     closed: dict[str, list[int]]
     opened: dict[str, list[int]]
 
     @property
     def counts(self) -> tuple[dict[str, int], dict[str, int]]:
-        """How many rows of each table were closed, and opened."""
+        """Return the number of rows of each table that were closed, and opened."""
         closed, opened = ({table: len(some) for table, some in part.items() if some} for part in self)
         return closed, opened
 
     def touches_buffer(self, connection: apsw.Connection) -> bool:
-        """Tell whether a decision about a buffer's entry is among them: what is searchable depends on those."""
+        """Tell if a decision about a buffer's entry is among them: the search index depends on those."""
         numbers = [*self.closed.get("decisions", ()), *self.opened.get("decisions", ())]
         if not numbers:
             return False
@@ -63,16 +63,16 @@ class Change(NamedTuple):
 
 
 def change(connection: apsw.Connection, session: str | bytes, then: int, now: int) -> Change:
-    """Put in force what was in force right after an operation.
+    """Activate the rows that were active right after an operation.
 
-    What another session has changed since stays as it is: of a record that both have changed, the newest version is in
-    force that was written by an operation that counts.
+    Later changes by another session stay: if both have changed a record, the newest version by an operation that counts
+    is active.
 
     Args:
-        connection: In a transaction.
-        session: Of the rows, as `rows.key` gives it.
+        connection: A connection in a transaction.
+        session: The rows' session, in the form of `rows.key`.
         then: The operation to go back to.
-        now: The operation that goes back; of this session, newer than all others.
+        now: The rewind's own operation: the newest of this session.
     """
     closed: dict[str, list[int]] = {}
     opened: dict[str, list[int]] = {}
@@ -92,13 +92,13 @@ def change(connection: apsw.Connection, session: str | bytes, then: int, now: in
             old, new = _settled(connection, table, key, (session, then, now))
             closed[name] += old
             opened[name] += new
-    for table in tables:  # all are closed first: what is opened may have taken the same place
+    for table in tables:  # all are closed first: an opened row may have the same place
         reopen(connection, table.name, opened[table.name], now)
     return Change(closed, opened)
 
 
 def state(connection: apsw.Connection, session: str | bytes, seq: int | None) -> dict[str, dict[str, bytes]]:
-    """Return what is in force in a session: table to key to digest of the record, now or right after an operation."""
+    """Return the active records of a session: table to key to digest, now or right after an operation."""
     found: dict[str, dict[str, bytes]] = {}
     for table in (*present(connection), *(one for one in TABLES if one.key and not one.rewinds)):
         own = f" AND {table.active}" if table.active else ""
@@ -112,7 +112,7 @@ def state(connection: apsw.Connection, session: str | bytes, seq: int | None) ->
 
 
 def present(connection: apsw.Connection) -> list[Table]:
-    """Return the kinds that a rewinding is about and that the file has."""
+    """Return the kinds that a rewind changes and that the file has."""
     found = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall()
     names = {name for (name,) in found}
     return [table for table in REWINDING if table.name in names]
@@ -129,10 +129,10 @@ def _met(connection: apsw.Connection, table: Table, session: str | bytes, then: 
 def _settled(
     connection: apsw.Connection, table: Table, key: str, move: tuple[str | bytes, int, int]
 ) -> tuple[list[int], list[int]]:
-    """Put in force the version of one record that counts; return the numbers that were closed and are to be opened.
+    """Activate the version of one record that counts; return the numbers of rows that were closed and are to open.
 
     Args:
-        move: The session that goes back, the operation to which, and the operation that does it.
+        move: The session, the operation to go back to, and the rewind's own operation.
     """
     session, then, now = move
     parts = {"table": table.name, "key": table.shared}

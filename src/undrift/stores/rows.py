@@ -1,7 +1,7 @@
 """Records to rows and back: bytes that survive anything, and a SHA-256 over every record. Pure.
 
-SQLite has no checksum of its own: of 400 flipped bits 267 gave a wrong answer without an error (RELIABILITY 1.2). So a
-row is read as bytes, compared with its hash, and only then decoded.
+SQLite has no checksum of its own: 267 of 400 flipped bits gave a wrong answer without an error. So a row is read as
+bytes, compared with its hash, and only then decoded.
 """
 
 import hashlib
@@ -34,22 +34,18 @@ __all__ = [
 Row = tuple[Any, ...]
 
 _SIZES = tuple(b"%d:" % size for size in range(256))
-"""What stands before a value that is hashed, made once: eleven of them are formatted for each original."""
+"""The prefixes of hashed values, made once: each original needs eleven of them."""
 
 IN_LIST = "(SELECT CASE type WHEN 'array' THEN unhex(value ->> 0) ELSE value END FROM json_each({}))"
 """SQL, to be formatted with the name of a binding that `listed` has made: its texts, each as `key` gives it."""
 
 REMEDY = (
-    "it is not given out, everything else still is. `undrift doctor` lists what is damaged, "
+    "it is not returned, everything else still is. `undrift doctor` lists the damage, "
     "`undrift store restore` puts a backup in the store's place"
 )
 
 FORGED = (AttributeError, InputError, RecursionError, TypeError, ValueError)
-"""What a record raises that matches its hash and is none of ours, as in a file that someone made to be restored."""
-
-"""What `operation_from` and the others take: everything that is hashed, text as bytes."""
-
-"""Where the session stands in them."""
+"""The errors of a record that matches its hash and is not ours, as in a forged backup."""
 
 
 """Fields of a memory's record that are left out when they are empty. The defaults say the same, and the record is half as long."""
@@ -61,7 +57,7 @@ def raw(text: str) -> bytes:
 
 
 def key(text: str) -> str | bytes:
-    """Return what stands for a string in the database: itself, or its bytes where SQLite could not hold it."""
+    """Return the form of a string in the database: itself, or its bytes if SQLite could not hold it."""
     if text.isascii():  # nearly all: nothing has to be tried
         return text
     try:
@@ -72,13 +68,13 @@ def key(text: str) -> str | bytes:
 
 
 def listed(texts: Iterable[str | bytes]) -> str:
-    """Return texts, or their keys, as one binding for `IN_LIST`: what SQLite cannot hold as text is in hexadecimal."""
+    """Return texts, or their keys, as one binding for `IN_LIST`; texts that SQLite cannot hold are in hexadecimal."""
     keys = (key(one) if isinstance(one, str) else one for one in texts)
     return json.dumps([one if isinstance(one, str) else [one.hex()] for one in keys])
 
 
 def shown_text(value: Any) -> str:
-    """Return a text that is only to be shown: what is damaged of it shows as a replacement character."""
+    """Return a text only for display: damaged parts become replacement characters."""
     data = bytes(value)
     try:
         return data.decode("utf-8", "surrogatepass")
@@ -106,7 +102,7 @@ def check_integers(whose: str, *of: str, **values: int) -> None:
 
 
 def dump(value: Any, name: str, *of: str, encode: Callable[[Any], str] | None = None) -> str | None:
-    """Return JSON in ASCII; what JSON cannot hold is the caller's mistake."""
+    """Return JSON in ASCII; a value that JSON cannot hold is the caller's mistake."""
     if value is None:
         return None
     try:

@@ -1,6 +1,6 @@
-"""The full-text index over the originals that left their windows: derived, disposable, made anew at any time.
+"""The full-text index over the originals that left their windows: derived, disposable, rebuilt at any time.
 
-Law: knows the tables of step 1 and its own, nothing else; raises `apsw.Error` only.
+Law: knows only the tables of step 1 and its own; raises only `apsw.Error`.
 """
 
 import json
@@ -30,7 +30,7 @@ _COMMON = 5_000
 half of a million rows take 171 ms, one in a hundredth takes 3 (PERFORMANCE section 4)."""
 
 _DAMAGE = frozenset({apsw.SQLITE_CORRUPT_VTAB, apsw.SQLITE_CONSTRAINT_PRIMARYKEY})
-"""Extended results; no table of ours can break its primary key, as SQLite itself gives out the numbers."""
+"""Extended results; no table of ours can break its primary key, because SQLite itself assigns the numbers."""
 
 _DROP = """
 DROP VIEW IF EXISTS searchable;
@@ -68,7 +68,7 @@ _INDEXED = "SELECT id FROM search_docsize WHERE id IN (SELECT value FROM json_ea
 _REMOVE = """INSERT INTO search(search, rowid, session, text) SELECT 'delete', number, session, text FROM searchable
     WHERE number IN (SELECT value FROM json_each(?))"""
 _ERASE = "INSERT INTO search(search, rank) VALUES('secure-delete', 1)"
-"""From then on what is removed is taken out of the index itself; else FTS5 notes that it is gone, and keeps its words."""
+"""From then on removed rows leave the index itself; else FTS5 only notes the removal, and keeps their words."""
 _COUNT = "SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ? LIMIT ?)"
 _SNIPPET = "CAST(snippet(search, 1, '', '', '…', 24) AS BLOB)"
 _RANKED = f"SELECT rowid, -rank, {_SNIPPET} FROM search WHERE search MATCH ? ORDER BY rank LIMIT ?"  # noqa: S608
@@ -76,7 +76,7 @@ _NEWEST = f"SELECT rowid, 0.0, {_SNIPPET} FROM search WHERE search MATCH ? ORDER
 
 
 class Match(NamedTuple):
-    """One row that matches: `number` of the original, `score` (higher is better) and the text around the words."""
+    """One matching row: the original's `number`, the `score` (higher is better) and the text around the words."""
 
     number: int
     score: float
@@ -84,18 +84,18 @@ class Match(NamedTuple):
 
 
 def complete(connection: apsw.Connection) -> bool:
-    """Tell whether the index is there at all."""
+    """Tell if the index exists."""
     found = connection.execute("SELECT count(*) FROM sqlite_schema WHERE name IN ('search', 'searchable')").fetchall()
     return bool(found == [(2,)])
 
 
 def damaged(error: apsw.Error) -> bool:
-    """Tell whether an error comes from the index, so that making it anew may help."""
+    """Tell if an error comes from the index, so that rebuilding it may help."""
     return isinstance(error, apsw.SQLError) or getattr(error, "extendedresult", 0) in _DAMAGE
 
 
 def rebuild(connection: apsw.Connection) -> None:
-    """Make the index anew, whatever state it is in; the caller holds a transaction."""
+    """Rebuild the index from any state; the caller holds a transaction."""
     try:
         connection.execute(_DROP)
     except apsw.Error as error:
@@ -106,17 +106,17 @@ def rebuild(connection: apsw.Connection) -> None:
 
 
 def add(connection: apsw.Connection, numbers: Iterable[int]) -> None:
-    """Index originals that just left their window; what does not belong into the index is passed over."""
+    """Index originals that just left their window; originals that are not searched are skipped."""
     connection.execute(_ADD, (json.dumps(sorted(numbers)),))
 
 
 def remove(connection: apsw.Connection, numbers: Iterable[int]) -> None:
-    """Take originals out of the index, every word of theirs, while they are still there; the caller holds a transaction.
+    """Remove originals and all their words from the index, before they are deleted; the caller holds a transaction.
 
-    Where the index is out of step with them, it is made anew as soon as they are gone: call `rebuild` then.
+    If the index does not match them, call `rebuild` after they are deleted.
 
     Raises:
-        apsw.Error: `damaged` tells whether it was because of that.
+        apsw.Error: `damaged` tells if that was the cause.
     """
     listed = json.dumps(sorted(numbers))
     indexed: list[Any] = connection.execute(_INDEXED, (listed,)).fetchall()
@@ -129,7 +129,7 @@ def remove(connection: apsw.Connection, numbers: Iterable[int]) -> None:
 
 
 def matches(connection: apsw.Connection, query: str, session_id: str | None, limit: int) -> list[Match]:
-    """Return the best rows for a query: any of its rarer words, ranked; only common words: all of them, newest first."""
+    """Return the best rows for a query: with rarer words ranked by any of them, with only common ones newest first."""
     rare: list[str] = []
     common: list[str] = []
     for phrase in _phrases(query):
@@ -149,7 +149,7 @@ def _rows(connection: apsw.Connection, sql: str, *bindings: str | int) -> list[t
 
 
 def _phrases(query: str) -> list[str]:
-    """Quote each word: raw ones such as ``don't``, ``C++`` and ``*`` are syntax errors, and NUL ends the query (S5)."""
+    """Quote each word: raw ones such as ``don't``, ``C++`` and ``*`` are syntax errors, and NUL ends the query."""
     text = query[:_MOST_CHARACTERS].replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
     words = dict.fromkeys(word[:_LONGEST_WORD] for word in text.split() if any(map(str.isalnum, word)))
     return ['"' + word.replace('"', '""') + '"' for word in list(words)[:_MOST_WORDS]]

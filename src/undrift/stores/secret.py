@@ -1,6 +1,6 @@
-"""The secret of a home that a local client has to know: made once, readable by its owner alone.
+"""The secret of a home, for local clients: made once, readable only by its owner.
 
-Law: 0600 from the first byte on; a file that others can read, or that is no file of its own, is refused and never used.
+Law: 0600 from the first byte on; a file that other users can read, or that is a link, is refused and never used.
 """
 
 import os
@@ -23,10 +23,10 @@ _NAP_S = 0.01
 
 
 def http_token(home: Path) -> str:
-    """Return the token of a home, made when it is first asked for.
+    """Return the token of a home; the first call makes it.
 
     Raises:
-        StoreError: It cannot be made or read, or others can read it; the message says what to do.
+        StoreError: It cannot be made or read, or other users can read it; the message says what to do.
     """
     path = home / TOKEN_NAME
     try:
@@ -58,5 +58,5 @@ def _read(path: Path) -> str:
             return content.decode("ascii")
         if len(content) > _CHARACTERS or (content and not content.isalnum()):
             break
-        time.sleep(_NAP_S)  # the process that makes it has not written it yet
+        time.sleep(_NAP_S)  # another process has created it and not written it yet
     raise StoreError(f"{path}: holds no token; delete it, a new one is made")

@@ -16,7 +16,7 @@ def sections(text: str) -> tuple[str, ...]:
 
 
 def without_section(text: str, title: str) -> str:
-    """Return a Markdown text without its sections of that title; what is before, between and after stays byte for byte."""
+    """Return a Markdown text without its sections of that title; the rest stays byte for byte."""
     lines = text.splitlines(keepends=True)
     headings = [*_headings(lines), (1, "", len(lines))]
     kept = lines[: headings[0][2]]

@@ -1,7 +1,7 @@
 """The durable store in one SQLite file: an append-only log of operations, originals with their SHA-256, decisions.
 
-Law: a method that returned has its operation on disk (marks alone do not wait for it); one that raised has changed nothing. One connection behind a lock
-serves all threads (`stores.database`).
+Law: a method that returned has its operation on disk (only marks do not wait for it); a method that raised has changed
+nothing. One connection with a lock serves all threads (`stores.database`).
 """
 
 import os
@@ -65,7 +65,7 @@ __all__ = ["SqliteStore"]
 T = TypeVar("T")
 
 _OWNER = Scope()
-"""A folder is one person's: whoever can read its file can read all of it."""
+"""A folder belongs to one person: a user who can read its file can read all of it."""
 _LAST = "SELECT max(seq) FROM operations WHERE session_id = ?"
 _OPERATIONS = f"SELECT {OPERATION_COLUMNS} FROM operations WHERE session_id = ? {{}} ORDER BY seq"  # noqa: S608
 _NEWEST = "SELECT CAST(session_id AS BLOB) FROM operations ORDER BY seq DESC LIMIT 1"
@@ -74,7 +74,7 @@ _NEWEST = "SELECT CAST(session_id AS BLOB) FROM operations ORDER BY seq DESC LIM
 class SqliteStore(SqliteOriginals, Closing):
     """`undrift.stores.contract.Store` in the file ``undrift.db`` of a home folder; made by `open`.
 
-    The contract says what each method promises; what stands here is about the file.
+    The contract describes each method; the docstrings here are about the file.
     """
 
     own_files = (*(f"{NAME}{suffix}" for suffix in SIDE_FILES), newest.NOTED)
@@ -97,7 +97,7 @@ class SqliteStore(SqliteOriginals, Closing):
     ) -> Self:
         """Open the store of a home folder; see `undrift.stores.opening.open_store`.
 
-        The folder (0700) and the file in it (0600) are made for their owner alone.
+        The folder (0700) and the file in it (0600) are created for their owner alone.
         """
         if not _OWNER.holds(scope):
             raise InputError(
@@ -108,12 +108,12 @@ class SqliteStore(SqliteOriginals, Closing):
 
     @staticmethod
     def is_there(home: str | os.PathLike[str]) -> bool:
-        """Tell whether there is a file; nothing is opened."""
+        """Tell if there is a file; nothing is opened."""
         return Path(home, NAME).exists()
 
     @staticmethod
     def written_ns(home: str | os.PathLike[str]) -> int:
-        """Return when the file was last written."""
+        """Return the time of the file's last write."""
         return Path(home, NAME).stat().st_mtime_ns
 
     @property
@@ -137,7 +137,7 @@ class SqliteStore(SqliteOriginals, Closing):
         return self._written(written)
 
     def _written(self, written: Callable[[apsw.Connection], int]) -> int:
-        """Write in one transaction; where the search index stands in the way, it is rebuilt first."""
+        """Write in one transaction; if the search index fails, it is rebuilt and the write is repeated."""
         with self._database.using() as connection:
             try:
                 with transaction(connection):
@@ -145,7 +145,7 @@ class SqliteStore(SqliteOriginals, Closing):
             except apsw.Error as error:
                 if not search.damaged(error):
                     raise
-                with transaction(connection):  # what is derived must not stand in the way of the truth
+                with transaction(connection):  # derived data must not stop a write of the truth
                     search.rebuild(connection)
                     seq = written(connection)
             newest.note(self.path.parent, seq)
@@ -178,15 +178,15 @@ class SqliteStore(SqliteOriginals, Closing):
         return purging.purge(self._database, aims, blank, at_ms)
 
     def clean(self, destroyed: Destroyed) -> Remains:
-        """Overwrite what a purge left in the file, and look for it in every file of the home."""
+        """Overwrite the remains of a purge in the file, and look for more in every file of the home."""
         text = clean(self._database.using, self._database.busy_timeout_ms)
         return Remains(*purging.traces_of(self._database, destroyed.pieces), text)
 
     def search_memories(self, embedder: Embedder | None = None, index: str = "exact") -> StoredMemories:
-        """Return the search over memories; LanceDB keeps its copy of the vectors beside the file."""
+        """Return the search over memories; LanceDB keeps its copy of the vectors next to the file."""
         making: Making | None = None
         if index == "lance":
-            from undrift.stores.lance import LanceIndex  # only who asks for it pays for it
+            from undrift.stores.lance import LanceIndex  # imported only if it is used
 
             making = partial(LanceIndex, folder=self.path.parent / "vectors")
         return StoredMemories(self._database, embedder, making)
@@ -276,7 +276,7 @@ class SqliteStore(SqliteOriginals, Closing):
                     done = marks_table.add(connection, session_id, marks, is_claim=is_claim)
                 connection.execute("PRAGMA synchronous = FULL")
             except BaseException:
-                self._database.forsake()  # whatever happened, no connection stays that does not wait for the disk
+                self._database.forsake()  # after any error, no connection stays that does not wait for the disk
                 raise
             return done
 

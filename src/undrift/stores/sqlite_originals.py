@@ -1,6 +1,6 @@
-"""What left the windows, read from one SQLite file: originals, the decisions about them, and the search for their words.
+"""The reading of one SQLite file: originals, the decisions about them, and the search for their words.
 
-Law: reads alone. A damaged index may lead to rows of another session; then StoreCorrupt is raised.
+Law: only reads. A damaged index may lead to rows of another session; then StoreCorrupt is raised.
 """
 
 from dataclasses import replace
@@ -90,7 +90,7 @@ class SqliteOriginals:
         with self._database.using() as connection:
             matches = search.matches(connection, query, session_id, limit)
             found = [self._found(connection, match) for match in matches]
-        # The index compares session ids by their words; this one compares them exactly.
+        # The index compares session ids by their words; this line compares them exactly.
         return tuple(one for one in found if session_id is None or one.session_id == session_id)
 
     def _read(self, sql: str, *bindings: str | bytes, ref: str = "") -> list[rows.Row]:
@@ -98,7 +98,7 @@ class SqliteOriginals:
             return connection.execute(sql, bindings).fetchall()
 
     def _of(self, session_id: str, sql: str, column: int, *more: str) -> list[rows.Row]:
-        """Read rows of one session; a damaged index may lead to those of another one, each of them whole."""
+        """Read rows of one session; a damaged index may lead to another session's rows, each of them whole."""
         found = self._read(sql, rows.key(session_id), *more)
         if any(row[column] != rows.raw(session_id) for row in found):
             raise StoreCorrupt(f"session {session_id[:64]!r}: {_WRONG_WAY}")
@@ -109,7 +109,7 @@ class SqliteOriginals:
         try:
             original = original_from(row).original
         except StoreCorrupt:
-            # The rest is served, and this one is not passed over: a missing answer must not look like none.
+            # The other results are returned, and this one is not skipped: a missing answer must not look like none.
             (names,) = connection.execute(_NAMES, (match.number,)).fetchall()
             ref, session_id, entry_id, kind = (rows.shown_text(name) for name in names)
             return Found(ref, session_id, entry_id, kind, _DAMAGED, match.score)

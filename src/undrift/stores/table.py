@@ -1,6 +1,6 @@
-"""What a store has to know of one kind of record; `stores.tables` lists them.
+"""The description of one kind of record for a store; `stores.tables` lists the kinds.
 
-Law: a kind knows its own table. What belongs to several kinds asks the list.
+Law: a kind knows its own table. Code for several kinds asks the list.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,12 +16,12 @@ __all__ = ["Table", "Writing"]
 
 @dataclass(slots=True)
 class Writing:
-    """One operation while it is written.
+    """One operation in progress.
 
     Args:
-        connection: In a transaction.
-        session_id: Whose operation it is.
-        seq: Its number.
+        connection: A connection in a transaction.
+        session_id: The operation's session.
+        seq: The operation's number.
         refs: References of the originals that are written with it.
         indexed: Numbers of the originals whose words become searchable with it.
     """
@@ -38,18 +38,18 @@ class Table:
     """One kind of record.
 
     Args:
-        name: Of the table; empty for what is only looked at.
-        columns: What `read` takes; empty for what is derived.
+        name: The table's name; empty for a kind that has none.
+        columns: The columns for `read`; empty for derived data.
         read: Row to record; raises StoreCorrupt.
         changes: Types of the values that a commit takes for it.
         prepare: Checks and hashes them, outside of the transaction; raises InputError.
-        write: Writes what `prepare` returned; raises StoreError if it contradicts what is stored.
-        key: SQL on the table `t`: what tells its records apart, whatever their version.
-        rewinds: Whether a rewinding closes and opens its rows: they have from_seq and to_seq.
-        active: SQL on the table `t`: which rows a rewinding is about; empty for all.
-        shared: The column that tells records apart which several sessions change.
-        of_task: Whether the purge of a task deletes its rows.
-        of_session: Whether the purge of a session deletes its rows by session; else they are chosen one by one.
+        write: Writes the result of `prepare`; raises StoreError if it contradicts the stored records.
+        key: SQL on the table `t`: the identity of a record in all its versions.
+        rewinds: True: a rewind closes and opens its rows; they have from_seq and to_seq.
+        active: SQL on the table `t`: the rows that a rewind can change; empty for all.
+        shared: The column with the identity of records that several sessions change.
+        of_task: True: the purge of a task deletes its rows.
+        of_session: True: the purge of a session deletes its rows by session; else they are chosen one by one.
     """
 
     name: str

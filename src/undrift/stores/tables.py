@@ -34,4 +34,4 @@ TABLES: tuple[Table, ...] = (
 )
 
 REWINDING = tuple(table for table in TABLES if table.rewinds)
-"""Those that a rewinding closes and opens."""
+"""The kinds whose rows a rewind closes and opens."""

@@ -1,7 +1,7 @@
 """Tasks, each version of them, and the tags of tool calls.
 
-Law: knows its own tables alone; runs inside a transaction that the caller opened. A version is never changed: a change
-closes it and adds another. What was changed by somebody else meanwhile is refused with StoreError, and the caller rolls back.
+Law: knows only its own tables; runs inside a transaction that the caller opened. A version is never changed: a change
+closes it and adds another. If another process has changed a task meanwhile, StoreError is raised and the caller rolls back.
 """
 
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ TAG_COLUMNS = """number, record_sha256, CAST(session_id AS BLOB), CAST(call_id A
     segment"""
 TASK_SESSION = 2
 TAG_SESSION = 2
-"""Where the session stands in the columns."""
+"""The session's index in the columns."""
 
 _CREATE = """
 CREATE TABLE tasks(
@@ -84,7 +84,7 @@ _AGAIN = "nothing was written. Read the session's tasks again and repeat the cha
 
 @dataclass(frozen=True, slots=True)
 class PreparedTasks:
-    """What is to be written of one session's tasks: checked, and hashed as far as no ordinal is needed for it."""
+    """The changes of one session's tasks: checked, and hashed as far as that needs no ordinal."""
 
     session_id: str
     updates: Sequence[TaskUpdate]
@@ -97,7 +97,7 @@ def create(connection: apsw.Connection) -> None:
 
 
 def _prepared(session_id: str, changes: Sequence[TaskUpdate | Tag]) -> PreparedTasks:
-    """Check what is to be written.
+    """Check the changes.
 
     Raises:
         InputError: Two updates of one task, or values that JSON cannot hold.
@@ -114,12 +114,12 @@ def _prepared(session_id: str, changes: Sequence[TaskUpdate | Tag]) -> PreparedT
 
 
 def find(connection: apsw.Connection, session_id: str, known: Known | None = None) -> Tasks:
-    """Return the tasks of a session as they are now, and its tags; see `Store.decided`.
+    """Return the newest version of a session's tasks, and its tags; see `Store.decided`.
 
     Raises:
-        StoreCorrupt: A record does not match its SHA-256, or an index leads astray.
+        StoreCorrupt: A record does not match its SHA-256, or an index leads elsewhere.
     """
-    # The tags first: whatever another process writes in between, the task of each tag is there.
+    # The tags first: then the task of each tag is there, in spite of writes by other processes.
     tags = read(connection, session_id, _TAGS, known.tags if known else None)
     tasks = read(connection, session_id, _TASKS, known.tasks if known else None)
     return Tasks({task.id: task for task in tasks}, {tag.call_id: tag for tag in tags})
@@ -129,17 +129,17 @@ def _write(writing: Writing, new: PreparedTasks) -> None:
     """Write the updates that are not written yet, then the tags.
 
     Raises:
-        StoreError: A task is neither what it was before the change nor what it is after it, an agent would work on two
-            tasks at once, or a call has another tag or that of an unknown task.
+        StoreError: A stored task equals neither the one before the change nor the one after it, an agent would work on
+            two tasks at once, or a call has another tag or the tag of an unknown task.
     """
     connection, seq, session = writing.connection, writing.seq, rows.key(new.session_id)
     versions = [_next(connection, session, update) for update in new.updates]
-    fresh = [(number, task) for number, task in versions if task is not None]
-    # All former versions first: of one agent, the one task is let go and the other taken up.
-    connection.executemany(_CLOSE, [(seq, number) for number, _ in fresh if number is not None])
+    new_versions = [(number, task) for number, task in versions if task is not None]
+    # All former versions first: an agent can stop one task and start another.
+    connection.executemany(_CLOSE, [(seq, number) for number, _ in new_versions if number is not None])
     last: Any = connection.execute(_LAST_ORDINAL, (session,)).fetchall()
     ordinal = last[0][0]
-    for _, task in fresh:
+    for _, task in new_versions:
         if task.segments and not task.ordinal:
             ordinal += 1
             task = replace(task, ordinal=ordinal)
@@ -147,7 +147,7 @@ def _write(writing: Writing, new: PreparedTasks) -> None:
             connection.execute(_ADD_TASK, (*task_row(new.session_id, task), seq))
         except apsw.ConstraintError as error:
             raise StoreError(
-                f"task {task.id[:64]!r}: agent {task.agent[:64]!r} works on another task, which was taken up meanwhile; "
+                f"task {task.id[:64]!r}: agent {task.agent[:64]!r} works on another task, which was started meanwhile; "
                 f"{_AGAIN}"
             ) from error
     if new.tags:
@@ -155,7 +155,7 @@ def _write(writing: Writing, new: PreparedTasks) -> None:
 
 
 def _next(connection: apsw.Connection, session: str | bytes, update: TaskUpdate) -> tuple[int | None, Task | None]:
-    """Return the number of the version that an update closes, and the version to add; None for what there is not."""
+    """Return the number of the version that an update closes, and the version to add; None for a missing one."""
     before, after = update.before, update.after
     found: list[Any] = connection.execute(_TASK, (session, rows.key(after.id))).fetchall()
     number = found[0][0] if found else None

@@ -1,7 +1,7 @@
-"""When a row was there: from which operation on, until which, and not in between.
+"""The times of a row: from an operation, until an operation, and the gaps in between.
 
-Law: a stretch in between in which a row was not there stands in `gaps`. Which operations of a session count is told by its
-rewindings.
+Law: the table `gaps` has each stretch in which a row was not there. A session's rewinds determine which of its operations
+count.
 """
 
 import json
@@ -60,7 +60,7 @@ class Stretch(NamedTuple):
 
 
 def create(connection: apsw.Connection) -> None:
-    """Make the table, and what the others need for it."""
+    """Make the table, and the columns and indexes that other tables need for it."""
     connection.execute(_CREATE)
 
 
@@ -69,19 +69,19 @@ def there(table: str, alias: str, seq: str) -> str:
 
     Args:
         table: One of `tables.REWINDING`.
-        alias: Of the table in the statement.
+        alias: The table's alias in the statement.
         seq: The operation, as a binding (``?1``, ``:then``).
     """
     return _THERE.format(table=table, alias=alias, seq=seq)
 
 
 def last(connection: apsw.Connection, session: str | bytes, seq: int) -> int:
-    """Return the newest operation of a session up to a number; 0 when there is none."""
+    """Return the newest operation of a session up to a number; 0 if there is none."""
     return _numbers(connection, _LAST, (session, min(max(seq, 0), 2**63 - 1)))[0]
 
 
 def note(connection: apsw.Connection, session: str | bytes, seq: int) -> Row | None:
-    """Return the operation with which a session's notes were last stored, of those that count right after another one."""
+    """Return the last operation that stored a session's notes, among those that count right after another one."""
     for one in reversed(stretches(moves(connection, session, seq), seq)):
         found: list[Row] = connection.execute(_NOTED, (session, one.first, one.last)).fetchall()
         if found:
@@ -90,12 +90,12 @@ def note(connection: apsw.Connection, session: str | bytes, seq: int) -> Row | N
 
 
 def newest(connection: apsw.Connection) -> int:
-    """Return the newest rewinding of the home, or taking back of one; 0 when there is none."""
+    """Return the newest rewind or undo of the home; 0 if there is none."""
     return _numbers(connection, _NEWEST, ())[0]
 
 
 def reopen(connection: apsw.Connection, table: str, numbers: Sequence[int], now: int) -> None:
-    """Put closed rows back in force, and note that they were not there in between."""
+    """Activate closed rows again, and note that they were not there in between."""
     if numbers:
         listed = json.dumps(list(numbers))
         connection.execute(_GAP.format(table=table), (now, listed))
@@ -103,10 +103,10 @@ def reopen(connection: apsw.Connection, table: str, numbers: Sequence[int], now:
 
 
 def stretches(rewinds: Iterable[tuple[int, int]], seq: int) -> list[Stretch]:
-    """Return which operations of a session count for what was in force right after one of them, oldest first.
+    """Return the operations of a session that count for the state right after one of them, oldest first.
 
     Args:
-        rewinds: Each rewinding as its own sequence number and the one that it went back to, oldest first.
+        rewinds: Each rewind as its own sequence number and the number that it went back to, oldest first.
         seq: The operation.
     """
     found, last = [], seq
@@ -118,7 +118,7 @@ def stretches(rewinds: Iterable[tuple[int, int]], seq: int) -> list[Stretch]:
 
 
 def moves(connection: apsw.Connection, session: str | bytes, until: int) -> list[tuple[int, int]]:
-    """Return the rewindings of a session up to an operation: each one's number, and the one that it went back to."""
+    """Return the rewinds of a session up to an operation: each with its number, and the number that it went back to."""
     return [(seq, target) for seq, target in connection.execute(_MOVES, (session, until))]
 
 

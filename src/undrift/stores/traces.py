@@ -1,7 +1,7 @@
-"""What is left on disk of a text that was destroyed: pieces of it, looked for in the bytes of every file of a home.
+"""The traces of a destroyed text on disk: pieces of it, looked for in the bytes of every file of a home.
 
-Law: changes nothing. A piece that a record still holds is a copy, which nobody asked to destroy; one that none holds is a
-trace. SQLite opens every file that is read here: closing one's own descriptor would drop the locks of this process.
+Law: changes nothing. A piece that a record still holds is a copy, which the purge did not name; a piece without a record
+is a trace. SQLite opens every file that is read here: closing a descriptor of our own would drop this process's locks.
 """
 
 import json
@@ -21,7 +21,7 @@ _MOST_PIECES = 256
 _OF_ONE_TEXT = 8
 _PIECE_CHARACTERS = 32
 _LEAST_CHARACTERS = 6
-"""A shorter text stands in every file by chance."""
+"""A shorter text is in every file by chance."""
 _NAMES_OF_ONE_TEXT = 4
 _WORD = re.compile(r"\w{10,}+")
 _DIGIT = re.compile(r"\d")
@@ -42,15 +42,15 @@ _RECORDS = {
 
 
 class Piece(NamedTuple):
-    """A part of a text, in the forms in which it can stand on disk: as it is, and as JSON in ASCII writes it."""
+    """A part of a text, in its possible forms on disk: unchanged, and as JSON in ASCII."""
 
     forms: tuple[bytes, ...]
 
 
 def pieces(texts: Iterable[bytes]) -> tuple[Piece, ...]:
-    """Return parts of texts, some of each, spread over it: a long one is cut by the pages of a database.
+    """Return parts of texts, some of each, spread over it, because a database's pages cut long texts.
 
-    Of very many texts some are left out: those in between.
+    If there are very many texts, some in the middle are left out.
     """
     found: list[Piece] = []
     every = 1
@@ -64,7 +64,7 @@ def pieces(texts: Iterable[bytes]) -> tuple[Piece, ...]:
 
 
 def files_with(home: Path, wanted: Sequence[Piece]) -> dict[Path, set[Piece]]:
-    """Return each file of a home that holds one of the pieces, links apart; one that cannot be read is left out."""
+    """Return each file of a home that holds any of the pieces; links and unreadable files are left out."""
     found: dict[Path, set[Piece]] = {}
     for path in _files(home):
         try:
@@ -77,7 +77,7 @@ def files_with(home: Path, wanted: Sequence[Piece]) -> dict[Path, set[Piece]]:
 
 
 def copies(connection: apsw.Connection, wanted: Iterable[Piece]) -> dict[Piece, list[str]]:
-    """Return which of the pieces stand in records that are still there, and the names of some of these."""
+    """Return the pieces that present records still hold, and the names of some of these records."""
     found: dict[Piece, list[str]] = {}
     for piece in wanted:
         for kind, (table, name, column) in _RECORDS.items():
@@ -99,14 +99,14 @@ def _of(text: str) -> Iterator[Piece]:
     starts = [0] if room <= 0 else sorted({room * one // (_OF_ONE_TEXT - 1) for one in range(_OF_ONE_TEXT)})
     for start in starts:
         part = text[start : start + _PIECE_CHARACTERS]
-        if len(set(part.strip())) >= _LEAST_CHARACTERS:  # a row of dashes stands anywhere
+        if len(set(part.strip())) >= _LEAST_CHARACTERS:  # a row of dashes is in many files
             yield _piece(part)
     names = chain.from_iterable(map(_names, _WORD.findall(text[:_LOOKED_AT_CHARACTERS])))
     yield from map(_piece, list(dict.fromkeys(names))[:_NAMES_OF_ONE_TEXT])
 
 
 def _names(word: str) -> Iterator[str]:
-    """Give the pieces of a word with a digit near their start: what is secret looks like that more often than not."""
+    """Yield the pieces of a word with a digit near their start: most secrets look like that."""
     while (digit := _DIGIT.search(word)) and len(name := word[(start := max(0, digit.start() - 20)) :][:48]) >= 10:
         yield name
         word = word[start + len(name) :]

@@ -1,7 +1,7 @@
-"""Vectors of memories, kept in the database beside the truth.
+"""Vectors of memories, kept in the database next to the memories.
 
-Law: writes run inside a transaction that the caller opened; numpy is loaded on first use; whichever index answers, the
-scores are computed here, from the vectors that are kept.
+Law: writes run inside a transaction that the caller opened; numpy is loaded on first use. For any index, the scores are
+computed here, from the stored vectors.
 """
 
 import json
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 Scored = list[tuple[int, float]]
-"""Number of a memory and its cosine, above 0; best first, of equals the newest first."""
+"""Number of a memory and its cosine, above 0; best first, among equals the newest first."""
 
 _CREATE = """
 CREATE TABLE memory_embedders(
@@ -78,7 +78,7 @@ _MISSING = """SELECT l.number FROM memory_lines l
 
 @dataclass(frozen=True, slots=True)
 class VectorState:
-    """What is known of one embedder's vectors; see the table. All zeros before the first vector."""
+    """The state of one embedder's vectors; see the table. All zeros before the first vector."""
 
     key: int = 0
     dimension: int = 0
@@ -91,7 +91,7 @@ class VectorState:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Vectors as they were kept, in the order in which they came; one element of each column a vector."""
+    """Stored vectors in the order of their addition; each vector is one element of each column."""
 
     entries: Sequence[int]
     numbers: Sequence[int]
@@ -103,23 +103,23 @@ class Batch:
 
 
 class VectorIndex(Protocol):
-    """Nearest vectors of one embedder; what was added is found by the very next search, also by other processes."""
+    """The search for nearest vectors of one embedder; the next search of any process finds added ones."""
 
     @property
     def seq(self) -> int:
-        """The newest operation of which a memory is found; 0 when there is none."""
+        """The newest operation with a memory that the search finds; 0 if there is none."""
         ...
 
     def add(self, vectors: Iterable[tuple[int, Any]]) -> None:
-        """Keep the vectors of memories, by their numbers; a memory that has one keeps it.
+        """Store the vectors of memories, by their numbers; a memory with a vector keeps it.
 
         Raises:
-            DimensionError: One has another length.
+            DimensionError: A vector has another length.
         """
         ...
 
     def remove(self, numbers: Collection[int]) -> None:
-        """Forget memories, with the vectors that any other embedder made of them."""
+        """Forget memories, with their vectors by any other embedder."""
         ...
 
     def search(self, query: Any, k: int, only: Filter = ALL) -> Scored:
@@ -127,8 +127,7 @@ class VectorIndex(Protocol):
 
         Args:
             query: (dimension,) of any length above 0; all zeros find nothing.
-            k: Most results.
-            only: Which memories count.
+            k: The most results.
 
         Raises:
             DimensionError: The query has another length.
@@ -136,11 +135,11 @@ class VectorIndex(Protocol):
         ...
 
     def rebuild(self) -> None:
-        """Make anew what is derived from the vectors that are kept; outside of a transaction."""
+        """Rebuild the data that is derived from the stored vectors; outside of a transaction."""
         ...
 
     def scour(self) -> None:
-        """Take the last traces of removed memories out of what is derived; outside of a transaction."""
+        """Remove the last traces of removed memories from the derived data; outside of a transaction."""
         ...
 
 
@@ -150,7 +149,7 @@ def create(connection: apsw.Connection) -> None:
 
 
 def remove(connection: apsw.Connection, numbers: Collection[int]) -> None:
-    """Drop the vectors of memories, those of every embedder."""
+    """Drop the vectors of memories, by every embedder."""
     owners: list[Any] = connection.execute("SELECT key FROM memory_embedders").fetchall()
     for (owner,) in owners:
         before = connection.total_changes()
@@ -160,17 +159,17 @@ def remove(connection: apsw.Connection, numbers: Collection[int]) -> None:
 
 
 def clear(connection: apsw.Connection) -> None:
-    """Drop all vectors, to make them anew."""
+    """Drop all vectors, to rebuild them."""
     connection.execute("DELETE FROM memory_vectors; UPDATE memory_embedders SET removals = removals + 1")
 
 
 class VectorTable:
-    """The vectors of one embedder, as they are kept.
+    """The stored vectors of one embedder.
 
     Args:
-        connection: Of the store.
-        embedder: Its id.
-        dimension: Its length.
+        connection: A connection to the store.
+        embedder: The embedder's id.
+        dimension: The length of its vectors.
     """
 
     def __init__(self, connection: apsw.Connection, embedder: str, dimension: int) -> None:
@@ -180,10 +179,10 @@ class VectorTable:
 
     @property
     def state(self) -> VectorState:
-        """What is known of them at this moment.
+        """The present state of the vectors.
 
         Raises:
-            DimensionError: An embedder of the same name made vectors of another length before.
+            DimensionError: An embedder of the same name has made vectors of another length.
         """
         found: list[Any] = self.connection.execute(_STATE, (key(self.embedder),)).fetchall()
         state = VectorState(*found[0]) if found else VectorState(dimension=self.dimension)
@@ -196,22 +195,22 @@ class VectorTable:
 
     @property
     def seq(self) -> int:
-        """The newest operation of which a memory has a vector."""
+        """The newest operation with a memory that has a vector."""
         return int(self._rows(_SEQ, self.state.key)[0][0])
 
     def save(self, state: VectorState) -> None:
-        """Write down how far the derived index is."""
+        """Store the state of the derived index."""
         values = (state.indexed_until, state.indexed_removals, state.indexed_rows, state.generation, state.key)
         self.connection.execute(_SAVE, values)
 
     def add(self, vectors: Iterable[tuple[int, Any]]) -> None:
-        """Keep vectors, brought to length 1."""
+        """Store vectors, scaled to length 1."""
         owner = self.state.key or self._owner()
         for number, vector in vectors:
             self.connection.execute(_ADD, (owner, number, self.unit(vector).astype("<f4").tobytes()))
 
     def newer(self, entry: int, state: VectorState) -> Batch:
-        """Read the vectors that were kept after an entry."""
+        """Read the vectors that were stored after an entry."""
         import numpy as np
 
         rows = self._rows(_NEWER, entry, state.key)
@@ -220,19 +219,19 @@ class VectorTable:
         return Batch(entries, numbers, seqs, scopes, sources, types, vectors)
 
     def count_newer(self, entry: int, state: VectorState, most: int) -> int:
-        """Count the vectors that were kept after an entry, up to a number of them."""
+        """Count the vectors that were stored after an entry, up to `most`."""
         return int(self._rows(_COUNT_NEWER, entry, state.key, most)[0][0])
 
     def numbers(self, state: VectorState) -> list[int]:
-        """Return the numbers of all memories that have one."""
+        """Return the numbers of all memories with a vector."""
         return [number for (number,) in self._rows(_NUMBERS, state.key)]
 
     def missing(self, after: int, limit: int) -> list[int]:
-        """Return numbers of memories that have none yet, ascending, those above one number."""
+        """Return numbers of memories without a vector, ascending, above the number `after`."""
         return [number for (number,) in self._rows(_MISSING, after, self.state.key, limit)]
 
     def scores(self, query: Any, numbers: Collection[int], k: int, state: VectorState) -> Scored:
-        """Compute the cosines of some memories, and return the best; who has no vector is left out."""
+        """Compute the cosines of some memories, and return the best; memories without a vector are left out."""
         import numpy as np
 
         rows = self._rows(_SOME, state.key, json.dumps(sorted(numbers)))
@@ -240,7 +239,7 @@ class VectorTable:
         return best([number for number, _ in rows], cosines(vectors, query).tolist(), k)
 
     def unit(self, vector: Any) -> "NDArray[Any]":
-        """Bring a vector to length 1; what is not finite counts as zero.
+        """Scale a vector to length 1; values that are not finite count as zero.
 
         Raises:
             DimensionError: It has another length than the index.
@@ -265,12 +264,12 @@ class VectorTable:
 
 
 def cosines(vectors: "NDArray[Any]", query: "NDArray[Any]") -> "NDArray[Any]":
-    """Compute the cosines of unit vectors, each by itself: a product of matrices rounds by what else is in it."""
+    """Compute the cosines of unit vectors one by one: a product of matrices rounds differently with other rows."""
     scores: NDArray[Any] = (vectors * query).sum(axis=1)
     return scores
 
 
 def best(numbers: Iterable[int], scores: Iterable[float], k: int) -> Scored:
-    """Order by score, of equals the newest first; what is not above 0 is left out."""
+    """Order by score, among equals the newest first; scores of 0 or less are left out."""
     found = [(score, number) for number, score in zip(numbers, scores, strict=True) if score > 0.0]
     return [(number, score) for score, number in sorted(found, reverse=True)[:k]]

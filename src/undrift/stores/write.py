@@ -1,6 +1,6 @@
-"""One operation into the database: the changes of a commit, what repeats passed over, what contradicts refused.
+"""The writing of one operation: the changes of a commit; repeated ones are skipped, contradicting ones are refused.
 
-Law: runs inside a transaction that the caller opened; a conflict with what is stored raises StoreError, and then the
+Law: runs inside a transaction that the caller opened; a conflict with stored records raises StoreError, and then the
 caller rolls back.
 """
 
@@ -30,7 +30,7 @@ def prepared(session_id: str, changes: Sequence[Any]) -> Prepared:
     """Check and hash changes, by kind.
 
     Raises:
-        InputError: No kind takes one of them, or a kind refuses it.
+        InputError: No kind takes one of the changes, or a kind refuses it.
     """
     given: dict[type, list[Any]] = {}
     for one in changes:
@@ -46,10 +46,10 @@ def prepared(session_id: str, changes: Sequence[Any]) -> Prepared:
 
 
 def write(connection: apsw.Connection, session_id: str, operation: Row, changes: Prepared = ()) -> int:
-    """Insert one operation and what belongs to it; return its sequence number.
+    """Insert one operation and its changes; return its sequence number.
 
     Raises:
-        StoreError: A change contradicts what is stored; its kind says how.
+        StoreError: A change contradicts the stored records; its kind says how.
         apsw.Error: SQLite refuses.
     """
     (row,) = connection.execute(_ADD_OPERATION, operation).fetchall()
@@ -64,10 +64,10 @@ def write(connection: apsw.Connection, session_id: str, operation: Row, changes:
 
 
 def check_scope(own: Scope, other: Scope) -> None:
-    """Refuse what another organisation, person or project writes, or nobody's session.
+    """Refuse a write by another organisation, person or project, or without a session.
 
     Raises:
-        InputError: A store is opened for one scope: no other one can be read or written through it.
+        InputError: The scope is another one than the store's, or has no session.
     """
     if not other.session:
         raise InputError("a session id must not be empty")
@@ -76,12 +76,10 @@ def check_scope(own: Scope, other: Scope) -> None:
 
 
 def check_since(connection: apsw.Connection, session_id: str, based_on: int) -> None:
-    """Refuse what was decided before its session was taken back in time.
+    """Refuse a decision from before a rewind or a purge of its session.
 
     Raises:
-        StoreError: It was, after the operation on which the decision is based.
+        StoreError: The session was rewound or purged after the operation on which the decision is based.
     """
     if connection.execute(_REWOUND, (rows.key(session_id), based_on)).fetchall():
-        raise StoreError(
-            f"session {session_id[:64]!r} was taken back in time, or purged, meanwhile; nothing was written"
-        )
+        raise StoreError(f"session {session_id[:64]!r} was rewound, or purged, meanwhile; nothing was written")

@@ -77,7 +77,7 @@ def test_a_filter_lets_through_what_it_names(store: Store):
         (Filter(sources={"plan"}), {"plan"}),
         (Filter(scopes={""}), {"talk", "tool"}),
         (Filter(types={"note"}), {"plan", "tool"}),
-        (Filter(types={"note"}, vouched=True), {"plan"}),
+        (Filter(types={"note"}, trusted=True), {"plan"}),
         (Filter(until_seq=2), {"plan", "talk"}),
         (Filter(sources=set()), set()),
     ):

@@ -121,7 +121,7 @@ def _check_agents(session: Session) -> None:
     agents = [task.agent for task in session.now.tasks.values() if task.is_worked_on]
     for agent in agents:
         if agents.count(agent) > 1:
-            raise StoreError(f"agent {agent!r} works on another task, which was taken up meanwhile; {_AGAIN}")
+            raise StoreError(f"agent {agent!r} works on another task, which was started meanwhile; {_AGAIN}")
 
 
 def _tag(writing: Writing, one: Tag) -> None:

@@ -78,7 +78,7 @@ class SearchedLines:
         texts = {
             number: Counter(words_of(line.text))
             for number, line in self._lines.items()
-            if (number in self._there) is not taken_back and (line.tier > 0 or not only.vouched)
+            if (number in self._there) is not taken_back and (line.tier > 0 or not only.trusted)
         }
         mean = sum(sum(text.values()) for text in texts.values()) / max(1, len(texts)) or 1.0
         scores: dict[int, float] = {}
@@ -172,7 +172,7 @@ def _holds(text: Counter[str], phrase: Sequence[str]) -> bool:
 
 
 def _passes(line: MemoryLine, only: Filter) -> bool:
-    if only.vouched and not line.tier:
+    if only.trusted and not line.tier:
         return False
     if only.until_seq is not None and line.seq > only.until_seq:
         return False

@@ -111,7 +111,7 @@ class DictionaryStore:
         with self._writing(context, kind, payload) as writing:
             log = self._home.of(writing.name).log
             if context.based_on is not None and any(one.seq > context.based_on and one.kind in _BACK for one in log):
-                raise StoreError("it was taken back in time meanwhile")
+                raise StoreError("it was rewound meanwhile")
             write(writing, changes)
         return writing.seq
 
