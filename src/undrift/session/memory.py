@@ -60,7 +60,6 @@ class SessionMemory:
             source: Its origin, such as a document: statements of one source are neighbours in a search.
             trust: How far its source is believed; nothing is inferred from the output of a ``tool``.
             scope: Who sees it: every agent of this home, this agent, or this session.
-            status: Of the review.
             valid_from_ms: It holds from this time in Unix milliseconds; None: from now.
             valid_to_ms: It holds until this time; None: no end.
             metadata: JSON values.

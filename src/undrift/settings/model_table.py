@@ -63,7 +63,7 @@ class Model:
         read_ratio: Price of a cached token, as a multiple of an uncached one.
         write_ratio: Price of a token written to the cache (five minutes), as a multiple of an uncached one.
         token_factor: Tokens of this model per token of o200k, above 0.
-        binds_thinking: Whether editing earlier messages makes later thinking blocks invalid.
+        binds_thinking: True if editing earlier messages makes later thinking blocks invalid.
         as_of: Year and month of these figures, as in ``2026-11``.
         cache_seconds: After this time without a reading, the provider's cache may have lost a prefix; at least 0.
         cache_least_tokens: A shorter prefix is never cached; at least 0.

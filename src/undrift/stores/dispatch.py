@@ -76,7 +76,7 @@ def find(
     """Return the newest records of a run, by name, or only those with the given names.
 
     Raises:
-        StoreCorrupt: A record does not match its SHA-256, or an index leads astray.
+        StoreCorrupt: A record does not match its SHA-256, or an index leads elsewhere.
     """
     session = rows.key(session_id)
     if names is None:
