@@ -39,7 +39,7 @@ def test_it_lists_what_is_active_and_where_it_comes_from(folder: Path, monkeypat
     assert f"prune_when cheapest {folder}/undrift.toml:2" in joined
     assert f"phase_weight 60 {folder}/undrift.toml:3" in joined
     assert "min_decay_floor" not in joined
-    assert "15 more are names of the seed documents" in joined
+    assert "15 rarely used ones have their default" in joined
     assert lines[-1].startswith("Next: undrift config NAME")
 
 

@@ -15,7 +15,7 @@ _MEMORY = CommandGroup(
     "memory",
     help="Remember facts across sessions, and search them.",
     rooms={
-        "remember": ("undrift.cli.memory:remember_command", "Remember a fact and update what it contradicts."),
+        "remember": ("undrift.cli.memory:remember_command", "Remember a fact; it replaces what it contradicts."),
         "search": ("undrift.cli.memory:search_command", "Search memories; active ones come first."),
         "conflicts": ("undrift.cli.memory:conflicts_command", "Show contradictions that are not resolved."),
     },
@@ -24,16 +24,16 @@ _SESSION = CommandGroup(
     "session",
     help="Look at sessions, and take one back in time.",
     rooms={
-        "list": ("undrift.cli.sessions:sessions_command", "List the sessions of a home."),
+        "list": ("undrift.cli.sessions:sessions_command", "List the sessions, newest first."),
         "tasks": ("undrift.cli.tasks:tasks_command", "Show the tasks of a session."),
         "archive": ("undrift.cli.archive:archive_command", "Write the logs of finished tasks into files."),
-        "history": ("undrift.cli.time_travel:history_command", "Show the operations of a session."),
-        "diff": ("undrift.cli.time_travel:diff_command", "Show what differs between two moments."),
-        "checkpoint": ("undrift.cli.time_travel:checkpoint_command", "Name this moment, to rewind to."),
-        "rewind": ("undrift.cli.time_travel:rewind_command", "Take a session back in time; deletes nothing."),
+        "history": ("undrift.cli.time_travel:history_command", "Show the numbered steps of a session."),
+        "diff": ("undrift.cli.time_travel:diff_command", "Show what changed between two points in time."),
+        "checkpoint": ("undrift.cli.time_travel:checkpoint_command", "Name the present state, to rewind to it later."),
+        "rewind": ("undrift.cli.time_travel:rewind_command", "Take a session back in time; nothing is deleted."),
         "undo": ("undrift.cli.time_travel:undo_command", "Undo the newest rewind."),
-        "restore": ("undrift.cli.restore:restore_command", "Print what to give an agent after a compaction."),
-        "drift": ("undrift.cli.bench:drift_command", "Measure what windows still hold later, next to other tools."),
+        "restore": ("undrift.cli.restore:restore_command", "Print the text to give an agent after a compaction."),
+        "drift": ("undrift.cli.bench:drift_command", "Measure how much of what agents need is kept."),
     },
 )
 _AGENT = CommandGroup(
@@ -41,10 +41,10 @@ _AGENT = CommandGroup(
     help="Commands that programs call: an agent, a client, a script.",
     rooms={
         "mcp": ("undrift.cli.mcp:mcp_command", "Serve recall, search and memory over MCP."),
-        "manage": ("undrift.cli.manage:manage_command", "Make one request fit: JSON in, JSON out."),
-        "dispatch": ("undrift.cli.dispatch:dispatch_command", "Run a plan, task by task, by agents."),
+        "manage": ("undrift.cli.manage:manage_command", "Make one request fit its budget: JSON in, JSON out."),
+        "dispatch": ("undrift.cli.dispatch:dispatch_command", "Run the tasks of a plan with agents."),
         "facts": ("undrift.cli.facts:facts_command", "Show what the agents of a plan learned."),
-        "hook": ("undrift.cli.hook:hook_command", "Answer a client's hook."),
+        "hook": ("undrift.cli.hook:hook_command", "Run as a client's hook; clients call this."),
     },
 )
 _STORE = CommandGroup(
@@ -54,7 +54,7 @@ _STORE = CommandGroup(
         "backup": ("undrift.cli.backup:backup_command", "Copy the store into one file, while it is in use."),
         "restore": ("undrift.cli.backup:restore_backup_command", "Replace the store with a backup."),
         "rebuild": ("undrift.cli.memory:rebuild_command", "Rebuild the search indexes."),
-        "purge": ("undrift.cli.time_travel:purge_command", "Delete something for good."),
+        "purge": ("undrift.cli.time_travel:purge_command", "Delete stored data for good."),
     },
 )
 
@@ -64,31 +64,31 @@ _STORE = CommandGroup(
     help="Keep a long agent session on course: restore what compactions remove, decide what leaves the window, "
     "explain every cut.",
     rooms={
-        "autopsy": ("undrift.cli.autopsy:autopsy_command", "Show what compactions removed and agents needed."),
+        "autopsy": ("undrift.cli.autopsy:autopsy_command", "Show what compactions removed that agents needed."),
         "replay": ("undrift.cli.replay:replay_command", "Show what undrift would prune, and the cost."),
         "install": ("undrift.cli.install:install_command", "Add hooks that restore what a compaction removes."),
-        "wrap": ("undrift.cli.wrap:wrap_command", "Start a client behind a gateway of its own."),
-        "recall": ("undrift.cli.recall:recall_command", "Print an original that left, or say why it left."),
+        "wrap": ("undrift.cli.wrap:wrap_command", "Start a client with its own gateway."),
+        "recall": ("undrift.cli.recall:recall_command", "Print a removed text, or say why it was removed."),
         "memory": (_MEMORY, "Remember facts and search them."),
-        "session": (_SESSION, "List sessions, their tasks and history; rewind."),
+        "session": (_SESSION, "List sessions, tasks and history; rewind them."),
         "proxy": ("undrift.cli.proxy:proxy_command", "Run the gateway for any client or SDK."),
         "agent": (_AGENT, "Serve MCP, manage one request, run a plan."),
         "doctor": ("undrift.cli.doctor:doctor_command", "Say what is wrong, and what to do."),
         "config": ("undrift.cli.config:config_command", "Show the settings, and where each comes from."),
         "store": (_STORE, "Back up, restore, rebuild or purge the store."),
         "help": ("undrift.cli.help:help_command", "Explain a command."),
-        "completion": ("undrift.cli.help:completion_command", "Print what completes commands in a shell."),
+        "completion": ("undrift.cli.help:completion_command", "Print a script that completes commands in a shell."),
     },
     sections={
         "See what happened": ("autopsy", "replay"),
         "Keep going": ("install", "wrap"),
         "Look things up": ("recall", "memory", "session"),
         "Run it": ("proxy", "agent"),
-        "Care for it": ("doctor", "config", "store"),
+        "Check and back up": ("doctor", "config", "store"),
     },
     first={
         "undrift autopsy": "see what your compactions removed",
-        "undrift install claude": "restore it from now on (or: codex)",
+        "undrift install claude": "restore it each time (or: codex)",
         "undrift doctor": "check that all is well",
     },
     older={

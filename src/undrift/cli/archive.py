@@ -32,16 +32,16 @@ class _ArchiveLog:
 
 @click.command("archive")
 @click.argument("task_ids", nargs=-1, metavar="[TASK]...")
-@click.option("--session", metavar="ID", help="The session (default: the newest that has these tasks).")
-@click.option("--all", "is_all", is_flag=True, help="The tasks of all sessions.")
+@click.option("--session", metavar="ID", help="The session's id (default: the newest session that has every TASK).")
+@click.option("--all", "is_all", is_flag=True, help="Write the tasks of all sessions.")
 @home_options
 def archive_command(
     task_ids: tuple[str, ...], session: str | None, is_all: bool, home: str | None, as_json: bool
 ) -> None:
-    """Write the logs of finished tasks into files that grep reads.
+    """Write the removed logs of finished tasks into files, to search them with grep.
 
-    TASK is a task's id; by default all tasks of the session that removed something. The files are in the folder
-    archives of the home, one for each task. The command prints their paths.
+    TASK is a task's id (default: all tasks of the session that have removed logs). Each task has a file of its own
+    in the folder `archives` of undrift's data. The command prints the paths.
 
     \b
     undrift session archive

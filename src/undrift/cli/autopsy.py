@@ -23,17 +23,21 @@ _Show = Callable[[int, Path], None]
 
 
 @click.command("autopsy", epilog=FORMATS_READ)
-@session_options(20, "of your own sessions with a compaction")
+@session_options(20, "examine at most N of your sessions that have a compaction")
 @click.option(
     "--budget",
     type=TOKENS,
     default=5_000,
     show_default=True,
     metavar="N",
-    help="The tokens that undrift would restore after each compaction.",
+    help="The most tokens that undrift would restore after each compaction.",
 )
 @click.option(
-    "--html", "out", metavar="OUT", type=click.Path(path_type=Path), help="Write an HTML page with timelines."
+    "--html",
+    "out",
+    metavar="OUT",
+    type=click.Path(path_type=Path),
+    help="Also write the report to OUT, as an HTML page with timelines.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
 def autopsy_command(
@@ -45,12 +49,14 @@ def autopsy_command(
     limit: int,
     **homes: Path | None,
 ) -> None:
-    """Show what compactions removed, and what the agent needed of it.
+    """Show what compactions removed that the agent needed later.
 
-    For each compaction it shows what the agent used again afterwards. It says how much of that the client's own summary
-    holds, and how much undrift would restore. It also shows what the agent read again, and the rules of yours that no text
-    mentioned again. FILE is a recorded session. One FILE prints its whole story, several a table. Without FILE it takes your newest sessions.
-    Sessions are only read.
+    For each compaction, it lists what the agent used afterwards. It says how much of this the client's own summary
+    contains, and how much undrift would restore. It also lists what the agent read again, and which of your rules
+    were never mentioned again.
+
+    FILE is a recorded session. One FILE gives a full report, several give a table. Without FILE, your newest
+    sessions are examined. No session file is changed.
 
     \b
     undrift autopsy

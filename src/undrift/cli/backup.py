@@ -24,10 +24,10 @@ _FILE = click.Path(path_type=Path)
 @click.argument("out", type=_FILE)
 @home_options
 def backup_command(out: Path, home: str | None, as_json: bool) -> None:
-    """Copy the store into one file, while it is in use.
+    """Copy the store into one file. Other programs may use the store meanwhile.
 
-    OUT is a new file, or an earlier backup, which is replaced in one step. Every record of the copy is checked before
-    the copy gets its name. No other file is overwritten.
+    OUT is a new file, or an earlier backup, which the copy then replaces. Any other file is refused. Every record
+    of the copy is checked before OUT is written.
 
     \b
     undrift store backup undrift-backup.db
@@ -49,8 +49,9 @@ def backup_command(out: Path, home: str | None, as_json: bool) -> None:
 def restore_backup_command(file: Path, home: str | None, as_json: bool) -> None:
     """Replace the store with a backup.
 
-    FILE is a file that `undrift store backup` wrote. Every record of it is checked first, and the replaced store is kept
-    next to it. A store is not replaced if another process uses it or a newer undrift wrote it.
+    FILE is a file that `undrift store backup` wrote. Every record of it is checked first. The old store is kept in
+    the same folder under another name, which the command prints. The command refuses if another process uses the
+    store, or if a newer undrift wrote it.
 
     \b
     undrift store restore undrift-backup.db

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from undrift.cli.of_session import TOKENS
+from undrift.cli.of_session import TOKENS, Whole
 from undrift.cli.show import note, safe
 from undrift.errors import InputError
 
@@ -14,7 +14,7 @@ __all__ = ["bench_command", "drift_command"]
 
 @click.group("bench", context_settings={"help_option_names": ["-h", "--help"]})
 def bench_command() -> None:
-    """Measure what windows still hold of recorded sessions, next to other tools."""
+    """Measure how much of what agents need later stays in the window."""
 
 
 @bench_command.command("overhead", hidden=True, context_settings={"ignore_unknown_options": True})
@@ -53,14 +53,36 @@ def _fractions(_: click.Context, __: click.Parameter, value: str | None) -> tupl
 @bench_command.command("drift")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, exists=True))
 @click.option(
-    "--fractions", metavar="F,F", callback=_fractions, help="Budgets as shares of each session's tokens (0.5,0.25)."
+    "--fractions",
+    metavar="F,F",
+    callback=_fractions,
+    help="Budgets as shares of each session's tokens, such as 0.5,0.25.",
 )
-@click.option("--budget", "budgets", type=TOKENS, metavar="N", multiple=True, help="A budget in tokens; repeatable.")
 @click.option(
-    "--min-calls", type=click.IntRange(min=0), default=60, show_default=True, help="Skip sessions with fewer calls."
+    "--budget",
+    "budgets",
+    type=TOKENS,
+    metavar="N",
+    multiple=True,
+    help="A budget in tokens. You can repeat this option.",
 )
-@click.option("--every", type=click.IntRange(min=1), default=1, show_default=True, help="Take every n-th session.")
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="A folder for drift.json and drift.md.")
+@click.option(
+    "--min-calls",
+    type=Whole(min=0),
+    default=60,
+    show_default=True,
+    metavar="N",
+    help="Skip sessions with fewer than N calls.",
+)
+@click.option(
+    "--every", type=Whole(min=1), default=1, show_default=True, metavar="N", help="Measure only every N-th session."
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="FOLDER",
+    help="Write drift.json and drift.md into this folder.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
 def drift_command(
     folder: Path,
@@ -71,10 +93,11 @@ def drift_command(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Measure what windows still hold of what the agent needs later, and the cost.
+    """Measure how much of what the agent needs later stays in the window, and the cost.
 
-    DIR has recorded sessions; they are only read. Each is sent turn by turn within each budget: whole, with undrift's two
-    policies, and with other tools that are installed. The default budgets are a half, a quarter and an eighth.
+    DIR is a folder of recorded sessions; none of them is changed. Each session is replayed within each budget: with
+    undrift's two policies, and with other tools that are installed. For comparison it is also replayed whole. The
+    default budgets are half, a quarter and an eighth of the session's tokens.
 
     \b
     undrift session drift sessions --min-calls 0

@@ -16,14 +16,13 @@ _WIDTH = 80
 
 @click.command("config")
 @click.argument("name", required=False)
-@click.option(
-    "--all", "is_all", is_flag=True, help="Also list the names of the seed documents that are at their default."
-)
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+@click.option("--all", "is_all", is_flag=True, help="Also list rarely used settings that have their default value.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
 def config_command(name: str | None, is_all: bool, as_json: bool) -> None:
     """Show the active settings and where each comes from.
 
-    A value comes from a variable, from undrift.toml (FILE:LINE), or is the default. With NAME, the command explains that setting.
+    A value comes from an environment variable, from undrift.toml (shown as FILE:LINE), or is the default. With
+    NAME, the command explains that setting.
 
     \b
     undrift config
@@ -67,7 +66,7 @@ def _list(settings: Settings, come_from: dict[str, str], *, is_all: bool) -> Non
         else:  # no path is broken
             click.echo(f"{line.rstrip()}\n      {place}")
     hidden = len(SETTINGS) - len(shown)
-    click.echo(f"\n{hidden} more are names of the seed documents, by default: undrift config --all" if hidden else "")
+    click.echo(f"\n{hidden} rarely used ones have their default: undrift config --all" if hidden else "")
     click.echo("Next: undrift config NAME explains one; docs/settings.md explains all.")
 
 

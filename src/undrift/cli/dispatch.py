@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from undrift.cli.of_session import home_options, settings_of
+from undrift.cli.of_session import Whole, home_options, settings_of
 from undrift.cli.show import at_terminal, columns, count, echo_json, first_line, note, safe
 from undrift.core.dispatch.plan import ROLES, Plan, parse_plan, words
 from undrift.dispatch.agents import CommandAgents
@@ -25,16 +25,28 @@ _INTERRUPTED = 130
 _Show = Callable[[Event], None]
 
 
+class _Seconds(click.FloatRange):
+    """A time in seconds, with its range in words."""
+
+    def _describe_range(self) -> str:
+        return "above 0"
+
+
 @click.command("dispatch")
 @click.argument("plan_file", metavar="PLAN", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--run", "run_id", metavar="NAME", help="The run (default: one for this file); a new name starts one.")
-@click.option("--implementer", metavar="COMMAND", help="The program that implements (default: the plan's).")
-@click.option("--reviewer", metavar="COMMAND", help="The program that reviews (default: the plan's).")
 @click.option(
-    "--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S", help="The most seconds for one answer."
+    "--run",
+    "run_id",
+    metavar="NAME",
+    help="The name of the run (default: made from the path of PLAN). A new name starts a new run.",
 )
-@click.option("--max-attempts", type=click.IntRange(min=1), metavar="N", help="The most attempts for one task.")
-@click.option("--retry-halted", is_flag=True, help="Start halted tasks again.")
+@click.option("--implementer", metavar="COMMAND", help="The implementer's command (default: the one in PLAN).")
+@click.option("--reviewer", metavar="COMMAND", help="The reviewer's command (default: the one in PLAN).")
+@click.option(
+    "--timeout", type=_Seconds(min=0, min_open=True), metavar="S", help="Wait at most S seconds for each answer."
+)
+@click.option("--max-attempts", type=Whole(min=1), metavar="N", help="Try each task at most N times.")
+@click.option("--retry-halted", is_flag=True, help="Try halted tasks again.")
 @home_options
 def dispatch_command(
     plan_file: Path,
@@ -47,11 +59,11 @@ def dispatch_command(
     home: str | None,
     as_json: bool,
 ) -> None:
-    """Run a plan, task by task, by agents.
+    """Run the tasks of a plan with agents, one task after another.
 
-    An implementer works on a task until a reviewer approves it. PLAN is a TOML or JSON file with tasks and a command for
-    each role. A command reads a prompt on stdin and prints a result block. Each prompt has the facts that earlier
-    agents learned. The same command again continues a run.
+    One agent, the implementer, works on a task until another one, the reviewer, approves it. PLAN is a TOML or JSON
+    file with tasks and a command for each role. A command reads a prompt from stdin and prints a result. Each
+    prompt has the facts that earlier agents learned. To continue a run, run the same command again.
 
     \b
     undrift agent dispatch plan.toml

@@ -21,7 +21,9 @@ _MARKS = {"wrong": "WRONG", "note": "note ", "ok": "ok   "}
 
 @click.command("doctor")
 @click.option("-v", "--verbose", is_flag=True, help="Also show all settings and other details.")
-@click.option("--home", metavar="DIR", help="The home folder (default: the setting home, and that of the hooks).")
+@click.option(
+    "--home", metavar="DIR", help="The folder of undrift's data (default: your `home` setting, and ~/.undrift)."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
 @click.pass_context
 def doctor_command(context: click.Context, verbose: bool, home: str | None, as_json: bool) -> None:

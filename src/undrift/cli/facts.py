@@ -41,7 +41,9 @@ class _Wanted:
 
 @click.command("facts")
 @click.option(
-    "--as-of", metavar="N|TIME", help="As of operation N, or of a time such as 2026-11-22T05:00 (UTC by default)."
+    "--as-of",
+    metavar="N|TIME",
+    help="Show the facts as they were after step N of the run, or at a time such as 2026-11-22T05:00 (UTC by default).",
 )
 @click.option("--subject", metavar="TEXT", help="Only facts about this, such as src/app.py or task:5.")
 @click.option(
@@ -50,10 +52,10 @@ class _Wanted:
     multiple=True,
     type=click.Choice(FACT_TAGS),
     metavar="TAG",
-    help=f"Only facts with this tag: {', '.join(FACT_TAGS)}; repeatable.",
+    help=f"Only facts with this tag: {', '.join(FACT_TAGS)}. You can repeat this option.",
 )
-@click.option("--session", metavar="ID", help="Only of this run (default: all runs of the home).")
-@click.option("--ended", is_flag=True, help="Also facts that are no longer valid.")
+@click.option("--session", metavar="ID", help="Only facts of this run (default: all runs).")
+@click.option("--ended", is_flag=True, help="Show also facts that are no longer valid.")
 @home_options
 def facts_command(
     as_of: str | None,

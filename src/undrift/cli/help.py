@@ -34,9 +34,9 @@ def help_command(context: click.Context, words: tuple[str, ...]) -> None:
 @click.argument("shell", type=click.Choice(("bash", "zsh", "fish")))
 @click.pass_context
 def completion_command(context: click.Context, shell: str) -> None:
-    """Print the lines that complete undrift's commands in a shell.
+    """Print a script that completes undrift's commands in a shell.
 
-    Put one of these lines into the file of your shell.
+    Put one of these lines into the start-up file of your shell.
 
     \b
     ~/.bashrc:   eval "$(undrift completion bash)"

@@ -4,6 +4,7 @@ import sys
 
 import click
 
+from undrift.cli.of_session import Whole
 from undrift.hooks.answer import Options, answer
 from undrift.hooks.call import CLIENTS
 from undrift.hooks.start import LARGEST_INPUT_BYTES
@@ -13,17 +14,23 @@ __all__ = ["hook_command"]
 
 @click.command("hook")
 @click.argument("event", type=click.Choice(("PreCompact", "SessionStart")))
-@click.option("--client", type=click.Choice(tuple(CLIENTS)), default="claude", help="The client (claude).")
-@click.option("--client-home", metavar="DIR", help="The client's own folder, absolute (default: the usual one).")
-@click.option("--home", metavar="DIR", help="The home folder, absolute (default: ~/.undrift).")
-@click.option("--part", type=click.IntRange(1, 2), default=1, help="The part of the text, 1 or 2.")
-@click.option("--now", is_flag=True, help="PreCompact: work in this process, not in a new one.")
-@click.option("--json", is_flag=True, expose_value=False, help="The answer is JSON in any case.")
+@click.option(
+    "--client", type=click.Choice(tuple(CLIENTS)), default="claude", help="The client that calls (default: claude)."
+)
+@click.option(
+    "--client-home",
+    metavar="DIR",
+    help="The client's own folder, as an absolute path (default: ~/.claude or ~/.codex).",
+)
+@click.option("--home", metavar="DIR", help="The folder of undrift's data, as an absolute path (default: ~/.undrift).")
+@click.option("--part", type=Whole(1, 2), default=1, metavar="N", help="The part of the answer to print.")
+@click.option("--now", is_flag=True, help="For PreCompact: do the work in this process, not in a new one.")
+@click.option("--json", is_flag=True, expose_value=False, help="No effect: the answer is always JSON.")
 def hook_command(event: str, client: str, client_home: str | None, home: str | None, part: int, now: bool) -> None:
-    """Answer a client's hook: its JSON on stdin, ours on stdout.
+    """Run as a client's hook: read its JSON from stdin, print the answer on stdout.
 
-    `undrift install` registers it. It never fails the client: on any fault it prints nothing, writes one line to
-    hooks.log in the home, and exits with 0.
+    `undrift install` registers it. An error never stops the client: the hook then prints nothing, writes one line
+    to hooks.log in its data folder, and exits with 0.
     """
     given = sys.stdin.buffer.read(LARGEST_INPUT_BYTES + 1)
     text = answer(event, given, Options(client, home, client_home, part, now=now))

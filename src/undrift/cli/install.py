@@ -28,17 +28,17 @@ def settings_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(
         (
             click.argument("client", type=click.Choice(tuple(CLIENTS))),
-            click.option("--yes", is_flag=True, help="Do not ask."),
+            click.option("--yes", is_flag=True, help="Do not ask for confirmation."),
             click.option(
                 "--home",
                 envvar="UNDRIFT_HOME",
                 type=_FOLDER,
                 metavar="DIR",
-                help="The home folder for recordings (default: ~/.undrift).",
+                help="The folder of undrift's data (default: ~/.undrift).",
             ),
-            click.option("--mcp", is_flag=True, help="Install the MCP server, not the hooks."),
-            click.option("--user", is_flag=True, help="Your own settings (the default)."),
-            click.option("--project", is_flag=True, help="The settings of the current folder."),
+            click.option("--mcp", is_flag=True, help="Add the MCP server, not the hooks."),
+            click.option("--user", is_flag=True, help="Change your own settings (the default)."),
+            click.option("--project", is_flag=True, help="Change the settings of the current folder."),
             click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout."),
             click.option("--claude-home", envvar="CLAUDE_CONFIG_DIR", type=_FOLDER, hidden=True),
             click.option("--codex-home", envvar="CODEX_HOME", type=_FOLDER, hidden=True),
@@ -49,13 +49,14 @@ def settings_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @click.command("install")
-@click.option("--undo", is_flag=True, help="Remove what was installed.")
+@click.option("--undo", is_flag=True, help="Remove what `undrift install` added.")
 @settings_options
 def install_command(client: str, undo: bool, **given: Any) -> None:
-    """Add undrift's hooks to a client's settings, or with --mcp its MCP server.
+    """Add undrift's hooks, or its MCP server (--mcp), to the settings of a client.
 
-    The hooks restore what the client's compaction removes. The command shows the difference first and asks. Everything
-    else in the file stays the same, byte for byte; --undo removes the entries again.
+    The hooks restore what the client's compaction removes. claude and codex have hooks; gemini and opencode take
+    only --mcp. The command shows the change first and asks. Everything else in the file stays the same, byte for
+    byte.
 
     \b
     undrift install claude
@@ -71,9 +72,9 @@ def install_command(client: str, undo: bool, **given: Any) -> None:
 @click.command("uninstall")
 @settings_options
 def uninstall_command(client: str, **given: Any) -> None:
-    """Remove undrift's hooks from a client's settings, or with --mcp its MCP server.
+    """Remove undrift's hooks, or its MCP server (--mcp), from the settings of a client.
 
-    The settings are then byte for byte what they were before. The recorded sessions stay in the home.
+    The settings are then byte for byte what they were before. The recorded sessions stay in undrift's data folder.
     """
     _uninstall(client, given)
 

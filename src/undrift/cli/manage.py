@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import click
 
-from undrift.cli.of_session import TOKENS, settings_of
+from undrift.cli.of_session import HOME_HELP, TOKENS, settings_of
 from undrift.cli.show import at_terminal, note, safe
 from undrift.errors import Declined, InputError, WireError
 from undrift.session.session import Session
@@ -22,20 +22,20 @@ __all__ = ["manage_command"]
     "--session",
     "session_id",
     metavar="ID",
-    help="The same for all requests of one session (default: detected from the request).",
+    help="An id that all requests of one session share (default: detected from the request).",
 )
-@click.option("--model", metavar="NAME", help="The model, if the body does not name it (gemini).")
-@click.option("--home", metavar="DIR", help="The home folder (default: the setting home).")
-@click.option("--budget", type=TOKENS, metavar="N", help="The most tokens of the request.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object with the body on stdout.")
+@click.option("--model", metavar="NAME", help="The model, if the request does not name it, as for gemini.")
+@click.option("--home", metavar="DIR", help=HOME_HELP)
+@click.option("--budget", type=TOKENS, metavar="N", help="The most tokens that the request may have.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object that contains the request.")
 def manage_command(
     wire: str, session_id: str | None, model: str | None, home: str | None, budget: int | None, as_json: bool
 ) -> None:
-    """Make one request fit: JSON on stdin, the request to send in its place on stdout.
+    """Make one request fit its budget: JSON on stdin, the request to send on stdout.
 
-    The request has the whole history. Send the output byte for byte: if nothing had to leave, it is the input. An
-    original that left is kept in the home, for `undrift recall`. It stays out of later requests of the session. The
-    warnings, and the headers that the request needs, are on stderr.
+    Give the request with its whole history. Send the output byte for byte; it equals the input if nothing had to be
+    removed. Removed text is kept, for `undrift recall`. It stays out of later requests of the same session.
+    Warnings, and headers that the request needs, are printed on stderr.
 
     \b
     undrift agent manage --wire anthropic --session build-42 < request.json

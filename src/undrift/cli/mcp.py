@@ -6,7 +6,7 @@ from typing import get_args
 import click
 
 from undrift import __version__
-from undrift.cli.of_session import settings_of
+from undrift.cli.of_session import HOME_HELP, Whole, settings_of
 from undrift.cli.show import echo_json, note, safe
 from undrift.mcp.place import ServedHome
 from undrift.mcp.surface import ToolChoice, surface_of
@@ -17,17 +17,19 @@ _PORT = 7357
 
 
 @click.command("mcp")
-@click.option("--http", "over_http", is_flag=True, help="Serve streamable HTTP instead of stdin and stdout.")
-@click.option("--port", type=click.IntRange(0, 65535), help=f"With --http (default: {_PORT}; 0 takes any).")
+@click.option("--http", "over_http", is_flag=True, help="Serve over streamable HTTP, not over stdin and stdout.")
+@click.option(
+    "--port", type=Whole(0, 65535), metavar="N", help=f"The port for --http (default: {_PORT}; 0 picks a free one)."
+)
 @click.option(
     "--tools",
     type=click.Choice(get_args(ToolChoice)),
     default="default",
     show_default=True,
-    help="The tools for the model: each costs tokens on every turn.",
+    help="The tools that the model gets; each costs tokens on every turn.",
 )
-@click.option("--session", metavar="ID", help="The session (default: the setting session).")
-@click.option("--home", metavar="DIR", help="The home folder (default: the setting home).")
+@click.option("--session", metavar="ID", help="The session's id (default: your `session` setting).")
+@click.option("--home", metavar="DIR", help=HOME_HELP)
 @click.option("--json", "as_json", is_flag=True, help="With --http: print the address as one JSON object.")
 def mcp_command(
     over_http: bool, port: int | None, tools: ToolChoice, session: str | None, home: str | None, as_json: bool

@@ -11,6 +11,7 @@ from undrift.cli.draw import say
 from undrift.cli.lookup import has_store, no_store
 from undrift.cli.of_session import (
     FIRST_SESSION,
+    Whole,
     home_options,
     moment_of,
     open_session,
@@ -52,20 +53,28 @@ _TIMES = ("valid_from_ms", "valid_to_ms", "contradicted_by_entry_id", "contradic
     default="note",
     show_default=True,
     metavar="TYPE",
-    help=f"Its type: {', '.join(sorted(MEMORY_TYPES))}.",
+    help=f"The type of memory: {', '.join(sorted(MEMORY_TYPES))}.",
 )
-@click.option("--trust", type=click.Choice(get_args(Trust)), default="assistant", help="The trust in it (assistant).")
-@click.option("--scope", type=click.Choice(get_args(MemoryScope)), default="project", help="Who sees it (project).")
-@click.option("--source", default="", metavar="NAME", help="Its source, such as a document.")
+@click.option(
+    "--trust",
+    type=click.Choice(get_args(Trust)),
+    default="assistant",
+    help="Who said it, and so how far to trust it (default: assistant).",
+)
+@click.option(
+    "--scope", type=click.Choice(get_args(MemoryScope)), default="project", help="Who can see it (default: project)."
+)
+@click.option("--source", default="", metavar="NAME", help="Its origin, such as a document.")
 @click.option("--speaker", metavar="NAME", help="The person who said it.")
 @session_options
 def remember_command(
     text: str, session: str | None, home: str | None, as_json: bool, type_: Any, **fields: Any
 ) -> None:
-    """Remember a fact and update what it contradicts.
+    """Remember a fact; it replaces what it contradicts.
 
-    TEXT is one statement; - reads it from stdin. A contradicted memory is kept and marked as superseded. If the rules
-    are not sure, both stay active and `undrift memory conflicts` shows them.
+    TEXT is one statement; give - to read it from stdin. A memory that TEXT contradicts is kept, but marked as
+    superseded. If it is not clear which of them is right, both stay active and `undrift memory conflicts` shows
+    them.
 
     \b
     undrift memory remember "The main database is SQLite." --trust user
@@ -102,16 +111,22 @@ def remember_command(
 
 @click.command("search")
 @click.argument("query")
-@click.option("--limit", type=click.IntRange(min=1, max=1_000), default=10, metavar="N", help="The most results (10).")
-@click.option("--valid", is_flag=True, help="Only active memories without an end.")
-@click.option("--known-at", metavar="TO", help="As of this operation, checkpoint or task.")
+@click.option(
+    "--limit", type=Whole(min=1, max=1_000), default=10, metavar="N", help="Show at most N memories (default: 10)."
+)
+@click.option("--valid", is_flag=True, help="Only active memories that have no end date.")
+@click.option(
+    "--known-at",
+    metavar="TO",
+    help="Search the memories as they were at TO: a step's number, a checkpoint's label, or task:ID.",
+)
 @session_options
 def search_command(
     query: str, limit: int, valid: bool, known_at: str | None, session: str | None, home: str | None, as_json: bool
 ) -> None:
-    """Search memories; active ones come before those that they supersede.
+    """Search memories. Active ones come before those that they replaced.
 
-    QUERY is words or a question. Without the extra `vectors` only memories with the same words are found.
+    QUERY is words or a question. Without the package extra `vectors`, only memories with the same words are found.
 
     \b
     undrift memory search "which database does billing use"
@@ -137,7 +152,8 @@ def search_command(
 def conflicts_command(session: str | None, home: str | None, as_json: bool) -> None:
     """Show contradictions that are not resolved.
 
-    Each is a pair of memories that exclude each other. To resolve one, remember the right fact with --trust user.
+    Each is a pair of memories that exclude each other. To resolve a pair, run `undrift memory remember` with the
+    right fact and --trust user.
 
     \b
     undrift memory conflicts
@@ -171,7 +187,7 @@ def conflicts_command(session: str | None, home: str | None, as_json: bool) -> N
 def rebuild_command(home: str | None, as_json: bool) -> None:
     """Rebuild the search indexes.
 
-    Searches give the same answers afterwards. Use it if an index is damaged, or after you change the embedder.
+    Use it if an index is damaged, or after you change the setting `embedder`. No stored data changes.
 
     \b
     undrift store rebuild

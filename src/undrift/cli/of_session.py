@@ -19,7 +19,9 @@ from undrift.values.scope import Scope
 
 __all__ = [
     "FIRST_SESSION",
+    "HOME_HELP",
     "TOKENS",
+    "Whole",
     "home_options",
     "moment_of",
     "open_session",
@@ -27,6 +29,8 @@ __all__ = [
     "session_options",
     "settings_of",
 ]
+
+HOME_HELP = "The folder of undrift's data (default: your `home` setting)."
 
 FIRST_SESSION = "notes"
 """The session of a memory in a home that has no session yet."""
@@ -52,11 +56,18 @@ class _Tokens(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 TOKENS = _Tokens()
 
 
+class Whole(click.IntRange):
+    """A whole number, with its range in words."""
+
+    def _describe_range(self) -> str:
+        return f"{self.min} or more" if self.max is None else f"{self.min} to {self.max}"
+
+
 def home_options(command: F) -> F:
     """Give a command the options --home and --json."""
     for option in (
         click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout."),
-        click.option("--home", metavar="DIR", help="The home folder (default: the setting home)."),
+        click.option("--home", metavar="DIR", help=HOME_HELP),
     ):
         command = option(command)
     return command
@@ -64,7 +75,9 @@ def home_options(command: F) -> F:
 
 def session_options(command: F) -> F:
     """Give a command the options --session, --home and --json."""
-    return click.option("--session", metavar="ID", help="The session (default: the newest).")(home_options(command))
+    return click.option("--session", metavar="ID", help="The session's id (default: the newest session).")(
+        home_options(command)
+    )
 
 
 def settings_of(home: str | None, **more: Any) -> Settings:

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from undrift.cli.of_session import Whole
 from undrift.errors import TranscriptError
 from undrift.recordings.files import Homes, own_sessions
 from undrift.transcripts import FORMATS
@@ -38,15 +39,15 @@ def session_options(limit: int, limited: str) -> Callable[[_Command], _Command]:
             "format_",
             type=click.Choice(tuple(FORMATS)),
             metavar="NAME",
-            help="The format of FILE, if its beginning is damaged.",
+            help="The format of FILE, if it is not recognised.",
         ),
         click.option(
             "--limit",
-            type=click.IntRange(min=1),
+            type=Whole(min=1),
             default=limit,
             show_default=True,
-            metavar="K",
-            help=f"Without FILE: the number {limited}.",
+            metavar="N",
+            help=f"Without FILE: {limited}.",
         ),
         *(
             click.option(f"--{client}-home", envvar=variable, type=click.Path(path_type=Path), hidden=True)

@@ -13,7 +13,7 @@ import click
 
 from undrift.cli.draw import say
 from undrift.cli.keeper import wait_for_end
-from undrift.cli.of_session import TOKENS, settings_of
+from undrift.cli.of_session import HOME_HELP, TOKENS, Whole, settings_of
 from undrift.cli.show import note, safe
 from undrift.proxy import GatewayConfig, Server
 from undrift.proxy.config import DEFAULT_UPSTREAMS, PROVIDERS, Provider, Upstream, upstream_of
@@ -54,7 +54,7 @@ def upstream_options(defaults: Mapping[Provider, str] | None = None) -> Callable
                 metavar="URL",
                 default=url,
                 show_default=url is not None,
-                help=f"The address of {title}.",
+                help=f"The address for requests to {title}.",
             )
             command = option(command)
         return command
@@ -64,25 +64,35 @@ def upstream_options(defaults: Mapping[Provider, str] | None = None) -> Callable
 
 @click.command("proxy")
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=8787, show_default=True, help="The port; 0 takes a free one."
+    "--port", type=Whole(0, 65535), default=8787, show_default=True, metavar="N", help="The port; 0 picks a free one."
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on: this machine only.")
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    metavar="IP",
+    help="The address to listen on; the default serves only this machine.",
+)
 @upstream_options(DEFAULT_UPSTREAMS)
-@click.option("--budget", type=TOKENS, metavar="N", help="The most tokens of a request, such as 120000 or 120k.")
-@click.option("--home", metavar="DIR", help="The home folder (default: the setting home).")
+@click.option("--budget", type=TOKENS, metavar="N", help="The most tokens that a request may have, such as 120k.")
+@click.option("--home", metavar="DIR", help=HOME_HELP)
 @click.option(
     "--most-sessions",
-    type=click.IntRange(1, MOST_SESSIONS),
+    type=Whole(1, MOST_SESSIONS),
     default=MOST_SESSIONS,
     show_default=True,
     metavar="N",
-    help="The most sessions open at once; fewer if they need over a quarter of the memory.",
+    help="Keep at most N sessions open; fewer if they need over a quarter of the machine's memory.",
 )
-@click.option("--while-pid", type=click.IntRange(min=1), metavar="PID", help="End when this process ends.")
+@click.option("--while-pid", type=Whole(min=1), metavar="PID", help="Stop when the process with this id ends.")
 @click.option(
-    "--socket", "descriptor", type=click.IntRange(min=0), metavar="FD", help="Use an inherited listening socket."
+    "--socket", "descriptor", type=Whole(min=0), metavar="FD", help="Listen on this inherited socket, not on --port."
 )
-@click.option("--recall-reachable", is_flag=True, help="Agents can run `undrift recall`: tombstones name it.")
+@click.option(
+    "--recall-reachable",
+    is_flag=True,
+    help="Mention `undrift recall` where text was removed, for agents that can run it.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the addresses as one JSON object.")
 def proxy_command(
     port: int,
@@ -98,10 +108,10 @@ def proxy_command(
     recall_reachable: bool,
     as_json: bool,
 ) -> None:
-    """Run the gateway until Ctrl-C: requests that go through it are made to fit.
+    """Run the gateway until Ctrl-C. It shortens requests that exceed the budget.
 
-    Clients need another base URL and nothing else; keys and logins pass through unchanged. Each request
-    prints one line of JSON on stderr, without its content.
+    To use it, a client needs only another base URL; the command prints it. Keys and logins pass through unchanged.
+    For each request one line of JSON is printed on stderr, without the request's content.
 
     \b
     undrift proxy --port 0

@@ -37,18 +37,23 @@ class _OfTask:
 
 @click.command("recall")
 @click.argument("ref", required=False)
-@click.option("--find", "words", metavar="WORDS", help="Search originals; with REF, only its lines with all WORDS.")
-@click.option("--why", is_flag=True, help="Say why it left instead.")
-@click.option("--session", metavar="ID", help="Only in this session (default: the newest that has it).")
+@click.option(
+    "--find", "words", metavar="WORDS", help="Search all removed text. With REF: print its lines that have all WORDS."
+)
+@click.option("--why", is_flag=True, help="Say why it left the window, and do not print it.")
+@click.option("--session", metavar="ID", help="Look only in this session (default: the newest with REF).")
 @home_options
 def recall_command(
     ref: str | None, words: str | None, why: bool, session: str | None, home: str | None, as_json: bool
 ) -> None:
-    """Print the original of what left a window.
+    """Print the full text of something that left a window.
 
-    REF is a reference that `undrift replay` or a tombstone shows, an entry's id, or a task: task:ID. A task prints
-    everything that it removed. The bytes are those that left the window; a terminal shows control characters as
-    escapes. Secrets are masked before anything is stored.
+    REF is the short id (reference) of a removed text. `undrift replay` shows these ids, and they stand in the
+    window where text was removed. REF can also be an entry's id. task:ID prints everything that was removed because
+    that task ended.
+
+    The text is byte for byte what left the window, but secrets are masked. A terminal shows control characters as
+    escapes.
 
     --find without REF searches whole words: "panic" does not find "panicked".
 

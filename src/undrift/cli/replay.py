@@ -26,8 +26,10 @@ _Progress = Callable[[int, int], None]
 
 
 @click.command("replay", epilog=FORMATS_READ)
-@session_options(5, "of your own sessions")
-@click.option("--budget", type=TOKENS, metavar="N", help="The most tokens of one prompt, such as 60000 or 60k.")
+@session_options(5, "replay at most N of your sessions")
+@click.option(
+    "--budget", type=TOKENS, metavar="N", help="The most tokens that a prompt may have, such as 60000 or 60k."
+)
 @home_options
 def replay_command(
     files: tuple[Path, ...],
@@ -38,10 +40,11 @@ def replay_command(
     limit: int,
     **homes: Path | None,
 ) -> None:
-    """Run recorded sessions again: show what undrift would prune, why, and what that costs.
+    """Run recorded sessions through undrift: show what it would prune, why, and at what cost.
 
-    FILE is a recorded session. One FILE prints its whole story, several a table. Without FILE it takes your newest
-    sessions. Sessions are only read; the originals of what left are kept in the home, for `undrift recall`.
+    FILE is a recorded session. One FILE gives a full report, several give a table. Without FILE, your newest
+    sessions are replayed. No session file is changed. The full text of everything pruned is kept, for `undrift
+    recall`.
 
     \b
     undrift replay

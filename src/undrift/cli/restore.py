@@ -28,10 +28,11 @@ __all__ = ["restore_command"]
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
 def restore_command(file: Path, budget: int, as_json: bool) -> None:
-    """Print what to give an agent after a compaction.
+    """Print the text to give an agent after a compaction.
 
-    FILE is a recorded session. Every line of the text is a line of the session. It has your rules and last
-    requests, the open task, the regions of files in work, the newest errors, and names still in use.
+    FILE is a recorded session. Every line of the text is copied from it. The text has your rules and last requests,
+    the open task and the newest errors. It also has the parts of files that the agent was working on, and names
+    that it was using.
 
     \b
     undrift session restore session.jsonl

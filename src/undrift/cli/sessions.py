@@ -7,7 +7,7 @@ import click
 
 from undrift.cli import lookup
 from undrift.cli.draw import next_commands, say
-from undrift.cli.of_session import home_options, settings_of
+from undrift.cli.of_session import Whole, home_options, settings_of
 from undrift.cli.show import count, echo_json, first_line, safe
 from undrift.cli.task_view import moment
 from undrift.errors import RecallError
@@ -21,13 +21,13 @@ _LATEST_MS = 253_402_300_799_000  # the end of the year 9999
 
 
 @click.command("list")
-@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="The most sessions shown.")
+@click.option("--limit", type=Whole(min=1), default=20, show_default=True, metavar="N", help="List at most N sessions.")
 @home_options
 def sessions_command(home: str | None, limit: int, as_json: bool) -> None:
-    """List the sessions of a home, the newest first.
+    """List the sessions in undrift's data folder, newest first.
 
-    A name is the folder, the client and the user's first words; secrets are masked. The gateway and the hooks write
-    it; a session of another origin has its id only.
+    A session's name is its folder, its client and the user's first words, with secrets masked. Sessions that came
+    through the gateway, a hook or `undrift replay` have a name. Others have only an id.
 
     \b
     undrift session list

@@ -31,8 +31,9 @@ _COLUMNS = (
 def tasks_command(session: str | None, home: str | None, as_json: bool) -> None:
     """Show the tasks of a session.
 
-    SESSION is an id; by default the newest session that has tasks. The table shows each task's status, the verdict on
-    its summary, the tokens that its tombstones free in each window, and its end (UTC).
+    SESSION is a session's id (default: the newest session that has tasks). The table shows the status of each task.
+    `verdict` is the score of its summary, from 0 to 1. `freed` is the number of tokens that removing its logs saves
+    in each window. `completed` is in UTC.
 
     \b
     undrift session tasks

@@ -28,9 +28,9 @@ _NAMED = ("label", "to", "of", "tasks", "memory", "superseded", "pruned", "what"
 @click.argument("label", default="")
 @session_options
 def checkpoint_command(label: str, session: str | None, home: str | None, as_json: bool) -> None:
-    """Name this moment of a session, to rewind to.
+    """Give the present state of a session a name, to rewind to it later.
 
-    LABEL is any text. The command prints the number of the operation, which works in its place.
+    LABEL is any text. The command prints a number, which you can use instead of LABEL.
 
     \b
     undrift session checkpoint before-refactoring
@@ -49,8 +49,9 @@ def checkpoint_command(label: str, session: str | None, home: str | None, as_jso
 def rewind_command(to: str, session: str | None, home: str | None, as_json: bool) -> None:
     """Take a session back in time: its decisions, tasks, pins, memories and notes.
 
-    TO is the number of an operation (0: before the first), the label of a checkpoint, or task:ID for the newest change
-    of a task. Nothing is deleted, and `undrift session undo` reverses it.
+    TO is the number of a step in `undrift session history`; 0 is the state before the first. It can also be the
+    label of a checkpoint, or task:ID for the newest change of a task. Nothing is deleted, and `undrift session
+    undo` reverses it.
 
     \b
     undrift session rewind before-refactoring
@@ -76,7 +77,9 @@ def undo_command(session: str | None, home: str | None, as_json: bool) -> None:
 @click.command("history")
 @session_options
 def history_command(session: str | None, home: str | None, as_json: bool) -> None:
-    """Show the operations of a session, oldest first, undone ones included.
+    """Show every step (operation) of a session with its number, oldest first.
+
+    Steps that were undone are shown as well. `undrift session rewind` takes a number.
 
     \b
     undrift session history
@@ -98,9 +101,10 @@ def history_command(session: str | None, home: str | None, as_json: bool) -> Non
 @click.argument("later", required=False)
 @session_options
 def diff_command(earlier: str, later: str | None, session: str | None, home: str | None, as_json: bool) -> None:
-    """Show what differs between two moments of a session.
+    """Show what changed between two points in time of a session.
 
-    EARLIER and LATER are as in `undrift session rewind`; LATER is now by default.
+    EARLIER and LATER are points in time as in `undrift session rewind`: a number, a label or task:ID. LATER
+    defaults to the present.
 
     \b
     undrift session diff before-refactoring
@@ -127,14 +131,14 @@ def diff_command(earlier: str, later: str | None, session: str | None, home: str
 
 @click.command("purge")
 @click.argument("what")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @session_options
 def purge_command(what: str, yes: bool, session: str | None, home: str | None, as_json: bool) -> None:
-    """Delete something for good: no other command deletes what is stored.
+    """Delete stored data for good. No other command deletes any.
 
-    WHAT is a reference, task:ID or a memory's id; with --session also document:PATH, or the word session for all of it.
-    The bytes are overwritten in the store's file. Then every file of the home is searched for copies; the exit code is
-    1 if one is left.
+    WHAT is a reference, task:ID or a memory's id. With --session, it can also be document:PATH, or the word
+    `session` for the whole session. The bytes are overwritten in the store's file. Then every file in undrift's
+    data folder is searched for copies. The exit code is 1 if a copy is left.
 
     \b
     undrift store purge REF --yes

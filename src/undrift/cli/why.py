@@ -24,13 +24,14 @@ __all__ = ["show_why", "why_command"]
 
 @click.command("why")
 @click.argument("entry_or_ref")
-@click.option("--session", metavar="ID", help="Only in this session (default: the newest that has it).")
+@click.option("--session", metavar="ID", help="Look only in this session (default: the newest with it).")
 @home_options
 def why_command(entry_or_ref: str, session: str | None, home: str | None, as_json: bool) -> None:
     """Say why something left a window.
 
-    ENTRY_OR_REF is a reference that `undrift replay` or a tombstone shows, an entry's id, or a task: task:ID. For a
-    task it shows the summary and its verdict.
+    ENTRY_OR_REF is the short id (reference) of a removed text. `undrift replay` shows these ids, and they stand in
+    the window where text was removed. It can also be an entry's id, or task:ID. For a task it shows the summary and
+    the verdict on it.
 
     \b
     undrift recall REF --why

@@ -19,7 +19,7 @@ from typing import NoReturn
 import click
 
 from undrift.cli.keeper import start
-from undrift.cli.of_session import TOKENS, settings_of
+from undrift.cli.of_session import HOME_HELP, TOKENS, settings_of
 from undrift.cli.proxy import upstream_options
 from undrift.cli.show import note, safe
 from undrift.clients.wrapped import Addresses, wrapped
@@ -48,13 +48,14 @@ _ASK_S = 10
 @click.argument("client")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[-- ARGUMENTS]...")
 @upstream_options()
-@click.option("--budget", type=TOKENS, metavar="N", help="The most tokens of a request, such as 120000 or 120k.")
-@click.option("--home", metavar="DIR", help="The home folder (default: the setting home).")
-@click.option("--log", metavar="FILE", help=f"The log of the gateway (default: {LOG} in the home).")
+@click.option("--budget", type=TOKENS, metavar="N", help="The most tokens that a request may have, such as 120k.")
+@click.option("--home", metavar="DIR", help=HOME_HELP)
+@click.option("--log", metavar="FILE", help=f"The gateway's log file (default: {LOG} in --home).")
 @click.option(
     "--recall-reachable/--no-recall-reachable",
     default=None,
-    help="The agent can run `undrift recall`: tombstones name it (default: Claude Code, if undrift is on the PATH).",
+    help="Mention `undrift recall` where text was removed, so that the agent can run it "
+    "(default: only for Claude Code, if undrift is on the PATH).",
 )
 def wrap_command(
     client: str,
@@ -67,11 +68,13 @@ def wrap_command(
     log: str | None,
     recall_reachable: bool | None,
 ) -> None:
-    """Start CLIENT behind a gateway of its own, which ends with it.
+    """Start CLIENT with its own gateway. The gateway stops when CLIENT stops.
 
-    CLIENT is claude, codex, gemini, opencode, aider, mini, or any program whose SDK reads its provider's address from the
-    environment. Everything after -- is passed to the client. Requests go to the address that the client would have used:
-    an option, else the environment or the client's own settings, else the provider.
+    CLIENT is claude, codex, gemini, opencode, aider or mini. It can also be any program that reads its provider's
+    address from an environment variable. Everything after -- is passed to CLIENT.
+
+    The gateway sends requests to the address that CLIENT would have used. An --upstream option sets another
+    address.
 
     \b
     undrift wrap claude
