@@ -8,13 +8,15 @@ import pytest
 import tests.core.window.builders as plain
 from tests.builders import assistant, body, opened, parts, problems, rounds, sent, user
 from tests.task_sessions import SUMMARY, TaskSession
-from undrift.core.window.additions import note_decision, note_entry, pin_decision, stale
+from undrift.core.window.additions import note_decision, note_entry, pin_decision
 from undrift.core.window.notes import notes as notes_pass
+from undrift.core.window.notes import stale_notes
 from undrift.core.window.turn import Texts, Turn
 from undrift.core.window.window import Window
 from undrift.values.window import ContextEntry, Decision, Prepared
 
 TITLE = "[active_context.md: the notes of this session, as they are now]\n"
+WORK = [plain.user("do it"), *plain.rounds(3), plain.agent("done"), plain.user("and now?")]
 
 
 def note(name: str, text: str, anchor: str = "m1") -> Decision:
@@ -22,7 +24,8 @@ def note(name: str, text: str, anchor: str = "m1") -> Decision:
 
 
 def gone(standing: list[Decision], notes: Mapping[str, str]) -> list[str]:
-    return [decision.entry_id for decision in stale(standing, notes)]
+    turn = plain.turn_of(texts=Texts(scratchpad=notes.get("scratchpad", ""), remembered=notes.get("memory", "")))
+    return [d.entry_id for d in stale_notes(plain.window_of(*WORK, decisions=standing), turn)]
 
 
 # ------------------------------------------------------------------------------------------------------- the decisions
@@ -53,13 +56,14 @@ def test_a_pin_is_told_from_what_the_user_said():
 
 
 def test_stale_is_what_says_something_else_than_now_or_says_it_twice():
-    old, new, other = note("a", "old", "m1"), note("a", "new", "m2"), note("b", "beside", "m2")
-    assert gone([old, new, other], {"a": "new", "b": "beside"}) == [old.entry_id]
-    assert gone([old, other], {"a": "new", "b": ""}) == [old.entry_id, other.entry_id]
-    again = note("a", "old", "m3")
-    assert gone([old, new, again], {"a": "old"}) == [old.entry_id, new.entry_id]
-    assert gone([], {"a": "x"}) == []
-    (decision,) = stale([old], {})
+    kinds = (("scratchpad", "old", "m0"), ("scratchpad", "new", "m2"), ("memory", "beside", "m2"))
+    old, new, other = (plain.noted(name, text, anchor=anchor) for name, text, anchor in kinds)
+    assert gone([old, new, other], {"scratchpad": "new", "memory": "beside"}) == [old.entry_id]
+    assert gone([old, other], {"scratchpad": "new"}) == [old.entry_id, other.entry_id]
+    again = plain.noted("scratchpad", "old", anchor="m4")
+    assert gone([old, new, again], {"scratchpad": "old"}) == [old.entry_id, new.entry_id]
+    assert gone([], {"scratchpad": "x"}) == []
+    (decision,) = stale_notes(plain.window_of(*WORK, decisions=[old]), plain.turn_of())
     assert (decision.kind, decision.tokens_saved, decision.ref) == ("pruned", -old.tokens_saved, old.ref)
 
 
@@ -162,7 +166,6 @@ def test_a_summary_of_a_task_and_a_note_stand_beside_each_other(tmp_path):
 
 
 # ------------------------------------------------------------------------------------------------ the pass on plain values
-WORK = [plain.user("do it"), *plain.rounds(3), plain.agent("done"), plain.user("and now?")]
 TOLD = Texts(scratchpad="the port is 8080")
 
 

@@ -5,12 +5,12 @@ nor a signature is touched. A pin stays for good. A note stays until a newer not
 before it is rewritten anyway. The budget may prune a note like any other summary.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 
 from undrift.core.text.refs import ref_of
 from undrift.values.window import ContextEntry, Decision
 
-__all__ = ["note_decision", "note_entry", "pin_decision", "pin_text", "stale"]
+__all__ = ["note_decision", "note_entry", "pin_decision", "pin_text"]
 
 _REASONS = {
     "scratchpad": "the agent's notes, as they were when they last changed",
@@ -44,17 +44,3 @@ def note_entry(decision: Decision, *, timestamp_ms: int, count: Callable[[str], 
     text = decision.detail["text"]
     metadata = {"role": "user", "kind": "note", "message": decision.detail["anchor"]}
     return ContextEntry(decision.entry_id, "summary", text, count(text), timestamp_ms, metadata)
-
-
-def stale(standing: Iterable[Decision], notes: Mapping[str, str]) -> list[Decision]:
-    """Return the decisions that remove outdated and repeated notes."""
-    kept: set[str] = set()
-    gone = []
-    for decision in reversed(list(standing)):
-        name = decision.detail["name"]
-        if name not in kept and decision.detail["text"] == notes.get(name, ""):
-            kept.add(name)
-            continue
-        reason = f"a newer note stands in for it: {decision.reason}"
-        gone.append(Decision(decision.entry_id, "pruned", reason, -decision.tokens_saved, decision.ref))
-    return gone[::-1]

@@ -6,12 +6,12 @@ Law: they remove nothing. A note that does not fit the budget is not added.
 from collections.abc import Iterable
 
 from undrift.core.text.tombstone import RolledTask, roll_up
-from undrift.core.window.additions import note_decision, pin_decision, stale
+from undrift.core.window.additions import note_decision, pin_decision
 from undrift.core.window.turn import Turn
 from undrift.core.window.window import Window
 from undrift.values.window import Decision
 
-__all__ = ["note_texts", "notes", "pins"]
+__all__ = ["notes", "pins", "stale_notes"]
 
 
 def pins(window: Window, turn: Turn) -> Window:
@@ -30,27 +30,42 @@ def notes(window: Window, turn: Turn) -> Window:
     """Add the new notes after everything that was sent, if the budget has room for them."""
     if turn.is_aside:
         return window
-    texts = note_texts(window, turn)
+    texts = _texts(window, turn)
     if _has_left(window.new):  # earlier versions wrote notes under names that no version writes now
-        window = window.with_(stale([d for d in window.notes if d.detail["name"] not in texts], {}))
-    noted = window.with_(_new_notes(window, turn, texts))
+        window = window.with_(_removed(d) for d in window.notes if d.detail["name"] not in texts)
+    standing = {d.detail["name"]: d.detail["text"] for d in window.notes}
+    news = [(name, text) for name, text in texts.items() if text and standing.get(name) != text]
+    anchor = window.anchor if news else None
+    if anchor is None:
+        return window
+    count, ref_of = turn.tools.count, turn.tools.ref_of
+    noted = window.with_(note_decision(*new, anchor=anchor, count=count, ref_of_entry=ref_of) for new in news)
     return noted if turn.total_tokens(noted) <= turn.room.budget_tokens else window
 
 
-def note_texts(window: Window, turn: Turn) -> dict[str, str]:
+def stale_notes(window: Window, turn: Turn) -> list[Decision]:
+    """Return the decisions that remove outdated and repeated notes."""
+    texts = _texts(window, turn)
+    kept: set[str] = set()
+    gone = []
+    for note in reversed(window.notes):
+        name = note.detail["name"]
+        if name not in kept and note.detail["text"] == texts.get(name, ""):
+            kept.add(name)
+        else:
+            gone.append(_removed(note))
+    return gone[::-1]
+
+
+def _texts(window: Window, turn: Turn) -> dict[str, str]:
     """Return the current notes for the agent, name to text; an empty text for no note."""
     finished = _finished_text(window, turn)
     return {"finished": finished, "scratchpad": turn.texts.scratchpad, "memory": turn.texts.remembered}
 
 
-def _new_notes(window: Window, turn: Turn, texts: dict[str, str]) -> list[Decision]:
-    standing = {d.detail["name"]: d.detail["text"] for d in window.notes}
-    news = [(name, text) for name, text in texts.items() if text and standing.get(name) != text]
-    anchor = window.anchor if news else None
-    if anchor is None:
-        return []
-    count, ref_of = turn.tools.count, turn.tools.ref_of
-    return [note_decision(name, text, anchor=anchor, count=count, ref_of_entry=ref_of) for name, text in news]
+def _removed(note: Decision) -> Decision:
+    reason = f"a newer note stands in for it: {note.reason}"
+    return Decision(note.entry_id, "pruned", reason, -note.tokens_saved, note.ref)
 
 
 def _has_left(decisions: Iterable[Decision]) -> bool:
