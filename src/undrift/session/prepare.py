@@ -264,8 +264,6 @@ class Preparer:
             found.take_over(past, key, self._clock.now_ms)
         else:
             self._conversations.remove(found)
-        if request.beginning is not found.beginning:  # it has another one's bytes, as after a change of the model
-            request.read_whole()
         self._conversations = [*self._conversations[1 - _CONVERSATIONS :], found]
         return found
 

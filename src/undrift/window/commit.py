@@ -70,7 +70,10 @@ class Committer:
                 if tries_left and self._reloaded():  # another process has decided since: plan again with its decisions
                     turn = _renewed(turn, conversation, self._log)
                     continue
-                return self._unwritten(error, conversation, renderer, request)
+                _log.error("session %.80r: nothing left the window: %s", self._session_id, error)
+                items = renderer.render(conversation.window, request)
+                warning = f"nothing left the window, because it could not be stored first: {error}"
+                return Carried(conversation.window, items, warning=warning)
             if refused:
                 _log.error("session %.80r: an edit would have been refused: %s", self._session_id, refused)
                 refused = f"some entries stayed that should have left: the edit would have been refused ({refused})"
@@ -113,14 +116,6 @@ class Committer:
         kinds = {decision.kind for decision in window.new}
         act = "prune" if window.plan else next((act for kind, act in _ACTS if kind in kinds), "place")
         self._log.write(act, window.new, originals, at_ms=at_ms, payload=payload)
-
-    def _unwritten(
-        self, error: StoreError, conversation: Conversation, renderer: Renderer, request: Request
-    ) -> Carried:
-        _log.error("session %.80r: nothing left the window: %s", self._session_id, error)
-        window = conversation.window
-        items = renderer.render(window, request)
-        return Carried(window, items, warning=f"nothing left the window, because it could not be stored first: {error}")
 
     def _reloaded(self) -> bool:
         try:

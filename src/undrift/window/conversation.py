@@ -164,11 +164,13 @@ class Conversation:
         """Read the history of this turn; known items cost only a comparison of bytes.
 
         Args:
-            request: Opened; its known beginning, if any, is this conversation's.
+            request: Opened.
 
         Raises:
             WireError: A new item has the wrong shape.
         """
+        if request.beginning is not self.beginning:  # it has another one's bytes, as after a change of the model
+            request.read_whole()
         known = self._known(request)
         if known < len(self.messages):  # a fork, or an earlier item was edited
             self._forget(known)

@@ -13,6 +13,7 @@ from undrift.core.window.window import Window
 from undrift.values.window import Sent
 from undrift.window.conversation import Conversation
 from undrift.window.request import Request
+from undrift.wire import raw
 from undrift.wire.form import View
 
 __all__ = ["Renderer"]
@@ -22,7 +23,9 @@ __all__ = ["Renderer"]
 class _Written:
     given: View
     sent: Sent
-    items: tuple[Any, ...]
+    items: (
+        tuple[bytes, ...] | None
+    )  # None where they are values: the caller may change those, so they are made each time
     views: tuple[View, ...]
 
 
@@ -61,10 +64,10 @@ class Renderer:
         out: list[Any] = []
         for number in range(start, end):
             sent = window.sent.get(number)
-            if sent is None:
-                out.append(request.item(number))
-            else:
+            if sent is not None:
                 out += self._items(number, sent, request)
+            else:
+                out.append(request.item(number))
         return out
 
     def _joined(self, window: Window, request: Request) -> _Settled | None:
@@ -97,16 +100,16 @@ class Renderer:
         if _is_gone(sent):
             return ()
         given, known = self._conversation.messages[number].view, self._written.get(number)
-        if known is None or known.sent is not sent or known.given is not given:
-            form = self._conversation.form
-            edited, path = self._edited(number, sent, request), f"{form.HISTORY}[{number}]"
-            known = _Written(
-                given, sent, tuple(map(request.dump, edited)), tuple(form.read(one, path) for one in edited)
-            )
-            self._written[number] = known
-        elif not request.is_bytes:  # the caller may change the values, so they are built each time
-            return [request.dump(one) for one in self._edited(number, sent, request)]
-        return known.items
+        if known is not None and (known.sent is not sent or known.given is not given):
+            known = None
+        if known is not None and known.items is not None and request.is_bytes:
+            return known.items
+        edited = self._edited(number, sent, request)
+        items = tuple(map(raw.encode, edited)) if request.is_bytes else None
+        form = self._conversation.form
+        read = (form.read(one, f"{form.HISTORY}[{number}]") for one in edited)
+        self._written[number] = _Written(given, sent, items, tuple(read) if known is None else known.views)
+        return edited if items is None else items
 
     def _edited(self, number: int, sent: Sent, request: Request) -> list[Any]:
         """Return the values that replace an item: its rest, and after a tool's result our notes."""

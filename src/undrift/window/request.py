@@ -1,6 +1,6 @@
 """One request, a mapping or bytes: its fields, and its items each with its bytes. No I/O."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from undrift.errors import WireError
@@ -13,51 +13,6 @@ __all__ = ["Request"]
 _SPARED = 32  # items at the end of a history: a client rewrites them when it moves its cache marker
 _LEAST = 64  # new items until the known beginning is extended
 _EMPTY = (b"null", b"[]", b"{}", b'""', b"")
-
-
-class _Fields(Mapping[str, Any]):
-    """The fields of a body in bytes, each decoded at its first use."""
-
-    def __init__(self, raws: Mapping[str, Any], raw_of: Callable[[str], Any]) -> None:
-        self._raws = raws
-        self._raw_of = raw_of
-        self._decoded: dict[str, Any] = {}
-
-    def __getitem__(self, name: str) -> Any:
-        if name not in self._decoded:
-            self._decoded[name] = raw.decode(self._raw_of(name), name)
-        return self._decoded[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._raws)
-
-    def __len__(self) -> int:
-        return len(self._raws)
-
-
-class _Plain(Mapping[str, Any]):
-    """The fields of a dict; an SDK's objects in them become plain JSON at their first use."""
-
-    def __init__(self, given: Mapping[str, Any]) -> None:
-        self._given = given
-        self._made: dict[str, Any] = {}
-
-    def __getitem__(self, name: str) -> Any:
-        value = self._given[name]
-        if value is None or isinstance(value, (str, int, float)):
-            return value
-        if name not in self._made:
-            try:
-                self._made[name] = objects.plain(value, name)[1]
-            except WireError:
-                self._made[name] = value  # the reader that needs JSON reports the fault
-        return self._made[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._given)
-
-    def __len__(self) -> int:
-        return len(self._given)
 
 
 class Request:
@@ -84,13 +39,13 @@ class Request:
         if self.is_bytes:
             self._bytes = bytes(body)
             self._raws = self._known_fields(beginnings) or raw.fields(self._bytes)
-            self.fields = _Fields(self._raws, self._raw_of)
+            self.fields = raw.Fields(self._raws, self._field)
         else:
             given = body if isinstance(body, dict) else objects.dumped(body)
             if not isinstance(given, dict):
                 raise WireError(f"a body must be a dict or bytes, not {type(body).__name__}; {objects.REMEDY}")
             self._given = given
-            self.fields = _Plain(given)
+            self.fields = raw.Fields(given, self._field)
 
     def go_on(self, beginnings: Iterable[Beginning]) -> None:
         """Use one of these beginnings, if the body begins with it and is not open yet."""
@@ -165,10 +120,12 @@ class Request:
                 return rest.fields
         return None
 
-    def _raw_of(self, name: str) -> Any:
-        """Return a field as bytes."""
+    def _field(self, name: str) -> Any:
+        """Return a field as a JSON value."""
+        if not self.is_bytes:
+            return objects.readable(self._given[name], name)
         is_left_out = self.beginning is not None and name == self._form.HISTORY
-        return (raw.fields(self._bytes) if is_left_out else self._raws)[name]
+        return raw.decode((raw.fields(self._bytes) if is_left_out else self._raws)[name], name)
 
     def _history(self, name: str) -> Any:
         """Return the field with the items; if it holds an SDK's object, all items as plain JSON."""
@@ -191,9 +148,8 @@ class Request:
 
     def load(self, number: int) -> Any:
         """Return an item as a JSON value."""
-        if not self.is_bytes:
-            return self._whole[number]
-        return raw.decode(self.bytes_of(number), f"{self._form.HISTORY}[{number}]")
+        item = self.item(number)
+        return raw.decode(item, f"{self._form.HISTORY}[{number}]") if self.is_bytes else item
 
     def item(self, number: int) -> Any:
         """Return an item unchanged: as bytes or as a JSON value."""
@@ -209,10 +165,6 @@ class Request:
     def count(self) -> int:
         """The number of items in the history; 0 before `open`."""
         return self.known + len(self.tail)
-
-    def dump(self, item: Any) -> Any:
-        """Return a JSON value as an item in the notation of the body."""
-        return raw.encode(item) if self.is_bytes else item
 
     def beside_key(self) -> bytes:
         """Return bytes that are equal for requests with equal counted parts next to the history."""

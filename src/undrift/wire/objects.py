@@ -9,7 +9,7 @@ from typing import Any
 from undrift.errors import WireError
 from undrift.wire import raw
 
-__all__ = ["REMEDY", "dumped", "plain"]
+__all__ = ["REMEDY", "dumped", "plain", "readable"]
 
 REMEDY = "give plain JSON, as `.model_dump()` of an SDK's object returns"
 
@@ -48,6 +48,16 @@ def plain(value: Any, path: str = "") -> tuple[bytes, Any]:
         except RecursionError:
             raise error from None
     return raw.encode(made, path), made
+
+
+def readable(value: Any, path: str = "") -> Any:
+    """Return a value as plain JSON, or as it is: the reader that needs JSON reports the fault."""
+    if value is None or isinstance(value, (str, int, float)):
+        return value
+    try:
+        return plain(value, path)[1]
+    except WireError:
+        return value
 
 
 def _called(dump: Any, ways: tuple[Mapping[str, Any], ...], value: Any, name: str, path: str) -> Any:

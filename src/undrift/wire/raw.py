@@ -5,14 +5,39 @@ as received, or as encoded here once. Equal bytes mean an equal message, without
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from undrift.errors import WireError
 
-__all__ = ["decode", "encode", "fields", "join", "split"]
+__all__ = ["Fields", "decode", "encode", "fields", "join", "split"]
+
+
+class Fields(Mapping[str, Any]):
+    """The fields of a body, each read at its first use.
+
+    Args:
+        given: The unchanged fields.
+        read: Name of a field to its JSON value.
+    """
+
+    def __init__(self, given: Mapping[str, Any], read: Callable[[str], Any]) -> None:
+        self._given = given
+        self._read = read
+        self._values: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._values:
+            self._values[name] = self._read(name)
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._given)
+
+    def __len__(self) -> int:
+        return len(self._given)
 
 
 def encode(value: Any, path: str = "", *, ordered: bool = False) -> bytes:
