@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from undrift.errors import Declined, InputError, StoreError
-from undrift.proxy import coding, headers
+from undrift.proxy import headers
 from undrift.proxy.answers import COME_BACK, Receive, Send, failure, respond
 from undrift.proxy.ask import Ask, Bypass, ManagedBody
 from undrift.proxy.config import GatewayConfig, Provider
@@ -195,7 +195,7 @@ class Exchange:
 
     async def _is_smaller(self, response: Any, held: bytes, body: bytes) -> bool:
         """Return whether the answer was a refusal of the length, and there is something shorter to send now."""
-        said = coding.plain(held, response.headers.get("content-encoding", ""), _REFUSAL_BYTES)
+        said = headers.plain(held, response.headers.get("content-encoding", ""), _REFUSAL_BYTES)
         refusal = too_long(response.status, said) if said is not None else None
         if refusal is None or self._progress.managed is None:
             return False
@@ -358,7 +358,7 @@ async def _held(response: Any) -> tuple[bytes, bool]:
 def _recorded(shared: GatewayContext, managed: ManagedBody, wire: str, parts: list[bytes], coded: str) -> None:
     """In a worker: take an answer in; what cannot be read is left."""
     try:
-        body = coding.plain(b"".join(parts), coded, shared.config.most_answer_bytes)
+        body = headers.plain(b"".join(parts), coded, shared.config.most_answer_bytes)
         if body is not None:
             shared.sessions.record(managed, wire, body)
     except Exception as error:  # noqa: BLE001 - the client has its answer; what it says of tokens is lost

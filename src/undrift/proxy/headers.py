@@ -1,16 +1,19 @@
-"""Choose the headers that cross the gateway. Pure.
+"""Choose the headers that cross the gateway, and undo content codings; what grows beyond a limit is given up. Pure.
 
 Law: a request's header goes upstream only if that provider's list has it; so no provider is ever shown another one's key. A
 response's headers reach the client, those apart that speak of the connection.
 """
 
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 
 from undrift.proxy.config import Provider
 
-__all__ = ["Pairs", "downstream", "upstream"]
+__all__ = ["Pairs", "downstream", "plain", "upstream"]
 
 Pairs = list[tuple[str, str]]
+
+_EITHER_HEADER = 47  # gzip or zlib, whichever the data begins with
 
 
 def _names(text: str) -> frozenset[str]:
@@ -85,3 +88,18 @@ def _joined(pairs: Pairs, name: str, value: str) -> Pairs:
             missing = [one.strip() for one in value.split(",") if one.strip() not in present]
             return [*pairs[:number], (name, ",".join([given, *missing])), *pairs[number + 1 :]]
     return [*((known, given) for known, given in pairs if known != name), (name, value)]
+
+
+def plain(body: bytes, coding: str, most_bytes: int) -> bytes | None:
+    """Return a body without its content coding; None if that is not known, damaged, or too much."""
+    name = coding.strip().lower()
+    if name in ("", "identity"):
+        return body if len(body) <= most_bytes else None
+    if name not in ("gzip", "x-gzip", "deflate"):
+        return None
+    unpacker = zlib.decompressobj(_EITHER_HEADER)
+    try:
+        out = unpacker.decompress(body, most_bytes)
+    except zlib.error:
+        return None
+    return None if unpacker.unconsumed_tail else out

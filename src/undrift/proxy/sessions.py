@@ -28,6 +28,7 @@ from undrift.settings.model_table import lookup, read_models
 from undrift.stores.base import Context, Mark
 from undrift.stores.contract import Store
 from undrift.stores.opening import open_store
+from undrift.values.clock import now_ms
 from undrift.values.extras import command_for
 from undrift.values.scope import Scope
 from undrift.window.context import SessionContext
@@ -207,7 +208,7 @@ class OpenSessions:
 
     def _session(self, found: Recognised, settings: Settings) -> Session:
         """A session on the store that all share: it is never closed by itself, so that the store stays open."""
-        context = SessionContext.of(found.session_id, self._shared(), settings, _now_ms, home=settings.home)
+        context = SessionContext.of(found.session_id, self._shared(), settings, now_ms, home=settings.home)
         names_recall: RecallHint = "always" if self._config.recall_reachable else "offered"
         return Session(context, recognised=found, names_recall=names_recall)
 
@@ -278,7 +279,7 @@ class OpenSessions:
             return
         with suppress(StoreError):  # the next answer tries again
             store = self._shared()
-            context = Context(store.scope.of(lane.found.session_id), _now_ms())
+            context = Context(store.scope.of(lane.found.session_id), now_ms())
             store.commit(context, "named", payload=figures.name.as_json())
             figures.is_stored = True
 
@@ -311,7 +312,3 @@ def _smaller(refusal: TooLong, sent_tokens: int, share: float) -> int:
     if refusal.limit_tokens:
         return int(min(refusal.limit_tokens * share, sent_tokens * _WITHOUT_FIGURES))
     return int(sent_tokens * _WITHOUT_FIGURES)
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

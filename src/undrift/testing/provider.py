@@ -10,12 +10,12 @@ import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
 from typing import Any, Self
 
 from undrift.testing.forms import stream_of
 from undrift.testing.script import Kind, Say, Seen, Turn, answer_to, filled, kind_of
 from undrift.testing.simulators import ModelTurn, Refused, Simulator, simulator_for
+from undrift.values.closing import Closing
 
 __all__ = ["ScriptedProvider"]
 
@@ -27,7 +27,7 @@ _HISTORIES = {"anthropic": "messages", "openai-chat": "messages", "openai-respon
 _GEMINI = re.compile(r"(?:/v1(?:beta|alpha|beta1)?)?/models/(?P<model>[^/:]+):(?P<act>\w+)")
 
 
-class ScriptedProvider:
+class ScriptedProvider(Closing):
     """A provider that answers each request of a session with the next turn of a script.
 
     A compaction's request is answered with `summary` and takes no turn, a side request (a title, a token count) with
@@ -89,11 +89,6 @@ class ScriptedProvider:
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
         self._thread.start()
         return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _respond(self, method: str, target: str, headers: Mapping[str, str], raw: bytes) -> "_Reply":
         path = target.partition("?")[0].rstrip("/")

@@ -10,8 +10,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from io import BufferedReader
-from types import TracebackType
 from typing import Self
+
+from undrift.values.closing import Closing
 
 __all__ = ["Close", "Hold", "RawRequest", "RawUpstream", "Reset", "Send", "Step", "Wait", "response"]
 
@@ -84,7 +85,7 @@ class _Seen:
     left_s: list[float] = field(default_factory=list)
 
 
-class RawUpstream:
+class RawUpstream(Closing):
     """An upstream on one loopback port.
 
     `answer`: what to do with a request; after the last step the connection waits for the next one.
@@ -147,11 +148,6 @@ class RawUpstream:
     def __enter__(self) -> Self:
         threading.Thread(target=self._accept, daemon=True).start()
         return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _accept(self) -> None:
         while not self._is_closed:

@@ -29,6 +29,7 @@ __all__ = [
     "entry_of",
     "json_or_empty",
     "json_text",
+    "marker_of",
     "string_at",
     "unique_id",
 ]
@@ -207,6 +208,14 @@ def count_at(usage: Any, name: str) -> int | None:
     """Return a count of tokens from an object of figures; None if there is none that could be one."""
     value = usage.get(name) if isinstance(usage, Mapping) else None
     return value if type(value) is int and 0 <= value < 2**53 else None
+
+
+def marker_of(part: Mapping[str, Any]) -> str | None:
+    """Return the time to live of Anthropic's cache marker on a part or a request, or None; gateways take it too."""
+    marker = part.get("cache_control")
+    if not isinstance(marker, Mapping):
+        return None
+    return "1h" if marker.get("ttl") == "1h" else "5m"
 
 
 def string_at(part: Mapping[str, Any], name: str, path: str) -> str:

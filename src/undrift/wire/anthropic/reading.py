@@ -6,9 +6,9 @@ from typing import Any
 
 from undrift.errors import WireError
 from undrift.wire import raw
-from undrift.wire.form import Block, View, json_text, string_at
+from undrift.wire.form import Block, View, json_text, marker_of, string_at
 
-__all__ = ["IMAGE_TOKENS", "beside_texts", "delta", "digest", "items", "marker_of", "read", "session_id"]
+__all__ = ["IMAGE_TOKENS", "beside_texts", "delta", "digest", "items", "read", "session_id"]
 
 IMAGE_TOKENS = 1_600
 """The tokens of a full-size image; the provider bills width x height / 750 and scales larger ones down to this."""
@@ -110,14 +110,6 @@ def _refers_to_tools(content: Any) -> bool:
     return isinstance(content, list) and any(
         isinstance(p, Mapping) and p.get("type") == "tool_reference" for p in content
     )
-
-
-def marker_of(part: Mapping[str, Any]) -> str | None:
-    """Return the time to live of the cache marker on a block, a tool or a whole request, or None."""
-    marker = part.get("cache_control")
-    if not isinstance(marker, Mapping):
-        return None
-    return "1h" if marker.get("ttl") == "1h" else "5m"
 
 
 def _result(content: Any, path: str) -> tuple[str, str, int]:

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
 
-from undrift.wire.anthropic.reading import marker_of
-from undrift.wire.form import MAX_ITEMS, Block, View
+from undrift.wire.form import MAX_ITEMS, Block, View, marker_of
 
 __all__ = ["problems"]
 

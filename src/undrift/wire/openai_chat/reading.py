@@ -9,7 +9,7 @@ from typing import Any
 
 from undrift.errors import WireError
 from undrift.wire import raw
-from undrift.wire.form import Block, Bundle, View, json_text, string_at, unique_id
+from undrift.wire.form import Block, Bundle, View, json_text, marker_of, string_at, unique_id
 from undrift.wire.openai_chat.media import media_tokens
 
 __all__ = [
@@ -168,20 +168,12 @@ def _block(item: Mapping[str, Any], slot: Slot, path: str) -> Block:
 def _part(part: Any, path: str) -> Block:
     if not isinstance(part, Mapping) or not isinstance(part.get("type"), str):
         raise WireError("a content part must be an object with a string `type`", path=path)
-    type_, marker = part["type"], _marker(part)
+    type_, marker = part["type"], marker_of(part)
     if type_ in ("text", "refusal"):
         return Block("text", string_at(part, type_, path), marker=marker)
     if type_ in _MEDIA:
         return Block("image", json_text(part, path), extra_tokens=media_tokens(part), counted="", marker=marker)
     return Block("other", json_text(part, path), marker=marker)
-
-
-def _marker(part: Mapping[str, Any]) -> str | None:
-    """A cache marker of Anthropic's, which gateways take in this form."""
-    marker = part.get("cache_control")
-    if not isinstance(marker, Mapping):
-        return None
-    return "1h" if marker.get("ttl") == "1h" else "5m"
 
 
 def _call(call: Any, path: str) -> Block:
