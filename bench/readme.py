@@ -46,8 +46,8 @@ def _source(told: Mapping[str, Any], name: str) -> str:
     if "independent" not in told:
         return f"**Measured** on {measured['date']} by `{measured['command']}`."
     return (
-        f"**Measured** on {measured['date']}, on recorded sessions of other people, which we may not publish. The command and\n"
-        "the SHA-256 of the list of files are in [figures.json](docs/figures.json)."
+        f"**Measured** on {measured['date']}, on recorded sessions of other people. We have no right to publish them; their\n"
+        "SHA-256 and the command that measured them are in [figures.json](docs/figures.json)."
     )
 
 
@@ -72,13 +72,13 @@ def restore_part(told: Mapping[str, Any]) -> str:
     lines.append("```")
     if "independent" in told:
         fitted = [
-            f"{parts['transcripts']['compactions']} of the {parts['all']['compactions']} of {_NAMES[client]}"
+            f"{parts['transcripts']['compactions']} of the {parts['all']['compactions']} compactions of {_NAMES[client]}"
             for client, parts in clients.items()
         ]
         lines += [
             "",
-            f"undrift's choice of lines was tuned on {' and '.join(fitted)}.",
-            "Outside measures on other recordings found (identifiers / lines of code):",
+            f"undrift was tuned on {' and '.join(fitted)}. On recordings that had no part in the",
+            "tuning, programs that are not ours measured (identifiers / lines of code):",
         ]
         for client, runs in told["independent"]["clients"].items():
             shares = [

@@ -220,7 +220,7 @@ def _rules(compaction: Compaction) -> None:
     if not lost:
         return
     rules = f"{len(lost):,} of your {compaction.rules:,} rules" if compaction.rules > 1 else "your only rule"
-    say(f"After it, no text mentions {rules}:")
+    say(f"After the compaction no text mentions {rules}:")
     for rule in lost[:_MOST_RULES]:
         say(f"  “{safe(rule.text)}”")
     if len(lost) > _MOST_RULES:
