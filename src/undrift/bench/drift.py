@@ -47,13 +47,10 @@ def measure(
 ) -> DriftReport:
     """Measure every system at every budget.
 
-    Args:
-        fractions: Budgets as shares of each session's tokens, each above 0 and at most 1.
-        budgets: Budgets in tokens, each at least 1; a session that hardly reaches one has no part in its rows.
-        min_calls: Sessions with fewer answered calls of tools are left out.
-
-    Raises:
-        InputError: The folder cannot be read or holds no such session, or a budget is out of range.
+    `fractions`: budgets as shares of each session's tokens, each above 0 and at most 1. `budgets`: budgets in tokens,
+    each at least 1; a session that hardly reaches one has no part in its rows. `min_calls`: sessions with fewer
+    answered calls of tools are left out. Raises InputError: the folder cannot be read or holds no such session, or a
+    budget is out of range.
     """
     if not all(0 < fraction <= 1 for fraction in fractions) or not all(budget >= 1 for budget in budgets):
         raise InputError("a fraction must be above 0 and at most 1, a budget at least 1 token")

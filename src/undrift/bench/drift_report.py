@@ -29,7 +29,6 @@ class Outcome:
     Args:
         prompts: The cost of all prompts, at each of `READ_PRICES`, in plain input tokens.
         refetch: The additional cost of reading lost needs again, in the same unit.
-        over_budget: Turns over the budget although what must stay would have fitted.
     """
 
     held: SurvivalCount

@@ -95,11 +95,8 @@ class CommandGroup(click.Group):
 class Program(CommandGroup):
     """The program: the first screen, the older spellings, and what an error looks like.
 
-    Args:
-        sections: The title of a section to the names in it.
-        first: What to type first, and what that does.
-        older: An older spelling to its present one.
-        kept: An older spelling that has a command of its own, to where that stands.
+    `sections`: the title of a section to the names in it. `older`: an older spelling to its present one. `kept`: an
+    older spelling that has a command of its own, to where that stands.
     """
 
     def __init__(

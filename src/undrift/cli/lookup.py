@@ -141,14 +141,9 @@ def original_or_task(
 def first(homes: Sequence[str], missing: str, look: Callable[[Store, Path], T], *, remedy: str = _REMEDY) -> T:
     """Return the result of `look` in the first store that has what is wanted.
 
-    Args:
-        missing: How the message begins if no store has it, such as "there is no task".
-        look: Takes an open store and its folder; raises RecallError if it finds nothing.
-        remedy: How the message ends.
-
-    Raises:
-        RecallError: No store has it; the message names the homes.
-        StoreError: A store could not be read, and no other one has it.
+    `missing`: how the message begins if no store has it, such as "there is no task". `look`: takes an open store and
+    its folder; raises RecallError if it finds nothing. `remedy`: how the message ends. Raises RecallError: no store has
+    it; the message names the homes. Raises StoreError: a store could not be read, and no other one has it.
     """
     unreadable: StoreError | None = None
     for folder in _folders(homes):

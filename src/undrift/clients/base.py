@@ -34,7 +34,6 @@ class HookedClient:
     Args:
         folder: Of the user's home folder; with `variable` the one that overrides it.
         groups: How a command of ours is made from an event and a part -> the entries by event.
-        lacking: Why there is nothing to install, in one sentence; empty if there is.
     """
 
     name: str

@@ -57,10 +57,8 @@ class Agents(Protocol):
 class CommandAgents:
     """Agents that are programs. Raises DispatchError: a role has no program, or a program is not there.
 
-    Args:
-        commands: For each role the words of its program by the name of a provider; under ``""`` one for all others.
-        timeout_s: How long one may take, in seconds; above 0.
-        most_output_bytes: How much one may print; above 0.
+    `commands`: for each role the words of its program by the name of a provider; under ``""`` one for all others.
+    `timeout_s`: how long one may take, in seconds; above 0. `most_output_bytes`: how much one may print; above 0.
     """
 
     def __init__(

@@ -37,10 +37,8 @@ _WAIT_MS = 8_000
 class Options:
     """The options that ``undrift install`` has registered.
 
-    Args:
-        home: Absolute path; None for ``~/.undrift``.
-        client_home: The client's own folder, absolute; None for the usual one.
-        now: Do the slow work in this process and not in one of its own.
+    `home`: absolute path; None for ``~/.undrift``. `client_home`: the client's own folder, absolute; None for the usual
+    one. `now`: do the slow work in this process and not in one of its own.
     """
 
     client: str = "claude"

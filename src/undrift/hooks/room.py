@@ -45,9 +45,7 @@ def room_of(
 ) -> TextRoom:
     """Say how large a text may be.
 
-    Args:
-        whole: Whether the file was read from its beginning.
-        by_hand: The user asked for it: it does not show how large the window is, only one that came by itself does.
+    `by_hand`: the user asked for it: it does not show how large the window is, only one that came by itself does.
     """
     boundaries = [one for one in figures.boundaries if compaction is None or one.line < compaction.line]
     prompts = [one for one in figures.prompts if compaction is None or one.line < compaction.line]

@@ -93,9 +93,7 @@ class Tool:
 
     Args:
         description: The text that it reads before; every word is paid for on every turn.
-        input_schema: JSON schema of an object.
         run: Does the work; the model reads the text of any `UndriftError` that it raises.
-        annotations: The protocol's hints, true ones.
     """
 
     name: str

@@ -33,10 +33,8 @@ Accept = Callable[[Sequence[str]], Collection[str]]
 class Remembered:
     """A memory as it is searched.
 
-    Args:
-        source: Where it comes from, such as a document or a conversation: memories of one source are neighbours.
-        scope: The owner: a session, an agent, a project. Neighbours are of one scope.
-        tier: The tier of trust; 0: no trust.
+    `source`: where it comes from, such as a document or a conversation: memories of one source are neighbours. `scope`:
+    the owner: a session, an agent, a project. Neighbours are of one scope. `tier`: the tier of trust; 0: no trust.
     """
 
     id: str

@@ -37,11 +37,8 @@ class Ask:
 class ManagedBody:
     """The body to send in place of a request, and its figures.
 
-    Args:
-        body: The very object that came if nothing was edited.
-        tokens_after: See `Prepared`; with what was put back.
-        restored: How many notes of an unchanged file were answered with the file.
-        bypass: Why the original is sent although the session was asked; empty if it was managed.
+    `body`: the very object that came if nothing was edited. `tokens_after`: see `Prepared`; with what was put back.
+    `bypass`: why the original is sent although the session was asked; empty if it was managed.
     """
 
     session_id: str

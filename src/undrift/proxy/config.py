@@ -70,7 +70,6 @@ class GatewayConfig:
     """The configuration of a gateway.
 
     Args:
-        settings: The settings of every session; their `home` is the gateway's.
         host: Where to listen; the default is reachable from this machine alone.
         port: 0 takes a free one.
         recall_reachable: Whether agents can run ``undrift recall``; else it is named only in requests that offer our tool.

@@ -59,10 +59,8 @@ class Counters:
     def add(self, name: str, labels: str = "", by: int = 1) -> None:
         """Count.
 
-        Args:
-            name: Without the prefix.
-            labels: As Prometheus writes them, without the braces; of values that we chose.
-            by: At least 0.
+        `name`: without the prefix. `labels`: as Prometheus writes them, without the braces; of values that we chose.
+        `by`: at least 0.
         """
         self._counts[name, labels] += by
 

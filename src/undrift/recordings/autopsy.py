@@ -64,7 +64,6 @@ class Totals:
     """Sums over the compactions of several sessions, each compaction once; sizes in tokens.
 
     Args:
-        dropped_tokens: Prompts before less prompts after.
         needed: Identifiers and lines of code used in the next calls that had been learned before.
         readable: The identifiers and lines used after compactions whose summary can be read: what `native` is of.
     """

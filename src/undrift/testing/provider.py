@@ -34,10 +34,8 @@ class ScriptedProvider(Closing):
     ``ok``, or with the least that the schema allows which it asks for. After the last turn it says that it is done. A
     request that the real provider would refuse is refused in its words, and takes no turn either.
 
-    Args:
-        summary: What a compaction's request is answered.
-        port: Of 127.0.0.1; 0 takes a free one.
-        without_tools: Whether a request that offers no tools takes a turn as well, as those of aider do.
+    `summary`: what a compaction's request is answered. `port`: of 127.0.0.1; 0 takes a free one. `without_tools`:
+    whether a request that offers no tools takes a turn as well, as those of aider do.
     """
 
     def __init__(

@@ -17,7 +17,6 @@ class Recording:
     """The content of one session file, in the order in which the provider saw it.
 
     Args:
-        format: The reader's name, a key of `FORMATS`.
         entries: One per block; message numbers and timestamps never run backwards.
         skipped: Reason -> how many records, blocks or parts of a block did not become (part of) an entry.
         model: The model most often named by the session; the later of equals; None if none is named.

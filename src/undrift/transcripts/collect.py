@@ -113,10 +113,8 @@ class Collector:
     ) -> None:
         """Take the parts of one record.
 
-        Args:
-            stamp: Its ISO 8601 time, or anything else for none.
-            name: Its own unique id; empty for none.
-            at_ms: Its time in Unix milliseconds, where the client writes no ISO 8601.
+        `stamp`: its ISO 8601 time, or anything else for none. `name`: its own unique id; empty for none. `at_ms`: its
+        time in Unix milliseconds, where the client writes no ISO 8601.
         """
         timestamp_ms = milliseconds(stamp) if at_ms is None else at_ms
         index = 0

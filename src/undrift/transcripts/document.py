@@ -37,9 +37,7 @@ def members(
 
     The collector counts what cannot be decoded, and a document without its end.
 
-    Args:
-        arrays: Keys whose value, if it is an array, is given element by element under the same key.
-        longest: Characters that are read at most.
+    `arrays`: keys whose value, if it is an array, is given element by element under the same key.
     """
     text = _joined(collector, lines, longest)
     line, seen, number = 1, 0, 0

@@ -16,12 +16,7 @@ __all__ = ["Fields", "decode", "encode", "fields", "join", "split"]
 
 
 class Fields(Mapping[str, Any]):
-    """The fields of a body, each read at its first use.
-
-    Args:
-        given: The unchanged fields.
-        read: Name of a field to its JSON value.
-    """
+    """The fields of a body, each read at its first use. `given`: the unchanged fields."""
 
     def __init__(self, given: Mapping[str, Any], read: Callable[[str], Any]) -> None:
         self._given = given

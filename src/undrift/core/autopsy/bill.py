@@ -25,11 +25,8 @@ _FIXED_MOST_SHARE = 0.25
 class SentPrompt:
     """One prompt.
 
-    Args:
-        at_ms: When it was sent, in Unix milliseconds, or None.
-        written_tokens: Of these, written to the cache of five minutes.
-        written_long_tokens: Of these, written to the cache of an hour.
-        line: Where its answer stands in the recording, from 1.
+    `written_tokens`: of these, written to the cache of five minutes. `written_long_tokens`: of these, written to the
+    cache of an hour. `line`: where its answer stands in the recording, from 1.
     """
 
     at_ms: int | None

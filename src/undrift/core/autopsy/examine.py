@@ -72,9 +72,7 @@ def autopsy(
     """Find what the compactions of a session removed, and what that cost.
 
     Args:
-        entries: The session in order, as a reader of `undrift.transcripts` gives it.
         compactions: Ascending indices into `entries`; those before the first call are only counted.
-        records: Index -> what else is known of that compaction.
         prompts: The recorded prompts; empty to estimate them from the texts.
     """
     steps = steps_of(entries)

@@ -76,9 +76,6 @@ class ReadBefore:
     def usual(self, before: Sequence[Step]) -> tuple[int, int]:
         """Measure the same over the last calls before a compaction, when nothing had been removed.
 
-        Args:
-            before: The steps since the compaction before, if any; all of them taken in already.
-
         Returns:
             Tokens that were read again, and over how many calls.
         """

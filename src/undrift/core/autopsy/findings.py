@@ -18,10 +18,8 @@ class Held:
 class Fetch:
     """A result that repeats what had been read before the compaction.
 
-    Args:
-        call: Which call after the compaction, from 1.
-        after_ms: Since the compaction, or None if no time is recorded.
-        read_calls_before: How many calls before the compaction the agent had last read the first of these lines.
+    `call`: which call after the compaction, from 1. `after_ms`: since the compaction, or None if no time is recorded.
+    `read_calls_before`: how many calls before the compaction the agent had last read the first of these lines.
     """
 
     call: int
@@ -49,8 +47,6 @@ class Compaction:
     """The losses of one compaction.
 
     Args:
-        number: Its number in the session, from 1.
-        calls_after: Calls between it and the next compaction, or the session's end.
         window_calls: How many of those are searched for what the agent uses next (at most 30).
         tokens_before: The prompt before; `recorded` says whether the client counted it.
         recorded: Whether both figures are the client's own.
@@ -58,7 +54,6 @@ class Compaction:
         native: What the client's own summary and the texts that it kept hold of them.
         fetched: Of the identifiers and lines used, those that stood in a result after the compaction before the
             agent used them; its `tokens` are those of `fetches` in the window.
-        fetches: The results that were read again, in order, up to the next compaction.
         usual_tokens: Tokens read again in the 30 calls before the compaction, when nothing had been removed.
         repeated: The same compaction stands in a file examined earlier (a copy by the client): counted once.
     """

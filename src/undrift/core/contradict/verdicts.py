@@ -31,12 +31,10 @@ _ENVIRONMENTS = frozenset({
 class Verdict:
     """The relation between two entries.
 
-    Args:
-        kind: ``supersede``: the winner holds instead of the loser. ``open_conflict``: they exclude each other, and
-            nothing here decides. ``reinforce``: they say the same.
-        winner_id: Of the entry that holds later in time; of a reinforcement the newer one.
-        reason: Why a contradiction did not supersede: ``confidence``, ``trust``, ``pinned``, ``scope``, ``speaker`` or
-            ``time``; else empty.
+    `kind`: ``supersede``: the winner holds instead of the loser. ``open_conflict``: they exclude each other, and
+    nothing here decides. ``reinforce``: they say the same. `winner_id`: of the entry that holds later in time; of a
+    reinforcement the newer one. `reason`: why a contradiction did not supersede: ``confidence``, ``trust``, ``pinned``,
+    ``scope``, ``speaker`` or ``time``; else empty.
     """
 
     kind: Literal["supersede", "open_conflict", "reinforce"]

@@ -91,7 +91,6 @@ def fact_changes(
             `ended`.
         new: What is said now, in its order; one that has ended already is kept as history and ends nothing.
         ended: The facts that no longer hold. A fact that is also in `new` continues.
-        next_sequence: Of the first new version.
         cardinality: Of relations; "single" for one that is not in it.
 
     Returns:

@@ -59,11 +59,9 @@ def brief(
 ) -> Brief:
     """Return the best of what was found as a text. Raises InputError: the budget is below 0.
 
-    Args:
-        hits: Best first. Contradicted and no longer valid memories are left out. If several sources without trust say
-            nearly the same, only the first stays.
-        budget_tokens: Most tokens of the text, at least 0.
-        shows_scores: Whether each line has its score; without, the same memories make the same text at any time.
+    `hits`: best first. Contradicted and no longer valid memories are left out. If several sources without trust say
+    nearly the same, only the first stays. `budget_tokens`: most tokens of the text, at least 0. `shows_scores`: whether
+    each line has its score; without, the same memories make the same text at any time.
     """
     if type(budget_tokens) is not int or budget_tokens < 0:
         raise InputError(f"budget_tokens={budget_tokens!r}: must be an integer of at least 0")

@@ -23,7 +23,6 @@ def within_quotas(hits: Sequence[_Hit], untrusted: Callable[[_Hit], str | None],
 
     Args:
         untrusted: The source of a hit without trust; None for all others.
-        k: Most results.
 
     Returns:
         In the order given, except where a hit would exceed its share: then the best that does not comes first.

@@ -187,7 +187,6 @@ def rank(
         lexical: Score by words for each number, above 0; a later memory has a greater number.
         dense: Cosine for each number, those up to 0 not counted; None when there are no vectors: then words have it all.
         lines: Of all these numbers and of their neighbours; a number that is missing is passed over.
-        k: Most results.
     """
     by_words, by_vectors = _over_best(lexical, lines), _over_best(dense or {}, lines)
     share = weights.dense if dense is not None else 0.0

@@ -58,7 +58,6 @@ def stale(
     Args:
         threshold: 0 to 0.5: below it a stored weight is stale; a contradicted memory is below twice of it, after decay.
         decay_rate: For each task of age, at least 0; `DECAY_RATES` are multiples of it by type.
-        phase_weight: Tasks of age that one phase counts, at least 1.
     """
     if type(threshold) not in (int, float) or not 0 <= threshold <= MOST_STALE_THRESHOLD:
         raise InputError(f"threshold={threshold!r}: must be a number from 0 to {MOST_STALE_THRESHOLD}")

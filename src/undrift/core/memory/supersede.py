@@ -18,9 +18,7 @@ __all__ = ["Supersession", "supersede"]
 class Supersession:
     """The changes that a new memory makes.
 
-    Args:
-        new: The entry to store: closed and marked where a statement that is there already holds later than it.
-        changed: Existing entries with their new marks and validity, in the order given.
+    `new`: the entry to store: closed and marked where a statement that is there already holds later than it.
     """
 
     new: MemoryEntry

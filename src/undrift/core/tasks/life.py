@@ -69,16 +69,11 @@ def change_many(
 ) -> TaskChange:
     """Make and change the tasks of one call: the ones that end first, then the ones that start.
 
-    Args:
-        updates: For each task its ``id`` and the fields to change: content, active_form, status, acceptance_criteria,
-            grounding, grounding_evidence, result_summary, delegated_to, phase_index. A field that is missing or None keeps
-            its stored value.
-        at: The newest item of the caller's history.
-        stack: Whether a task may start on top of another one of the same agent, which continues when it ends.
-
-    Raises:
-        SummaryRejected: A task is completed without a summary of at least `MIN_SUMMARY_CHARACTERS`.
-        TaskError: Anything else that is not possible.
+    `updates`: for each task its ``id`` and the fields to change: content, active_form, status, acceptance_criteria,
+    grounding, grounding_evidence, result_summary, delegated_to, phase_index. A field that is missing or None keeps its
+    stored value. `at`: the newest item of the caller's history. `stack`: whether a task may start on top of another one
+    of the same agent, which continues when it ends. Raises SummaryRejected: a task is completed without a summary of at
+    least `MIN_SUMMARY_CHARACTERS`. Raises TaskError: anything else that is not possible.
     """
     work = _TaskWork(tasks, agent, stack)
     given = [checked_update(update) for update in updates]

@@ -79,11 +79,9 @@ class RolledTask:
 def tool_tombstone(task_id: str, summary: str | None = None, *, ref: str = "", log_path: str = "") -> str:
     """Return what stands in place of a tool result of a finished task. Raises InputError: `ref` is not a reference.
 
-    Args:
-        summary: Only in the last tombstone of its kind; None gives the short form.
-        ref: What `recall` takes: 16 characters of ``[0-9a-f]``; empty if there is none.
-        log_path: Of the exported log, made of safe or hashed names; one that a command line would have to quote is
-            left out. Empty where the log is not exported.
+    `summary`: only in the last tombstone of its kind; None gives the short form. `ref`: what `recall` takes: 16
+    characters of ``[0-9a-f]``; empty if there is none. `log_path`: of the exported log, made of safe or hashed names;
+    one that a command line would have to quote is left out. Empty where the log is not exported.
     """
     return _tombstone(_TOOL, task_id, summary, ref, log_path)
 

@@ -20,10 +20,8 @@ def problems(
 ) -> tuple[str, ...]:
     """Return what an edit has broken; () if nothing.
 
-    Args:
-        before: The window before the edit, in order.
-        after: The window to send, in order.
-        left: Pair ids of further entries that are not sent at all; none of them is pinned.
+    `before`: the window before the edit, in order. `after`: the window to send, in order. `left`: pair ids of further
+    entries that are not sent at all; none of them is pinned.
     """
     found = [*_pairs(_members(before, left), _members(after)), *_pins(before, after), *_order(before, after)]
     return tuple(found)

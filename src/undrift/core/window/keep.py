@@ -105,9 +105,7 @@ def keep(
 ) -> Kept:
     """Choose the entries and lines that stay within `room_tokens`.
 
-    Args:
-        room_tokens: The room for the units; may be negative.
-        recent_share: Share of the room in which the newest units stay whole, from 0 to 1.
+    `recent_share`: share of the room in which the newest units stay whole, from 0 to 1.
     """
     shown: set[int] = set()
     for entry in stays:

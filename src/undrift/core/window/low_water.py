@@ -73,7 +73,6 @@ class Pace:
         growth_tokens: The average growth of the window with each answer, at least 0.
         idle_ms: Milliseconds since the last request; None if unknown.
         partial_prunes: How many prunes in a row have left the beginning alone so far; None before the first prune.
-        spares_beginning: Whether a prune may leave the beginning alone at all.
         rewritten_from: Tokens before the first place that is rewritten now in any case; None without such a place.
     """
 

@@ -30,12 +30,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class PruneResult:
-    """The pruner's decision.
-
-    Args:
-        oversize_ids: Removed because they could not fit even alone.
-        pinned_tokens: Pinned and anchored entries, with the calls that belong to them.
-    """
+    """The pruner's decision. `pinned_tokens`: pinned and anchored entries, with the calls that belong to them."""
 
     kept: tuple[ContextEntry, ...]
     removed: tuple[ContextEntry, ...]
@@ -69,9 +64,6 @@ def target_tokens(token_budget: int, pinned_tokens: int, ratio: float) -> int:
 
 def leaving(units: Iterable[Unit], room_tokens: int) -> tuple[list[Unit], list[Unit]]:
     """Split off the units that have to leave so that the rest fits into `room_tokens`.
-
-    Args:
-        room_tokens: The room in the budget; may be negative.
 
     Returns:
         Units that leave, newest first, and those among them that could not have fitted alone.

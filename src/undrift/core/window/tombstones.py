@@ -78,9 +78,7 @@ def roll_old_tombstones(
 ) -> list[Decision]:
     """Remove the oldest tombstones, with the calls they answer, once all of them exceed a limit; down to half of it.
 
-    Args:
-        limit_tokens: The most tokens of all tombstones.
-        decided_here: Ids of entries with a decision at the newest item; they wait for a later turn.
+    `decided_here`: ids of entries with a decision at the newest item; they wait for a later turn.
     """
     tombstones = [e for e in entries[:first_unseen] if _is_tombstone(e)]
     tokens = sum(e.token_count for e in tombstones)

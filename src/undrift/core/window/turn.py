@@ -42,13 +42,7 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """The treatment of thinking that the provider binds to the words before it.
-
-    Args:
-        mode: The setting `bound_thinking`; empty if the model binds nothing.
-
-    See docs/adr/0012-bound-thinking.md.
-    """
+    """The treatment of thinking that the provider binds to the words before it. See docs/adr/0012-bound-thinking.md."""
 
     mode: str = ""
     thinks: bool = False
@@ -80,9 +74,7 @@ class Binding:
 class Past:
     """The decisions of earlier turns in this history; each answer is computed on demand.
 
-    Args:
-        partial_prunes: How many of the newest prunes in a row left the beginning alone; None without any.
-        is_furthest: Whether every decision of the session was made in this history.
+    `partial_prunes`: how many of the newest prunes in a row left the beginning alone; None without any.
     """
 
     partial_prunes: Callable[[], int | None] = lambda: None

@@ -30,7 +30,6 @@ class Window:
     """A history, the decisions that count in it, and the entries to send.
 
     Args:
-        items: The history, in order; at least one.
         decided: Ids of entries with a stored decision at the newest item; nothing more is decided about them this turn.
         sent: Number of an item to its replacement; an item without one is sent unchanged.
         stays: Pair ids of calls about which no decision counts: their results loaded tools that are still deferred.

@@ -23,13 +23,8 @@ class UndriftByteStore(Closing, ByteStore):
 
     Bytes are kept as they are: nothing in them is masked.
 
-    Args:
-        home: Folder of the store; default is the setting `home`.
-        name: Of this store among those of the home.
-        settings: Default: from the environment.
-
-    Raises:
-        StoreError: The store cannot be opened.
+    `home`: folder of the store; default is the setting `home`. `name`: of this store among those of the home.
+    `settings`: default: from the environment. Raises StoreError: the store cannot be opened.
     """
 
     def __init__(

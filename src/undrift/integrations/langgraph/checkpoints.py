@@ -44,13 +44,8 @@ class UndriftSaver(AsyncClosing, BaseCheckpointSaver[str]):
     that allows them. Secrets in checkpoints are not masked, as a graph needs its state as it was: for that, hand in
     LangGraph's ``EncryptedSerializer``.
 
-    Args:
-        home: Folder of the store; default is the setting `home`.
-        settings: Default: from the environment.
-        serde: Turns values into bytes and back.
-
-    Raises:
-        StoreError: The store cannot be opened.
+    `home`: folder of the store; default is the setting `home`. `settings`: default: from the environment. `serde`:
+    turns values into bytes and back. Raises StoreError: the store cannot be opened.
     """
 
     def __init__(

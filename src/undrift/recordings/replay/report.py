@@ -84,7 +84,6 @@ class ReplayReport:
     Args:
         over_budget_turns: Turns whose managed prompt exceeds the budget, as what must stay does.
         beyond_window_turns: Turns whose whole history the model could not have taken at all.
-        survival: How much of what the agent needed later the managed windows still held.
         skipped: Reason -> records, blocks or parts of the file that were not replayed.
         prepare_ms: Median and 99th percentile of one `Session.prepare`, in milliseconds; information only.
     """

@@ -47,10 +47,8 @@ class Call:
 class ModelTurn:
     """The model's answer, in no provider's form.
 
-    Args:
-        text: ``""`` for an answer without text.
-        calls: Made at once, in this order.
-        thinking: None for an answer without thinking (reasoning); ``""`` for thinking whose text is withheld.
+    `text`: ``""`` for an answer without text. `calls`: made at once, in this order. `thinking`: none for an answer
+    without thinking (reasoning); ``""`` for thinking whose text is withheld.
     """
 
     text: str = ""
@@ -73,10 +71,8 @@ class Bill:
     def cost(self, *, read_ratio: float, write_ratio: float, output_ratio: float) -> float:
         """Return ``fresh + read_ratio * read + write_ratio * written + output_ratio * output``.
 
-        Args:
-            read_ratio: Price of a token read from the cache, in prices of a fresh input token.
-            write_ratio: Price of a token written to the cache, in the same unit.
-            output_ratio: Price of an output token, in the same unit.
+        `read_ratio`: price of a token read from the cache, in prices of a fresh input token. `write_ratio`: price of a
+        token written to the cache, in the same unit. `output_ratio`: price of an output token, in the same unit.
         """
         return (
             self.fresh_tokens

@@ -20,11 +20,9 @@ _RUNS = ("tool_use", "tool_result")
 class PromptPiece:
     """One block of a prompt.
 
-    Args:
-        digest: Of all that the block says, its marker left out.
-        kind: Its type; neighbours of one type ``tool_use``, or ``tool_result``, count as one position; ``""`` for
-            what is no block and has none (a setting).
-        ttl_ms: How long what ends here shall be kept; None if the block carries no marker.
+    `digest`: of all that the block says, its marker left out. `kind`: its type; neighbours of one type ``tool_use``, or
+    ``tool_result``, count as one position; ``""`` for what is no block and has none (a setting). `ttl_ms`: how long
+    what ends here shall be kept; None if the block carries no marker.
     """
 
     digest: bytes

@@ -44,13 +44,9 @@ class PrefixCache:
     def send(self, scope: str, pieces: Iterable[Any], minimum_tokens: int, now_ms: int | None = None) -> Split:
         """Return how much of the prompt the cache held, and hold all of it from now on.
 
-        Args:
-            scope: What shares nothing with other scopes: the model.
-            pieces: The prompt in its order, tools and instructions first; each a JSON value.
-            now_ms: The time, in milliseconds; None says nothing about it.
-
-        Raises:
-            ValueError: A piece has no JSON; nothing is remembered.
+        `scope`: what shares nothing with other scopes: the model. `pieces`: the prompt in its order, tools and
+        instructions first; each a JSON value. `now_ms`: the time, in milliseconds; None says nothing about it. Raises
+        ValueError: a piece has no JSON; nothing is remembered.
         """
         encoded = [canonical(piece) for piece in pieces]
         chain = blake2b(scope.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES)
