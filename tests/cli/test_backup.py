@@ -19,7 +19,7 @@ def test_a_store_goes_into_one_file_and_back(tmp_path: Path):
     made = undrift("backup", out, "--home", tmp_path / "home")
     assert made.exit_code == 0, made.output
     assert "Copied 1 original, 1 decision and 1 operation of" in made.stdout
-    assert made.stdout.endswith(f"To restore it:\n  undrift store restore {out}\n")
+    assert made.stdout.endswith(f"To restore it:\n  undrift store restore {out} --home {tmp_path / 'home'}\n")
     put_back = undrift("restore-backup", out, "--home", other)
     assert put_back.exit_code == 0, put_back.output
     assert "The replaced store" not in put_back.stdout

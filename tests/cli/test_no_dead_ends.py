@@ -87,3 +87,31 @@ def test_a_session_without_tasks_is_a_plain_sentence(tmp_path: Path):
     replayed(written(tmp_path / "s.jsonl", long_session(30)), tmp_path / "home")
     result = undrift("session", "tasks", "--home", tmp_path / "home")
     assert result.stderr.startswith(f"undrift: there is no task in {tmp_path / 'home'}, or in their replays;")
+
+
+def test_every_printed_next_step_acts_on_the_store_that_was_shown(tmp_path: Path):
+    """The current home has a session too; a step without --home would act on that one."""
+    home = tmp_path / "the home"
+    other: dict[str, str | None] = {"UNDRIFT_HOME": str(tmp_path / "other")}
+    path = written(tmp_path / "s.jsonl", long_session(30))
+    undrift("memory", "remember", "The cache is Redis.", env=other)
+    undrift("memory", "remember", "The database is MySQL.", "--session", "a b", "--home", home)
+    shown = undrift("replay", path, "--budget", "6000", "--home", home, env=other).stdout
+    ref = re.search(r"undrift recall ([0-9a-f]{16}) ", shown)
+    assert ref, shown
+    for words in (
+        ("recall", "--find", "compute_part_3_1", "--home", home),
+        ("recall", ref[1], "--why", "--home", home),
+        ("session", "list", "--home", home),
+        ("session", "history", "--home", home),
+        ("session", "history", "--session", "none", "--home", home),
+        ("session", "rewind", "0", "--home", home),
+        ("store", "backup", str(tmp_path / "copy"), "--home", home),
+    ):
+        result = undrift(*words, env=other)
+        shown += result.stdout + result.stderr
+    steps = re.findall(r"undrift (?:recall|session|store|memory) [^`\n]*?(?=[`.\n]|$)", shown)
+    assert len(steps) >= 10
+    assert [step for step in steps if f"--home '{home}'" not in step] == []
+    back = undrift("session", "history", "--home", home, env=other).stderr
+    assert f"undrift session rewind NUMBER --home '{home}' --session 'a b'\n" in back

@@ -9,7 +9,7 @@ import click
 from undrift.cli.draw import next_commands, say
 from undrift.cli.lookup import has_store, no_store
 from undrift.cli.of_session import home_options
-from undrift.cli.show import count, echo_json, safe
+from undrift.cli.show import again, count, echo_json, safe
 from undrift.errors import StoreError
 from undrift.settings import Settings
 from undrift.stores.base import Counts
@@ -40,7 +40,7 @@ def backup_command(out: Path, home: str | None, as_json: bool) -> None:
         echo_json(_as_json(counts, folder, out))
     else:
         say(f"Copied {_what(counts)} of {safe(folder)}; every record is checked.")
-        next_commands(To_restore_it=f"undrift store restore {shlex.quote(safe(str(out)))}")
+        next_commands(To_restore_it=f"undrift store restore {shlex.quote(safe(str(out)))}{again(home)}")
 
 
 @click.command("restore-backup")

@@ -19,7 +19,7 @@ from undrift.cli.of_session import (
     session_options,
     settings_of,
 )
-from undrift.cli.show import count, echo_json, first_line, note, safe
+from undrift.cli.show import again, count, echo_json, first_line, note, safe
 from undrift.cli.task_view import moment
 from undrift.errors import RecallError, StoreError
 from undrift.memory.repository import repository_of
@@ -177,7 +177,7 @@ def conflicts_command(session: str | None, home: str | None, as_json: bool) -> N
             say(f"  {entry.id}  {_day(entry)}  trust {entry.trust}")
             say(f"    {first_line(entry.content, 100)}")
     if found:
-        say('To resolve one: undrift memory remember "THE RIGHT FACT" --trust user')
+        say(f'To resolve one: undrift memory remember "THE RIGHT FACT" --trust user{again(home, session)}')
     else:
         note("There is no open conflict.")
 
@@ -204,7 +204,7 @@ def rebuild_command(home: str | None, as_json: bool) -> None:
     else:
         say(f"Rebuilt the search indexes of {safe(settings.home)}: {count(memories, 'memory', 'memories')}.")
     if damaged:
-        raise StoreError(f"{settings.home}: {damaged[0]}; `undrift doctor` lists what is damaged")
+        raise StoreError(f"{settings.home}: {damaged[0]}; `undrift doctor{again(home)}` lists what is damaged")
 
 
 def _show_hit(hit: ScoredMemoryEntry) -> None:

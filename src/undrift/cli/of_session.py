@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from undrift.cli.lookup import has_store, no_store
+from undrift.cli.show import again
 from undrift.errors import RecallError
 from undrift.session.session import Session
 from undrift.settings import Settings
@@ -101,7 +102,7 @@ def opened(home: str | None, session: str | None, *, keeps_notes: bool = False) 
             raise RecallError(f"there is no session in {settings.home} yet; --home names another home")
         if not store.last_seq(chosen):
             raise RecallError(
-                f"there is no session {chosen[:80]!r} in {settings.home}; `undrift session list` shows what it has"
+                f"there is no session {chosen[:80]!r} in {settings.home}; `undrift session list{again(home)}` shows what it has"
             )
     with open_session(settings, chosen, keeps_notes=keeps_notes) as found:
         yield found

@@ -11,7 +11,7 @@ import click
 
 from undrift.cli import lookup
 from undrift.cli.of_session import home_options
-from undrift.cli.show import at_terminal, columns, count, echo_json, first_line, note, safe
+from undrift.cli.show import again, at_terminal, columns, count, echo_json, first_line, note, safe
 from undrift.cli.why import show_why
 from undrift.errors import TaskError
 from undrift.stores.contract import Store
@@ -73,7 +73,7 @@ def recall_command(
         return
     places = lookup.homes_of(home)
     if ref is None:
-        _search(places, words or "", as_json)
+        _search(places, words or "", again(home), as_json)
         return
     found = lookup.original_or_task(places, ref, session, lambda _store, _folder, original: original, _of_task)
     if isinstance(found, _OfTask):
@@ -181,7 +181,7 @@ def _as_json(original: Original, lines: list[tuple[int, str]] | None) -> dict[st
     return value
 
 
-def _search(homes: tuple[str, ...], words: str, as_json: bool) -> None:
+def _search(homes: tuple[str, ...], words: str, where: str, as_json: bool) -> None:
     found = lookup.find(homes, words, _MOST_FOUND)
     if as_json:
         echo_json(
@@ -196,6 +196,6 @@ def _search(homes: tuple[str, ...], words: str, as_json: bool) -> None:
     for original in found:
         click.echo(f"{original.ref}  {first_line(' '.join(original.snippet.split()), max(20, columns() - 18))}")
     if found:
-        note("The whole text of one: undrift recall REF. Why it left: undrift recall REF --why")
+        note(f"The whole text of one: undrift recall REF{where}. Why it left: undrift recall REF --why{where}")
     else:
         note(f"No original in {safe(' or '.join(homes))} has any of these words; --find searches whole words.")

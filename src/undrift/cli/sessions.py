@@ -1,6 +1,5 @@
 """``undrift session list``: the sessions of a home, with names that a person recognises."""
 
-import shlex
 from pathlib import Path
 
 import click
@@ -8,7 +7,7 @@ import click
 from undrift.cli import lookup
 from undrift.cli.draw import next_commands, say
 from undrift.cli.of_session import Whole, home_options, settings_of
-from undrift.cli.show import count, echo_json, first_line, safe
+from undrift.cli.show import again, count, echo_json, first_line, safe
 from undrift.cli.task_view import moment
 from undrift.errors import RecallError
 from undrift.stores.base import SessionRow
@@ -59,7 +58,7 @@ def sessions_command(home: str | None, limit: int, as_json: bool) -> None:
         click.echo(f"  {safe(row.session_id)}")
     if len(rows) > len(shown):
         say(f"{len(rows) - len(shown):,} more: --limit N shows them")
-    where = "" if str(folder) == settings_of(home).home else f" --home {shlex.quote(safe(str(folder)))}"
+    where = again(home if str(folder) == settings_of(home).home else str(folder))
     next_commands(
         The_tasks_of_one=f"undrift session tasks ID{where}",
         The_history_of_one=f"undrift session history --session ID{where}",

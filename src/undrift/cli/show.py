@@ -13,7 +13,7 @@ from typing import IO, Any
 
 import click
 
-__all__ = ["at_terminal", "columns", "count", "echo_json", "first_line", "note", "recall_words", "safe", "wrapped"]
+__all__ = ["again", "at_terminal", "columns", "count", "echo_json", "first_line", "note", "safe", "wrapped"]
 
 
 def at_terminal(stream: IO[str] | None) -> bool:
@@ -68,10 +68,13 @@ def count(number: int, one: str, more: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else more or one + 's'}"
 
 
-def recall_words(command: str, ref: str, home: str | None) -> str:
-    """Return what one types to look at a reference; `home` only if it was given on the command line."""
-    where = f" --home {shlex.quote(safe(home))}" if home is not None else ""
-    return f"undrift {command} {ref}{where}"
+def again(home: str | None, session: str | None = None) -> str:
+    """Return the options that name a home and a session once more, at the end of a command to type next.
+
+    None: the option was not given, and the next command finds the same by itself.
+    """
+    given = (("--home", home), ("--session", session))
+    return "".join(f" {option} {shlex.quote(safe(value))}" for option, value in given if value is not None)
 
 
 def echo_json(value: Any) -> None:

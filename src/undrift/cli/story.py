@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import click
 
 from undrift.cli.draw import Column, draw, next_commands, say
-from undrift.cli.show import count, first_line, recall_words, safe
+from undrift.cli.show import again, count, first_line, safe
 from undrift.core.autopsy.survival import SurvivalCount
 from undrift.recordings.replay import Left, ReplayReport
 
@@ -40,15 +40,15 @@ def show_one(report: ReplayReport, home: str | None) -> None:
         say(sentence)
     _notes(report)
     if report.left:
-        ref, where = report.left[0].ref, "" if home is None else f" --home {shlex.quote(safe(home))}"
+        ref = report.left[0].ref
         next_commands(
-            Get_something_back=recall_words("recall", ref, home),
-            Why_it_left=recall_words("recall", f"{ref} --why", home),
-            Look_for_something=f"undrift recall --find WORDS{where}",
+            Get_something_back=f"undrift recall {ref}{again(home)}",
+            Why_it_left=f"undrift recall {ref} --why{again(home)}",
+            Look_for_something=f"undrift recall --find WORDS{again(home)}",
         )
     elif report.turns:
         path = shlex.quote(safe(report.path))
-        next_commands(See_what_pruning_would_do=f"undrift replay {path} --budget {_smaller(report)}")
+        next_commands(See_what_pruning_would_do=f"undrift replay {path} --budget {_smaller(report)}{again(home)}")
 
 
 def show_several(reports: Sequence[ReplayReport], *, older: int = 0) -> None:

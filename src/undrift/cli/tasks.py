@@ -7,7 +7,7 @@ import click
 from undrift.cli import lookup
 from undrift.cli.draw import Column, draw, next_commands, say
 from undrift.cli.of_session import home_options
-from undrift.cli.show import count, echo_json, safe
+from undrift.cli.show import again, count, echo_json, safe
 from undrift.cli.task_view import TaskView, moment, shown_id
 from undrift.stores.contract import Store
 from undrift.tasks.archive import Archive
@@ -50,8 +50,8 @@ def tasks_command(session: str | None, home: str | None, as_json: bool) -> None:
     draw(_COLUMNS, [_row(view) for view in facts])
     if any(view.refs for view in facts):
         next_commands(
-            Everything_that_a_task_removed="undrift recall task:ID",
-            The_same_as_a_file_for_grep="undrift session archive ID",
+            Everything_that_a_task_removed=f"undrift recall task:ID{again(home, session_id)}",
+            The_same_as_a_file_for_grep=f"undrift session archive ID{again(home, session_id)}",
         )
 
 

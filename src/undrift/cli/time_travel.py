@@ -8,7 +8,7 @@ import click
 from undrift.cli import lookup
 from undrift.cli.draw import say
 from undrift.cli.of_session import moment_of, opened, session_options, settings_of
-from undrift.cli.show import at_terminal, count, echo_json, first_line, note, safe
+from undrift.cli.show import again, at_terminal, count, echo_json, first_line, note, safe
 from undrift.cli.task_view import moment
 from undrift.errors import InputError, RecallError
 from undrift.session.purge import Purged
@@ -58,7 +58,7 @@ def rewind_command(to: str, session: str | None, home: str | None, as_json: bool
     """
     with opened(home, session, keeps_notes=True) as chosen:
         done = chosen.rewind(moment_of(to))
-    _show_rewound(chosen.id, done, as_json=as_json)
+    _show_rewound(chosen.id, done, home, as_json=as_json)
 
 
 @click.command("undo")
@@ -71,7 +71,7 @@ def undo_command(session: str | None, home: str | None, as_json: bool) -> None:
     """
     with opened(home, session, keeps_notes=True) as chosen:
         done = chosen.undo_rewind()
-    _show_rewound(chosen.id, done, as_json=as_json)
+    _show_rewound(chosen.id, done, home, as_json=as_json)
 
 
 @click.command("history")
@@ -93,7 +93,7 @@ def history_command(session: str | None, home: str | None, as_json: bool) -> Non
     for operation in found:
         at = moment(min(operation.at_ms, _LATEST_MS))
         say(f"{operation.seq:>6}  {at}  {safe(operation.kind):<10}  {_summary(operation)}".rstrip())
-    note("To go back to one: undrift session rewind NUMBER")
+    note(f"To go back to one: undrift session rewind NUMBER{again(home, chosen.id)}")
 
 
 @click.command("diff")
@@ -197,7 +197,7 @@ def _show_purged(done: Purged, own_files: Collection[str]) -> None:
         note(done.remains)
 
 
-def _show_rewound(session_id: str, done: Rewound, *, as_json: bool) -> None:
+def _show_rewound(session_id: str, done: Rewound, home: str | None, *, as_json: bool) -> None:
     if as_json:
         echo_json(
             {
@@ -214,7 +214,7 @@ def _show_rewound(session_id: str, done: Rewound, *, as_json: bool) -> None:
         f"Rewound session {safe(session_id[:80])} to operation {done.to_seq:,} "
         f"({count(undone, 'change')} undone, {restored:,} restored)."
     )
-    note("To undo that: undrift session undo")
+    note(f"To undo that: undrift session undo{again(home, session_id)}")
 
 
 def _summary(operation: Operation) -> str:

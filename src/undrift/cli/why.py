@@ -11,7 +11,7 @@ import click
 from undrift.cli import lookup
 from undrift.cli.draw import next_commands, say
 from undrift.cli.of_session import home_options
-from undrift.cli.show import count, echo_json, first_line, recall_words, safe
+from undrift.cli.show import again, count, echo_json, first_line, safe
 from undrift.cli.task_view import TaskView, moment
 from undrift.errors import RecallError, StoreCorrupt
 from undrift.stores.base import Operation
@@ -110,7 +110,7 @@ class _Answer:
 
     def back(self, home: str | None) -> str:
         """Return the command that prints the original."""
-        return recall_words("recall", self.original.ref, home)
+        return f"undrift recall {self.original.ref}{again(home)}"
 
     def as_json(self) -> dict[str, Any]:
         """Return it for `--json`."""
@@ -165,16 +165,12 @@ class _TaskAnswer:
         """Return the command that prints what the task removed; empty if its id cannot be typed."""
         if not self.facts.refs or not self.facts.task.id.isprintable():
             return ""
-        words = recall_words("recall", shlex.quote(f"{lookup.TASK_PREFIX}{self.facts.task.id}"), home)
-        return f"{words}{_again(self.session)}"
+        task = shlex.quote(f"{lookup.TASK_PREFIX}{self.facts.task.id}")
+        return f"undrift recall {task}{again(home, self.session)}"
 
     def as_json(self) -> dict[str, Any]:
         """Return it for `--json`."""
         return {**self.facts.as_json(), "session_id": self.facts.session_id, "home": str(self.folder)}
-
-
-def _again(session: str | None) -> str:
-    return "" if session is None else f" --session {shlex.quote(safe(session))}"
 
 
 def _figures(decision: Decision) -> list[str]:
