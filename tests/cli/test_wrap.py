@@ -128,6 +128,22 @@ def test_an_option_goes_before_the_environment_and_any_budget_reaches_the_gatewa
     assert (tmp_path / "a" / "log").exists()
 
 
+@pytest.mark.parametrize("split", [(), ("--",)])
+def test_our_options_directly_after_the_client_are_ours_and_the_rest_is_its_own(tmp_path, split):
+    with RawUpstream(answer) as upstream:
+        given = (f"--upstream-anthropic={upstream.url}", "--budget", "5k", "--home", str(tmp_path / "home"))
+        words = ("-c", f"{ASK}\nprint(ask()[0], sys.argv[1:])", "--budget", "7k")
+        done = run([sys.executable, "-m", "undrift", "wrap", sys.executable, *given, *split, *words])
+    assert done.stdout == "200 ['--budget', '7k']\n", done.stderr
+    assert (tmp_path / "home" / "gateway.log").exists()
+
+
+def test_a_wrong_budget_is_refused_after_the_client_too(tmp_path):
+    done = run([sys.executable, "-m", "undrift", "wrap", sys.executable, "--budget", "lots"])
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "'lots' is not a number of tokens" in done.stderr
+
+
 def test_a_client_that_is_killed_leaves_nothing_behind(tmp_path):
     script = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
     assert run(wrap(tmp_path, script)).returncode == -signal.SIGKILL
@@ -187,6 +203,7 @@ except KeyboardInterrupt:
     os.close(terminal)
     assert b"ready True True" in said
     assert b"uses http://127.0.0.1:" in said
+    assert b"budget: 75% of the model's window" in b" ".join(said.split())
     assert os.waitstatus_to_exitcode(status) == 5
     assert_it_goes(events(tmp_path)[0]["pid"])
 

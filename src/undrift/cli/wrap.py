@@ -27,7 +27,7 @@ from undrift.errors import InputError, SettingsError, StoreError
 from undrift.proxy.config import DEFAULT_UPSTREAMS, Provider
 from undrift.proxy.owner import base_url, without_token
 from undrift.proxy.peer import tells_users
-from undrift.settings import environment
+from undrift.settings import Settings, environment
 from undrift.stores.secret import http_token
 
 __all__ = ["wrap_command"]
@@ -44,7 +44,29 @@ _VARIABLES: Mapping[Provider, tuple[str, ...]] = {
 _ASK_S = 10
 
 
-@click.command("wrap", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+class _Wrap(click.Command):
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read our options directly after CLIENT as if they stood before it; its own words begin at the first other one."""
+        takes_none = {
+            name: option.is_flag
+            for option in self.params
+            if isinstance(option, click.Option)
+            for name in (*option.opts, *option.secondary_opts)
+        }
+
+        def end_of_ours(at: int) -> int:
+            while at < len(args) and args[at].partition("=")[0] in takes_none:
+                name, has_value, _ = args[at].partition("=")
+                at += 1 if has_value or takes_none[name] else 2
+            return at
+
+        client = end_of_ours(0)
+        words = end_of_ours(client + 1)
+        ours = [*args[:client], *args[client + 1 : words]]
+        return super().parse_args(ctx, [*ours, *args[client : client + 1], *args[words:]])
+
+
+@click.command("wrap", cls=_Wrap, context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.argument("client")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[-- ARGUMENTS]...")
 @upstream_options()
@@ -71,14 +93,18 @@ def wrap_command(
     """Start CLIENT with its own gateway. The gateway stops when CLIENT stops.
 
     CLIENT is claude, codex, gemini, opencode, aider or mini. It can also be any program that reads its provider's
-    address from an environment variable. Everything after -- is passed to CLIENT.
+    address from an environment variable. The options of wrap stand before CLIENT or directly after it. Everything from
+    the next word on, or after --, is passed to CLIENT.
+
+    Without --budget the budget is a share of the model's window. CLIENT may compact before a prompt reaches it. With a
+    smaller budget, such as 120k, undrift prunes first.
 
     The gateway sends requests to the address that CLIENT would have used. An --upstream option sets another
     address.
 
     \b
-    undrift wrap claude
-    undrift wrap --budget 120k codex -- exec "fix the test"
+    undrift wrap claude --budget 120k
+    undrift wrap codex --budget 120k -- exec "fix the test"
     """
     known = wrapped(client)
     program = shutil.which(known.program)
@@ -87,7 +113,7 @@ def wrap_command(
         raise InputError(f"{client} is not installed, or not on the PATH{remedy}")
     if not hasattr(os, "fork"):
         raise SettingsError("wrap needs a POSIX system; run `undrift proxy`, and set the client's address yourself")
-    settings = settings_of(home)
+    settings = settings_of(home, budget_tokens=budget)
     given: dict[Provider, str | None] = {
         "anthropic": upstream_anthropic,
         "openai": upstream_openai,
@@ -107,9 +133,17 @@ def wrap_command(
     at = _addresses(url, token, at_version)
     variables = {**known.environment(at, around), "UNDRIFT_HOME": str(Path(settings.home).absolute())}
     if sys.stderr.isatty():
-        note(f"undrift: {safe(client)} uses {url}; log: {safe(str(path))}")
+        note(f"undrift: {safe(client)} uses {url}; {_budget(settings)}; log: {safe(str(path))}")
+        if known.may_recall:
+            note("undrift: its agent may run `undrift recall` without asking you")
     before = known.words(_addresses(url, "" if tells_users() else token, at_version))
     _become(program, [known.program, *before, *arguments[arguments[:1] == ("--",) :]], variables)
+
+
+def _budget(settings: Settings) -> str:
+    if settings.budget_tokens is not None:
+        return f"budget: {settings.budget_tokens:,} tokens"
+    return f"budget: {settings.window_share:.0%} of the model's window (--budget N)"
 
 
 def _addresses(url: str, token: str, at_version: str) -> Addresses:
