@@ -160,7 +160,7 @@ class StoreCorrupt(StoreError):
 
 
 class DimensionError(StoreError):
-    """A vector has another length than those of its index: it is of another embedder, and the two never mix."""
+    """A vector has another length than the index: another embedder made it, and two embedders never mix."""
 
 
 class RecallError(StoreError):

@@ -75,7 +75,7 @@ class Row:
         return _share(_sent(self.outcomes), _sent(self.unmanaged))
 
     def cost(self, price: int) -> float:
-        """The prompts' cost as a share of the unmanaged ones', at `READ_PRICES`[price]."""
+        """Return the cost of the prompts as a share of the cost without management, at `READ_PRICES`[price]."""
         return _share(sum(o.prompts[price] for o in self.outcomes), sum(o.prompts[price] for o in self.unmanaged))
 
     def total_cost(self, price: int) -> float:

@@ -171,7 +171,7 @@ class _Change:
         return command(program, self.client.name, self.home, self.client_home)
 
     def read(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a function that reads the settings; its error names this file."""
+        """Call a function that reads the settings; if it fails, name this file in the error."""
         try:
             return function(*arguments)
         except InputError as error:

@@ -72,7 +72,7 @@ def own_recordings(
     copilot_home: Path | None,
     pi_home: Path | None,
 ) -> tuple[Path, ...]:
-    """Find the user's own sessions, the newest first; none is an error that names the folders.
+    """Find the user's own recordings, newest first. If there are none, the error names the searched folders.
 
     Args:
         claude_home: None for ``~/.claude``.

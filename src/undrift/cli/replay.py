@@ -82,7 +82,7 @@ class _ReplayBatch:
     failed: list[tuple[Path, str]] = field(default_factory=list)
 
     def run(self, files: Sequence[Path], *, wanted: int | None) -> None:
-        """Replay all files, or as many of them as make `wanted` reports."""
+        """Replay the files until there are `wanted` reports. None means: replay all files."""
         total = len(files) if wanted is None else min(wanted, len(files))
         with _progress(self.quiet) as show:
             for path in files:

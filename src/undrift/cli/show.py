@@ -57,7 +57,7 @@ def safe(text: str, keep: str = "") -> str:
 
 
 def first_line(text: str, limit_characters: int = 72) -> str:
-    """Return the first line with something on it, made safe and short."""
+    """Return the first line that is not blank, cut to a limit and safe to print."""
     line = next((line for line in text[:10_000].splitlines() if line.strip()), "").strip()
     shown = safe(line[: limit_characters + 1].replace("\t", " "))
     return shown if len(shown) <= limit_characters else f"{shown[: limit_characters - 1]}…"

@@ -31,7 +31,7 @@ class TaskView:
 
     @classmethod
     def of(cls, archive: Archive, task_id: str) -> Self:
-        """Return the facts of a task of an archive. Raises TaskError: there is no such task."""
+        """Load a task of an archive, with its references and saving. Raises TaskError: there is no such task."""
         task, decisions = archive.task(task_id), archive.decisions(task_id)
         completed = archive.changed_at_ms(task_id) if task.status == "completed" else None
         refs = tuple(decision.ref for decision in decisions)
@@ -39,7 +39,7 @@ class TaskView:
 
     @property
     def title(self) -> str:
-        """Its content on one line; empty if that is no more than the id."""
+        """The task's content on one line; empty if the content is only the task's id."""
         return "" if self.task.content == self.task.id else first_line(self.task.content)
 
     @property
@@ -56,7 +56,7 @@ class TaskView:
 
     @property
     def verdict(self) -> str:
-        """The score of its summary, in words; empty if there was nothing to check."""
+        """The score of the task's summary as text; empty if the summary had nothing to check."""
         found = self.task.validation or {}
         if self.score is None or not (found.get("is_valid") or found.get("missing_criteria")):
             return ""

@@ -162,7 +162,7 @@ class _TaskAnswer:
         return lines
 
     def back(self, home: str | None) -> str:
-        """Return the command that prints what the task removed; empty if its id cannot be typed."""
+        """Return the command that prints the task's removed texts; empty if the task's id cannot be typed."""
         if not self.facts.refs or not self.facts.task.id.isprintable():
             return ""
         task = shlex.quote(f"{lookup.TASK_PREFIX}{self.facts.task.id}")

@@ -36,7 +36,7 @@ def shown(value: Any, text: str, depth: int) -> str:
 
 
 def inserted(text: str, container: Node, parts: Sequence[str], depth: int) -> tuple[str, str]:
-    """Put members or items at the end of a container; return the text and the one piece that was put in."""
+    """Append parts to a JSON object or array; return the new text and the inserted piece."""
     unit, line_end = indent_of(text), line_end_of(text)
     start = line_end + unit * depth
     body = ("," + start).join(parts)

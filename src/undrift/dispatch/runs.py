@@ -45,7 +45,7 @@ class RunStore(Protocol):
 
 
 class InMemoryRunStore:
-    """Runs that end with the process."""
+    """Keeps the records of runs in memory only."""
 
     def __init__(self, fact_store: SessionFactStore) -> None:
         self._facts = fact_store
@@ -79,7 +79,7 @@ class InMemoryRunStore:
 
 
 class SqliteRunStore:
-    """One run in the store of a home, beside its facts.
+    """Stores the records of a run in the same database as the run's facts.
 
     `fact_store`: of the same run; its store is used, and stays the caller's to close.
     """

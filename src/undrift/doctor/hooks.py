@@ -27,7 +27,7 @@ _RECENT_S = 7 * 86_400
 
 
 def hooks(home: Path) -> Iterator[Finding]:
-    """Yield what is found about the hooks of a home; nothing if none was ever installed for it."""
+    """Yield the findings about the hooks of a home; none if no hook was ever installed there."""
     for path in _settings_files(home):
         yield _entries(home, path)
     yield from _log(home)

@@ -71,7 +71,7 @@ def units(text: str) -> int:
 
 
 def split(text: str, limit_units: int = _PART_UNITS) -> tuple[str, ...] | None:
-    """Cut a text into at most two parts that fit, at a heading if there is one in the second half of the first part."""
+    """Split a text into at most two parts that fit, preferably at a late heading. None means: it does not fit."""
     if units(text) <= limit_units:
         return (text,) if text else ()
     lines = text.splitlines(keepends=True)

@@ -29,7 +29,9 @@ _FEW_ANSWERS = 3
 
 @dataclass(frozen=True, slots=True)
 class TextRoom:
-    """The limits of a text. `rules_only`: only the user's typed rules: the last compaction was a moment ago."""
+    """The limits of a restored text. `rules_only`: give only the user's typed rules; the last compaction was just
+    before.
+    """
 
     tokens: int | None = None
     rules_only: bool = False

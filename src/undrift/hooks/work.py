@@ -102,7 +102,7 @@ def _this(found: RecordedFigures, call: HookCall) -> Boundary | None:
 
 
 def record(call: HookCall, transcript: Transcript) -> int:
-    """Write what is new in a session into the store, every original for good; return how many entries that were.
+    """Store the new entries of a session's transcript and all their originals; return the number of entries.
 
     Raises StoreError: the store refused; what was not written is tried again the next time.
     """

@@ -80,7 +80,7 @@ def find(place: ServedHome, ref: str, call: ToolArguments) -> RecalledText:
 
 
 def described(original: "Original") -> str:
-    """Return what an original is, in a few safe words."""
+    """Return the kind and the tool of an original, in a few words that are safe to print."""
     metadata = original.entry.metadata or {}
     kind, tool = (str(metadata.get(name) or "") for name in ("kind", "tool_name"))
     what = kind or original.entry.type

@@ -78,7 +78,7 @@ def default_embedder(name: str) -> Embedder | None:
 
 
 def repository_of(store: Store, settings: Settings) -> MemoryRepository:
-    """Return the repository over a store that settings ask for: its embedder, and what searches its vectors.
+    """Return the memories of a store, with the embedder and the vector index that the settings name.
 
     Raises StoreError: the embedder is asked for and not installed. Without LanceDB the first reading or writing raises.
     """

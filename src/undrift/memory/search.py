@@ -152,7 +152,7 @@ class MemorySearch:
 
 
 class OwnSearch(MemorySearch):
-    """The search over an index that is its own to fill."""
+    """A search of memories that also maintains its own index."""
 
     _index: MemoryIndex
 

@@ -42,7 +42,7 @@ class StalePruned:
 
 
 class MemoryUpkeep:
-    """The care for what one session remembers."""
+    """Adds results to one session's memory, hides outdated memories, rates searches and writes briefs."""
 
     def __init__(self, context: SessionContext, repository: MemoryRepository, memories: Memories) -> None:
         self._context = context

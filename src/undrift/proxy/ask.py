@@ -35,7 +35,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class ManagedBody:
-    """The body to send in place of a request, and its figures.
+    """The body that the gateway sends instead of the client's, and its token counts.
 
     `body`: the very object that came if nothing was edited. `tokens_after`: see `Prepared`; with what was put back.
     `bypass`: why the original is sent although the session was asked; empty if it was managed.

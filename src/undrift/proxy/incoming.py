@@ -33,7 +33,7 @@ class BodyRoom:
         """Bytes that are kept right now."""
 
     def take(self, count: int) -> bool:
-        """Take so many bytes; return whether there is room for them."""
+        """Reserve room for `count` more bytes; return False if there is not enough."""
         if self.taken + count > self._most:
             return False
         self.taken += count

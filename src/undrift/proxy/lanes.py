@@ -99,7 +99,7 @@ class Lanes:
             return self._lanes.get(session_id)
 
     def going_on(self, form: Form, request: Request) -> Lane | None:
-        """Return the lane whose newest history a request continues; None if that is not sure."""
+        """Return the open session whose newest history this request continues; None if several do, or none."""
         lanes = self.all()
         name = longest((name, lane.recent.length(form, request)) for name, lane in lanes)
         return None if name is None else dict(lanes)[name]

@@ -85,7 +85,7 @@ class Name:
 
 
 def name_from(stored: Mapping[str, Any] | None) -> Name:
-    """Return a name that was stored; what is missing is empty."""
+    """Read a session's name from a stored record; absent parts are empty."""
     found = stored or {}
     return Name(*(str(found.get(part, "")) for part in ("folder", "client", "words")))
 

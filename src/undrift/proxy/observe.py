@@ -96,7 +96,7 @@ class Counters:
 
 @dataclass(slots=True)
 class Progress:
-    """The progress of one request, and its end. `status`: of the answer; 0 before there is one."""
+    """The course of one request up to its end. `status`: the answer's HTTP status, 0 before the answer."""
 
     managed: ManagedBody | None = None
     bypass: str = ""

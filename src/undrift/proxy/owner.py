@@ -90,7 +90,7 @@ def end_of(host: str, port: int) -> End:
 
 
 def is_of_this_machine(client: End, server: End) -> bool:
-    """Tell whether a connection comes from this machine; a process that connects to its own machine uses that address."""
+    """Tell whether a client runs on this machine: its address is loopback, or equals the server's."""
     return client[0].is_loopback or client[0] == server[0]
 
 

@@ -133,7 +133,7 @@ class SessionMemory:
         source: str = "",
         metadata: Mapping[str, Any] | None = None,
     ) -> MemoryEntry | None:
-        """Remember a result of the work without a request, if its kind is allowed; else log the refusal.
+        """Remember a result of the work if its type and status allow it; else log the refusal.
 
         Approved task outcomes, verified architectural decisions and verified lessons are allowed; research never. They
         have the tier of approved task results. The summary of a task with a valid and faithful verdict enters this way

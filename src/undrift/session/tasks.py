@@ -21,7 +21,7 @@ _ATTEMPTS = 200  # a failed attempt is another agent's success
 
 
 class SessionTasks:
-    """The changes of a session's tasks.
+    """Creates, changes and completes the tasks of one session.
 
     Args:
         context: The session.

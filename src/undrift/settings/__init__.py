@@ -341,7 +341,7 @@ def removed_variables(environ: Mapping[str, str] | None = None) -> tuple[str, ..
 
 
 def environment() -> dict[str, str]:
-    """Return the variables of this process, for a program that is started in its place."""
+    """Return the environment variables of this process, to be passed on to another program."""
     return dict(os.environ)
 
 

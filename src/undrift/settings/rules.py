@@ -40,7 +40,7 @@ _INTEGER_LIMIT = 2**63  # what SQLite holds; sys.maxsize still means "never"
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule that values keep.
+    """The type and range that a setting must have.
 
     Args:
         words: What a value must be, in words that follow "must be".

@@ -85,7 +85,7 @@ def connect(path: Path, busy_timeout_ms: int) -> apsw.Connection:
 
 
 def is_without_room(error: apsw.Error) -> bool:
-    """Tell if an opening failed because the ``-shm`` could not be made: on a full disk even reading needs 32 KB."""
+    """Tell whether SQLite could not open the database for lack of space: a full disk has no room for ``-shm``."""
     return isinstance(error, apsw.CantOpenError) or getattr(error, "extendedresult", 0) in _NO_ROOM
 
 

@@ -208,7 +208,7 @@ class FactVersionStore(Protocol):
         ...
 
     def rewind_facts(self, session_id: str, to: int, *, at_ms: int) -> int:
-        """Rewind the facts of a session to an operation; return the rewind's own operation.
+        """Rewind a session's facts to an operation; return the number of this rewind's own operation.
 
         Nothing is deleted: the same with a later number brings the later facts back.
         """
@@ -262,7 +262,7 @@ class TimelineStore(Protocol):
         ...
 
     def state(self, session_id: str, seq: int | None = None) -> dict[str, dict[str, bytes]]:
-        """Return the active records of a session: kind to key to digest, now or right after an operation."""
+        """Return a session's active records as kind -> key -> digest, now or right after operation `seq`."""
         ...
 
     def notes_at(self, session_id: str, seq: int) -> str:
@@ -301,7 +301,7 @@ class SessionStore(Protocol):
     """The list of sessions."""
 
     def sessions(self) -> tuple[SessionRow, ...]:
-        """Return every session of the scope, the last written one first."""
+        """Return the sessions of the scope, the most recently written first."""
         ...
 
     def newest_session(self) -> str | None:

@@ -25,7 +25,7 @@ _PAGES_AT_ONCE = -1  # all of them: one moment of the source, and writers do not
 
 
 def copy(source: apsw.Connection, target: Path, check: Check) -> None:
-    """Copy the present content of `source` into one file, for its owner alone (0600), that needs no side files.
+    """Copy the current content of a database into one file that only its owner may read (0600).
 
     Args:
         source: An open database; other processes may continue to write.

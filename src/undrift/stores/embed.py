@@ -44,7 +44,7 @@ class Embedder(Protocol):
         ...
 
     def embed(self, texts: Sequence[str]) -> "NDArray[Any]":
-        """Return the vectors of any texts, (texts, dimension) float32; a text without meaning gets zeros.
+        """Return one vector for each text: float32, (texts, dimension). A text without known words gets zeros.
 
         Raises:
             StoreError: The model cannot be loaded.
@@ -75,7 +75,7 @@ class WordLlamaEmbedder:
         return self._id
 
     def embed(self, texts: Sequence[str]) -> "NDArray[Any]":
-        """Return the vectors; the first 8,000 characters of a text count."""
+        """Return one vector for each text, computed from the first 8,000 characters."""
         import numpy as np
 
         if self._model is None:

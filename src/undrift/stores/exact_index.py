@@ -120,7 +120,7 @@ class Copy:
         self.living += len(batch.numbers)
 
     def keep(self, numbers: Collection[int]) -> None:
-        """Skip all other memories from now on."""
+        """Limit all later searches to the memories with these numbers."""
         alive = self._np.isin(self.numbers, self._np.fromiter(numbers, self._np.int64, len(numbers)))
         self._columns["alive"][: self.size] = alive
         self.living = int(alive.sum())

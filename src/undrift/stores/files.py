@@ -90,7 +90,7 @@ def check_regular(path: Path) -> None:
 
 
 def identity(path: Path) -> tuple[int, int] | None:
-    """Return the numbers that tell a file from another one of the same name; None if there is none."""
+    """Return the device and inode numbers of a file. None means: there is no such file."""
     try:
         status = os.stat(path)  # noqa: PTH116 - at every use of a store, and Path.stat takes twice as long
     except OSError:

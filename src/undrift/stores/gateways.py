@@ -52,7 +52,7 @@ def announce(home: Path, presence: Presence) -> None:
 
 
 def withdraw(home: Path, port: int) -> None:
-    """Remove the file again; it does no harm if it is already removed, or cannot be."""
+    """Delete the file of a gateway; ignore a file that is absent or cannot be deleted."""
     with suppress(OSError):
         _path(home, port).unlink()
 

@@ -224,7 +224,7 @@ def _tried(remedy: Callable[[VectorState], VectorState], state: VectorState) -> 
 
 
 def best_of(first: Scored, second: Scored, k: int) -> Scored:
-    """Join two rankings of different memories."""
+    """Merge two rankings of different memories into the best `k`."""
     numbers, scores = [number for number, _ in first + second], [score for _, score in first + second]
     return best(numbers, scores, k)
 

@@ -79,7 +79,7 @@ def mark_row(session_id: str, mark: Mark) -> rows.Row:
 
 
 def mark_from(row: rows.Row) -> tuple[Mark, str]:
-    """Return a mark and its session, or raise StoreCorrupt."""
+    """Read a mark and the id of its session from a row. Raises StoreCorrupt."""
     number, digest, session_id, text, kind = row
     if digest != rows.digest(*row[2:]):
         raise StoreCorrupt(f"mark {number} does not match its SHA-256; {rows.REMEDY}")

@@ -162,7 +162,7 @@ def _check(connection: apsw.Connection, unchanged: Unchanged) -> None:
 
 
 def by_id(connection: apsw.Connection, ids: Collection[str], viewer: Viewer | None = None) -> dict[str, MemoryEntry]:
-    """Return the memories that a viewer may see, by id; None may see all of them, as they are now.
+    """Return memories by id, as `viewer` may see them. None means: all of them, in their newest version.
 
     Raises:
         StoreCorrupt: A record does not match its SHA-256.

@@ -98,7 +98,7 @@ class MemorySearching(Protocol):
         ...
 
     def scour(self) -> None:
-        """Remove the last traces of destroyed memories from the search, vectors included."""
+        """Delete the remains of destroyed memories from the search index, vectors included."""
         ...
 
 

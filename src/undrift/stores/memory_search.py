@@ -243,7 +243,7 @@ def known_speakers(connection: apsw.Connection, keys: Sequence[str]) -> dict[str
 def match(
     connection: apsw.Connection, words: Sequence[str], limit: int, only: Filter = ALL, *, taken_back: bool = False
 ) -> list[tuple[int, float]]:
-    """Return number and score of the best memories that have any of the words, in any form; best first.
+    """Find the memories with any of the words, in any form: return their numbers and scores, best first.
 
     Args:
         words: Up to 32, each with its first 64 characters: a phrase of many words is searched in quadratic time.
@@ -263,7 +263,7 @@ def match(
 def match_trusted(
     connection: apsw.Connection, words: Sequence[str], limit: int, only: Filter = ALL, *, taken_back: bool = False
 ) -> list[tuple[int, float]]:
-    """Return number and score as `match` does, for trusted memories, by the rarity of each word among those alone.
+    """Search as `match` does, but only trusted memories; the rarity of a word is measured in these memories.
 
     A flood of tools' notes makes its words common in the whole index; it does not change this score.
     """

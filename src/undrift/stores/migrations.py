@@ -124,7 +124,7 @@ def decide_by_history(connection: apsw.Connection) -> None:
 
 
 def create_marks(connection: apsw.Connection) -> None:
-    """Step 4: marks, which recognise a conversation without an id."""
+    """Step 4: create the table of marks. By marks, a session without an id is recognised."""
     marks.create(connection)
 
 

@@ -35,7 +35,7 @@ BUFFER = f"""SELECT {ORIGINAL_COLUMNS} FROM originals WHERE number IN (
 
 
 class StoredOriginal(NamedTuple):
-    """An original with the store's own number."""
+    """An original and its number in the store."""
 
     number: int
     original: Original

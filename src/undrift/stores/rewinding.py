@@ -112,7 +112,7 @@ def state(connection: apsw.Connection, session: str | bytes, seq: int | None) ->
 
 
 def present(connection: apsw.Connection) -> list[Table]:
-    """Return the kinds that a rewind changes and that the file has."""
+    """Return the tables of this file that a rewind changes."""
     found = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall()
     names = {name for (name,) in found}
     return [table for table in REWINDING if table.name in names]

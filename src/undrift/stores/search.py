@@ -90,7 +90,7 @@ def complete(connection: apsw.Connection) -> bool:
 
 
 def damaged(error: apsw.Error) -> bool:
-    """Tell if an error comes from the index, so that rebuilding it may help."""
+    """Tell whether an error means that the search index is damaged and must be rebuilt."""
     return isinstance(error, apsw.SQLError) or getattr(error, "extendedresult", 0) in _DAMAGE
 
 

@@ -53,7 +53,7 @@ _THERE = """({alias}.from_seq <= {seq} AND ({alias}.to_seq IS NULL OR {alias}.to
 
 
 class Stretch(NamedTuple):
-    """Operations of a session that count, from one sequence number to another, both included."""
+    """A range of operations that no rewind has undone; both ends are included."""
 
     first: int
     last: int

@@ -42,7 +42,7 @@ _RECORDS = {
 
 
 class Piece(NamedTuple):
-    """A part of a text, in its possible forms on disk: unchanged, and as JSON in ASCII."""
+    """A part of a text, in each form that it may have on disk: plain, and as JSON in ASCII."""
 
     forms: tuple[bytes, ...]
 
@@ -77,7 +77,7 @@ def files_with(home: Path, wanted: Sequence[Piece]) -> dict[Path, set[Piece]]:
 
 
 def copies(connection: apsw.Connection, wanted: Iterable[Piece]) -> dict[Piece, list[str]]:
-    """Return the pieces that present records still hold, and the names of some of these records."""
+    """Return the pieces that stored records still contain, each with the names of some of these records."""
     found: dict[Piece, list[str]] = {}
     for piece in wanted:
         for kind, (table, name, column) in _RECORDS.items():

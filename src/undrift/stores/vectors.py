@@ -210,7 +210,7 @@ class VectorTable:
             self.connection.execute(_ADD, (owner, number, self.unit(vector).astype("<f4").tobytes()))
 
     def newer(self, entry: int, state: VectorState) -> Batch:
-        """Read the vectors that were stored after an entry."""
+        """Read the vectors of all rows after row `entry`."""
         import numpy as np
 
         rows = self._rows(_NEWER, entry, state.key)

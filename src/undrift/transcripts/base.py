@@ -60,7 +60,7 @@ class Reader(Protocol):
         """Read a whole session; never raises on what the lines hold."""
 
     def recognises(self, lines: Sequence[str]) -> bool:
-        """Say whether the first dozens of lines are of this format."""
+        """Tell whether a file with these first lines has this format."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,7 @@ def contents(role: Role, content: Any, **extra: Any) -> Iterator[Part]:
 
 
 def call(call_id: Any, name: Any, given: Any) -> RecordedBlock:
-    """Make a call block; `given` that is not an object is put under ``input``."""
+    """Build the block of a tool call. Arguments that are not a JSON object become ``{"input": given}``."""
     if given is None:
         given = {}
     arguments = given if isinstance(given, dict) else {"input": given}

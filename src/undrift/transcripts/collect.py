@@ -78,7 +78,7 @@ class Collector:
             self.skip(reason)
 
     def skip(self, reason: str) -> None:
-        """Count one thing that does not become an entry."""
+        """Count a part of the recording that becomes no entry, under the reason."""
         self._skipped[reason] += 1
 
     def identify(self, session_id: Any, cwd: Any) -> None:
@@ -89,7 +89,7 @@ class Collector:
             self.cwd = cwd
 
     def name_model(self, model: Any) -> None:
-        """Note one naming of a model; a client's stand-ins such as ``<synthetic>`` are none."""
+        """Count one use of a model's name; a client's placeholder such as ``<synthetic>`` does not count."""
         if isinstance(model, str) and model and not model.startswith("<"):
             # moved to the end: of equally frequent models the later named wins
             self._models[model] = self._models.pop(model, 0) + 1

@@ -132,7 +132,7 @@ class _GeminiChat:
                 self.message(RecordPlace(place.line, number), record)
 
     def about(self, record: Mapping[str, Any]) -> None:
-        """Take what is said of the session itself."""
+        """Read the session's id and folder from a record about the session."""
         directories = [name for name in list_at(record, "directories") if isinstance(name, str)]
         self.collector.identify(record.get("sessionId"), directories[0] if directories else None)
         for key in record:

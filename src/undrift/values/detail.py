@@ -9,7 +9,7 @@ __all__ = ["Detail"]
 
 
 class Detail(Mapping[str, Any]):
-    """A mapping of two parts, which other mappings may share.
+    """A read-only mapping in two parts; several mappings can share a part.
 
     Args:
         common: The first names and values; never changed.

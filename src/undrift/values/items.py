@@ -144,5 +144,5 @@ def are_made(items: Sequence[Item]) -> bool:
 
 
 def outlined(items: Sequence[Item], number: int) -> Outline | None:
-    """Return the outline of an item that is not made yet; None if it is made, or has to be."""
+    """Return the outline of an item that is not built yet. None means: use the item itself."""
     return items.outline(number) if isinstance(items, Items) else None

@@ -89,7 +89,7 @@ _TIMES = ("created_at_ms", "contradicted_at_ms", "valid_from_ms", "valid_to_ms",
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One keyed statement: in `scope`, the `relation` of `entity` has `value`; all four in their normal form.
+    """One statement in four normalised parts: in `scope`, the `relation` of `entity` is `value`.
 
     Args:
         entity: What it is about, as ``auth service``; empty for the project as a whole.

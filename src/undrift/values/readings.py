@@ -9,7 +9,7 @@ __all__ = ["Heads", "StretchReading"]
 
 @dataclass(frozen=True, slots=True)
 class StretchReading:
-    """One stretch of the items of a history.
+    """The parsed form of one stretch: some items in a row of a history.
 
     Args:
         key: What it was read with: form, counter and version, so that nothing else takes it over.

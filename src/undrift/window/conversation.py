@@ -89,7 +89,7 @@ class Conversation:
 
     @property
     def window(self) -> Window:
-        """The history of the newest turn with every decision that counts in it."""
+        """The window of the newest turn: the history with all its active decisions."""
         if self._window is None or self._version != self._decisions.version:
             items = Items(self._items)
             self._window = Window.of(items, self._numbers, self._decisions, self.count, self._loading)

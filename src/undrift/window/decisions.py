@@ -65,11 +65,11 @@ class Decisions:
         return {anchor: tuple(found) for anchor, found in self._placed.items() if anchor in history}
 
     def decided_at(self, place: str) -> Collection[str]:
-        """Return the ids of the entries with a decision made at an item."""
+        """Return the ids of the entries with a decision that was made when this item was the newest."""
         return self._at.get(place, ())
 
     def partial_prunes(self, history: Mapping[str, int]) -> int | None:
-        """Return how many of a history's newest prunes in a row left its beginning alone; None without any.
+        """Return how many of the last prunes in a row did not touch the history's beginning. None means: no prune yet.
 
         Args:
             history: Chain id of each item to its number.

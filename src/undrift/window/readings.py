@@ -198,7 +198,7 @@ def _digest(before: str, body: bytes, start: int, end: int) -> str:
 
 
 class Recorder:
-    """Knows the part of one conversation's beginning that is on disk.
+    """Tracks how much of one conversation's parsed history is stored on disk.
 
     Args:
         key: See `reading_key`; empty if nothing is recorded.

@@ -84,7 +84,7 @@ class ScratchpadFile:
         return self._open().drop_section(self._session_id, title).warning
 
     def start(self) -> bool:
-        """Create the notes if there are none; return whether it did, and the session thus is new.
+        """Create the notes if there are none. True means: they were created, so the session is new.
 
         An obstacle is logged, and the session continues without notes.
         """

@@ -20,7 +20,7 @@ def tool_names(fields: Mapping[str, Any]) -> frozenset[str]:
 
 
 def defers_tools(fields: Mapping[str, Any]) -> bool:
-    """Tell whether a request has tools that the model sees only once a search has loaded them."""
+    """Tell whether a request has tools that the model must search for before it can see them."""
     tools = fields.get("tools")
     return isinstance(tools, list) and any(_defers(tool) for tool in tools)
 

@@ -151,7 +151,7 @@ def build_dispatch_dynamic_tail(
 
 
 def delta_packet(task: PlanTask, ledger: TaskLedger, role: Role) -> dict[str, Any]:
-    """Return what an agent must know of the attempts before its own; what there is nothing to say of is left out."""
+    """Return the results of earlier attempts that the next agent needs, without empty fields."""
     packet: dict[str, Any] = {
         "action": ledger.next_action,
         "attempt": ledger.answered(role) + 1,

@@ -53,7 +53,7 @@ def stale(
     decay_rate: float = DECAY_RATE,
     phase_weight: int = PHASE_WEIGHT,
 ) -> tuple[Stale, ...]:
-    """Return the memories that are stale, in the order given. Raises InputError: the threshold is out of its range.
+    """Return the memories with a score below the threshold, in the given order. Raises InputError: bad threshold.
 
     Args:
         threshold: 0 to 0.5: below it a stored weight is stale; a contradicted memory is below twice of it, after decay.

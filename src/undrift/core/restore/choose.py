@@ -69,7 +69,7 @@ class _Shelf:
         return is_new
 
     def offer(self, key: str, place: int, index: int) -> Iterator[tuple[float, int, int, str]]:
-        """Yield the line as it queues at present, nothing if it is worth nothing."""
+        """Yield the line's place in the queue, by its current score; nothing if the score is too low."""
         if (value := self.worth(key, place, index)) >= _LEAST:
             yield -value / self.price(place, index), place, index, key
 

@@ -87,7 +87,7 @@ def change_many(
 
 
 def annotate(tasks: Tasks, task_id: str, summary: str, validation: Mapping[str, Any] | None) -> TaskChange:
-    """Put the verdict on a completed task's summary: from now on this text replaces what the completion evicted.
+    """Give a completed task the summary with its verdict; windows show this text from now on.
 
     Raises TaskError: it is not completed.
     """

@@ -106,7 +106,7 @@ class Transition:
 
 @dataclass(frozen=True, slots=True)
 class PlanStep:
-    """The changes of one call. `transitions`: those that end first, the one that starts last; at least one."""
+    """The task changes of one tool call. `transitions`: those that end a task, then the one that starts a task."""
 
     index: int
     transitions: tuple[Transition, ...]

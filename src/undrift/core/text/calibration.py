@@ -86,7 +86,7 @@ def is_news(reports: Sequence[UsageReport], report: UsageReport) -> bool:
 
 
 def calibration_of(reports: Sequence[UsageReport]) -> Calibration:
-    """Return the calibration after these reports.
+    """Compute the factor between our token counts and the provider's, from usage reports.
 
     The slope is the weighted median of the steps from each report to the next, upward or downward; a step weighs the
     tokens it counted. Steps that cost less than half or more than twice of what was counted say nothing of the texts.

@@ -72,7 +72,7 @@ _ALIKE = {
 
 @dataclass(frozen=True, slots=True)
 class SummaryClause:
-    """A part of a sentence with one polarity.
+    """A clause of a summary, and whether it is a denial.
 
     `denied`: whether it says that something is not so, or only that it ought to be.
     """

@@ -24,7 +24,7 @@ class Log(Protocol):
         """Return chain id to the pins and notes in that item, oldest first."""
 
     def decided_at(self, place: str) -> Collection[str]:
-        """Return the ids of the entries with a decision made at an item."""
+        """Return the ids of the entries with a decision that was made when this item was the newest."""
 
 
 def taken_at(decision: Decision) -> str:

@@ -24,7 +24,7 @@ class Cut:
 
 
 def cut_text(text: str, keep_head: int, keep_tail: int, ref: str | None) -> str:
-    """Return the beginning and end of `text`, with a line between them that reports the cut and the way to undo it.
+    """Keep the beginning and end of `text`; the line between them names the cut and how to recall the text.
 
     `ref`: the reference for `recall`; empty if the original was purged, None if the agent cannot recall.
     """

@@ -19,7 +19,7 @@ Freed: TypeAlias = list[tuple[Decision, int]]
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """The way to write and count the rest of a text.
+    """The functions and the choice of words for a text that lost lines.
 
     `names_recall`: whether a mark names the command that recalls the whole text.
     """

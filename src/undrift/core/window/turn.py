@@ -49,7 +49,7 @@ class Binding:
 
     @property
     def strips(self) -> bool:
-        """True if thinking leaves when the words that it is bound to have changed."""
+        """True if thinking must be removed after a change of the words before it."""
         return self.mode in ("drop_block", "strip")
 
     @property

@@ -135,7 +135,7 @@ class UndriftSaver(AsyncClosing, BaseCheckpointSaver[str]):
         return _config(thread_id, namespace, checkpoint["id"])
 
     def put_writes(self, config: Any, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = "") -> None:
-        """Write what a task wrote after a checkpoint; what is written already stays, but errors and the like are replaced."""
+        """Store a task's writes after a checkpoint; stored errors and other special writes are replaced, others stay."""
         thread_id, namespace = _place(config)
         checkpoint_id = config["configurable"]["checkpoint_id"]
         documents = []
@@ -159,7 +159,7 @@ class UndriftSaver(AsyncClosing, BaseCheckpointSaver[str]):
         )
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
-        """Take the checkpoints of these runs away, with what was written after them."""
+        """Delete the checkpoints of these runs, with the writes that belong to them."""
         wanted = set(run_ids)
         for thread_id in self._threads() if wanted else ():
             with self._reading(thread_id) as kept:

@@ -25,7 +25,7 @@ def history(messages: Sequence[Any]) -> list[dict[str, Any]]:
 
 
 def back(messages: Sequence[Any], given: Sequence[dict[str, Any]], prepared: Sequence[dict[str, Any]]) -> list[Any]:
-    """Return the messages of a prepared history."""
+    """Convert a prepared history back into messages."""
     parts = [(number, part) for number, message in enumerate(messages) for part in message.parts]
     places = {id(item[_MARK]): place for place, item in enumerate(given)}
     kept: dict[int, list[Any]] = {number: [] for number, message in enumerate(messages) if not message.parts}

@@ -39,7 +39,7 @@ def thread_is_not_served(request: CheckedRequest) -> None:
 
 
 def context_management_needs_its_beta(request: CheckedRequest) -> None:
-    """Without its header: ``context_management: Extra inputs are not permitted``."""
+    """``context_management`` needs its beta header: ``context_management: Extra inputs are not permitted``."""
     if request.body.get("context_management") is not None and CONTEXT_BETA not in request.betas:
         raise invalid("context_management: Extra inputs are not permitted", "context_management")
 
@@ -102,7 +102,7 @@ def first_message_is_the_users(request: CheckedRequest) -> None:
 
 
 def system_role_is_known_to_the_model(request: CheckedRequest) -> None:
-    """A7: ``role 'system' is not supported on this model``."""
+    """The model must know the role system: ``role 'system' is not supported on this model`` (rule A7)."""
     if not accepts_system_role(request.model) and any(message.role == "system" for message in request.messages):
         raise invalid("role 'system' is not supported on this model", "A7")
 

@@ -44,7 +44,7 @@ class LoadedTools:
         return shown
 
     def note(self, calls: Iterable[str], seen: frozenset[str]) -> None:
-        """Remember what the model saw when it made calls."""
+        """Remember which tools the model saw when it made these calls."""
         if seen:
             self._seen.update((call, seen) for call in calls)
 

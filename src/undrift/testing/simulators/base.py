@@ -106,7 +106,7 @@ class Refused(Exception):
 
 
 class Simulator(Protocol):
-    """A provider that checks a request as strictly as the real one, answers by its script, and writes the bill."""
+    """A simulated provider: it checks requests as strictly as the real one, answers by a script and adds up costs."""
 
     name: str
     """The name of the wire: ``anthropic``, ``openai-chat``, ``openai-responses`` or ``gemini``."""

@@ -71,7 +71,7 @@ class SignatureBook:
             refuse(_CORRUPTED_TEXT, rule="G8")
 
     def check_belongs(self, signature: str, name: Any, arguments: Any) -> None:
-        """G1, G8: a call carries the signature that was issued for it: ``Invalid thought signature``."""
+        """Refuse a signature that was issued for another call: ``Invalid thought signature`` (rule G8)."""
         plain = _plain(signature)
         if plain in self._issued and self._issued[plain] != _call_key(name, arguments or {}):
             refuse(_INVALID_TEXT, rule="G8")

@@ -162,7 +162,7 @@ def answers_calls_in_the_next_content(contents: Sequence[Content]) -> None:
 
 
 def pairs_responses_by_id_or_position(contents: Sequence[Content]) -> None:
-    """G10: a response names its call's function; its id pairs it if it has one, its position if it has none."""
+    """A response names the function of its call. It pairs with the call by id, else by position (rule G10)."""
     calls: Sequence[Mapping[str, Any]] = ()
     for content in contents:
         by_id = {call["id"]: call for call in calls if call.get("id")}

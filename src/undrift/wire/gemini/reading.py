@@ -36,7 +36,7 @@ def items(history: Any) -> list[Any]:
 
 
 def delta(body: Mapping[str, Any]) -> str | None:
-    """Return the field by which the provider holds the history; see `Form.delta`."""
+    """Return the field that refers to a history stored by the provider; see `Form.delta`."""
     names = ("previous_interaction_id", "previousInteractionId")
     return next((name for name in names if body.get(name) is not None), None)
 

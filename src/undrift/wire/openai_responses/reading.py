@@ -39,7 +39,7 @@ def items(history: Any) -> list[Any]:
 
 
 def delta(body: Mapping[str, Any]) -> str | None:
-    """Return the field by which the provider holds the history; see `Form.delta`."""
+    """Return the field that refers to a history stored by the provider; see `Form.delta`."""
     for name in ("previous_response_id", "conversation"):
         if body.get(name) is not None:
             return name
