@@ -30,10 +30,11 @@ from undrift.window.bound_thinking import binding_of, changes
 from undrift.window.commit import Committer, past_of
 from undrift.window.context import SessionContext
 from undrift.window.conversation import Conversation
-from undrift.window.readings import TakenOver, reading_key, recalled
+from undrift.window.readings import Recorder, TakenOver, reading_key, recalled
 from undrift.window.render import Renderer
 from undrift.window.request import Request
 from undrift.wire import cache_life, objects, raw
+from undrift.wire.beginning import Beginning
 from undrift.wire.form import Form, ProviderReply
 from undrift.wire.forms import form_of
 from undrift.wire.offered import defers_tools, tool_names
@@ -254,14 +255,15 @@ class Preparer:
         """Return the conversation that begins like this request, and make it the newest. The request is opened."""
         key = reading_key(form.NAME, self.settings.token_counter, count, defers_tools=defers_tools)
         past = self._read_before(request, form, key)
-        request.open()
+        recorder = Recorder(key, past)
+        request.open(() if past is None else (past.beginning,))
         first = request.load(0)
         digest = form.digest(first) if isinstance(first, Mapping) else b""
         known = (c for c in self._conversations if c.suits(form, count, defers_tools=defers_tools))
         found = next((c for c in known if c.starts_with(request.bytes_of(0), digest)), None)
         if found is None:
             found = Conversation(form, self._log.decisions, count, defers_tools=defers_tools)
-            found.take_over(past, key, self._clock.now_ms)
+            found.take_over(past, recorder, self._clock.now_ms)
         else:
             self._conversations.remove(found)
         self._conversations = [*self._conversations[1 - _CONVERSATIONS :], found]
@@ -276,8 +278,12 @@ class Preparer:
         return Request(body, form, beginnings)
 
     def _read_before(self, request: Request, form: Form, key: str) -> TakenOver | None:
-        """Return the reading of the request's beginning by an earlier process; the request continues from its end."""
+        """Return the reading of the request's beginning by an earlier process."""
         if not request.is_bytes or request.is_open:
+            return None
+        body = bytes(request.body)
+        head = Beginning.head(body, form.HISTORY)
+        if head is None:
             return None
         open_already = {c.first_stretch for c in self._conversations}
 
@@ -287,13 +293,10 @@ class Preparer:
             )
 
         try:
-            past = recalled(bytes(request.body), form.HISTORY, stored)
+            return recalled(body, form.HISTORY, head, stored)
         except StoreError as error:
             _log.warning("session %.80r: an earlier reading of the history is read again: %s", self.id, error)
             return None
-        if past is not None:
-            request.go_on([past.beginning])
-        return past
 
     def _beside(self, form: Form, request: Request, count: Callable[[str], int]) -> _Beside:
         """Return the parts next to the history; the same parts are looked at once."""

@@ -189,18 +189,17 @@ class Conversation:
         """SHA-256 of the first stretch on disk; empty if there is none."""
         return self._recorder.first
 
-    def take_over(self, past: TakenOver | None, key: str, now_ms: int) -> None:
+    def take_over(self, past: TakenOver | None, recorder: Recorder, now_ms: int) -> None:
         """Begin with readings from before the session was opened, and record new ones from now on.
 
         Args:
             past: The readings of the next history; None without any.
-            key: See `reading_key`.
+            recorder: Knows that these readings are on disk.
         """
-        self._recorder = Recorder(key)
+        self._recorder = recorder
         if past is None:
             return
         self._past, self._past_ms, self.beginning = past, now_ms, past.beginning
-        self._recorder.took(past)
         self.messages = Growing(past.count, self._thawed)
         self._items = Growing(past.count, lambda number: self.messages[number].item, past.outline)
         self._numbers = dict(zip(past.ids, range(past.count), strict=True))

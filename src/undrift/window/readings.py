@@ -131,28 +131,21 @@ _ITEM = msgspec.json.Decoder(tuple[str, bool, list[tuple[int, str | None, bool]]
 
 
 def recalled(
-    body: bytes, name: str, stored: Callable[[Callable[[Heads], list[int]]], list[StretchReading]]
+    body: bytes,
+    name: str,
+    head: tuple[int, dict[str, bytes]],
+    stored: Callable[[Callable[[Heads], list[int]]], list[StretchReading]],
 ) -> TakenOver | None:
     """Return the stored readings of a body's beginning; None if none fits.
 
     Args:
         body: JSON.
         name: The name of the field with the history.
+        head: See `Beginning.head`.
         stored: Returns the readings that are chosen by their heads.
     """
-    head: list[tuple[int, dict[str, bytes]]] = []
-
-    def chosen(heads: Heads) -> list[int]:
-        found = Beginning.head(body, name)
-        if found is None:
-            return []
-        head.append(found)
-        return _chain(heads, body, found[0])
-
-    readings = {one.before: one for one in stored(chosen)}
-    if not head or not readings:
-        return None
-    (start, fields), places = head[0], array("Q")
+    (start, fields), places = head, array("Q")
+    readings = {one.before: one for one in stored(lambda heads: _chain(heads, body, start))}
     ends: list[tuple[int, int, str]] = []
     stretches: list[StretchRecord] = []
     end, before, count = start, "", 0
@@ -202,12 +195,13 @@ class Recorder:
 
     Args:
         key: See `reading_key`; empty if nothing is recorded.
+        past: What is on disk; None without any.
     """
 
-    def __init__(self, key: str = "") -> None:
+    def __init__(self, key: str = "", past: TakenOver | None = None) -> None:
         self.key = key
-        self._stem: object = None
-        self._ends: list[tuple[int, int, str]] = []
+        self._stem: object = None if past is None else past.beginning.stem
+        self._ends = [] if past is None else [*past.ends]
 
     @property
     def count(self) -> int:
@@ -218,10 +212,6 @@ class Recorder:
     def first(self) -> str:
         """SHA-256 of the first stretch; empty if nothing is on disk."""
         return self._ends[0][2] if self._ends else ""
-
-    def took(self, past: TakenOver) -> None:
-        """Mark these readings as stored."""
-        self._stem, self._ends = past.beginning.stem, [*past.ends]
 
     def forget(self, known: int) -> None:
         """Forget the items from a number on because they have changed."""

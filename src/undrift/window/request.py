@@ -52,22 +52,24 @@ class Request:
         if self.is_bytes and not self.is_open:
             self._known_fields(beginnings)
 
-    def open(self) -> None:
+    def open(self, beginnings: Iterable[Beginning] = ()) -> None:
         """Read the items of the history; before that `given` and `raws` are empty. A second call does nothing.
 
         Raises:
             WireError: There is no history, or it has the wrong shape.
         """
+        self.go_on(beginnings)
         if self.is_open:
             return
         name = self._form.HISTORY
-        if self.is_bytes and memoryview(self._raws.get(name, b""))[:1].tobytes() == b"[":
-            self._whole = self._encoded = [bytes(item) for item in raw.split(self._raws[name], name)]
-        else:
+        is_array = self.is_bytes and memoryview(self._raws.get(name, b""))[:1].tobytes() == b"["
+        if not is_array:
             items = self._form.items(self._history(name))
             pairs = [objects.plain(item, f"{name}[{i}]") for i, item in enumerate(items)]
             self._encoded = [encoded for encoded, _ in pairs]
             self._whole = self._encoded if self.is_bytes else [item for _, item in pairs]
+        else:
+            self._whole = self._encoded = [bytes(item) for item in raw.split(self._raws[name], name)]
         if not self._whole:
             raise WireError("at least one is required", path=name)
         if len(self._whole) > MAX_ITEMS:

@@ -18,9 +18,8 @@ def loose_halves(window: Window, turn: Turn) -> Window:
     """Remove each block that has lost its call or result: the client wrote the other half again."""
     if window.was_checked:
         return window
-    gone = {pair_id for item in window.gone_unseen.values() for pair_id in item.pairs}
-    gone |= {e.pair_id for item in window.looked_at for e in item.entries if window.is_gone(e)}
-    halves = [e for e in window.entries if e.pair_id is not None and e.pair_id in gone]
+    gone = window.gone_pairs
+    halves = [e for e in window.entries if e.pair_id in gone]
     reason, ref_of = "the call that it belongs to has left", turn.tools.ref_of
     return window.with_(Decision(e.id, "pruned", reason, e.token_count, ref_of(e.id)) for e in halves)
 

@@ -252,6 +252,13 @@ class Window:
             return iter(self.items)
         return (self.items[number] for number in range(len(self.items)) if number not in gone)
 
+    @property
+    def gone_pairs(self) -> set[str]:
+        """The pair ids of the blocks that have left whole."""
+        unseen = (pair_id for item in self.gone_unseen.values() for pair_id in item.pairs)
+        seen = (e.pair_id for item in self.looked_at for e in item.entries if self.is_gone(e))
+        return {pair_id for pair_id in (*unseen, *seen) if pair_id is not None}
+
     @cached_property
     def first_unseen(self) -> int:
         """Number of the first item that no answer follows. No answer follows the last item, even if it is one."""
