@@ -14,7 +14,16 @@ from undrift.stores.table import Table, Writing
 from undrift.values.detail import Detail
 from undrift.values.window import Decision
 
-__all__ = ["DECISION_COLUMNS", "DECISION_SESSION", "TABLE", "decision_from", "decision_row", "many_decisions"]
+__all__ = [
+    "DECISION_COLUMNS",
+    "DECISION_SESSION",
+    "TABLE",
+    "decision_from",
+    "decision_row",
+    "halves",
+    "joined",
+    "many_decisions",
+]
 
 DECISION_COLUMNS = """number, record_sha256, CAST(session_id AS BLOB), CAST(entry_id AS BLOB), CAST(kind AS BLOB),
     CAST(reason AS BLOB), tokens_saved, CAST(ref AS BLOB), CAST(detail AS BLOB)"""
@@ -56,26 +65,40 @@ def decision_from(row: rows.Row) -> Decision:
 def many_decisions() -> Callable[[rows.Row], Decision]:
     """Return `decision_from` for many rows: texts and details that several decisions have in common are kept once."""
     texts: dict[bytes, str] = {}
-    parts: dict[bytes, dict[str, Any]] = {}
+    whole = joined()
 
     def text(value: bytes) -> str:
         return texts.get(value) or texts.setdefault(value, rows.text_from(value))
 
-    def detail(value: bytes) -> Mapping[str, Any]:
-        """Split before the rows that stay of a result, else before the last two names: a plan's figures come first."""
-        head = value.partition(_ROWS)[0] if _ROWS in value else value.rsplit(b",", 2)[0]
-        end = b"{" + value[len(head) + 1 :]
+    return lambda row: _decision(row, text, lambda value: whole(*halves(value)))
+
+
+def halves(detail: bytes) -> tuple[bytes, bytes]:
+    """Split a detail before the rows that stay of a result, else before the last two names.
+
+    The figures of a plan come first, and many decisions share them.
+    """
+    head = detail.partition(_ROWS)[0] if _ROWS in detail else detail.rsplit(b",", 2)[0]
+    return head, detail[len(head) :]
+
+
+def joined() -> Callable[[bytes, bytes], Mapping[str, Any]]:
+    """Return a function from the `halves` of a detail to the detail; it decodes equal halves once."""
+    parts: dict[bytes, dict[str, Any]] = {}
+
+    def detail(head: bytes, rest: bytes) -> Mapping[str, Any]:
+        end = b"{" + rest[1:]
         try:
             common = parts.get(head) or parts.setdefault(head, _DECODE(head + b"}"))
             own = parts.get(end) or _DECODE(end)
         except msgspec.DecodeError:  # the comma is inside of a value, or missing
             own = common = {"": None}
         if not common.keys().isdisjoint(own):
-            whole: Mapping[str, Any] = rows.load(value)
+            whole: Mapping[str, Any] = rows.load(head + rest)
             return whole
-        return Detail(common, end if _ROWS in value else parts.setdefault(end, own))
+        return Detail(common, end if rest.startswith(_ROWS) else parts.setdefault(end, own))
 
-    return lambda row: _decision(row, text, detail)
+    return detail
 
 
 def _decision(row: rows.Row, text: Callable[[bytes], str], detail: Callable[[bytes], Mapping[str, Any]]) -> Decision:

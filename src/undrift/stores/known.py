@@ -5,7 +5,7 @@ dropped. Runs on a connection that the caller holds.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -14,6 +14,7 @@ import apsw
 from undrift.errors import StoreCorrupt
 from undrift.stores import rows
 from undrift.stores.base import Met
+from undrift.stores.checkpoints import kept
 from undrift.stores.decisions import DECISION_COLUMNS, DECISION_SESSION, many_decisions
 from undrift.stores.originals import ORIGINAL_COLUMNS, ORIGINAL_SESSION, original_from
 
@@ -31,12 +32,14 @@ class Reading(Generic[T]):
         columns: The columns for `maker`; the first are ``number, record_sha256``.
         session: The session's index in the columns.
         maker: Returns the function that makes the records of one reading from rows; it raises StoreCorrupt.
+        kept: Returns records of checkpoints, each under its SHA-256. It takes the SHA-256 of each active row by number.
     """
 
     sql: str
     columns: str
     session: int
     maker: Callable[[], Callable[[rows.Row], T]]
+    kept: Callable[[apsw.Connection, str, Mapping[int, bytes]], dict[bytes, T]] | None = None
 
 
 DECISIONS = Reading(
@@ -44,6 +47,7 @@ DECISIONS = Reading(
     DECISION_COLUMNS,
     DECISION_SESSION,
     many_decisions,
+    kept,
 )
 PINS = Reading(
     "SELECT {columns} FROM originals WHERE session_id = ? AND source = 'pin' AND to_seq IS NULL{more} ORDER BY number",
@@ -60,16 +64,21 @@ def read(connection: apsw.Connection, session_id: str, reading: Reading[T], know
         connection: A connection to the store.
         session_id: Their session.
         reading: The way to read them.
-        known: The records that were read before; afterwards the returned ones.
+        known: The records that were read before; afterwards the returned ones. None: read every row.
 
     Raises:
         StoreCorrupt: A record does not match its SHA-256, or an index leads elsewhere.
     """
     found: dict[bytes, T] = {}
-    listed: list[Any] = []
-    if known:
-        key, sql, former = rows.key(session_id), reading.sql, known.by_digest()
-        listed = connection.execute(sql.format(columns="number, record_sha256", more=""), (key,)).fetchall()
+    listed: Any = ()
+    former: dict[bytes, T] = {}
+    if known or (known is not None and reading.kept):
+        sql = reading.sql.format(columns="number, record_sha256", more="")
+        listed = connection.execute(sql, (rows.key(session_id),)).fetchall()
+        former = known.by_digest()
+        if not former and reading.kept:
+            former = reading.kept(connection, session_id, dict(listed))
+    if former:
         new: list[Any] = [number for number, digest in listed if digest not in former]
         found = {**former, **_records(connection, session_id, reading, new)} if new else former
     if listed and all(digest in found for _, digest in listed):

@@ -15,7 +15,7 @@ from undrift.stores import rows
 from undrift.stores.table import Table, Writing
 from undrift.values.readings import Heads, StretchReading
 
-__all__ = ["READING_COLUMNS", "TABLE", "create", "find", "forget", "reading_from"]
+__all__ = ["READING_COLUMNS", "TABLE", "add", "create", "find", "forget", "reading_from"]
 
 READING_COLUMNS = """number, record_sha256, CAST(session_id AS BLOB), CAST(key AS BLOB), CAST(before AS BLOB),
     CAST(sha256 AS BLOB), length, record"""
@@ -79,6 +79,11 @@ def reading_from(row: rows.Row) -> StretchReading:
         return StretchReading(key, before, sha256, length, bytes(record))
     except rows.FORGED as error:
         raise StoreCorrupt(f"reading {number} was not written by undrift: {error}; {rows.REMEDY}") from error
+
+
+def add(writing: Writing, found: Sequence[StretchReading]) -> None:
+    """Write readings with an operation."""
+    _write(writing, _prepared(writing.session_id, found))
 
 
 def _prepared(session_id: str, readings: Sequence[StretchReading]) -> list[rows.Row]:

@@ -10,7 +10,7 @@ from typing import Any
 import apsw
 
 from undrift.errors import InputError, StoreError
-from undrift.stores import rows, search
+from undrift.stores import checkpoints, decisions, rows, search
 from undrift.stores.rows import Row
 from undrift.stores.table import Table, Writing
 from undrift.stores.tables import TABLES
@@ -58,6 +58,8 @@ def write(connection: apsw.Connection, session_id: str, operation: Row, changes:
     for table, ready in changes:
         if table.write is not None:
             table.write(writing, ready)
+    if any(table is decisions.TABLE for table, _ in changes):
+        checkpoints.extend(writing)
     if writing.indexed:
         search.add(connection, writing.indexed)
     return int(seq)
