@@ -36,14 +36,9 @@ class UndriftSession(Closing):
     Secrets in items are masked on the way to the disk (setting `mask_secrets`). `undrift.Session.rewind` of a session of
     the same id takes the items back too. A context manager.
 
-    Args:
-        session_id: Of the conversation.
-        home: Folder of the store; default is the setting `home`.
-        settings: Default: from the environment.
-        session_settings: The SDK's own, such as the most items that `get_items` returns.
-
-    Raises:
-        StoreError: The store cannot be opened.
+    `session_id`: of the conversation. `home`: folder of the store; default is the setting `home`. `settings`: default:
+    from the environment. `session_settings`: the SDK's own, such as the most items that `get_items` returns. Raises
+    StoreError: the store cannot be opened.
     """
 
     def __init__(

@@ -120,12 +120,10 @@ class ToolResult:
 class ProviderReply:
     """A provider's answer, with one meaning for all forms.
 
-    Args:
-        input_tokens: All that was sent, cached or not; None if the answer has no usage.
-        output_tokens: What the model wrote, thinking included.
-        task_results: What `Session.record` made of its calls of the task tool; empty from a form.
-        cache_seconds: For how long the provider keeps what was written; the longest of several, None if it does not
-            say.
+    `input_tokens`: all that was sent, cached or not; None if the answer has no usage. `output_tokens`: what the model
+    wrote, thinking included. `task_results`: what `Session.record` made of its calls of the task tool; empty from a
+    form. `cache_seconds`: for how long the provider keeps what was written; the longest of several, None if it does not
+    say.
     """
 
     input_tokens: int | None = None

@@ -86,15 +86,11 @@ def fact_changes(
 ) -> list[FactChange]:
     """Return what one call changes.
 
-    Args:
-        valid: The valid facts, or at least those that have a subject and relation, or a batch, in common with `new` or
-            `ended`.
-        new: What is said now, in its order; one that has ended already is kept as history and ends nothing.
-        ended: The facts that no longer hold. A fact that is also in `new` continues.
-        cardinality: Of relations; "single" for one that is not in it.
-
-    Returns:
-        For each version that changes or is new one change, those of old versions first.
+    `valid`: the valid facts, or at least those that have a subject and relation, or a batch, in common with `new` or
+    `ended`. `new`: what is said now, in its order; one that has ended already is kept as history and ends nothing.
+    `ended`: the facts that no longer hold. A fact that is also in `new` continues. `cardinality`: of relations;
+    "single" for one that is not in it. Returns for each version that changes or is new one change, those of old
+    versions first.
     """
     work = _FactWork(valid, at_ms, next_sequence)
     said = {fact.triple for fact in new}

@@ -128,15 +128,11 @@ def read_plan(
 ) -> tuple[PlanItem, ...] | None:
     """Read what a plan says after a call.
 
-    Args:
-        tool_name: With or without the prefix of a server or a name space.
-        result_text: What the client answered; empty if it has not yet. A task that the client numbers is known once
-            its number is there.
-        before: What the plan said before, for tools that change one item of it.
-        scope: Whose plan it is: the same text in two scopes is two tasks.
-
-    Returns:
-        The whole plan; None if the call says nothing of it: another tool, a question, an error, or nothing readable.
+    `tool_name`: with or without the prefix of a server or a name space. `result_text`: what the client answered; empty
+    if it has not yet. A task that the client numbers is known once its number is there. `before`: what the plan said
+    before, for tools that change one item of it. `scope`: whose plan it is: the same text in two scopes is two tasks.
+    Returns the whole plan; None if the call says nothing of it: another tool, a question, an error, or nothing
+    readable.
     """
     tool = bare_name(tool_name)
     if not isinstance(arguments, Mapping) or _REFUSED.match(result_text[:200]):

@@ -40,14 +40,11 @@ class Policy:
 class Prompt:
     """The prompt before the plan.
 
-    Args:
-        entries: The window, in order. Metadata: ``role``, ``kind``, ``message`` (shared by the blocks of one message),
-            ``pair_id``, ``cut`` (a paste without its middle). For a trimmed result also ``rows`` (the ranges of its
-            lines) and ``whole_tokens`` (its tokens before).
-        first_unseen: Index of the first entry that the model has not seen.
-        fixed_tokens: System, tools and everything else that is sent next to `entries`.
-        wanted: Keys (`core.window.thinking.key_of`) of texts that the agent has just recalled; they stay whole if there
-            is room.
+    `entries`: the window, in order. Metadata: ``role``, ``kind``, ``message`` (shared by the blocks of one message),
+    ``pair_id``, ``cut`` (a paste without its middle). For a trimmed result also ``rows`` (the ranges of its lines) and
+    ``whole_tokens`` (its tokens before). `first_unseen`: index of the first entry that the model has not seen.
+    `fixed_tokens`: system, tools and everything else that is sent next to `entries`. `wanted`: keys
+    (`core.window.thinking.key_of`) of texts that the agent has just recalled; they stay whole if there is room.
     """
 
     entries: Sequence[ContextEntry]

@@ -53,7 +53,6 @@ class Thresholds:
     """The limits of one prune.
 
     Args:
-        low_share: The low-water mark, as a share of the budget.
         whole_share: The low-water mark for a prune of the whole window, used if the rest of it is too small.
         stays_tokens: Tokens of the window's beginning that are not touched; 0 to choose from all of it.
         least_share: The least gain, as a share of the room between the low-water mark and the budget.

@@ -37,14 +37,9 @@ class _Opened:
 class UndriftMemoryTool(_Opened, Closing, BetaAbstractMemoryTool):
     """The memory tool for ``client.beta.messages.tool_runner``; a context manager.
 
-    Args:
-        session_id: Whose memory. `Session.rewind` of that session takes its files back too.
-        home: Folder of the store; default is the setting `home`.
-        settings: Default: from the environment.
-        cache_control: Handed to the provider with the tool.
-
-    Raises:
-        StoreError: The store cannot be opened.
+    `session_id`: whose memory. `Session.rewind` of that session takes its files back too. `home`: folder of the store;
+    default is the setting `home`. `settings`: default: from the environment. `cache_control`: handed to the provider
+    with the tool. Raises StoreError: the store cannot be opened.
     """
 
     def view(self, command: Any) -> str:

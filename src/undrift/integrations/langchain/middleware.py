@@ -31,12 +31,10 @@ _NO_THREAD = "langchain"
 class UndriftMiddleware(AgentMiddleware):
     """Manage the messages of an agent made by ``create_agent``: ``middleware=[UndriftMiddleware(session)]``.
 
-    Args:
-        session: All calls belong to it; not closed here. None: each thread of the graph is a session of its own, by its
-            ``thread_id``, and `close` closes those.
-        home: Folder of the store for those sessions; default is the setting `home`.
-        settings: For those sessions; default: from the environment.
-        on_prepared: Called with what was made of each window, such as to show it.
+    `session`: all calls belong to it; not closed here. None: each thread of the graph is a session of its own, by its
+    ``thread_id``, and `close` closes those. `home`: folder of the store for those sessions; default is the setting
+    `home`. `settings`: for those sessions; default: from the environment. `on_prepared`: called with what was made of
+    each window, such as to show it.
     """
 
     def __init__(

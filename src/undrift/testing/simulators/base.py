@@ -122,11 +122,9 @@ class Simulator(Protocol):
     ) -> Answered:
         """Answer one request. Raises Refused: the provider does not accept the request; nothing is remembered of it.
 
-        Args:
-            body: The request, as JSON bytes or their value; it is not changed.
-            headers: Of HTTP, where the provider has any that matter; the case of the names does not.
-            model: Instead of the one that the body names.
-            now_ms: The time of the request, in milliseconds; None if nothing expires.
+        `body`: the request, as JSON bytes or their value; it is not changed. `headers`: of HTTP, where the provider has
+        any that matter; the case of the names does not. `model`: instead of the one that the body names. `now_ms`: the
+        time of the request, in milliseconds; None if nothing expires.
         """
         ...
 
