@@ -164,7 +164,7 @@ def test_ctrl_c_ends_the_agent_and_costs_no_attempt(tmp_path: Path, home: Path):
         running.send_signal(signal.SIGINT)
         out, err = running.communicate()
     assert (running.returncode, out) == (130, b"")
-    assert err == b"undrift: interrupted; the same command continues the run\n"
+    assert err == b"undrift: interrupted; run the same command again to continue\n"
     (tmp_path / "script.json").write_text("{}")
     assert [(one["state"], one["attempts"]) for one in shown(path, home)["tasks"]] == [("done", 1)]
 

@@ -121,7 +121,7 @@ def test_masked_secrets_are_named_and_counted(tmp_path: Path):
 def test_what_is_not_known_is_one_line_with_a_remedy(tmp_path: Path):
     nowhere = undrift("recall", "0123456789abcdef", "--home", tmp_path / "home")
     assert nowhere.exit_code == 1
-    assert "`undrift replay` or `undrift install claude` makes one, --home names another home" in nowhere.stderr
+    assert "`undrift replay` or `undrift install claude` makes one, --home DIR names another folder" in nowhere.stderr
     assert not (tmp_path / "home").exists()
     replayed(written(tmp_path / "session.jsonl", long_session(30)), tmp_path / "home")
     for unknown in ("0123456789abcdef", "no such entry \x1b[2J"):

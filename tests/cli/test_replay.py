@@ -67,7 +67,7 @@ def test_one_session_is_told_as_a_story(tmp_path: Path):
     story = flat(result.stdout)
     (left,) = session["left"]
     assert story.startswith(f"{path} claude-code · claude-opus-4-6 · 31 turns")
-    assert f"{left['blocks']} blocks left on {len(session['prunes'])} of 31 turns" in story
+    assert f"{left['blocks']} blocks removed on {len(session['prunes'])} of 31 turns" in story
     assert "to keep the prompt within 6,000 tokens (as set)" in story
     assert re.search(rf"Read \(tool\) {left['blocks']} {left['tokens']:,} {left['example_ref']} value_", story)
     low = [prune["target_tokens"] for prune in session["prunes"]]
@@ -102,7 +102,7 @@ def test_a_session_on_which_pruning_pays_is_told_so(tmp_path: Path):
 def test_a_session_within_its_budget_gets_a_smaller_one_suggested(tmp_path: Path):
     path = written(tmp_path / "session.jsonl", long_session(30))
     story = flat(undrift("replay", path, "--home", tmp_path / "home").stdout)
-    assert "Nothing left: the largest prompt is" in story
+    assert "Nothing was removed: the largest prompt is" in story
     assert "the budget 150,000 (75% of the window of 200,000 tokens of claude-opus-4-6)" in story
     found = re.search(r"undrift replay \S+ --budget (\d+)", story)
     assert found
@@ -136,7 +136,7 @@ def test_several_files_make_a_table_with_each_path_in_one_piece(tmp_path: Path):
     assert result.exit_code == 0
     assert all(str(path) in result.stdout for path in paths)
     assert "still there" in result.stdout
-    assert "The whole story of one" in result.stdout
+    assert "The full report of one" in result.stdout
 
 
 def test_a_cut_last_line_is_counted_and_no_failure(tmp_path: Path):

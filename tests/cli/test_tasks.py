@@ -73,7 +73,7 @@ def test_the_table_has_each_task_with_what_it_let_go(tmp_path: Path):
     assert open_.split() == ["open", "in", "progress"]
     where = f"--home {tmp_path} --session s"
     recall, archive = f"undrift recall task:ID {where}", f"undrift session archive ID {where}"
-    assert lines[-3:] == [recall, "The same as a file for grep:", archive]
+    assert lines[-3:] == [recall, "Write it into a file to search with grep:", archive]
 
 
 def test_a_summary_that_its_log_does_not_bear_out_is_marked(tmp_path: Path):

@@ -22,7 +22,7 @@ def test_a_result_that_left_is_explained(tmp_path: Path):
     assert begins == f"Begins with: {left['example']}"
     assert reason == f"It left the window: {left['reason']}"
     assert "The budget was 6,000" in figures
-    assert moment == "Why then: the window exceeded the budget."
+    assert moment == "Why at that moment: the window exceeded the budget."
     assert "(prune) at 2026-03-01 10:0" in operation  # the recording's own time
     assert back == f"  undrift recall {left['example_ref']} --home {home}"
 
@@ -94,7 +94,10 @@ def test_what_left_because_of_a_task_tells_of_the_task(tmp_path: Path):
     told = undrift("why", ref, "--home", tmp_path, columns=900)
     assert told.exit_code == 0
     lines = told.stdout.splitlines()
-    assert "It was evicted for a tombstone: task read was completed; its summary stands in for the raw logs" in lines
+    assert (
+        "It was evicted, and a tombstone took its place: task read was completed; its summary stands in for the raw logs"
+        in lines
+    )
     at = next(number for number, line in enumerate(lines) if line.startswith("Its task: "))
     assert lines[at].startswith("Its task: read (Read the files), completed 2023-11-14 22:13:")
     assert lines[at + 1 : at + 3] == ["Its summary:", f"  {SUMMARY}"]
@@ -115,7 +118,7 @@ def test_a_task_is_explained(tmp_path: Path, wanted: str):
     assert summary[:2] == ["Its summary:", f"  {SUMMARY}"]
     told = json.loads(undrift("why", wanted, "--home", tmp_path, "--json").stdout)
     assert left == (
-        f"{len(refs)} blocks left a window because of it and its summary is in their place; "
+        f"{len(refs)} blocks left a window because this task ended and its summary is in their place; "
         f"that frees {told['tokens_saved']:,} tokens."
     )
     assert back == f"  undrift recall task:read --home {tmp_path}"
@@ -129,7 +132,7 @@ def test_an_open_task_has_let_nothing_go_and_a_session_can_be_named(tmp_path: Pa
     TaskSession(tmp_path, "new").starts("1")
     assert undrift("why", "task:1", "--home", tmp_path, columns=900).stdout.splitlines() == [
         "Task 1, in progress, in session new",
-        "It has removed nothing yet: the log of a task leaves at a request after its completion.",
+        "Nothing of it is removed yet: its log is removed at a request after the task is completed.",
     ]
     old = undrift("why", "task:1", "--session", "old", "--home", tmp_path).stdout.splitlines()
     assert old[-1] == f"  undrift recall task:1 --home {tmp_path} --session old"

@@ -17,7 +17,7 @@ from undrift.tasks.archive import Archive
 
 __all__ = ["archive_command"]
 
-_REMEDY = "`undrift session tasks` lists tasks; --home names another home"
+_REMEDY = "`undrift session tasks` lists tasks; --home DIR names another folder"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def archive_command(
     undrift session archive
     """
     if is_all and (task_ids or session is not None):
-        raise click.UsageError("--all goes without TASK and without --session")
+        raise click.UsageError("--all cannot be used with TASK or --session")
     missing = "there is no task" + ("" if session is None else f" of session {session[:80]!r}")
 
     def export(store: Store, folder: Path) -> tuple[Path, list[_ArchiveLog]]:
@@ -75,7 +75,9 @@ def _exported(
     exports = Exports(folder, scratchpad_limit_bytes=1)  # no scratchpad is looked at
     logs = [_log(archive, exports, task_id) for archive, ids in found for task_id in ids]
     if not logs:
-        raise TaskError(f"no task of {where} has removed anything yet: that happens at a request after its completion")
+        raise TaskError(
+            f"no task of {where} has removed anything yet: its log is removed at a request after the task is completed"
+        )
     return logs
 
 

@@ -36,7 +36,7 @@ def show_one(one: Postmortem) -> None:
         _compaction(one, compaction)
     if found.early_compactions:
         early = count(found.early_compactions, "compaction")
-        say(f"\n{early} before the first call: the file does not hold what left then.".lstrip("\n"))
+        say(f"\n{early} before the first call: the file does not hold the removed text.".lstrip("\n"))
     elif not found.compactions:
         say("No compaction: nothing was removed.")
     click.echo()
@@ -69,15 +69,12 @@ def show_several(found: Sequence[Postmortem], sums: Totals) -> None:
     draw(columns, [_cells(one, compaction) for one, compaction in compactions[:_MOST_ROWS]])
     if len(compactions) > _MOST_ROWS:
         say(f"and {len(compactions) - _MOST_ROWS:,} more compactions (all of them: --json)")
-    say(
-        "Lost: the share that the client's own summary does not hold of what the agent used again. "
-        "Read again: in tokens."
-    )
+    say("Lost: how much of what the agent used again is missing in the client's own summary. Read again: in tokens.")
     if any(compaction.repeated for _, compaction in compactions):
-        say("*: the client copied the session; the sums count its compaction once.")
+        say("*: the client copied the session; the totals count this compaction once.")
     worst, _ = max(compactions, key=lambda pair: (pair[1].fetched.tokens, pair[1].dropped_tokens or 0))
     next_commands(
-        The_whole_story_of_one_session=f"undrift autopsy {shlex.quote(safe(worst.path))}",
+        The_full_report_of_one_session=f"undrift autopsy {shlex.quote(safe(worst.path))}",
         **(_install(found) if sum(sums.together) > sum(sums.native) else {}),
     )
 
@@ -115,21 +112,23 @@ def _summary(found: Sequence[Postmortem], sums: Totals) -> list[str]:
         return [f"{count(len(found), 'session')}, no compaction: nothing was removed.", *before]
     lines = [f"{count(sums.compactions, 'compaction')} removed {sums.dropped_tokens:,} tokens."]
     if sum(sums.needed):
-        lines.append(f"In their next calls (at most 30) the agents used {_pair(sums.needed)} from before.")
+        lines.append(
+            f"In their next calls (at most 30) the agents used {_pair(sums.needed)} that they had learned before."
+        )
     if sum(sums.readable):
         lines.append(f"The clients' own summaries hold {_of(sums.native, sums.readable)}.")
     if sum(sums.needed):
-        lines.append(f"With undrift restore next to them: {_of(sums.together, sums.needed)}.")
+        lines.append(f"Together with the text that undrift restores, they hold {_of(sums.together, sums.needed)}.")
         lines.append(f"The agents fetched {_of(sums.fetched, sums.needed)} again before they used them.")
     again = [one.usd(c.fetched.tokens) for one in found for c in one.autopsy.compactions if not c.repeated]
     usd = sum(price for price in again if price is not None)
     paid = f" (${usd:,.2f})" if usd >= 0.005 and None not in again else ""
     lines.append(
         f"They read {sums.fetched_tokens:,} tokens again{paid} in {count(sums.window_calls, 'call')} after the "
-        f"compactions; in {count(sums.usual_calls, 'call')} before them it was {sums.usual_tokens:,}."
+        f"compactions, and {sums.usual_tokens:,} in {count(sums.usual_calls, 'call')} before them."
     )
     if sums.rules:
-        lines.append(f"Never mentioned again: {sums.lost_rules:,} of {count(sums.rules, 'rule')} of yours.")
+        lines.append(f"Never mentioned again: {sums.lost_rules:,} of your {count(sums.rules, 'rule')}.")
     encrypted = sum(c.encrypted and not c.repeated for one in found for c in one.autopsy.compactions)
     if encrypted:
         lines.append(f"{count(encrypted, 'summary is', 'summaries are')} encrypted, so their content is not known.")
@@ -245,7 +244,7 @@ def _bill(one: Postmortem, bill: AutopsyBill) -> list[str]:
     if bill.fixed_tokens is not None and bill.fixed_share is not None:
         lines.append(
             f"The bill includes system prompt, tool definitions and memory files: about {bill.fixed_tokens:,} tokens in "
-            f"every prompt, {bill.fixed_share:.0%} of it."
+            f"every prompt, {bill.fixed_share:.0%} of the bill."
         )
     else:
         lines.append("The bill does not include the tool definitions: they are not recorded.")

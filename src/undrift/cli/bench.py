@@ -33,7 +33,7 @@ def _store_command(context: click.Context, words: tuple[str, ...]) -> None:  # n
 
 def _say_where(context: click.Context) -> None:
     raise InputError(
-        f"this measure is in bench/ of undrift's repository now; there: python -m bench.run {context.info_name}"
+        f"this measurement moved to bench/ of undrift's repository; run there: python -m bench.run {context.info_name}"
     )
 
 

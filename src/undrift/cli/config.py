@@ -67,7 +67,7 @@ def _list(settings: Settings, come_from: dict[str, str], *, is_all: bool) -> Non
             click.echo(f"{line.rstrip()}\n      {place}")
     hidden = len(SETTINGS) - len(shown)
     click.echo(f"\n{hidden} rarely used ones have their default: undrift config --all" if hidden else "")
-    click.echo("Next: undrift config NAME explains one; docs/settings.md explains all.")
+    click.echo("Next: undrift config NAME explains a setting; docs/settings.md explains all.")
 
 
 def _explain(row: Setting, value: Any, place: str) -> None:

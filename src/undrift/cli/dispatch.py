@@ -83,7 +83,7 @@ def dispatch_command(
             with _live(plan, quiet=as_json) as show:
                 report = dispatch(manager, name, agents, on_event=show, take_up=halted if retry_halted else ())
         except KeyboardInterrupt:
-            note("undrift: interrupted; the same command continues the run")
+            note("undrift: interrupted; run the same command again to continue")
             sys.exit(_INTERRUPTED)
     if as_json:
         echo_json(_as_json(report))
@@ -170,7 +170,7 @@ def _show(report: RunReport) -> None:
     for task in report.tasks:
         if task.state == "halted":
             say(f"Task {task.task_id} is halted: {safe(task.ledger.halt_reason)}.")
-            say("Change the plan or remove the obstacle. Then the same command with --retry-halted continues.")
+            say("Change the plan or remove the obstacle. To continue, run the same command with --retry-halted.")
 
 
 def _end_of(task: TaskReport) -> str:

@@ -120,7 +120,7 @@ def _note(log: int, **fields: Any) -> None:
 
 def _last_words(log: int, began_at: int) -> str:
     said = os.pread(log, _ERROR_BYTES, began_at).decode("utf-8", "replace").strip().splitlines()
-    return said[-1].removeprefix("undrift: ") if said else "the gateway ended before it listened"
+    return said[-1].removeprefix("undrift: ") if said else "the gateway ended before it accepted requests"
 
 
 def _is_alive(process: int) -> bool:

@@ -36,7 +36,7 @@ TASK_PREFIX = "task:"
 """Marks the id of a task, so that it is not read as a reference."""
 
 _REF_CHARACTERS = 16
-_REMEDY = "`undrift replay` shows references, `undrift session tasks` shows tasks, --home names another home"
+_REMEDY = "`undrift replay` shows references, `undrift session tasks` shows tasks, --home DIR names another folder"
 
 
 def has_store(home: str | Path) -> bool:
@@ -50,7 +50,7 @@ def no_store(homes: Sequence[str]) -> str:
     near = [folder for home in places for folder in (Path(home), *_replays(Path(home) / "replays"))]
     other = next((str(folder) for folder in near if has_store(folder) and str(folder) not in homes), None)
     remedy = (
-        "`undrift replay` or `undrift install claude` makes one, --home names another home"
+        "`undrift replay` or `undrift install claude` makes one, --home DIR names another folder"
         if other is None
         else f"there is one elsewhere: add --home {shlex.quote(other)}"
     )

@@ -42,7 +42,7 @@ def mcp_command(
     undrift agent mcp --http --port 0
     """
     if port is not None and not over_http:
-        raise click.UsageError("--port goes with --http")
+        raise click.UsageError("--port needs --http")
     settings = settings_of(home, session=session)
     place = ServedHome(Path(settings.home), settings)
     surface = surface_of(place, __version__, tools)

@@ -32,10 +32,10 @@ __all__ = ["conflicts_command", "rebuild_command", "remember_command", "search_c
 
 _LATEST_MS = 253_402_300_799_000  # the end of the year 9999
 _REASONS = {
-    "confidence": "the rule is not sure enough",
+    "confidence": "it is not clear which one is right",
     "trust": "the newer one is trusted less",
     "pinned": "the older one is pinned",
-    "scope": "other readers see the older one",
+    "scope": "the older one has another scope",
     "speaker": "two people said them",
     "time": "the order in time is not clear",
 }
@@ -102,7 +102,7 @@ def remember_command(
     for old in changed:
         note(f"supersedes {old.id}: {first_line(old.content)}")
     if entry.is_contradicted:
-        note(f"superseded by {safe(entry.contradicted_by_entry_id or '')}, which is valid later")
+        note(f"superseded by {safe(entry.contradicted_by_entry_id or '')}, which is valid from a later time")
     for reason, other in unsure:
         note(f"in conflict with {other.id} ({_REASONS.get(reason, reason)}): {first_line(other.content)}")
     if unsure:
@@ -142,7 +142,7 @@ def search_command(
     for hit in hits:
         _show_hit(hit)
     if not hits:
-        note(f"No memory fits. {_how_to_search_by_meaning()}".strip())
+        note(f"No memory matches. {_how_to_search_by_meaning()}".strip())
     if rated.alert:
         note(f"Only {rated.value:.0%} of the results of the last {rated.samples} rated searches were useful.")
 

@@ -99,7 +99,7 @@ def opened(home: str | None, session: str | None, *, keeps_notes: bool = False) 
     with open_store(settings.home, Scope(), create=False) as store:
         chosen = store.newest_session() if session is None else session
         if chosen is None:
-            raise RecallError(f"there is no session in {settings.home} yet; --home names another home")
+            raise RecallError(f"there is no session in {settings.home} yet; --home DIR names another folder")
         if not store.last_seq(chosen):
             raise RecallError(
                 f"there is no session {chosen[:80]!r} in {settings.home}; `undrift session list{again(home)}` shows what it has"

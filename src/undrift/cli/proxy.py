@@ -136,7 +136,7 @@ def proxy_command(
     server = Server(config, listening)
     _say(server, settings, as_json=as_json)
     if host not in ("127.0.0.1", "localhost", "::1"):
-        note(f"undrift: other machines can reach {safe(host)}; requests without the token pass unmanaged")
+        note(f"undrift: other machines can reach {safe(host)}; requests without the token are passed on unchanged")
     if while_pid is not None:
         threading.Thread(target=_end_with, args=(server, while_pid), daemon=True).start()
     server.run()
@@ -160,10 +160,12 @@ def _say(server: Server, settings: Settings, *, as_json: bool) -> None:
         for client, way in ways.items():
             click.echo(f"{client}:\n  {way}")
         click.echo()
-        say("The long part of an address is your token. Requests of others without it pass unmanaged.")
+        say("The long part of an address is your token. Requests of other users without it are passed on unchanged.")
         click.echo(f"\nHealth:   {server.url}/undrift/health\nMetrics:  {server.url}/undrift/metrics")
         click.echo(f"The metrics need the token in {safe(token)}")
-        say("undrift wrap CLIENT does all of this in one command. Ctrl-C stops the gateway after its open streams.")
+        say(
+            "undrift wrap CLIENT does all of this in one command. Ctrl-C stops the gateway when its open streams have ended."
+        )
     sys.stdout.flush()
 
 

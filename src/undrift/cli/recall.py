@@ -63,11 +63,11 @@ def recall_command(
     undrift recall REF --why
     """
     if why and (ref is None or words):
-        raise click.UsageError("--why goes with a REF, and without --find")
+        raise click.UsageError("--why needs a REF, and cannot be used with --find")
     if ref is None and not words:
         raise click.UsageError("give a REF, or --find WORDS to look for one")
     if ref is None and session is not None:
-        raise click.UsageError("--session goes with a REF")
+        raise click.UsageError("--session needs a REF")
     if ref is not None and why:
         show_why(ref, session, home, as_json)
         return

@@ -15,7 +15,7 @@ from undrift.stores.contract import Store
 
 __all__ = ["sessions_command"]
 
-_REMEDY = "a session is listed once something of it is written; --home names another home"
+_REMEDY = "a session is listed once it has stored data; --home DIR names another folder"
 _LATEST_MS = 253_402_300_799_000  # the end of the year 9999
 
 
@@ -57,7 +57,7 @@ def sessions_command(home: str | None, limit: int, as_json: bool) -> None:
         say(f"  {count(row.originals, 'original')}, {count(row.decisions, 'decision')}")
         click.echo(f"  {safe(row.session_id)}")
     if len(rows) > len(shown):
-        say(f"{len(rows) - len(shown):,} more: --limit N shows them")
+        say(f"{len(rows) - len(shown):,} more: use --limit N to see them")
     where = again(home if str(folder) == settings_of(home).home else str(folder))
     next_commands(
         The_tasks_of_one=f"undrift session tasks ID{where}",

@@ -74,14 +74,14 @@ def show_several(reports: Sequence[ReplayReport], *, older: int = 0) -> None:
     click.echo()
     say("Still there: how much of what the agent needed later was in its prompt.")
     if any(report.cost.change >= _EVEN for report in pruned):
-        say("If the cost went up, pruning did not pay; the story of that session says why.")
+        say("If the cost went up, pruning did not pay; the full report of that session says why.")
     if over := sum(report.over_budget_turns for report in reports):
         say(_over(over))
     if older:
         sessions = count(older, "older session of yours is", "older sessions of yours are")
-        say(f"{sessions} not shown: --limit K takes more.")
+        say(f"{sessions} not shown: use --limit N for more.")
     path = shlex.quote(safe((pruned or reports)[0].path))
-    next_commands(The_whole_story_of_one=f"undrift replay {path}")
+    next_commands(The_full_report_of_one=f"undrift replay {path}")
 
 
 def _several(reports: Sequence[ReplayReport], pruned: Sequence[ReplayReport]) -> str:
@@ -95,7 +95,7 @@ def _several(reports: Sequence[ReplayReport], pruned: Sequence[ReplayReport]) ->
 
 
 def _over(prompts: int) -> str:
-    return f"{count(prompts, 'prompt')} stayed over budget: what may not be removed is larger than the budget."
+    return f"{count(prompts, 'prompt')} stayed over budget: the parts that must stay are larger than the budget."
 
 
 def _headline(report: ReplayReport) -> str:
@@ -106,7 +106,7 @@ def _headline(report: ReplayReport) -> str:
         "pause": "after a pause, when the cache was cold",
         "task": "at the end of a task",
     }
-    blocks = f"{count(sum(report.actions.values()), 'block')} left on {len(report.prunes):,} of {count(report.turns, 'turn')}"
+    blocks = f"{count(sum(report.actions.values()), 'block')} removed on {len(report.prunes):,} of {count(report.turns, 'turn')}"
     if len(moments) == 1:
         return f"{blocks}, {reasons.get(next(iter(moments)), reasons['budget'])}."
     parts = [f"{number:,} {reasons.get(moment, moment)}" for moment, number in sorted(moments.items())]
@@ -114,14 +114,14 @@ def _headline(report: ReplayReport) -> str:
 
 
 def _what_left(report: ReplayReport) -> None:
-    ends = ", of long texts both ends" if "cut" in report.actions else ""
+    ends = " (the long ones: both ends)" if "cut" in report.actions else ""
     say(
-        f"Your messages{ends}, the newest results and anything unread always stay. Everything else was ranked; the "
-        "least useful left first."
+        f"These always stay: your messages{ends}, the newest results, and text that the model has not read yet. "
+        "Everything else was ranked, and the least useful was removed first."
     )
     click.echo()
     columns = (
-        Column("what left", words=True),
+        Column("what was removed", words=True),
         Column("blocks"),
         Column("tokens"),
         Column("for example"),
@@ -154,7 +154,7 @@ def _marks(report: ReplayReport) -> str:
     early = Counter(prune.moment for prune in prunes)
     when = [f"{number:,} happened {_EARLY[moment]}" for moment, number in sorted(early.items()) if moment in _EARLY]
     marks = f"Prunes start at {report.budget_tokens:,} tokens and stop at {_range([p.target_tokens for p in prunes])}"
-    earlier = f"; {' and '.join(when)}, below that start" if when else ""
+    earlier = f"; {' and '.join(when)}, before that size was reached" if when else ""
     saved = sum(prune.saved for prune in prunes)
     return f"{marks}{earlier}. Choosing when and where to prune saved {_money(report, saved)} of cache writes."
 
@@ -177,7 +177,7 @@ def _origin(left: Left) -> str:
 
 def _nothing_left(report: ReplayReport) -> str:
     return (
-        f"Nothing left: the largest prompt is {report.peak_before:,} tokens, the budget {report.budget_tokens:,} "
+        f"Nothing was removed: the largest prompt is {report.peak_before:,} tokens, the budget {report.budget_tokens:,} "
         f"({safe(report.budget_reason)})."
     )
 
@@ -206,8 +206,8 @@ def _figures(report: ReplayReport) -> None:
 def _sentences(report: ReplayReport) -> list[str]:
     """Say what the figures mean, also when pruning did not pay."""
     cost = report.cost
-    priced = f"{cost.read_price:g} of the input price for a cached token, {cost.write_price:g} for a new one"
-    usd = "" if cost.usd_per_million is None else f" of ${cost.usd_per_million:g} a million"
+    priced = f"a cached token costs {cost.read_price:g} of the input price, a new one {cost.write_price:g}"
+    usd = "" if cost.usd_per_million is None else f". The input price is ${cost.usd_per_million:g} a million"
     sum_ = "" if report.prunes else f"{_money(report, cost.before)} for all prompts, "
     lines = [
         f"Cost (input only): {sum_}with a prompt cache at the prices of {cost.priced_as}: {priced}{usd}.",
@@ -223,7 +223,7 @@ def _sentences(report: ReplayReport) -> list[str]:
     if report.survival.needs and report.prunes:
         lines.append(_survived(report.survival))
     elif report.prunes:
-        lines.append("The agent needed nothing from more than 20 messages back, so there is no survival to report.")
+        lines.append("The agent needed nothing from more than 20 messages back, so its survival cannot be measured.")
     if report.over_budget_turns:
         lines.append(_over(report.over_budget_turns))
     return lines
@@ -245,8 +245,8 @@ def _verdict(report: ReplayReport) -> str:
     total = (cost.after + cost.refetch) / cost.before - 1
     direction = "less" if total < 0 else "more"
     return (
-        f"{verdict}. If the agent fetches again what it lost, that adds {_money(report, cost.refetch)}: "
-        f"{abs(total):.1%} {direction} in all."
+        f"{verdict}. If the agent fetches again what it lost, that adds {_money(report, cost.refetch)}. "
+        f"The total is then {abs(total):.1%} {direction} than sending everything."
     )
 
 

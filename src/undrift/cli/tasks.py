@@ -14,7 +14,7 @@ from undrift.tasks.archive import Archive
 
 __all__ = ["tasks_command"]
 
-_REMEDY = "a session has tasks when its agent reports some; --home names another home"
+_REMEDY = "a session has tasks when its agent reports some; --home DIR names another folder"
 _COLUMNS = (
     Column("task", words=True),
     Column("status", words=True),
@@ -50,8 +50,8 @@ def tasks_command(session: str | None, home: str | None, as_json: bool) -> None:
     draw(_COLUMNS, [_row(view) for view in facts])
     if any(view.refs for view in facts):
         next_commands(
-            Everything_that_a_task_removed=f"undrift recall task:ID{again(home, session_id)}",
-            The_same_as_a_file_for_grep=f"undrift session archive ID{again(home, session_id)}",
+            Print_everything_that_a_task_removed=f"undrift recall task:ID{again(home, session_id)}",
+            Write_it_into_a_file_to_search_with_grep=f"undrift session archive ID{again(home, session_id)}",
         )
 
 

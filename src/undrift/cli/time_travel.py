@@ -187,11 +187,11 @@ def _show_purged(done: Purged, own_files: Collection[str]) -> None:
         f"Purged ({done.kind}): {removed}." if removed else "Nothing is stored under that name; the files were cleaned."
     )
     for copy in done.copies:
-        note(f"{safe(copy)} holds the same words; purge it too if they must go.")
+        note(f"{safe(copy)} has the same words; purge it too if they must be deleted.")
     for trace in done.traces:
-        remedy = f"Delete that file if it must go: {safe(trace)}"
+        remedy = f"To delete it, delete this file: {safe(trace)}"
         if trace in own_files:  # no one is asked to delete the store
-            remedy = "" if done.remains else "Purge the same again."
+            remedy = "" if done.remains else "Run the same purge again."
         note(f"A trace is left in {safe(trace)}. {remedy}".rstrip())
     if done.remains:
         note(done.remains)

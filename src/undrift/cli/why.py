@@ -95,7 +95,7 @@ class _Answer:
                 "cut": "lost its middle",
                 "trimmed": "lost lines",
                 "folded": "was folded",
-                "evicted": "was evicted for a tombstone",
+                "evicted": "was evicted, and a tombstone took its place",
                 "pinned": "was pinned",
                 "noted": "was added as a note",
             }
@@ -155,10 +155,13 @@ class _TaskAnswer:
         facts = self.facts
         lines = [f"Task {facts.line}, in session {safe(facts.session_id)}", *facts.summary_lines()]
         if not facts.refs:
-            return [*lines, "It has removed nothing yet: the log of a task leaves at a request after its completion."]
+            return [
+                *lines,
+                "Nothing of it is removed yet: its log is removed at a request after the task is completed.",
+            ]
         stands = " and its summary is in their place" if facts.task.annotated_summary else ""
         left = count(len(facts.refs), "block")
-        lines.append(f"{left} left a window because of it{stands}; that frees {facts.tokens_saved:,} tokens.")
+        lines.append(f"{left} left a window because this task ended{stands}; that frees {facts.tokens_saved:,} tokens.")
         return lines
 
     def back(self, home: str | None) -> str:
@@ -198,8 +201,8 @@ def _moment(detail: Mapping[str, Any]) -> list[str]:
     moment_, stays = _MOMENTS.get(str(detail.get("moment"))), detail.get("stays_tokens")
     if moment_ is None:
         return []
-    left_alone = f"; the first {stays:,} tokens stayed, to be read from the cache" if stays else ""
-    return [f"Why then: {moment_}{left_alone}."]
+    left_alone = f"; the first {stays:,} tokens did not change, so the cache still served them" if stays else ""
+    return [f"Why at that moment: {moment_}{left_alone}."]
 
 
 def _answer(store: Store, folder: Path, original: Original) -> _Answer:
