@@ -54,10 +54,10 @@ class Decisions:
         """
         found = {}
         for entry_id, one in self._about.items():
-            about = [one] if isinstance(one, Decision) else reversed(one.values())
-            decision = next((d for d in about if not (at := taken_at(d)) or at in history), None)
-            if decision is not None:
-                found[entry_id] = decision
+            for decision in (one,) if isinstance(one, Decision) else reversed(one.values()):
+                if not (at := taken_at(decision)) or at in history:
+                    found[entry_id] = decision
+                    break
         return found
 
     def placed(self, history: Mapping[str, int]) -> dict[str, tuple[Decision, ...]]:
