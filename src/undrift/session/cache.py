@@ -19,7 +19,7 @@ _log = logging.getLogger("undrift.session.session")
 
 @dataclass(frozen=True, slots=True)
 class LastRequest:
-    """The newest request.
+    """The model and the cache figures of the newest request.
 
     Args:
         model: The model that it asks.
@@ -35,7 +35,7 @@ class LastRequest:
 
 
 class CacheTraffic:
-    """Learns how long the provider caches the requests of one session.
+    """Learns how long the provider keeps the prompts of one session in its cache.
 
     Args:
         context: The session.
@@ -48,7 +48,7 @@ class CacheTraffic:
         self._matters = settings.prune_when != "over_budget" and settings.policy == "worth"
 
     def of(self, model: Model, asked: int | None) -> Cache:
-        """Return the figures of the cache, by the traffic and by the request, else by the table of models.
+        """Return the cache's figures, learned from the session's traffic; if unknown, from the table of models.
 
         Args:
             model: The model that the request asks.
@@ -59,7 +59,7 @@ class CacheTraffic:
         return Cache(prices, self._kept_seconds(model, asked), model.cache_least_tokens)
 
     def asked(self, sent: LastRequest, *, is_large: bool) -> None:
-        """Take note of the time, if pauses matter, and of the cache's life.
+        """Record the time of a request, if pauses matter, and the lifetime of its cache.
 
         Args:
             sent: The request.
@@ -75,7 +75,7 @@ class CacheTraffic:
             _log.error("session %.80r: the time could not be stored, a pause may be missed: %s", self._id, error)
 
     def answered(self, sent: LastRequest, cache_seconds: int | None) -> None:
-        """Take note of the cache's life by the tokens that an answer has written to it.
+        """Record the cache's lifetime: an answer reports the tokens that were written to the cache.
 
         Args:
             sent: The request that it answers.
@@ -92,6 +92,6 @@ class CacheTraffic:
             _log.error("session %.80r: the cache's life could not be stored, what was known holds: %s", self._id, error)
 
     def _kept_seconds(self, model: Model, asked: int | None) -> int:
-        """Return how long the cache keeps a request, as far as that is known before its answer."""
+        """Return the seconds that the cache keeps a request, as far as known before the answer."""
         learned = self._log.cache_seconds
         return max(asked or 0, model.cache_seconds if learned is None else learned)

@@ -44,7 +44,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9._@-]{1,128}")
 
 @dataclass(frozen=True, slots=True)
 class Recognised:
-    """The session of a request.
+    """The session that a request belongs to, and how it was found.
 
     Args:
         session_id: For `Session.open`: ``FORM:ID`` if the client sent an id, else ``auto-`` and 16 hexadecimal digits.
@@ -60,7 +60,7 @@ class Recognised:
 
 
 def recognise(store: Store, form: Form, request: Request) -> Recognised:
-    """Find the session of a request, and take note of the request so that the next one finds it.
+    """Find the session of a request, and store marks of the request so that the next one is found.
 
     A request whose history is held by the provider (``previous_response_id``) is known by that field alone.
 
@@ -92,7 +92,7 @@ def recognise(store: Store, form: Form, request: Request) -> Recognised:
 
 
 def note(store: Store, session_id: str, form: Form, newest_id: str, tail: Iterable[tuple[bytes, View]]) -> None:
-    """Take note of a later request of a session that was recognised; the history is known already.
+    """Store marks of a later request; the session and its history are known.
 
     A side conversation without an answer is skipped: it could be the beginning of another session.
 
@@ -136,7 +136,7 @@ def given_id(form: Form, fields: Mapping[str, Any]) -> str | None:
 
 
 def _found(store: Store, form: Form, request: Request, ids: Sequence[str], attempt: int) -> tuple[str, How, bool]:
-    """Return the session, how it was found, and whether nothing in this request is new to it."""
+    """Return the session, how it was found, and whether the session knows this whole request."""
     newest = _chain_mark(form, ids[-1])
     births: list[KnownMark] = []
     end, start = len(ids), max(0, len(ids) - TAIL)  # the end of the last request is nearly always in this tail
@@ -159,7 +159,7 @@ def _found(store: Store, form: Form, request: Request, ids: Sequence[str], attem
 
 
 def _by_answers(store: Store, form: Form, request: Request) -> str | None:
-    """Return the only session that has seen answers of this history; None if none or several have."""
+    """Return the only session that has seen answers of this history. None means: no session, or several."""
     texts = dict.fromkeys(text for one in _items(form, request, len(request.given)) for text in _answers(form, *one))
     known = store.find_marks(list(texts)[-_CHUNK:]) if texts else ()
     owners = {one.session_id for one in known if one.mark.kind == "answer" and one.sessions == 1}
@@ -185,7 +185,7 @@ def _items(form: Form, request: Request, most: int) -> Iterator[tuple[bytes, Vie
 
 
 def _answers(form: Form, digest: bytes, view: View) -> Iterator[str]:
-    """Yield the parts of an item that no other conversation has: its calls with their ids, else all of a signed item.
+    """Yield the parts of an item that identify its conversation: calls with their ids, or a whole signed item.
 
     Arguments count as well as the id, because some servers start their ids again in each conversation.
     """

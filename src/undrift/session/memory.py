@@ -115,7 +115,7 @@ class SessionMemory:
 
     @in_turn
     def memories(self, *, known_at: int | str | None = None) -> tuple[MemoryEntry, ...]:
-        """Return all memories that this session sees, oldest first; see `search`."""
+        """Return all memories that this session may read, oldest first; see `search`."""
         return self._memories.all(self._timeline.seq_of(known_at))
 
     @in_turn
@@ -189,7 +189,7 @@ class SessionMemory:
 
     @in_turn
     def rate_search(self, query: str, returned_ids: Collection[str], useful_ids: Collection[str]) -> Precision:
-        """Rate the results of a search; return the precision of the newest rated searches of the home.
+        """Rate the results of a search; return the precision of the newest rated searches in this home.
 
         Args:
             query: The query of the search; only its SHA-256 is kept.

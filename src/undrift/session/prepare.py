@@ -1,4 +1,4 @@
-"""The turns of one session: the whole history of a client in, a window that fits out.
+"""The turns of one session: a client's whole history becomes a window within the budget.
 
 Law: the only place where core, wire and store meet. `core.window.plan` makes a plan; it is written in one transaction, and
 only then applied. At a fault of the store nothing new leaves: earlier decisions hold, and the result has a warning.
@@ -52,7 +52,7 @@ _CONVERSATIONS = 8  # of one session kept in memory at once: the main one, sub-a
 
 @dataclass(frozen=True, slots=True)
 class _Beside:
-    """The parts of a request next to its history: their tokens and tools, and the time that it asks to be cached."""
+    """The parts of a request next to its history: their tokens, the tools, and the requested lifetime of the cache."""
 
     tokens: int
     has_tools: bool
@@ -62,7 +62,7 @@ class _Beside:
 
 
 class Preparer:
-    """Prepares the requests of one session and takes in the answers.
+    """Prepares the requests of one session and processes the answers.
 
     Args:
         context: The session.
@@ -104,7 +104,7 @@ class Preparer:
         self._recalled = ("", "")
 
     def prepare(self, body: Any, *, wire: str = "anthropic", model: str | None = None) -> Prepared:
-        """Return the body to send; see `Session.prepare`. `body` may be a `Request` that the caller has made already."""
+        """Return the body to send; see `Session.prepare`. `body` may be a `Request`."""
         form = form_of(wire)
         request = self._request(body, form)
         body = request.body
@@ -153,7 +153,7 @@ class Preparer:
     def _turn(
         self, conversation: Conversation, beside: _Beside, binding: Binding, room: Room, texts: Texts, cache: Cache
     ) -> Turn:
-        """Return the rules of this turn."""
+        """Return the inputs of this turn."""
         self._uses_tools |= beside.has_tools
         tools = Tools(
             count=conversation.count,
@@ -183,7 +183,7 @@ class Preparer:
         return self._renderers[conversation]
 
     def _about_newest_words(self, conversation: Conversation, warnings: list[str]) -> str:
-        """Return the memories about the user's newest words; the same words are looked up once."""
+        """Return the memories about the user's newest words; repeated words are not searched again."""
         if not self.settings.memory_tokens:
             return ""
         said = (e.content for e in conversation.newest_entries if e.metadata and _is_said(e.metadata))
@@ -208,7 +208,7 @@ class Preparer:
         return Prepared(body, fixed, fixed, budget, warnings=(warning,))
 
     def record(self, reply: Any, *, wire: str = "anthropic") -> ProviderReply:
-        """Take in the provider's answer; see `Session.record`."""
+        """Process the provider's answer; see `Session.record`."""
         form = form_of(wire)
         read = form.reply(_answer(reply))
         if self._last is not None:
@@ -221,7 +221,7 @@ class Preparer:
         return read
 
     def _note(self, form: Form, conversation: Conversation, warnings: list[str]) -> None:
-        """Take note of a later request of a session that was recognised, so that a restart finds it again."""
+        """Store marks of a later request, so that a restarted process finds its session again."""
         found = self._recognised
         if found is None or found.how == "given":
             return
@@ -252,7 +252,7 @@ class Preparer:
     def _conversation(
         self, form: Form, request: Request, count: Callable[[str], int], defers_tools: bool
     ) -> Conversation:
-        """Return the conversation that begins like this request, and make it the newest. The request is opened."""
+        """Return the conversation that begins like this request and make it the newest; open the request."""
         key = reading_key(form.NAME, self.settings.token_counter, count, defers_tools=defers_tools)
         past = self._read_before(request, form, key)
         recorder = Recorder(key, past)
@@ -270,7 +270,7 @@ class Preparer:
         return found
 
     def _request(self, body: Any, form: Form) -> Request:
-        """Return the request; the part that an earlier request has already is not read again."""
+        """Return the request; parts that an earlier request has too are not read again."""
         beginnings = [c.beginning for c in reversed(self._conversations) if c.beginning is not None]
         if isinstance(body, Request):
             body.go_on(beginnings)
@@ -278,7 +278,7 @@ class Preparer:
         return Request(body, form, beginnings)
 
     def _read_before(self, request: Request, form: Form, key: str) -> TakenOver | None:
-        """Return the reading of the request's beginning by an earlier process."""
+        """Return the stored readings of the request's beginning, written by an earlier process."""
         if not request.is_bytes or request.is_open:
             return None
         body = bytes(request.body)
@@ -299,7 +299,7 @@ class Preparer:
             return None
 
     def _beside(self, form: Form, request: Request, count: Callable[[str], int]) -> _Beside:
-        """Return the parts next to the history; the same parts are looked at once."""
+        """Return the parts next to the history; unchanged parts are not read again."""
         key = (form.NAME, count, request.beside_key())
         if key != self._fixed[0]:
             given, tokens = request.fields, sum(map(count, form.beside_texts(request.fields)))
@@ -322,7 +322,7 @@ class Preparer:
             _log.error("session %.80r: the usage could not be stored, the counts stay as they were: %s", self.id, error)
 
     def _follow_others(self) -> list[str]:
-        """Take in the decisions of other processes; return a warning if the store cannot be read."""
+        """Load the decisions of other processes; return a warning if the store cannot be read."""
         try:
             self._log.follow()
         except StoreError as error:
@@ -349,7 +349,7 @@ class Preparer:
 
 
 def _answer(reply: Any) -> Mapping[str, Any]:
-    """Return an answer as plain JSON; a value that is no answer must not pass for an empty answer."""
+    """Convert an answer to plain JSON; refuse a value that is no answer, so that it is not taken for an empty one."""
     given = raw.decode(bytes(reply)) if isinstance(reply, (bytes, bytearray)) else reply
     answer = given if isinstance(given, Mapping) else objects.dumped(given)
     if not isinstance(answer, Mapping):

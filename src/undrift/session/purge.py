@@ -1,4 +1,4 @@
-"""The purges of a session, and the proof that nothing is left of the purged data.
+"""The purges of a session, and the proof that no purged data remains.
 
 Law: a purge destroys the named data and nothing else. Records that repeat it elsewhere are named, not touched. The log
 says that something was purged and when, never what. Nothing undoes it.
@@ -68,7 +68,7 @@ class Purger:
 
     @in_turn
     def purge(self, what: str) -> Purged:
-        """Destroy data: the only act here that deletes, and nothing reverses it.
+        """Destroy data for good; nothing else here deletes, and nothing can reverse a purge.
 
         All versions leave the store, its search and the exported logs, and are overwritten. Then a small file is
         rewritten, the free pages of a large one are overwritten, its log is emptied, and every file of the home is
@@ -140,7 +140,7 @@ def _path(text: str) -> tuple[str, ...]:
 
 
 def _blank(decision: Decision) -> Decision:
-    """Return a decision without its purged original: it holds in the same histories and says nothing about the text."""
+    """Return a decision without its purged original: it counts in the same histories but contains none of the text."""
     detail = {name: decision.detail[name] for name in _KEPT if name in decision.detail}
     if decision.kind == "evicted":
         text = decision.detail.get("text")

@@ -1,4 +1,4 @@
-"""The rewinds of a session, and their undoing.
+"""Rewinds of a session, and how they are undone.
 
 Law: a rewind is an operation like any other: it is logged, deletes nothing, and can be undone. It holds for all that
 the session keeps: decisions, pins, tasks, tags, memories, facts and the scratchpad.
@@ -53,7 +53,7 @@ class Diff:
 
 
 class Timeline:
-    """The moments of one session: `Session.timeline`.
+    """The operations of one session, and its rewinds: `Session.timeline`.
 
     Args:
         context: The session.
@@ -69,7 +69,7 @@ class Timeline:
 
     @in_turn
     def checkpoint(self, label: str = "") -> int:
-        """Name this moment and return its number, to which `rewind` goes back.
+        """Name the session's current state; return its operation number for `rewind`.
 
         Raises:
             StoreError: It could not be written.
@@ -82,12 +82,12 @@ class Timeline:
 
     @in_turn
     def history(self) -> tuple[Operation, ...]:
-        """Return all operations of the session, oldest first; those before a rewind included."""
+        """Return all operations of the session, oldest first, those that were rewound too."""
         return self._store.operations(self._session_id)
 
     @in_turn
     def facts(self, *, as_of: int | str | None = None) -> tuple[SessionFact, ...]:
-        """Return the facts that hold in this session's run, oldest first.
+        """Return the active facts of this session's run, oldest first.
 
         Args:
             as_of: The state right after this operation: a number, a checkpoint's label or a task's id; None: now.
@@ -103,7 +103,7 @@ class Timeline:
 
     @in_turn
     def seq_of(self, to: int | str | None) -> int | None:
-        """Return the operation that a name means: a number, a checkpoint's label, or a task's id; None for now.
+        """Return the operation that a name means: a number, a checkpoint's label or a task's id. None means: now.
 
         Raises:
             RecallError: There is none.
@@ -133,7 +133,7 @@ class Timeline:
 
     @in_turn
     def rewind(self, to: int | str) -> Rewound:
-        """Rewind the session: from now on every reading answers as right after an operation.
+        """Take the session back to its state right after an operation.
 
         Decisions, pins, tasks, tags, memories, facts and the scratchpad are as they were then. Nothing is deleted;
         it is logged, a second time changes nothing, and `undo_rewind` reverses it. Another process of this session
@@ -155,7 +155,7 @@ class Timeline:
 
     @in_turn
     def undo_rewind(self) -> Rewound:
-        """Undo the newest rewind that is not undone: all is as right before it.
+        """Undo the newest rewind that is not yet undone: the session has its state from before the rewind.
 
         Raises:
             RecallError: There is none.
@@ -206,14 +206,14 @@ class Timeline:
         return reversed(self._store.operations(self._session_id, kinds))
 
     def _has_no_notes(self) -> bool:
-        """Tell if there are no notes; unreadable notes are another case."""
+        """Tell whether the session has no notes; unreadable notes count as notes."""
         try:
             return self._scratchpad.is_on and not self._scratchpad.read().strip()
         except StoreError:
             return False
 
     def _restore_notes(self, ref: Any) -> None:
-        """Restore the notes; the newest ones are stored already, and the session is already rewound."""
+        """Restore the earlier notes; the session is already rewound, and the current notes are stored."""
         if not self._scratchpad.is_on or not isinstance(ref, str):
             return
         try:

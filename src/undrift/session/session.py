@@ -1,4 +1,4 @@
-"""Session: one agent session's window, tasks and memory, behind the names that users know.
+"""Session: the window, tasks and memory of one agent session, under the names that users know.
 
 Law: a thin front. `undrift.session.prepare` does a turn, `undrift.tasks.updates` changes tasks, `memory` and `timeline`
 are the facets. Each of them gets the context, and none calls back.
@@ -174,7 +174,7 @@ class Session(Closing):
             raise
 
     def close(self) -> None:
-        """Close the store after the running call of another thread; a second call does nothing."""
+        """Close the store when the running call of another thread has ended; a second call does nothing."""
         self._sharing.end(self._store.close)
 
     @in_turn
@@ -202,7 +202,7 @@ class Session(Closing):
 
     @in_turn
     def record(self, reply: Any, *, wire: str = "anthropic") -> ProviderReply:
-        """Take in the provider's answer: its usage corrects the token counts, its calls of the task tool change tasks.
+        """Process the provider's answer: its usage corrects token counts, and its calls of the task tool change tasks.
 
         Args:
             reply: The answer: an SDK's object (with ``model_dump`` or ``to_dict``), a dict, or JSON bytes.
@@ -223,7 +223,7 @@ class Session(Closing):
 
     @in_turn
     def pin(self, type: EntryType, text: str) -> str:
-        """Pin a text: it stays in every window from now on, byte-identical. Return its reference.
+        """Pin a text: every window from now on contains it byte for byte. Return its reference.
 
         Before the first answer it goes into the first user message, else to the tail, and stays there. The same type
         and text again is the same pin.
@@ -254,7 +254,7 @@ class Session(Closing):
         phase_index: int = 0,
         stack: bool = False,
     ) -> Task:
-        """Start a task: the tool calls from now on belong to it, until it ends.
+        """Start a task: all tool calls belong to it until it ends.
 
         Args:
             task_id: Any text; known or new.
@@ -276,7 +276,7 @@ class Session(Closing):
 
     @in_turn
     def update_task(self, task_id: str, *, stack: bool = False, **fields: Any) -> Task:
-        """Change a task; omitted fields keep their values.
+        """Change some fields of a task; fields that are not given keep their values.
 
         Args:
             task_id: Known, or new.
@@ -296,7 +296,7 @@ class Session(Closing):
     def change_tasks(
         self, updates: Sequence[Mapping[str, Any]], *, agent: str = MAIN_AGENT, stack: bool = False
     ) -> tuple[str, ...]:
-        """Change several tasks, all or nothing: first those that end, then those that start.
+        """Change several tasks in one step, or none: first end tasks, then start tasks.
 
         Args:
             updates: For each task its ``id`` and the fields of `update_task` that change.
@@ -328,7 +328,7 @@ class Session(Closing):
 
     @in_turn
     def complete_task(self, task_id: str, result_summary: str) -> Task:
-        """Complete a task: from the next `prepare` on its summary replaces its raw logs, which stay recallable.
+        """Complete a task: the next `prepare` replaces its raw logs by its summary; `recall` can get the logs back.
 
         Args:
             task_id: A task in progress.
@@ -351,7 +351,7 @@ class Session(Closing):
 
     @in_turn
     def recall(self, ref: str) -> str:
-        """Return the original text of an entry that left, as it was stored.
+        """Return the original text of a removed entry, as it was stored.
 
         Args:
             ref: The reference of an action, or an entry's id.
@@ -375,7 +375,7 @@ class Session(Closing):
 
     @in_turn
     def why(self, ref: str) -> Decision | None:
-        """Return the newest decision about an entry, by its reference or id; None if it never left."""
+        """Return the newest decision about an entry, by its reference or id. None means: it is unchanged."""
         about = self._log.decisions.about(ref)
         return self._store.decision(ref) or (about[-1] if about else None)
 

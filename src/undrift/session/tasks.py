@@ -1,4 +1,4 @@
-"""Changes of tasks, written together with the memories about them.
+"""Changes of tasks, written in one step with the memories about them.
 
 Law: a change that another agent overtook is judged again on top of that agent's change.
 """
@@ -48,7 +48,7 @@ class SessionTasks:
         raise AssertionError  # the last attempt returns or raises
 
     def answer(self, call: ToolCall) -> ToolResult:
-        """Execute a call of the task tool and answer it; a refusal is an answer too."""
+        """Execute a call of the task tool and return the answer; a refusal is an answer too."""
         try:
             arguments = raw.decode(call.arguments.encode("utf-8", "replace"), "arguments")
             if not isinstance(arguments, Mapping):

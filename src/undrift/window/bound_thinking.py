@@ -1,5 +1,4 @@
-"""Thinking that a provider binds to the words before it: the legal rewrites, and the fields and headers they need. No
-I/O.
+"""Thinking that a provider binds to the words before it: which edits are legal, and which fields they need. No I/O.
 
 Law: nothing is rewritten before live thinking unless that thinking leaves too, or the same request allows the provider
 to drop it. Why: docs/adr/0012-bound-thinking.md.
@@ -20,7 +19,7 @@ __all__ = ["binding_of", "changes"]
 def changes(
     binding: Binding, window: Window, body: Mapping[str, Any], trigger_tokens: int, keep_tool_results: int
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the fields of the body that have to change, permanently from the first edit on, and the headers for them.
+    """Return the fields and headers that every request needs after the first edit.
 
     A pin is enough: it may stand in a message that a fork of this history had already sent without it.
 
@@ -40,7 +39,7 @@ def changes(
 
 
 def binding_of(body: Mapping[str, Any], wire: str, model: Model, settings: Settings) -> Binding:
-    """Return the binding of a request.
+    """Return how a request's provider binds thinking to the words before it.
 
     Args:
         wire: Name of its form; only Anthropic's binds thinking.

@@ -1,4 +1,4 @@
-"""Carries out a turn: the plan of the passes is rendered, checked, written, and only then counts.
+"""Carries out a turn: plans the window, renders and checks it, and writes the decisions before they count.
 
 Law: nothing counts that is not on disk. If the provider would refuse a window, an older one is sent, step by step. If
 the store fails, nothing leaves.
@@ -84,7 +84,7 @@ class Committer:
     def _legal(
         self, steps: Sequence[Window], turn: Turn, conversation: Conversation, renderer: Renderer, request: Request
     ) -> tuple[Window, list[Any] | None, str]:
-        """Return the last legal step, its items, and the reason against a later one; no items if all are refused."""
+        """Return the last legal step, its items, and why later steps are refused; no items if all steps are refused."""
         first_refusal = ""
         last = len(steps) - 1
         for number in range(last, -1, -1):
@@ -125,7 +125,7 @@ class Committer:
 
 
 def past_of(log: SessionLog, conversation: Conversation) -> Past:
-    """Return the decisions of earlier turns in the history of a conversation."""
+    """Return the decisions of earlier turns that apply to this conversation's history."""
     decisions = log.decisions
     return Past(
         partial_prunes=lambda: decisions.partial_prunes(conversation.numbers),
@@ -136,12 +136,12 @@ def past_of(log: SessionLog, conversation: Conversation) -> Past:
 
 
 def _renewed(turn: Turn, conversation: Conversation, log: SessionLog) -> Turn:
-    """Return the turn with the changes that another process has written meanwhile."""
+    """Return the turn with the changes that another process wrote in the meantime."""
     return replace(turn, tasks=log.tasks, pins=log.decisions.pins, past=past_of(log, conversation))
 
 
 def _problem(window: Window, conversation: Conversation, renderer: Renderer, request: Request) -> str:
-    """Return the first new fault of the edited history; empty without one."""
+    """Return the first fault that an edit added to the history; empty if there is none."""
     if not window.sent or (window.was_checked and not window.new):
         return ""
     before = [e for item in window.looked_at for e in item.entries if not window.is_absorbed(e)]

@@ -1,4 +1,4 @@
-"""The shared values of a session's parts.
+"""The values that all parts of one session share.
 
 Law: frozen. A part is given the context and its siblings; it calls nothing above itself.
 """
@@ -29,7 +29,7 @@ _SCRATCHPAD_LIMIT_BYTES = 8_192
 
 @dataclass(frozen=True, slots=True)
 class SessionContext:
-    """One open session, as its parts see it.
+    """The state of one open session that all its parts share.
 
     Args:
         count: Counts the tokens of a text, by the setting `token_counter`.
@@ -82,7 +82,7 @@ class SessionContext:
 
     @property
     def run(self) -> RunContext:
-        """The place of the run: the task in progress, or the place of the last one."""
+        """The task, its phase and its number, for new facts: the task in progress, or the last one."""
         tasks = self.log.tasks
         if (task := current(tasks)) is not None:
             return RunContext(self.id, task.id, task.phase_index, task.ordinal)

@@ -1,4 +1,4 @@
-"""One conversation of a client between two turns: its history, read once, and its current window.
+"""One conversation of a client between two turns: its parsed history and its current window.
 
 Law: the state is a function of the client's history and the decisions on disk. So a restart, a retry and a fork see the
 same window. Nothing here is written anywhere. No I/O.
@@ -29,7 +29,7 @@ _MOST_SPARED = 64
 
 @dataclass(slots=True)
 class Message:
-    """One item of the history, read.
+    """One parsed item of the history.
 
     Args:
         raw: Its newest bytes from the client; None if the conversation's beginning has them.
@@ -80,11 +80,11 @@ class Conversation:
         self._recorder = Recorder()
 
     def starts_with(self, raw: bytes, digest: bytes) -> bool:
-        """Return whether the first item is this one."""
+        """Return whether the history begins with this item."""
         return bool(self.messages) and (self._raw(0) == raw or self.messages[0].digest == digest)
 
     def suits(self, form: Form, count: Callable[[str], int], *, defers_tools: bool) -> bool:
-        """Return whether it was opened with these arguments."""
+        """Return whether the conversation was opened with these arguments."""
         return self.form is form and self.count is count and self._defers_tools == defers_tools
 
     @property
@@ -97,7 +97,7 @@ class Conversation:
         return self._window
 
     def keep(self, window: Window) -> None:
-        """Make a window the current one: it was found legal, and its new decisions are stored."""
+        """Make a window the current one, after it was found legal and its new decisions are stored."""
         self._window = window.settled()
         self._version = self._decisions.version
 
@@ -107,27 +107,27 @@ class Conversation:
         return self.messages[-1].item.id
 
     def tail(self, most: int) -> list[tuple[bytes, View]]:
-        """Return the digests and views of the last items of the history."""
+        """Return the digest and the view of each of the last items."""
         return [(m.digest, m.view) for m in self.messages[-most:]]
 
     @property
     def views(self) -> list[View]:
-        """The client's history, read."""
+        """The parsed items of the client's history."""
         return [m.view for m in self.messages]
 
     @property
     def marked(self) -> list[View]:
-        """The items that have a cache marker, in order."""
+        """The items with a cache marker, in order."""
         return [self.messages[number].view for number in sorted(self._marked)]
 
     @property
     def numbers(self) -> Mapping[str, int]:
-        """Chain id of each item -> its number."""
+        """The number of each item, by chain id."""
         return self._numbers
 
     @property
     def entries(self) -> list[ContextEntry]:
-        """The entries of the client's history, in order; without words that the tombstone of other words replaces."""
+        """The entries of the client's history, in order, without those that another entry's tombstone covers."""
         return [e for e in self.all_entries if not self.window.is_absorbed(e)]
 
     @property
@@ -147,11 +147,11 @@ class Conversation:
         return [(e.pair_id or "", e.meta("tool_name") or "") for e in calls]
 
     def newest_answer(self) -> int:
-        """Number of the first item of the model's newest answer, which may take several items."""
+        """The number of the first item of the model's newest answer; an answer may have several items."""
         return self.window.newest_answer
 
     def known(self, window: Window) -> KnownReferences:
-        """Return the references of the client's history, for the plan of this turn."""
+        """Return the references that the client's history mentions, for this turn's plan."""
         known, learned = self._mentioned or (KnownReferences(), 0)
         for message in self.messages[learned:]:
             for entry in message.item.entries:
@@ -161,7 +161,7 @@ class Conversation:
         return known
 
     def follow(self, request: Request, now_ms: int) -> None:
-        """Read the history of this turn; known items cost only a comparison of bytes.
+        """Parse the history of this turn; items that are known are only compared by their bytes.
 
         Args:
             request: Opened.
@@ -186,11 +186,11 @@ class Conversation:
 
     @property
     def first_stretch(self) -> str:
-        """SHA-256 of the first stretch on disk; empty if there is none."""
+        """The SHA-256 of the first stored stretch; empty if no stretch is stored."""
         return self._recorder.first
 
     def take_over(self, past: TakenOver | None, recorder: Recorder, now_ms: int) -> None:
-        """Begin with readings from before the session was opened, and record new ones from now on.
+        """Begin with readings that an earlier process stored, and store new ones from now on.
 
         Args:
             past: The readings of the next history; None without any.
@@ -209,7 +209,7 @@ class Conversation:
             self._pairing.go_on(one.calls, one.served, one.open)
 
     def _thawed(self, number: int) -> Message:
-        """Return an item that was read before the session was opened."""
+        """Return an item from its stored reading."""
         past = self._past
         assert past is not None, "only what was taken over is made later"
         id_, (run, has_more, blocks) = past.ids[number], past.item(number)
@@ -226,7 +226,7 @@ class Conversation:
         return Message(None, self.form.digest(given), view, (run, has_more), item)
 
     def unrecorded(self) -> list[StretchReading]:
-        """Return the readings that are not on disk yet, if they are large enough for a record."""
+        """Return the readings to store; none if they are too small for a record."""
         numbers = self._recorder.due(self.beginning)
         if not numbers or self._loading or self.beginning is None:
             return []
@@ -234,13 +234,13 @@ class Conversation:
         return [] if found is None else [found]
 
     def recorded(self, readings: Sequence[StretchReading]) -> None:
-        """Mark these readings as stored."""
+        """Note that these readings are stored."""
         for one in readings:
             assert self.beginning is not None, "it was read from there"
             self._recorder.written(one, self.beginning)
 
     def _record(self, numbers: range, places: list[int]) -> StretchRecord:
-        """Return the readings of some items."""
+        """Return the readings of some items as records."""
         messages = self.messages[numbers.start : numbers.stop]
         calls = [call for m in messages for call in calls_of(m.view, m.item.id, m.run[0])]
         return StretchRecord(
@@ -260,7 +260,7 @@ class Conversation:
         )
 
     def _open_at(self, end: int) -> dict[str, str]:
-        """Return the calls of the last answer before an item: id to pair id. An answer may take several items."""
+        """Return the open calls of the last answer before an item, as id -> pair id."""
         while end and self._items[end - 1].role != "assistant":
             end -= 1
         first = end
@@ -279,7 +279,7 @@ class Conversation:
             self._version = -1
 
     def _known(self, request: Request) -> int:
-        """Return the number of items that the request begins with too; they have the same bytes as far as is known."""
+        """Return how many items at the request's beginning are known, as far as their bytes were compared."""
         end = min(request.count, len(self.messages))
         for number in range(request.known, end):
             raw, message = request.tail[number - request.known], self.messages[number]
@@ -300,7 +300,7 @@ class Conversation:
         return raw
 
     def _hold(self, request: Request) -> None:
-        """Keep the request's beginning, and drop the separate bytes of its items."""
+        """Keep the bytes of the request's beginning as one piece, and drop the bytes of each item."""
         former, self.beginning = self.beginning, request.grown() if self._is_worth_one(request) else None
         held, now = (0 if one is None else one.count for one in (former, self.beginning))
         for number in range(now, held):
@@ -312,7 +312,7 @@ class Conversation:
             self._past.beginning = self.beginning
 
     def _is_worth_one(self, request: Request) -> bool:
-        """Return whether the next body may begin like this one; a client that changes its head each time pays little."""
+        """Return whether to keep this body's beginning: not if the client changes its first part each time."""
         if request.beginning is not None:
             self._missed = self._spared = 0
         elif self.beginning is not None:
@@ -349,7 +349,7 @@ class Conversation:
         return Message(raw, digest, view, run, item)
 
     def _run_of(self, view: View, id_: str, before: Message | None) -> tuple[str, bool]:
-        """Return the run of the model's items with this item: it begins with reasoning and ends before the next."""
+        """Return the model's items that belong together with this item: they begin with reasoning."""
         if view.role != "assistant":
             joins = view.bundle == "run" and before is not None and before.item.role == "assistant"
             return (before.run[0] if before and joins else "", joins)
@@ -359,7 +359,7 @@ class Conversation:
         return run, bool(run)
 
     def _forget(self, known: int) -> None:
-        """Drop the items from a number on, and find again which calls are open before it."""
+        """Drop all items from a number on, and find the open calls before it again."""
         self.messages, self._items = Growing.of(self.messages), Growing.of(self._items)  # earlier windows keep theirs
         self._past = None
         self._recorder.forget(known)

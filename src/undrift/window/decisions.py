@@ -1,4 +1,4 @@
-"""The decisions of a session, with the histories in which each one holds. No I/O.
+"""The decisions of a session, and the histories in which each one counts. No I/O.
 
 Law: a decision holds in every history that contains the message at which it was made, and in no other. So the same
 history always gives the same window, no matter what else the session has seen. Why:
@@ -17,7 +17,7 @@ __all__ = ["Decisions"]
 
 
 class Decisions:
-    """Every decision of a session: entries removed or cut, and the places of its pins and notes."""
+    """Every decision of a session: removed or shortened entries, and the places of pins and notes."""
 
     def __init__(self, session_id: str, decisions: Iterable[Decision], pins: Iterable[Original]) -> None:
         self._session_id = session_id
@@ -34,20 +34,20 @@ class Decisions:
         return ref_of(self._session_id, entry_id)
 
     def about(self, entry_id: str) -> tuple[Decision, ...]:
-        """Return the decisions about an entry, oldest first; at most one holds in a history."""
+        """Return the decisions about an entry, oldest first; a history uses at most one of them."""
         return tuple(self._by_place(entry_id).values())
 
     def _by_place(self, entry_id: str) -> dict[str, Decision]:
-        """Return the decisions about an entry by the place where they were made; nearly always there is one."""
+        """Return the decisions about an entry, by the place of each; nearly always there is one."""
         found = self._about.get(entry_id)
         return {} if found is None else {taken_at(found): found} if isinstance(found, Decision) else found
 
     def has(self, decision: Decision) -> bool:
-        """Return whether a decision about the same entry was made at the same place."""
+        """Return whether the same entry has a decision with the same place."""
         return taken_at(decision) in self._by_place(decision.entry_id)
 
     def ruling(self, history: Mapping[str, int]) -> dict[str, Decision]:
-        """Return entry id to the decision that counts in a history; see `core.window.log.Log`.
+        """Return the decision about each entry that counts in a history, by entry id; see `core.window.log.Log`.
 
         A decision counts in every history that contains the item at which it was made. So a fork, or a client that goes
         back, finds its messages as they were sent then. From there it decides on its own.
@@ -61,7 +61,7 @@ class Decisions:
         return found
 
     def placed(self, history: Mapping[str, int]) -> dict[str, tuple[Decision, ...]]:
-        """Return chain id to the pins and notes in that item of a history, oldest first."""
+        """Return the pins and notes in each item of a history, by chain id, oldest first."""
         return {anchor: tuple(found) for anchor, found in self._placed.items() if anchor in history}
 
     def decided_at(self, place: str) -> Collection[str]:
@@ -83,27 +83,27 @@ class Decisions:
 
     @property
     def places(self) -> AbstractSet[str]:
-        """Chain ids of the items at which decisions were made; empty for those that count everywhere."""
+        """The chain ids of the items with decisions; empty for decisions that count everywhere."""
         return self._at.keys()
 
     @property
     def tasks(self) -> tuple[str, ...]:
-        """Ids of the tasks that evicted anything."""
+        """The ids of all tasks whose logs were evicted."""
         return tuple(task_id for task_id, refs in self._by_task.items() if any(refs))
 
     def evicted_by(self, task_id: str) -> tuple[str, ...]:
-        """Return the references that a task evicted, oldest first; a purged original has none."""
+        """Return the references of a task's evicted logs, oldest first; a purged original has no reference."""
         return tuple(filter(None, self._by_task.get(task_id, ())))
 
     def reset(self, decisions: Iterable[Decision], pins: Iterable[Original]) -> None:
-        """Replace everything by these; the conversations keep this object."""
+        """Replace all decisions; the conversations keep this object."""
         for kept in (self._about, self._placed, self._by_task, self._at):
             kept.clear()
         self.pins = {pin.ref: pin.entry for pin in pins}
         self.add(decisions)
 
     def add(self, decisions: Iterable[Decision]) -> None:
-        """Add decisions; every conversation applies them at its next turn."""
+        """Add decisions; every conversation uses them from its next turn on."""
         for decision in decisions:
             at, entry_id = taken_at(decision), decision.entry_id
             if entry_id in self._about:

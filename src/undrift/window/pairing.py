@@ -1,4 +1,4 @@
-"""The calls that results answer: those open at a place in a history. No I/O.
+"""Pairs each result with its call among the calls that are open there. No I/O.
 
 Law: a provider's id of a call can repeat. A pair id is unique in its history because it holds the id of the call's
 item.
@@ -13,7 +13,7 @@ __all__ = ["Pairing", "calls_of", "served_by"]
 
 
 def calls_of(view: View, item_id: str, run: str) -> Iterator[tuple[str, str, str]]:
-    """Yield the calls of an answer: id, pair id, tool."""
+    """Yield each call of an answer: its id, pair id and tool."""
     whole = run or (f"{item_id}:*" if view.bundle == "item" else "")
     for block in view.blocks if view.role == "assistant" else ():
         if block.kind == "call" and block.call_id:
@@ -21,7 +21,7 @@ def calls_of(view: View, item_id: str, run: str) -> Iterator[tuple[str, str, str
 
 
 def served_by(view: View, item_id: str) -> Iterator[tuple[str, str]]:
-    """Yield the calls that the provider runs itself: id, and that of their item."""
+    """Yield each call that the provider runs itself: its id and the id of its item."""
     for block in view.blocks:
         if block.kind == "other" and block.call_id is not None and not block.answers:
             yield block.call_id, item_id
@@ -41,11 +41,11 @@ class Pairing:
         self._server_pairs: dict[str, str] = {}
 
     def clear(self) -> None:
-        """Forget the open calls; those that the provider runs itself stay known."""
+        """Forget the open calls, but not those that the provider runs itself."""
         self._pairs = {}
 
     def take(self, view: View, item_id: str, run: str, *, role_before: str) -> None:
-        """Add the calls of an answer. The provider merges neighbours of one role, so their calls add up.
+        """Add the calls of an answer to those of the answers next to it, because the provider joins them.
 
         Args:
             run: Id of the run that the item belongs to, if any.
@@ -62,7 +62,7 @@ class Pairing:
     def go_on(
         self, calls: Sequence[tuple[str, str, str]], served: Sequence[tuple[str, str]], still_open: Mapping[str, str]
     ) -> None:
-        """Add the calls of items that are not read again.
+        """Add the calls of known items, which are not read again.
 
         Args:
             still_open: Call id to pair id, for calls that the next items may answer.
@@ -78,13 +78,13 @@ class Pairing:
         self._tools[call_id] = tool if self._tools.get(call_id, tool) == tool else ""
 
     def named(self, block: Block) -> Block:
-        """Return a result with the name of the called tool, if it does not carry it."""
+        """Return a result with the name of the called tool added, if the result has no name."""
         if block.kind == "result" and block.tool_name is None and (tool := self._tools.get(block.call_id or "")):
             return replace(block, tool_name=tool)
         return block
 
     def pair_of(self, block: Block, item_id: str) -> str | None:
-        """Return the pair id of a call or of its answer; None without one."""
+        """Return the pair id of a call or of a result. None means: it has no partner."""
         if block.call_id is None:
             return None
         if block.kind != "other":

@@ -1,4 +1,4 @@
-"""The stored readings of a history's beginning: written for the next start, and used by it. No I/O.
+"""Stored readings (parsed items) of a history's beginning: written for the next start, and used by it. No I/O.
 
 Law: a reading is used only if the new body has the very bytes that it was read from. Form, counter and version must be
 the same too. Missing, cut or doubtful readings are replaced by reading the bytes, as if nothing had been known.
@@ -29,12 +29,12 @@ _PROBE = "".join(map(chr, range(1, 0x500, 3))) * 3 + "\n    def read(self, path:
 
 
 def reading_key(form: str, counter: str, count: Callable[[str], int], *, defers_tools: bool) -> str:
-    """Return the key of the way in which a history is read; readings with another key are not used."""
+    """Return the key of the parser and the token counter; readings with another key are not used."""
     return f"{_LAYOUT} {form} {counter} {count(_PROBE)} {defers_tools}"
 
 
 class StretchRecord(msgspec.Struct):
-    """The readings of a stretch, column by column; the columns of items are equally long.
+    """The readings of a stretch in columns; every column has one value for each item.
 
     Args:
         ids: Chain ids of the items.
@@ -62,7 +62,7 @@ class StretchRecord(msgspec.Struct):
     fixed: list[int]
 
     def is_whole(self, length: int) -> bool:
-        """Return whether the columns fit each other and a stretch of so many bytes."""
+        """Return whether all columns have the same length, and the stretch has `length` bytes."""
         count, places = len(self.ids), self.places
         columns = (self.tokens, self.pairs, self.items)
         ordered = places == sorted(places)
@@ -78,7 +78,7 @@ class StretchRecord(msgspec.Struct):
 
 @dataclass(slots=True)
 class TakenOver:
-    """The first items of a history, as they were read before.
+    """The first items of a history, loaded from stored readings.
 
     Args:
         beginning: The bytes that hold them.
@@ -122,7 +122,7 @@ class TakenOver:
         return (start + number for start, one in found for number in getattr(one, name))
 
     def item(self, number: int) -> tuple[str, bool, list[tuple[int, str | None, bool]]]:
-        """Return an item's run, whether that has more than reasoning, and tokens, tool and fixedness of its blocks."""
+        """Return an item's run, whether the run has more than reasoning, and the tokens and tool of each block."""
         return _ITEM.decode(self.items[number])
 
 
@@ -136,7 +136,7 @@ def recalled(
     head: tuple[int, dict[str, bytes]],
     stored: Callable[[Callable[[Heads], list[int]]], list[StretchReading]],
 ) -> TakenOver | None:
-    """Return the stored readings of a body's beginning; None if none fits.
+    """Return the stored readings of a body's beginning. None means: no reading fits.
 
     Args:
         body: JSON.
@@ -166,7 +166,7 @@ def recalled(
 
 
 def _chain(heads: Heads, body: bytes, start: int) -> list[int]:
-    """Return the numbers of the readings that follow each other from a place in a body on."""
+    """Return the numbers of the readings that follow each other in a body, from a byte on."""
     following: dict[str, list[tuple[int, StretchReading]]] = {}
     for number, one in heads:
         following.setdefault(one.before, []).append((number, one))
@@ -182,7 +182,7 @@ def _chain(heads: Heads, body: bytes, start: int) -> list[int]:
 
 
 def _digest(before: str, body: bytes, start: int, end: int) -> str:
-    """Return the SHA-256 of a stretch and everything before it; empty if the body ends earlier."""
+    """Return the SHA-256 of the body up to the end of a stretch; empty if the body ends earlier."""
     if end > len(body):
         return ""
     digest = hashlib.sha256(before.encode("ascii", "replace"))
@@ -210,15 +210,15 @@ class Recorder:
 
     @property
     def first(self) -> str:
-        """SHA-256 of the first stretch; empty if nothing is on disk."""
+        """The SHA-256 of the first stretch; empty if no stretch is on disk."""
         return self._ends[0][2] if self._ends else ""
 
     def forget(self, known: int) -> None:
-        """Forget the items from a number on because they have changed."""
+        """Drop all items from a number on, because they have changed."""
         self._ends = [one for one in self._ends if one[0] <= known]
 
     def due(self, beginning: Beginning | None) -> range:
-        """Return the numbers of the items to write; none if they are too few."""
+        """Return the numbers of the items to store; none if they are too few."""
         if not self.key or beginning is None:
             return range(0)
         if beginning.stem is not self._stem:
@@ -227,7 +227,7 @@ class Recorder:
         return more if len(more) >= _LEAST else range(0)
 
     def reading(self, beginning: Beginning, record: Callable[[list[int]], StretchRecord]) -> StretchReading | None:
-        """Return the record of the items that are due; None if JSON cannot hold it.
+        """Return the record of the items to store. None means: JSON cannot hold it.
 
         Args:
             record: Builds it from the places of the items in the stretch.
@@ -244,13 +244,13 @@ class Recorder:
         )
 
     def written(self, reading: StretchReading, beginning: Beginning) -> None:
-        """Mark this reading as stored."""
+        """Note that this reading is stored."""
         length = (self._ends[-1][1] if self._ends else 0) + reading.length
         self._ends.append((beginning.count, length, reading.sha256))
 
 
 def _standing(ends: Sequence[tuple[int, int, str]], beginning: Beginning) -> list[tuple[int, int, str]]:
-    """Return the stretches that other bytes also contain."""
+    """Return the stretches whose bytes another body also contains."""
     found: list[tuple[int, int, str]] = []
     start, places, before, former = beginning.places[0], beginning.places, "", 0
     for count, length, sha256 in ends:
@@ -263,5 +263,5 @@ def _standing(ends: Sequence[tuple[int, int, str]], beginning: Beginning) -> lis
 
 
 def plain(value: Any) -> msgspec.Raw:
-    """Return a value as JSON that is read only on demand."""
+    """Return a JSON value that is parsed only on demand."""
     return msgspec.Raw(msgspec.json.encode(value))

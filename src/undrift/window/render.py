@@ -1,4 +1,4 @@
-"""A window written back in the client's own notation. No I/O.
+"""Writes a window in the client's own notation. No I/O.
 
 Law: an item that was not edited is the very object of the client. An edited item is written once, as long as neither
 the item nor its replacement changes. The sent items of the known beginning are kept joined until a replacement among
@@ -31,7 +31,7 @@ class _Written:
 
 @dataclass(frozen=True, slots=True)
 class _Settled:
-    """The first sent items of a history, joined; they stem from one beginning and one mapping."""
+    """The first sent items of a history as joined bytes; they never change for this beginning."""
 
     stem: object
     sent: Mapping[int, Sent]
@@ -60,7 +60,7 @@ class Renderer:
         return [*out, *self._rendered(window, request, start, request.count)]
 
     def _rendered(self, window: Window, request: Request, start: int, end: int) -> list[Any]:
-        """Return the items to send in place of some."""
+        """Return the items that replace some items of the history."""
         out: list[Any] = []
         for number in range(start, end):
             sent = window.sent.get(number)
@@ -71,7 +71,7 @@ class Renderer:
         return out
 
     def _joined(self, window: Window, request: Request) -> _Settled | None:
-        """Return the items of the known beginning; None if there is none, or their replacements have changed."""
+        """Return the joined items of the known beginning. None means: unknown, or a replacement has changed."""
         stem = None if request.beginning is None else request.beginning.stem
         known = self._settled
         if known is None or stem is None or known.stem is not stem or known.sent is not window.sent:
@@ -85,7 +85,7 @@ class Renderer:
         return known
 
     def views(self, window: Window) -> list[View]:
-        """Return the history as it was rendered last, with edited items read again."""
+        """Return the history as last rendered; edited items are parsed again."""
         messages, sent = self._conversation.messages, window.sent
         return [
             view
@@ -112,7 +112,7 @@ class Renderer:
         return edited if items is None else items
 
     def _edited(self, number: int, sent: Sent, request: Request) -> list[Any]:
-        """Return the values that replace an item: its rest, and after a tool's result our notes."""
+        """Return the JSON values that replace an item: what remains of it, and our notes after a tool's result."""
         form = self._conversation.form
         beside = sent.appended if self._conversation.messages[number].item.role == "tool" else ()
         edited = form.edit(request.load(number), sent.edits, () if beside else sent.appended)
@@ -120,5 +120,5 @@ class Renderer:
 
 
 def _is_gone(sent: Sent) -> bool:
-    """Return whether nothing replaces an item, so that it need not be read."""
+    """Return whether an item is removed without a replacement; it need not be read then."""
     return bool(sent.edits) and not sent.entries

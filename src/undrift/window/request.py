@@ -48,12 +48,12 @@ class Request:
             self.fields = raw.Fields(given, self._field)
 
     def go_on(self, beginnings: Iterable[Beginning]) -> None:
-        """Use one of these beginnings, if the body begins with it and is not open yet."""
+        """Use the first of these known beginnings that this request shares, unless the request is open already."""
         if self.is_bytes and not self.is_open:
             self._known_fields(beginnings)
 
     def open(self, beginnings: Iterable[Beginning] = ()) -> None:
-        """Read the items of the history; before that `given` and `raws` are empty. A second call does nothing.
+        """Read the items of the history: this fills `given` and `raws`. A second call does nothing.
 
         Raises:
             WireError: There is no history, or it has the wrong shape.
@@ -79,12 +79,12 @@ class Request:
         self.tail = self._encoded
 
     def read_whole(self) -> None:
-        """Forget the known beginning; nothing else changes."""
+        """Forget the known beginning, so that `open` reads all items."""
         self.tail, self.beginning = self.raws, None
 
     @property
     def is_open(self) -> bool:
-        """True if the history was read, or the part after its known beginning."""
+        """True if the items of the history were read, at least those after the known beginning."""
         return bool(self._whole) or self.beginning is not None
 
     @property
@@ -105,7 +105,7 @@ class Request:
         return self._encoded or self.given
 
     def grown(self) -> Beginning | None:
-        """Return the beginning by which to know the next body; None if it would save too little."""
+        """Return the beginning by which the next request is recognised. None means: it would save too little."""
         items = self.tail[: max(0, len(self.tail) - _SPARED)]
         if not self.is_bytes or len(items) < _LEAST:
             return self.beginning
@@ -149,7 +149,7 @@ class Request:
         return memoryview(self._raws.get(name, b"null"))[:8].tobytes().translate(None, b" \t\r\n") not in _EMPTY
 
     def load(self, number: int) -> Any:
-        """Return an item as a JSON value."""
+        """Return a client's item as a JSON value."""
         item = self.item(number)
         return raw.decode(item, f"{self._form.HISTORY}[{number}]") if self.is_bytes else item
 
@@ -169,7 +169,7 @@ class Request:
         return self.known + len(self.tail)
 
     def beside_key(self) -> bytes:
-        """Return bytes that are equal for requests with equal counted parts next to the history."""
+        """Return bytes that are equal for requests with equal fields next to the history, as far as tokens count."""
         names = [name for name in self._form.BESIDE if name in self.fields]
         if self.is_bytes:
             return b"\n".join(bytes(self._raws[name]) for name in names)

@@ -22,7 +22,7 @@ _OFF = "this session has no scratchpad: it was opened with keeps_notes=False"
 
 
 class ScratchpadFile:
-    """The notes of one session; they survive the end of every task.
+    """The file with the notes of one session; it stays when a task ends.
 
     Args:
         mask_secrets: Whether secrets are masked before a text enters a window or the store.

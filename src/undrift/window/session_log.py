@@ -1,4 +1,4 @@
-"""The log of one session: its decisions, on disk first and then in memory.
+"""The log of one session: every decision is written to disk before it is used.
 
 Law: a decision counts once it is written, and not before.
 """
@@ -25,7 +25,7 @@ ASKED_EVERY_MS = 60_000
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """The time of the last request, and the life of its cache; None if the traffic has not shown it."""
+    """The time of the last request, and the lifetime of its cache; None if unknown."""
 
     at_ms: int
     cache_seconds: int | None = None
@@ -53,7 +53,7 @@ class SessionLog:
 
     @property
     def decisions(self) -> Decisions:
-        """Every decision of the session, and its pins; read on first use because there may be many.
+        """Every decision of the session, pins too; loaded on first use, because there may be many.
 
         Raises:
             StoreError: They cannot be read.
@@ -71,7 +71,7 @@ class SessionLog:
         at_ms: int,
         payload: Mapping[str, Any],
     ) -> None:
-        """Write decisions and the originals that they remove in one transaction; then they count.
+        """Write decisions, and the originals that they remove, in one transaction.
 
         Raises:
             StoreError: Nothing was written.
@@ -118,7 +118,7 @@ class SessionLog:
         self.tasks = self._stored_tasks()  # the store assigns ordinals
 
     def write_tags(self, tasks: Tasks, tags: Sequence[Tag], *, at_ms: int) -> None:
-        """Write the tasks that calls belong to.
+        """Write which tasks some calls belong to.
 
         Raises:
             StoreError: Nothing was written.
@@ -127,11 +127,11 @@ class SessionLog:
         self.tasks = tasks
 
     def calibration(self, model: str) -> Calibration:
-        """Return the calibration from the provider's own counts so far for a model."""
+        """Return the calibration for a model, from the provider's token counts so far."""
         return calibration_of(self._reports.get(model, ()))
 
     def calibrate(self, model: str, report: UsageReport, *, at_ms: int) -> None:
-        """Write the provider's count if it is news; small errors are ignored.
+        """Store the provider's token count, unless our estimate differs only a little.
 
         The active calibration is always the one on disk, so that a restart decides like the running session.
 
@@ -144,7 +144,7 @@ class SessionLog:
             self._reports[model] = (*kept, report)[-REPORTS:]
 
     def idle_ms(self, now_ms: int) -> int | None:
-        """Return the least time without a request, in milliseconds; None if unknown.
+        """Return the least milliseconds since the last request. None means: unknown.
 
         Times are on disk, so that a restart knows them, and coarse, so that few are written.
         """
@@ -152,11 +152,11 @@ class SessionLog:
 
     @property
     def cache_seconds(self) -> int | None:
-        """The life of the last request's cache according to the traffic; None if it has not shown one."""
+        """The learned lifetime of the last request's cache, in seconds; None if it is unknown."""
         return None if self._asked is None else self._asked.cache_seconds
 
     def asked(self, *, at_ms: int, is_large: bool, cache_seconds: int | None = None) -> None:
-        """Write the time of a request if it is news; from a session's first large window on.
+        """Store the time of a request if it is new; a session's times are stored from its first large window on.
 
         Args:
             is_large: Whether the window is large.
@@ -171,7 +171,7 @@ class SessionLog:
             self._write_asked(_Asked(at_ms, cache_seconds))
 
     def answered(self, *, at_ms: int, cache_seconds: int) -> None:
-        """Write the cache's life of a request according to its answer, if it is news and times are written at all.
+        """Store the cache's lifetime that an answer shows, if it is new and the session's times are stored.
 
         Args:
             at_ms: The time of the request.
@@ -193,7 +193,7 @@ class SessionLog:
         self._asked = asked
 
     def note(self, kind: str, snapshot: ContextEntry | None, payload: Mapping[str, Any], *, at_ms: int) -> int:
-        """Write an operation that changes nothing, with the current notes; return its number.
+        """Write an operation without changes, together with the current notes; return its number.
 
         Raises:
             StoreError: Nothing was written.
@@ -203,13 +203,13 @@ class SessionLog:
         return self._store.last_seq(self._session_id)
 
     def saved(self, snapshot: ContextEntry | None) -> list[Original]:
-        """Return the notes for the store; they are masked already."""
+        """Return the notes for the store, with secrets masked."""
         if snapshot is None:
             return []
         return [Original(ref_of(self._session_id, snapshot.id), self._session_id, "window", snapshot)]
 
     def reset(self) -> None:
-        """Read everything again: the session was rewound.
+        """Load everything again after a rewind.
 
         Raises:
             StoreError: The store cannot be read.
@@ -225,7 +225,7 @@ class SessionLog:
     def _commit(
         self, kind: str, changes: Sequence[Any] = (), *, at_ms: int, payload: Mapping[str, Any] | None = None
     ) -> None:
-        """Write, and remember the session's newest operation, so that its own writes are not read back.
+        """Write an operation, and remember its number, so that our own writes are not loaded again.
 
         A write of another process in between is found at its next operation, or by the conflict.
         """
@@ -262,7 +262,7 @@ class SessionLog:
         return _Asked(found[-1].at_ms, seconds if type(seconds) is int and seconds > 0 else None)
 
     def follow(self) -> None:
-        """Add decisions and pins that another process has written for this session since.
+        """Add the decisions and pins that other processes wrote for this session in the meantime.
 
         Raises:
             StoreError: The store cannot be read.
@@ -271,7 +271,7 @@ class SessionLog:
             self.reload()
 
     def reload(self) -> bool:
-        """Add decisions that another process has written for this session; return whether there were any.
+        """Load the decisions that other processes wrote for this session; return whether there were any.
 
         Raises:
             StoreError: The store cannot be read.
@@ -289,7 +289,7 @@ class SessionLog:
         return bool(news)
 
     def _add_stored(self, decisions: Decisions) -> list[Decision]:
-        """Add the decisions on disk that are new, and return them."""
+        """Add the new decisions from disk and return them."""
         decided, pins = self._stored()
         news = [d for d in decided if not decisions.has(d)]
         decisions.pins.update((pin.ref, pin.entry) for pin in pins)
@@ -299,7 +299,7 @@ class SessionLog:
 
 
 def _named(notes: Sequence[Original]) -> dict[str, Any]:
-    """Return the log's fields for the notes that are stored with an operation."""
+    """Return the log's fields that name the notes stored with an operation."""
     return {"scratchpad": notes[-1].ref} if notes else {}
 
 
