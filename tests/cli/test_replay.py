@@ -67,7 +67,7 @@ def test_one_session_is_told_as_a_story(tmp_path: Path):
     story = flat(result.stdout)
     (left,) = session["left"]
     assert story.startswith(f"{path} claude-code · claude-opus-4-6 · 31 turns")
-    assert f"{left['blocks']} blocks removed on {len(session['prunes'])} of 31 turns" in story
+    assert f"{left['blocks']} blocks removed or shortened on {len(session['prunes'])} of 31 turns" in story
     assert "to keep the prompt within 6,000 tokens (as set)" in story
     assert re.search(rf"Read \(tool\) {left['blocks']} {left['tokens']:,} {left['example_ref']} value_", story)
     low = [prune["target_tokens"] for prune in session["prunes"]]

@@ -40,13 +40,13 @@ class _Seconds(click.FloatRange):
     metavar="NAME",
     help="The name of the run (default: made from the path of PLAN). A new name starts a new run.",
 )
-@click.option("--implementer", metavar="COMMAND", help="The implementer's command (default: the one in PLAN).")
-@click.option("--reviewer", metavar="COMMAND", help="The reviewer's command (default: the one in PLAN).")
+@click.option("--implementer", metavar="COMMAND", help="The command that starts the implementer (default: from PLAN).")
+@click.option("--reviewer", metavar="COMMAND", help="The command that starts the reviewer (default: from PLAN).")
 @click.option(
     "--timeout", type=_Seconds(min=0, min_open=True), metavar="S", help="Wait at most S seconds for each answer."
 )
 @click.option("--max-attempts", type=Whole(min=1), metavar="N", help="Try each task at most N times.")
-@click.option("--retry-halted", is_flag=True, help="Try halted tasks again.")
+@click.option("--retry-halted", is_flag=True, help="Retry the tasks that the run gave up (their state is `halted`).")
 @home_options
 def dispatch_command(
     plan_file: Path,

@@ -43,7 +43,7 @@ class _Wanted:
 @click.option(
     "--as-of",
     metavar="N|TIME",
-    help="Show the facts as they were after step N of the run, or at a time such as 2026-11-22T05:00 (UTC by default).",
+    help="Show the facts of an earlier moment: a step's number N, or a time such as 2026-11-22T05:00 (UTC by default).",
 )
 @click.option("--subject", metavar="TEXT", help="Only facts about this, such as src/app.py or task:5.")
 @click.option(
@@ -54,7 +54,7 @@ class _Wanted:
     metavar="TAG",
     help=f"Only facts with this tag: {', '.join(FACT_TAGS)}. You can repeat this option.",
 )
-@click.option("--session", metavar="ID", help="Only facts of this run (default: all runs).")
+@click.option("--session", metavar="ID", help="Show only the run with this id (default: all runs).")
 @click.option("--ended", is_flag=True, help="Show also facts that are no longer valid.")
 @home_options
 def facts_command(

@@ -24,7 +24,7 @@ __all__ = ["manage_command"]
     metavar="ID",
     help="An id that all requests of one session share (default: detected from the request).",
 )
-@click.option("--model", metavar="NAME", help="The model, if the request does not name it, as for gemini.")
+@click.option("--model", metavar="NAME", help="The model's name; needed if the request has none, as with gemini.")
 @click.option("--home", metavar="DIR", help=HOME_HELP)
 @click.option("--budget", type=TOKENS, metavar="N", help="The most tokens that the request may have.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object that contains the request.")
@@ -33,9 +33,9 @@ def manage_command(
 ) -> None:
     """Make one request fit its budget: JSON on stdin, the request to send on stdout.
 
-    Give the request with its whole history. Send the output byte for byte; it equals the input if nothing had to be
-    removed. Removed text is kept, for `undrift recall`. It stays out of later requests of the same session.
-    Warnings, and headers that the request needs, are printed on stderr.
+    The request must have the whole history. Send the output to the provider unchanged. If nothing had to be
+    removed, it is the same as the input. `undrift recall` prints removed text. Later requests of the same session
+    are sent without it. Warnings, and headers that the request needs, are printed on stderr.
 
     \b
     undrift agent manage --wire anthropic --session build-42 < request.json

@@ -124,9 +124,10 @@ def remember_command(
 def search_command(
     query: str, limit: int, valid: bool, known_at: str | None, session: str | None, home: str | None, as_json: bool
 ) -> None:
-    """Search memories. Active ones come before those that they replaced.
+    """Search memories. Active ones come first, replaced ones last.
 
-    QUERY is words or a question. Without the package extra `vectors`, only memories with the same words are found.
+    QUERY is words or a question. Memories with the same words are found. The package extra `vectors` also finds
+    memories with the same meaning.
 
     \b
     undrift memory search "which database does billing use"

@@ -40,7 +40,7 @@ class _OfTask:
 @click.option(
     "--find", "words", metavar="WORDS", help="Search all removed text. With REF: print its lines that have all WORDS."
 )
-@click.option("--why", is_flag=True, help="Say why it left the window, and do not print it.")
+@click.option("--why", is_flag=True, help="Explain why REF left the window; its text is not printed.")
 @click.option("--session", metavar="ID", help="Look only in this session (default: the newest with REF).")
 @home_options
 def recall_command(
@@ -48,9 +48,8 @@ def recall_command(
 ) -> None:
     """Print the full text of something that left a window.
 
-    REF is the short id (reference) of a removed text. `undrift replay` shows these ids, and they stand in the
-    window where text was removed. REF can also be an entry's id. task:ID prints everything that was removed because
-    that task ended.
+    REF is the id of a removed text, as `undrift replay` prints it. The window also shows it, at the place of the
+    removed text. REF can be an entry's id too. task:ID prints all text that was removed when that task ended.
 
     The text is byte for byte what left the window, but secrets are masked. A terminal shows control characters as
     escapes.

@@ -60,8 +60,8 @@ def sessions_command(home: str | None, limit: int, as_json: bool) -> None:
         say(f"{len(rows) - len(shown):,} more: use --limit N to see them")
     where = again(home if str(folder) == settings_of(home).home else str(folder))
     next_commands(
-        The_tasks_of_one=f"undrift session tasks ID{where}",
-        The_history_of_one=f"undrift session history --session ID{where}",
+        Show_the_tasks_of_a_session=f"undrift session tasks ID{where}",
+        Show_the_history_of_a_session=f"undrift session history --session ID{where}",
     )
 
 

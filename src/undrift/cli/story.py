@@ -106,7 +106,7 @@ def _headline(report: ReplayReport) -> str:
         "pause": "after a pause, when the cache was cold",
         "task": "at the end of a task",
     }
-    blocks = f"{count(sum(report.actions.values()), 'block')} removed on {len(report.prunes):,} of {count(report.turns, 'turn')}"
+    blocks = f"{count(sum(report.actions.values()), 'block')} removed or shortened on {len(report.prunes):,} of {count(report.turns, 'turn')}"
     if len(moments) == 1:
         return f"{blocks}, {reasons.get(next(iter(moments)), reasons['budget'])}."
     parts = [f"{number:,} {reasons.get(moment, moment)}" for moment, number in sorted(moments.items())]
@@ -141,7 +141,7 @@ def _what_left(report: ReplayReport) -> None:
     first, last = report.prunes[0], report.prunes[-1]
     when = f"on turn {first.turn:,}" if first is last else f"on turns {first.turn:,} to {last.turn:,}"
     say(
-        f"{count(len(report.prunes), 'prune')} {when}. After each the prompt was "
+        f"{count(len(report.prunes), 'prune')} {when}. The prompt then had "
         f"{_range([prune.window_tokens for prune in report.prunes])} tokens."
     )
     if any(prune.moment for prune in report.prunes):
@@ -210,7 +210,7 @@ def _sentences(report: ReplayReport) -> list[str]:
     usd = "" if cost.usd_per_million is None else f". The input price is ${cost.usd_per_million:g} a million"
     sum_ = "" if report.prunes else f"{_money(report, cost.before)} for all prompts, "
     lines = [
-        f"Cost (input only): {sum_}with a prompt cache at the prices of {cost.priced_as}: {priced}{usd}.",
+        f"Cost (input only): {sum_}with a prompt cache, at the prices of {cost.priced_as}. There {priced}{usd}.",
         "The cost does not include the system prompt and the tool definitions, if the recording does not hold them.",
     ]
     if report.prunes:

@@ -29,9 +29,9 @@ __all__ = ["show_why", "why_command"]
 def why_command(entry_or_ref: str, session: str | None, home: str | None, as_json: bool) -> None:
     """Say why something left a window.
 
-    ENTRY_OR_REF is the short id (reference) of a removed text. `undrift replay` shows these ids, and they stand in
-    the window where text was removed. It can also be an entry's id, or task:ID. For a task it shows the summary and
-    the verdict on it.
+    ENTRY_OR_REF is the id of a removed text, as `undrift replay` prints it. The window also shows it, at the place
+    of the removed text. It can also be an entry's id, or task:ID. For a task, its summary and the verdict on it are
+    shown.
 
     \b
     undrift recall REF --why

@@ -74,7 +74,7 @@ def _settings(overrides: Mapping[str, object], environ: Mapping[str, str] | None
     come_from = sources(environ) | dict.fromkeys(overrides, "--option")
     lines = tuple(f"{s.name} = {_shown(getattr(settings, s.name))} ({come_from[s.name]})" for s in SETTINGS)
     changed = sum(source != "default" for source in come_from.values())
-    text = f"{len(SETTINGS)} settings are active, {changed} of them not by default"
+    text = f"{changed} of {len(SETTINGS)} settings differ from their default"
     yield Finding("settings", "ok", text, details=lines)
 
 

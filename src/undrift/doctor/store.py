@@ -55,7 +55,7 @@ def _contents(seen: Look, here: str) -> Iterator[Finding]:
         )
         yield note("version", text, home=here)
     else:
-        yield ok("version", f"version {seen.version} is the newest", home=here)
+        yield ok("version", f"the store has version {seen.version}, the newest", home=here)
     if seen.damaged:
         count = len(seen.damaged)
         text = f"{count} {'record or place is' if count == 1 else 'records or places are'} damaged"
@@ -79,7 +79,7 @@ def _contents(seen: Look, here: str) -> Iterator[Finding]:
         )
         yield wrong("search index", seen.index[0], remedy, home=here, details=seen.index[1:])
     elif not seen.damaged:
-        yield ok("search index", "it is in step with the originals", home=here)
+        yield ok("search index", "it has every original", home=here)
 
 
 def _searches(seen: Look, here: str, window: int) -> Iterator[Finding]:
