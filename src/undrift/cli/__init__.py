@@ -28,12 +28,12 @@ _SESSION = CommandGroup(
         "tasks": ("undrift.cli.tasks:tasks_command", "Show the tasks of a session."),
         "archive": ("undrift.cli.archive:archive_command", "Write the logs of finished tasks into files."),
         "history": ("undrift.cli.time_travel:history_command", "Show the numbered steps of a session."),
-        "diff": ("undrift.cli.time_travel:diff_command", "Show what changed between two points in time."),
+        "diff": ("undrift.cli.time_travel:diff_command", "Show what changed between two steps."),
         "checkpoint": ("undrift.cli.time_travel:checkpoint_command", "Name the present state, to rewind to it later."),
         "rewind": ("undrift.cli.time_travel:rewind_command", "Take a session back in time; nothing is deleted."),
         "undo": ("undrift.cli.time_travel:undo_command", "Undo the newest rewind."),
         "restore": ("undrift.cli.restore:restore_command", "Print the text to give an agent after a compaction."),
-        "drift": ("undrift.cli.bench:drift_command", "Measure how much of what agents need is kept."),
+        "drift": ("undrift.cli.bench:drift_command", "Measure how often needed text is in the window."),
     },
 )
 _AGENT = CommandGroup(
@@ -51,7 +51,7 @@ _STORE = CommandGroup(
     "store",
     help="Back up, restore, repair or purge what undrift keeps.",
     rooms={
-        "backup": ("undrift.cli.backup:backup_command", "Copy the store into one file, while it is in use."),
+        "backup": ("undrift.cli.backup:backup_command", "Copy the store into one file."),
         "restore": ("undrift.cli.backup:restore_backup_command", "Replace the store with a backup."),
         "rebuild": ("undrift.cli.memory:rebuild_command", "Rebuild the search indexes."),
         "purge": ("undrift.cli.time_travel:purge_command", "Delete stored data for good."),
@@ -64,7 +64,7 @@ _STORE = CommandGroup(
     help="Keep a long agent session on course: restore what compactions remove, decide what leaves the window, "
     "explain every cut.",
     rooms={
-        "autopsy": ("undrift.cli.autopsy:autopsy_command", "Show what compactions removed that agents needed."),
+        "autopsy": ("undrift.cli.autopsy:autopsy_command", "Show what compactions removed but agents needed."),
         "replay": ("undrift.cli.replay:replay_command", "Show what undrift would prune, and the cost."),
         "install": ("undrift.cli.install:install_command", "Add hooks that restore what a compaction removes."),
         "wrap": ("undrift.cli.wrap:wrap_command", "Start a client with its own gateway."),

@@ -49,7 +49,7 @@ def autopsy_command(
     limit: int,
     **homes: Path | None,
 ) -> None:
-    """Show what compactions removed that the agent needed later.
+    """Show what compactions removed although the agent needed it later.
 
     For each compaction, it lists what the agent used afterwards. It says how much of this the client's own summary
     contains, and how much undrift would restore. It also lists what the agent read again, and which of your rules

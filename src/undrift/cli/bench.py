@@ -14,7 +14,7 @@ __all__ = ["bench_command", "drift_command"]
 
 @click.group("bench", context_settings={"help_option_names": ["-h", "--help"]})
 def bench_command() -> None:
-    """Measure how much of what agents need later stays in the window."""
+    """Measure how often a text is still in the window when the agent needs it."""
 
 
 @bench_command.command("overhead", hidden=True, context_settings={"ignore_unknown_options": True})
@@ -93,7 +93,7 @@ def drift_command(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Measure how much of what the agent needs later stays in the window, and the cost.
+    """Measure how often a text is still in the window when the agent needs it. The cost is measured too.
 
     DIR is a folder of recorded sessions; none of them is changed. Each session is replayed within each budget: with
     undrift's two policies, and with other tools that are installed. For comparison it is also replayed whole. The

@@ -61,9 +61,9 @@ def dispatch_command(
 ) -> None:
     """Run the tasks of a plan with agents, one task after another.
 
-    One agent, the implementer, works on a task until another one, the reviewer, approves it. PLAN is a TOML or JSON
-    file with tasks and a command for each role. A command reads a prompt from stdin and prints a result. Each
-    prompt has the facts that earlier agents learned. To continue a run, run the same command again.
+    An implementer agent works on each task until a reviewer agent approves the work. PLAN is a TOML or JSON file
+    with tasks and a command for each role. undrift gives a command its prompt on stdin, and the command prints its
+    result. Each prompt has the facts that earlier agents learned. To continue a run, run the same command again.
 
     \b
     undrift agent dispatch plan.toml

@@ -41,15 +41,15 @@ class _OfTask:
     "--find", "words", metavar="WORDS", help="Search all removed text. With REF: print its lines that have all WORDS."
 )
 @click.option("--why", is_flag=True, help="Explain why REF left the window; its text is not printed.")
-@click.option("--session", metavar="ID", help="Look only in this session (default: the newest with REF).")
+@click.option("--session", metavar="ID", help="Look only in this session (default: the newest session that has REF).")
 @home_options
 def recall_command(
     ref: str | None, words: str | None, why: bool, session: str | None, home: str | None, as_json: bool
 ) -> None:
     """Print the full text of something that left a window.
 
-    REF is the id of a removed text, as `undrift replay` prints it. The window also shows it, at the place of the
-    removed text. REF can be an entry's id too. task:ID prints all text that was removed when that task ended.
+    REF is the id of a removed text. `undrift replay` prints these ids, and the window shows each id in the place of
+    its removed text. An entry's id works too. task:ID prints all text that was removed when that task ended.
 
     The text is byte for byte what left the window, but secrets are masked. A terminal shows control characters as
     escapes.

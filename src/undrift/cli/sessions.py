@@ -25,8 +25,8 @@ _LATEST_MS = 253_402_300_799_000  # the end of the year 9999
 def sessions_command(home: str | None, limit: int, as_json: bool) -> None:
     """List the sessions in undrift's data folder, newest first.
 
-    A session's name is its folder, its client and the user's first words, with secrets masked. Sessions that came
-    through the gateway, a hook or `undrift replay` have a name. Others have only an id.
+    A name is made of the session's folder, the client and the user's first words. Secrets in it are masked.
+    Sessions of the gateway, of hooks and of `undrift replay` have a name; others show only an id.
 
     \b
     undrift session list

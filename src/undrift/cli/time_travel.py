@@ -30,7 +30,7 @@ _NAMED = ("label", "to", "of", "tasks", "memory", "superseded", "pruned", "what"
 def checkpoint_command(label: str, session: str | None, home: str | None, as_json: bool) -> None:
     """Give the present state of a session a name, to rewind to it later.
 
-    LABEL is any text. The command prints a number, which you can use instead of LABEL.
+    LABEL is any text. The command prints a number. `undrift session rewind` accepts LABEL or this number.
 
     \b
     undrift session checkpoint before-refactoring
@@ -101,10 +101,10 @@ def history_command(session: str | None, home: str | None, as_json: bool) -> Non
 @click.argument("later", required=False)
 @session_options
 def diff_command(earlier: str, later: str | None, session: str | None, home: str | None, as_json: bool) -> None:
-    """Show what changed between two points in time of a session.
+    """Show what changed in a session between two steps.
 
-    EARLIER and LATER are points in time as in `undrift session rewind`: a number, a label or task:ID. LATER
-    defaults to the present.
+    EARLIER and LATER are written as for `undrift session rewind`: a step's number, a checkpoint's label or task:ID.
+    LATER defaults to the present.
 
     \b
     undrift session diff before-refactoring
