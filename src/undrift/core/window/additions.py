@@ -20,7 +20,7 @@ _REASONS = {
 
 
 def pin_text(pin: ContextEntry) -> str:
-    """Return a pin's text in the window: a line that names it, then its text."""
+    """Return a pin's text in the window: a line that names the pin, then the pinned text."""
     return f"[Pinned {pin.type}: it holds for the whole session]\n{pin.content}"
 
 
@@ -40,7 +40,7 @@ def note_decision(
 
 
 def note_entry(decision: Decision, *, timestamp_ms: int, count: Callable[[str], int]) -> ContextEntry:
-    """Return a note as an entry of the window: a summary in the user's message, not the user's words."""
+    """Return a note as an entry of type summary; it is in the user's message but is not the user's words."""
     text = decision.detail["text"]
     metadata = {"role": "user", "kind": "note", "message": decision.detail["anchor"]}
     return ContextEntry(decision.entry_id, "summary", text, count(text), timestamp_ms, metadata)

@@ -1,4 +1,4 @@
-"""The pass that keeps the window within its budget: when to prune, how far down, and what to remove. Pure.
+"""The pass that keeps the window within its budget: it decides when to prune, how much, and which entries. Pure.
 
 Law: above the budget it prunes, always. Below it only if the provider has to write the prompt again in any case. It
 continues until the window fits or nothing more may leave. Each round decides about a new block, or replaces a decision
@@ -20,7 +20,7 @@ __all__ = ["budget"]
 
 
 def budget(window: Window, turn: Turn) -> Window:
-    """Remove in one batch what the budget, a pause or an ended task requires; the window carries its plan."""
+    """Remove entries in one step if the budget, a pause or an ended task requires it; the window has the plan."""
     thresholds = None if turn.binding.holds(window) else _thresholds(window, turn)
     if thresholds is None or (thresholds.least_share and _planned(window, turn, thresholds, is_due=True) is None):
         return window
@@ -37,7 +37,7 @@ def budget(window: Window, turn: Turn) -> Window:
 
 
 def _thresholds(window: Window, turn: Turn) -> Thresholds | None:
-    """Return the thresholds of a prune; None if the window is not pruned now."""
+    """Return the limits of a prune. None means: do not prune now."""
     rules, limit = turn.rules, turn.room.budget_tokens
     total, ratio = turn.total_tokens(window), rules.prune_target_ratio
     if rules.prune_when == "over_budget" or rules.policy != "worth":
@@ -75,7 +75,7 @@ def _planned(window: Window, turn: Turn, thresholds: Thresholds, *, is_due: bool
 
 
 def _rewritten_from(window: Window, turn: Turn, rewritten: Collection[str]) -> int | None:
-    """Return the tokens before the first of some entries; None if none of them is sent."""
+    """Return the tokens before the first of some entries. None means: no such entry is sent."""
     for number, entry in enumerate(window.entries):
         if entry.id in rewritten:
             return turn.room.fixed_tokens + sum(e.token_count for e in window.entries[:number])

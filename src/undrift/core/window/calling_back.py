@@ -1,4 +1,4 @@
-"""Recall by the agent: whether it can get originals back, and which of them it has got back. Pure.
+"""Recall by the agent: whether the agent can recall originals, and which ones it has recalled. Pure.
 
 Law: a command is named only if the agent can run it. Recalled texts stay for a while, or they would leave again before
 the agent has used them.
@@ -31,7 +31,7 @@ def offers_recall(names: Collection[str]) -> bool:
 
 
 def called_back(entries: Sequence[ContextEntry]) -> set[Hashable]:
-    """Return the keys (`core.thinking.key_of`) of texts recalled within the last `STAYS_ANSWERS` answers.
+    """Return the keys (`core.thinking.key_of`) of texts that the agent recalled in its last `STAYS_ANSWERS` answers.
 
     `entries`: the whole history, in order; a window lacks answers, and recalled texts would stay in it for ever.
     """

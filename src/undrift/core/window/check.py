@@ -1,4 +1,4 @@
-"""The law of every edited window, for any provider, in one function. Pure.
+"""The rules that every edited window must obey, for any provider, in one function. Pure.
 
 Further demands of a single provider stand in `undrift.wire`.
 """
@@ -18,7 +18,7 @@ _DIGITS = re.compile("[0-9]+")
 def problems(
     before: Sequence[ContextEntry], after: Sequence[ContextEntry], left: Iterable[str | None] = ()
 ) -> tuple[str, ...]:
-    """Return what an edit has broken; () if nothing.
+    """Return the rules that an edit has broken, as sentences; () if there are none.
 
     `before`: the window before the edit, in order. `after`: the window to send, in order. `left`: pair ids of further
     entries that are not sent at all; none of them is pinned.
@@ -28,7 +28,7 @@ def problems(
 
 
 def added(found: Sequence[str], before: Sequence[str]) -> tuple[str, ...]:
-    """Return the problems that are new; numbers in their words do not count, because places move."""
+    """Return the problems that are new; two problems are equal if they differ only in numbers, because items move."""
     had = Counter(_DIGITS.sub("", text) for text in before)
     new = []
     for text in found:
@@ -41,14 +41,14 @@ def added(found: Sequence[str], before: Sequence[str]) -> tuple[str, ...]:
 
 
 def _pairs(had: Mapping[str, int], has: Mapping[str, int]) -> Iterator[str]:
-    """Check that a call and its results stay or leave together."""
+    """Check that a call and its results are both sent or both removed."""
     for pair, count in has.items():
         if 0 < count < had.get(pair, 0):
             yield f"{pair}: {count} of {had[pair]} members are left of a pair"
 
 
 def _pins(before: Sequence[ContextEntry], after: Sequence[ContextEntry]) -> Iterator[str]:
-    """Check that each pin stays, word for word."""
+    """Check that every pin is sent, word for word."""
     kept = {e.id: e.content for e in after if not (e.metadata and e.metadata.get("cut"))}
     for entry in before:
         if entry.type in PINNED_TYPES and kept.get(entry.id) != entry.content:
@@ -56,7 +56,7 @@ def _pins(before: Sequence[ContextEntry], after: Sequence[ContextEntry]) -> Iter
 
 
 def _order(before: Sequence[ContextEntry], after: Sequence[ContextEntry]) -> Iterator[str]:
-    """Check that the kept entries keep their order; only pins and notes are added."""
+    """Check that the sent entries keep their order, and that only pins and notes are new."""
     place = {entry.id: number for number, entry in enumerate(before)}
     last = -1
     for entry in after:

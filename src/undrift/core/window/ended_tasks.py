@@ -1,5 +1,4 @@
-"""The pass that evicts finished tasks: tool outputs by tag, the agent's words by range; tombstones take their places.
-Pure.
+"""The pass that evicts finished tasks: tool outputs by tag, the agent's words by range; tombstones replace them. Pure.
 
 Law: calls and the user's words stay, and so does anything the model has not seen. Only the last tombstone of each kind
 carries the summary; if results leave in several turns, the last of the first turn.
@@ -32,7 +31,7 @@ def ended_tasks(window: Window, turn: Turn) -> Window:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """One completion of a task in a history.
+    """One completion of a task, and its place in a history.
 
     Args:
         ranges: Half-open ranges of the item numbers in which it was worked on, without both ends of the seed's range.
@@ -116,7 +115,7 @@ def prune_task_logs(
 
 
 def _tells(entry: ContextEntry, ended: Ended) -> bool:
-    """Return whether the entry is the tombstone of an output of that completion, with the summary."""
+    """Return whether the entry is the tombstone with the summary of that completion, in place of an output."""
     if entry.type != "summary" or entry.meta("task") != ended.task_id or entry.meta("kind") != "result":
         return False
     return entry.content.startswith(ended.tool_text("", True).rpartition("]")[0])
@@ -190,7 +189,7 @@ def _rolled(window: Window, turn: Turn) -> list[Decision]:
 
 @dataclass(frozen=True, slots=True)
 class _Texts:
-    """The tombstones of one completion; the last of each kind carries the summary."""
+    """The tombstones of one completion; the last tombstone of each kind contains the summary."""
 
     task_id: str
     summary: Callable[[], str]
@@ -219,7 +218,7 @@ def _tells_of_tasks(tool: str) -> bool:
 
 
 def _range(segment: Segment, numbers: Mapping[str, int]) -> range:
-    """Return a segment's items in a history, without both ends; empty if it lies in another history."""
+    """Return the items of a segment in a history, without its first and last; empty if another history has it."""
     start = numbers.get(segment.start.id, -1) if segment.start.id else -1
     if segment.start.id and start < 0:
         return range(0)

@@ -1,4 +1,4 @@
-"""Fits a window into its budget: names the entries that must stay, and removes from the rest. Pure.
+"""Fits a window into its budget: finds the entries that must stay, and removes some of the others. Pure.
 
 These must stay: pinned types, every user text, the last N tool results with their calls, and everything that the model
 has not seen yet. A last assistant message must stay if the provider wants its thinking unchanged.
@@ -27,7 +27,7 @@ __all__ = ["Policy", "Prompt", "TurnPlan", "is_user_text", "low_water_tokens", "
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The numbers that a plan obeys; see the settings of the same names."""
+    """The settings that a plan obeys, under the same names."""
 
     budget_tokens: int
     target_ratio: float
@@ -38,7 +38,7 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """The prompt before the plan.
+    """The figures of the prompt before the plan.
 
     `entries`: the window, in order. Metadata: ``role``, ``kind``, ``message`` (shared by the blocks of one message),
     ``pair_id``, ``cut`` (a paste without its middle). For a trimmed result also ``rows`` (the ranges of its lines) and
@@ -82,7 +82,7 @@ def is_user_text(entry: ContextEntry) -> bool:
 
 
 def low_water_tokens(budget_tokens: int, must_tokens: int, ratio: float, *, by_worth: bool = False) -> int:
-    """Return the low-water mark in tokens: `ratio` of the budget, or more.
+    """Return the low-water mark in tokens: the share `ratio` of the budget, or more.
 
     If the parts that must stay use most of the budget, at least half of the free rest is used: little else would stay
     otherwise. By score it is a third, because the best parts need less room. The seeds' own mark
@@ -105,7 +105,7 @@ def plan_turn(
     thresholds: Thresholds | None = None,
     is_due: bool = False,
 ) -> TurnPlan | None:
-    """Plan what has to leave a window; None while it fits.
+    """Plan which entries to remove from a window. None means: the window fits.
 
     Args:
         known: Gives the history, learned up to now; then the best score stays, else the newest.
@@ -226,7 +226,7 @@ def _fitted(
 def _units(
     entries: Sequence[ContextEntry], protected: set[Hashable], cuts: Mapping[str, Cut], fixed_tokens: int
 ) -> tuple[int, list[Unit]]:
-    """Return the tokens that must stay, and the units that may leave; the unit of a paste is its middle."""
+    """Return the tokens that must stay, and the units that may be removed; of a paste, only its middle may."""
     groups: dict[Hashable, list[int]] = {}
     for number, entry in enumerate(entries):
         groups.setdefault(key_of(entry), []).append(number)
@@ -265,7 +265,7 @@ def _after_beginning(
     policy: Policy,
     figures: dict[str, Any],
 ) -> tuple[int, _Offer] | None:
-    """Return room and offer after the untouched beginning; the whole offer if the rest is too little.
+    """Return the room and the units after the untouched beginning; all units if the rest is too small.
 
     Return None if no prune is forced, and it would free too little or rewrite more than is written anyway. The moment
     and the untouched tokens go into the figures.
@@ -294,7 +294,7 @@ def _after_beginning(
 
 
 def _beginning(entries: Sequence[ContextEntry], tokens: int) -> set[Hashable]:
-    """Return the units of the window's beginning, up to so many tokens."""
+    """Return the units at the window's beginning, up to `stays_tokens`."""
     found: set[Hashable] = set()
     for entry in entries:
         tokens -= entry.token_count
@@ -305,13 +305,13 @@ def _beginning(entries: Sequence[ContextEntry], tokens: int) -> set[Hashable]:
 
 
 def _first_and_newest(entries: Sequence[ContextEntry]) -> frozenset[Any]:
-    """Return the user's first and newest messages: they stay whole as long as the budget can hold them."""
+    """Return the user's first and newest messages, which stay whole as long as the budget can hold them."""
     spoken = [e.meta("message") for e in entries if is_user_text(e)]
     return frozenset(spoken[:1] + spoken[-1:])
 
 
 def _cuts(seen: Sequence[ContextEntry], policy: Policy, wording: Wording, *, spare: frozenset[Any]) -> dict[str, Cut]:
-    """Return the cuts of pastes that may lose their middle: long, seen, not cut yet, and in no spared message."""
+    """Return the pastes whose middle may be removed: long, seen, still whole, and in no spared message."""
     found: dict[str, Cut] = {}
     for entry in seen:
         long = is_user_text(entry) and entry.token_count > policy.keep_user_text_tokens
@@ -324,14 +324,14 @@ def _cuts(seen: Sequence[ContextEntry], policy: Policy, wording: Wording, *, spa
 
 
 def _with_answers(entries: Sequence[ContextEntry], gone_ids: set[str], protected: set[Hashable]) -> set[str]:
-    """Add everything else that has to leave, so that no answer has thinking in a wrong place."""
+    """Add the entries without which an answer would have thinking in an illegal place."""
     while more := unsettled(entries, gone_ids, lambda e: key_of(e) in protected):
         gone_ids |= more
     return gone_ids
 
 
 def _within(chosen: Callable[[int], Freed], room_tokens: int, *, must_free: int) -> Freed:
-    """Choose until enough is freed: the choice estimates the cost of trimmed results, and the real cost counts."""
+    """Choose again until enough is freed: the choice only estimates the tokens of shortened results."""
     left = chosen(room_tokens)
     for _ in range(_TRIES):
         missing = must_free - sum(freed for _, freed in left)
@@ -345,7 +345,7 @@ def _within(chosen: Callable[[int], Freed], room_tokens: int, *, must_free: int)
 def _kept(
     offer: _Offer, room_tokens: int, known: KnownReferences, recent_share: float, count: Callable[[str], int]
 ) -> Kept:
-    """Choose by score."""
+    """Choose the units to keep by their scores."""
     by_id = {e.id: e for e in offer.window}
     may_leave = {id_ for unit in offer.units for id_ in unit.ids}
     stays = [e for e in offer.window if e.id not in may_leave]

@@ -1,4 +1,4 @@
-"""Folds the certain noise of a tool's result and keeps every distinct line. Pure; in linear time.
+"""Folds repeated and noisy lines of a tool's result, and keeps every distinct line. Pure; in linear time.
 
 Noise is: a terminal's escape codes; text overwritten after a carriage return; lines equal to the line before. The
 consecutive numbers of a listing are noise too, and so are long runs of encoded data, except their beginning.
@@ -38,7 +38,7 @@ _LEAST_SAVED = 24  # characters that a mark must save beyond its own
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """A text, folded line by line.
+    """A text whose noisy lines are folded.
 
     Args:
         plain: Each line without escape codes, overwritten text and data; with its number.
@@ -52,7 +52,7 @@ class Folded:
     what: tuple[str, ...]
 
     def lengths(self) -> list[int]:
-        """Return the characters of each line, its newline included; 0 if only a mark replaces it."""
+        """Return the characters of each line with its newline; 0 for a line that a marker replaces."""
         return [0 if line is None else len(line) + 1 for line in self.lines]
 
     def shown(self, start: int, end: int) -> list[str]:
@@ -69,7 +69,7 @@ class Folded:
         return found
 
     def _hidden(self, start: int, end: int) -> int:
-        """Count the lines from here on that one mark replaces."""
+        """Count the lines, from a number on, that one marker replaces."""
         number, is_data = start, start in self.data
         while number < end and self.lines[number] is None and (number in self.data) == is_data:
             number += 1
@@ -77,7 +77,7 @@ class Folded:
 
 
 def fold_lines(text: str, fold: Fold) -> Folded:
-    """Fold a text; without noise its lines are unchanged and `what` is empty."""
+    """Fold the noisy lines of a text; if there is no noise, no line changes and `what` is empty."""
     lines = text.split("\n")
     what: list[str] = []
     if "\r" in text or "\x1b" in text:
@@ -98,7 +98,7 @@ def lines_without_noise(text: str) -> Sequence[str | None]:
 
 
 def _without_codes(text: str, lines: list[str], what: list[str]) -> list[str]:
-    """Return each line as a terminal finally shows it."""
+    """Return each line as a terminal shows it in the end, without control codes."""
     found = [_final(line) if "\r" in line or "\x1b" in line else line for line in lines]
     if "\x1b" in text and found != lines:
         what.append("escape codes")
@@ -108,7 +108,7 @@ def _without_codes(text: str, lines: list[str], what: list[str]) -> list[str]:
 
 
 def _final(line: str) -> str:
-    """Return the final text of a line on a terminal: later text overwrites earlier text."""
+    """Return the text that a terminal shows for a line in the end: later characters overwrite earlier ones."""
     out = ""
     for part in reversed(_TO_LINE_START.split(line)):
         written = _ESCAPE.sub("", part) if "\x1b" in part else part
@@ -120,7 +120,7 @@ def _final(line: str) -> str:
 
 
 def _without_data(lines: list[str], what: list[str]) -> set[int]:
-    """Shorten data within lines; return the numbers of lines that continue the data of the line before."""
+    """Shorten encoded data in lines; return the numbers of lines in which data of the line before continues."""
     found: set[int] = set()
     run: list[int] = []
     for number in [n for n, line in enumerate(lines) if len(line) >= _DATA_CHARACTERS or _may_be_data(line)]:
@@ -154,7 +154,7 @@ def _shortened_data(match: re.Match[str]) -> str:
 
 
 def _is_data(text: str) -> bool:
-    """Return whether a text is encoded, and no word, path or pattern."""
+    """Return whether a text is encoded data, not a word, path or pattern."""
     return _is_mixed(text) or (len(set(text)) >= _LEAST_DISTINCT and _HEX.fullmatch(text) is not None)
 
 
@@ -182,7 +182,7 @@ def _without_repeats(lines: Sequence[str], shown: list[str | None], what: list[s
 
 
 def _without_numbers(lines: Sequence[str], shown: list[str | None], what: list[str]) -> None:
-    """Remove the consecutive numbers of a listing; the first of a run keeps its own."""
+    """Remove consecutive line numbers of a listing, except the first of each run."""
     run: list[tuple[int, int]] = []  # number of a line, and where its text begins
     last: tuple[int, str] = (-2, "")
 

@@ -30,7 +30,7 @@ class _Group:
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """The removed entries, ascending by time, and the ids of those that could not fit even alone."""
+    """The removed entries, oldest first, and the ids of entries that are too large even alone."""
 
     removed: tuple[ContextEntry, ...] = ()
     oversize_ids: tuple[str, ...] = ()
@@ -38,7 +38,7 @@ class Pruned:
 
 
 class IncrementalWindow:
-    """A context window that is pruned as it grows. Raises WindowError: an entry whose id is already in the window."""
+    """A window that is pruned as it grows. Raises WindowError: the window already has an entry with this id."""
 
     def __init__(self, *, keep_tool_results: int, entries: Iterable[ContextEntry] = ()) -> None:
         self._keep = keep_tool_results
@@ -71,7 +71,7 @@ class IncrementalWindow:
         return len(self._entries)
 
     def add(self, entry: ContextEntry, *, at_ms: int | None = None) -> Pruned:
-        """Add an entry; return the older version of its slot, which leaves at once, or nothing.
+        """Add an entry; return the older version that it replaces, or nothing.
 
         `entry`: its id must be new to the window. `at_ms`: its time; by default its timestamp.
         """
@@ -97,7 +97,7 @@ class IncrementalWindow:
         return superseded
 
     def prune(self, token_budget: int) -> Pruned:
-        """Remove and return the entries that the plain rule removes at `token_budget` (at least 0)."""
+        """Remove entries until the window fits `token_budget` (at least 0), as `core.prune` would; return them."""
         room = token_budget - self.pinned_tokens
         leaving: list[_Group] = []
         oversize: list[str] = []
@@ -111,7 +111,7 @@ class IncrementalWindow:
         return self._leave(leaving, tuple(oversize))
 
     def remove(self, entry_ids: Iterable[str]) -> Pruned:
-        """Remove the units of these entries, if they are in the window and nothing holds them."""
+        """Remove these entries, and the other entries of their units, if they may leave the window."""
         keys = {unit_key(self._entries[id_]) for id_ in entry_ids if id_ in self._entries}
         groups = [self._groups[key] for key in keys if not self._groups[key].holds]
         for group in groups:
@@ -139,7 +139,7 @@ class IncrementalWindow:
                 self._rebuild()
 
     def _rebuild(self) -> None:
-        """Drop stale units from the heaps; rare enough that an add stays O(log n) on average."""
+        """Remove outdated units from the heaps; this is rare, so an add stays O(log n) on average."""
         free = [group for group in self._groups.values() if not group.holds]
         self._oldest = [(group.order, number, group.key) for number, group in enumerate(free)]
         self._largest = [(-group.tokens, number, group.key) for number, group in enumerate(free)]

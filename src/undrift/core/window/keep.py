@@ -1,4 +1,4 @@
-"""The choice of lines that stay when a window has to shrink: those with the best score for their tokens. Pure.
+"""The choice of the lines that stay when a window must shrink: those with the highest score for their tokens. Pure.
 
 The newest part of the entries that may leave stays whole. Each other line scores the references (`value`) that nothing
 newer in the window mentions, so an older copy scores nothing. A line of a result stays if its score pays the price of
@@ -38,7 +38,7 @@ _CLOSE_ENOUGH = 0.985  # of the room
 
 @dataclass(frozen=True, slots=True)
 class Removable:
-    """A unit of the window that may leave.
+    """A unit that may be removed from the window.
 
     Args:
         tokens: The tokens that its removal frees; for a paste only those of its middle.
@@ -52,7 +52,7 @@ class Removable:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """The result of a choice.
+    """The units and lines that a choice keeps.
 
     Args:
         worth: Entry id to the score and tokens of its unit, for each that leaves or is trimmed. The score counts
@@ -76,7 +76,7 @@ _Lines = list[list[int] | None]
 
 @dataclass(slots=True)
 class _Part:
-    """A result whose lines are judged one by one: number, tokens and references of each line with a reference."""
+    """A result that can lose single lines: the number, tokens and references of each line that has references."""
 
     id: str
     tokens: int
@@ -85,7 +85,7 @@ class _Part:
 
 @dataclass(slots=True)
 class _Unit:
-    """A unit's tokens and references without those of its parts, and the score of the user's pictures in it."""
+    """The tokens and references of a unit without its parts, and the score of the user's pictures in it."""
 
     source: Removable
     tokens: float
@@ -124,7 +124,7 @@ def keep(
 
 
 class _Missed(dict[int, bool]):
-    """Reference -> whether the agent would miss it. It fills itself."""
+    """Reference -> whether the agent would miss it. Each value is computed on first use."""
 
     def __init__(self, known: KnownReferences, shown: Iterable[int]) -> None:
         super().__init__(dict.fromkeys(shown, False))
@@ -136,7 +136,7 @@ class _Missed(dict[int, bool]):
 
 
 def _references(entry: ContextEntry, known: KnownReferences) -> Iterable[int]:
-    """Yield the references that an entry mentions; none for a paste without its middle."""
+    """Yield the references in an entry; none for a paste without its middle."""
     metadata = entry.metadata or {}
     if metadata.get("kind") not in ("text", "call", "result") or metadata.get("cut") or entry.type == "summary":
         return ()
@@ -165,20 +165,20 @@ def _judged(unit: Removable, missed: _Missed, known: KnownReferences) -> _Unit:
 
 
 def _is_picture(entry: ContextEntry) -> bool:
-    """Return whether the user showed a picture or a document, which cannot be read here."""
+    """Return whether an entry is a picture or document of the user, which undrift cannot read."""
     metadata = entry.metadata or {}
     return metadata.get("role") == "user" and metadata.get("kind") in ("image", "other")
 
 
 def _is_trimmable(entry: ContextEntry) -> bool:
-    """Return whether an entry is a tool's plain text, long enough to judge its lines one by one."""
+    """Return whether an entry is a tool's plain text, long enough to remove single lines from it."""
     is_plain = entry.type == "tool_result" and not (entry.metadata or {}).get("mixed")
     return is_plain and entry.token_count >= _TRIM_TOKENS and entry.content.count("\n") >= _TRIM_LINES
 
 
 @dataclass(slots=True)
 class _Choice:
-    """The result of a price: all tokens, and for each unit its score, its tokens, and the lines of each part or None."""
+    """The result of one price: the sum of tokens, and the score, tokens and lines of each unit."""
 
     tokens: float
     units: list[tuple[float, float, _Lines | None]]
@@ -218,7 +218,7 @@ def _chosen(units: Sequence[_Unit], room_tokens: float, marks: tuple[int, int]) 
 def _filled(
     units: Sequence[_Unit], best: _Choice, cheap: _Choice, room_tokens: float
 ) -> Iterator[tuple[float, _Lines | None]]:
-    """Yield the score and lines of each unit: the newest as a lower price has them, then whole, while that fits."""
+    """Yield each unit's score and lines: the newest units as at a lower price, then whole, while there is room."""
     spare, chosen = room_tokens - best.tokens, []
     for one, more in zip(best.units, cheap.units, strict=True):
         is_better = 0 < more[1] - one[1] <= spare
@@ -265,7 +265,7 @@ def _at(units: Sequence[_Unit], price: float, marks: tuple[int, int]) -> _Choice
 
 
 def _lines_at(part: _Part, price: float, shown: set[int], mentioned: set[int], gap: int) -> tuple[list[int], float]:
-    """Return the lines of a result that pay their price, and add their references to `mentioned`."""
+    """Return the lines of a result whose score pays the price; add their references to `mentioned`."""
     numbers: list[int] = []
     cost, last = 0.0, -1
     for number, tokens, references in part.lines:

@@ -1,4 +1,4 @@
-"""The questions of a window to a session's decisions, and the place of a decision. Pure."""
+"""The interface through which a window reads a session's decisions, and the place of a decision. Pure."""
 
 from collections.abc import Collection, Mapping
 from typing import Protocol
@@ -11,17 +11,17 @@ PLACED = ("pinned", "noted")
 
 
 class Log(Protocol):
-    """The questions of a window to a session's decisions."""
+    """The interface through which a window reads a session's decisions."""
 
     @property
     def pins(self) -> Mapping[str, ContextEntry]:
-        """Return each pin under its reference."""
+        """Return every pin, by reference."""
 
     def ruling(self, history: Mapping[str, int]) -> dict[str, Decision]:
-        """Return entry id to the decision that counts in a history, given as the number of each chain id."""
+        """Return the decision about each entry that counts in a history, by entry id. `history`: chain id -> number."""
 
     def placed(self, history: Mapping[str, int]) -> dict[str, tuple[Decision, ...]]:
-        """Return chain id to the pins and notes in that item, oldest first."""
+        """Return the pins and notes in each item, by chain id, oldest first."""
 
     def decided_at(self, place: str) -> Collection[str]:
         """Return the ids of the entries with a decision that was made when this item was the newest."""
@@ -34,7 +34,7 @@ def taken_at(decision: Decision) -> str:
 
 
 def place_rewritten(decision: Decision) -> str:
-    """Return the place that a decision rewrote.
+    """Return the chain id at which a decision rewrote the history; empty if later thinking stays valid.
 
     Removing stale thinking makes no later thinking stale. The same holds for a fold before the first send, which
     earlier versions could decide and their homes still hold.

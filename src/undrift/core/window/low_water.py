@@ -1,4 +1,4 @@
-"""The time of a prune, its low-water mark, and the size of the beginning that it leaves alone. Pure.
+"""When to prune, how far down (the low-water mark), and how much of the beginning to leave unchanged. Pure.
 
 A window above its budget is pruned, always. Below it only if the provider has to write the prompt again in any case. A
 prune may leave the beginning of the window alone, so that it is still read from the cache. Half of that saving is spent
@@ -36,7 +36,7 @@ _STEPS = 20
 
 @dataclass(frozen=True, slots=True)
 class Cache:
-    """A provider's prompt cache.
+    """The prices and the lifetime of a provider's prompt cache.
 
     Args:
         seconds: A prefix may be gone if it was not read for longer than this, at least 0.
@@ -67,7 +67,7 @@ class Thresholds:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """The recent course of a session.
+    """The growth of the session, and the course of its last prunes.
 
     Args:
         growth_tokens: The average growth of the window with each answer, at least 0.
@@ -84,7 +84,7 @@ class Pace:
 
 
 def thresholds_of(total_tokens: int, budget_tokens: int, ratio: float, cache: Cache, pace: Pace) -> Thresholds | None:
-    """Return the limits of a prune; None if the window is not pruned now. See docs/adr/0023-when-to-prune.md."""
+    """Return the limits of a prune. None means: do not prune now. See docs/adr/0023-when-to-prune.md."""
     is_cold = pace.idle_ms is not None and pace.idle_ms > cache.seconds * 1_000
     free_from = 0 if is_cold else pace.rewritten_from
     low = low_water_share(budget_tokens, ratio=ratio, prices=cache.prices, growth_tokens=pace.growth_tokens)
@@ -102,7 +102,7 @@ def thresholds_of(total_tokens: int, budget_tokens: int, ratio: float, cache: Ca
 
 
 def low_water_share(budget_tokens: int, *, ratio: float, prices: Prices, growth_tokens: float) -> float:
-    """Return the low-water mark as a share of the budget: `ratio`, raised by the saving of partial prunes.
+    """Return the low-water mark as a share of the budget: `ratio`, or more if partial prunes save cost.
 
     A turn between two prunes costs the window read from the cache, and its share of the next rewrite. A higher mark
     makes rewrites more frequent:

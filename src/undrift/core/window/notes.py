@@ -15,7 +15,7 @@ __all__ = ["notes", "pins", "stale_notes"]
 
 
 def pins(window: Window, turn: Turn) -> Window:
-    """Add each pin that is not yet in this history."""
+    """Add each pin that this history does not contain yet."""
     if not turn.pins:
         return window
     placed = {d.detail.get("pin") for anchor in window.placed for d in window.placed_in(anchor)}
@@ -27,7 +27,7 @@ def pins(window: Window, turn: Turn) -> Window:
 
 
 def notes(window: Window, turn: Turn) -> Window:
-    """Add the new notes after everything that was sent, if the budget has room for them."""
+    """Add new notes after the last sent item, if the budget has room."""
     if turn.is_aside:
         return window
     texts = _texts(window, turn)
@@ -58,7 +58,7 @@ def stale_notes(window: Window, turn: Turn) -> list[Decision]:
 
 
 def _texts(window: Window, turn: Turn) -> dict[str, str]:
-    """Return the current notes for the agent, name to text; an empty text for no note."""
+    """Return the current notes for the agent: name -> text; the text is empty if there is no note."""
     finished = _finished_text(window, turn)
     return {"finished": finished, "scratchpad": turn.texts.scratchpad, "memory": turn.texts.remembered}
 
@@ -69,12 +69,12 @@ def _removed(note: Decision) -> Decision:
 
 
 def _has_left(decisions: Iterable[Decision]) -> bool:
-    """Return whether any of these decisions removes more than thinking."""
+    """Return whether any of these decisions removes something other than thinking."""
     return any(decision.kind == "pruned" and not decision.detail.get("thinking") for decision in decisions)
 
 
 def _finished_text(window: Window, turn: Turn) -> str:
-    """Return the list of the last finished tasks whose summaries are no longer in the window.
+    """Return the list of recently finished tasks whose summaries the window does not contain any more.
 
     It is built from the tasks at each turn, and is no part of the history.
     """
@@ -93,6 +93,6 @@ def _finished_text(window: Window, turn: Turn) -> str:
 
 
 def _refs_of(task_id: str, window: Window, turn: Turn) -> tuple[str, ...]:
-    """Return the references that a task evicted, this turn's included, oldest first."""
+    """Return the references of a task's evicted logs, oldest first, with those of this turn."""
     new = (d.ref for d in window.new if d.kind == "evicted" and d.detail["task"] == task_id and d.ref)
     return (*turn.past.refs_of(task_id), *new)

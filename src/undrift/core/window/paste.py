@@ -1,4 +1,4 @@
-"""A long paste of the user that keeps its beginning and end. Pure; the same text and numbers give the same bytes.
+"""Cuts the middle out of a user's long paste. Pure; the same text and numbers give the same bytes.
 
 Only the two lengths are stored. The client sends the text again on every turn, so no part of it, secrets included, has
 to be stored.
@@ -16,7 +16,7 @@ _MARKER_TOKENS = 24
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """The characters that stay at each end of a text, and its tokens after the cut."""
+    """The number of characters that stay at each end of a text, and its tokens after the cut."""
 
     keep_head: int
     keep_tail: int
@@ -35,7 +35,7 @@ def cut_text(text: str, keep_head: int, keep_tail: int, ref: str | None) -> str:
 
 
 def plan_cut(text: str, tokens: int, keep_tokens: int, *, ref: str | None, count: Callable[[str], int]) -> Cut | None:
-    """Plan to keep about `keep_tokens` of a text of `tokens`; None if that would free nothing."""
+    """Plan a cut that keeps about `keep_tokens` of a text of `tokens`. None means: it would free nothing."""
     characters = int(len(text) * max(0, keep_tokens - _MARKER_TOKENS) / max(1, tokens))
     head = max(1, int(characters * _HEAD_SHARE))
     tail = max(1, characters - head)

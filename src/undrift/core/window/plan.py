@@ -1,4 +1,4 @@
-"""One turn's plan: the ONE place that orders the passes. Pure.
+"""The plan of one turn; no other module decides the order of the passes. Pure.
 
 Law: each pass takes a window and the turn and returns a window. No pass sees how another decided, and none reverses a
 decision. A pass that depends on a decision comes later, or makes that decision itself. So after each pass the window
@@ -32,7 +32,7 @@ PASSES: tuple[Pass, ...] = (
 
 
 def decided(window: Window, turn: Turn) -> list[Window]:
-    """Return the window and its state after each pass, in order; the last one is the plan."""
+    """Return the window at the start and after each pass; the last window is the plan."""
     steps = [window]
     for decide in PASSES:
         steps.append(decide(steps[-1], turn))

@@ -1,4 +1,4 @@
-"""The plain pruner: entries and a budget in, entries that fit out. Pure; the rule every other form must equal.
+"""The plain pruner: it reduces entries to a budget. Pure; every other form must give the same result.
 
 Pinned types and the last N tool results stay, with the calls that they answer. The newest of the rest stay as long as
 they fit; at the first entry that does not, everything older leaves. An entry that could not fit even alone is passed
@@ -21,7 +21,7 @@ Order: TypeAlias = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Entries that stay or leave together: one entry, or a call with its result."""
+    """Entries that are kept or removed together: one entry, or a call with its result."""
 
     order: Order
     tokens: int
@@ -47,7 +47,7 @@ class PruneResult:
 
 
 def unit_key(entry: ContextEntry) -> Hashable:
-    """Return the shared key of a unit's members: the pair id, else the entry's own id."""
+    """Return the key that all entries of a unit share: the pair id, else the entry's own id."""
     return ("pair", entry.pair_id) if entry.pair_id is not None else entry.id
 
 
@@ -63,7 +63,7 @@ def target_tokens(token_budget: int, pinned_tokens: int, ratio: float) -> int:
 
 
 def leaving(units: Iterable[Unit], room_tokens: int) -> tuple[list[Unit], list[Unit]]:
-    """Split off the units that have to leave so that the rest fits into `room_tokens`.
+    """Select the units to remove so that the others fit into `room_tokens`.
 
     Returns:
         Units that leave, newest first, and those among them that could not have fitted alone.
@@ -138,7 +138,7 @@ def _places(entries: Sequence[ContextEntry]) -> dict[str, Order]:
 
 
 def _pinned(entries: Sequence[ContextEntry], place: dict[str, Order]) -> list[ContextEntry]:
-    """Return the entries of a pinned type, without older versions of a slot."""
+    """Return the entries of pinned types; of a slot with several versions, only the newest."""
     newest: dict[Hashable, ContextEntry] = {}
     for entry in entries:
         if entry.type in PINNED_TYPES:

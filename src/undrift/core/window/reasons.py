@@ -1,4 +1,4 @@
-"""The decisions of a prune: entries are removed, cut, trimmed or folded, each with its reason and its saving. Pure."""
+"""Writes the decisions of a prune: entries are removed, cut, trimmed or folded, with reason and saving. Pure."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +31,7 @@ class Wording:
 
 @dataclass(frozen=True, slots=True)
 class Reasons:
-    """Turns a choice into decisions, each with its reason and the tokens that it frees now."""
+    """Makes decisions from the chosen entries, each with its reason and the tokens that it frees."""
 
     wording: Wording
     cuts: Mapping[str, Cut]
@@ -92,7 +92,7 @@ class Reasons:
     def _trimmed(
         self, entry: ContextEntry, ranges: Ranges | None, leaner: Lean | None, figures: Mapping[str, Any]
     ) -> Freed:
-        """Remove lines, or fold the noise of the others, if that frees anything."""
+        """Remove the chosen lines of a result, and fold the noise of the others, if that frees tokens."""
         ref, fold = self.wording.ref_of(entry.id), leaner.fold if leaner else None
         tokens = self.wording.count(trim_text(entry.content, ranges, ref if self.wording.names_recall else None, fold))
         freed = entry.token_count - tokens

@@ -1,4 +1,4 @@
-"""The passes that repair the window after a rewrite: halves of pairs, and thinking bound to changed words. Pure.
+"""The passes that repair the window after a rewrite: single calls or results, and thinking before changed words. Pure.
 
 Law: a call and its result stay or leave together. Thinking leaves from the start of the window up to the newest answer
 at the time of the rewrite, and never comes back.
@@ -15,7 +15,7 @@ __all__ = ["loose_halves", "rewritten", "stale_thinking", "without_thinking"]
 
 
 def loose_halves(window: Window, turn: Turn) -> Window:
-    """Remove each block that has lost its call or result: the client wrote the other half again."""
+    """Remove each call or result whose other half is gone because the client rewrote it."""
     if window.was_checked:
         return window
     gone = window.gone_pairs
@@ -25,12 +25,12 @@ def loose_halves(window: Window, turn: Turn) -> Window:
 
 
 def stale_thinking(window: Window, turn: Turn) -> Window:
-    """Remove thinking that is bound to words which have changed since."""
+    """Remove thinking that is invalid because the words before it have changed."""
     return _stripped(window, turn, window.rewritten_at + 1)
 
 
 def without_thinking(window: Window, turn: Turn) -> Window:
-    """Remove all bound thinking because the words before it are about to be rewritten."""
+    """Remove all bound thinking, because words before it will change."""
     return _stripped(window, turn, len(window.items))
 
 

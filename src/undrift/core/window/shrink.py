@@ -22,7 +22,7 @@ _LEAST_SHARE = 0.04
 
 @dataclass(frozen=True, slots=True)
 class Lean:
-    """A folded result: the extent of the fold, its lines and its tokens."""
+    """A tool result after folding: the range of the fold, the lines and the tokens."""
 
     fold: Fold
     folded: Folded
@@ -36,7 +36,7 @@ def lean(
     count: Callable[[str], int],
     ref_of: Callable[[str], str],
 ) -> tuple[dict[str, Lean], list[ContextEntry]]:
-    """Return by id the results that cost less when folded, or are folded already; and the window with their tokens."""
+    """Return by id the results that are folded or get cheaper by a fold; and the window with their new tokens."""
     found: dict[str, Lean] = {}
     for entry in entries:
         if not _is_plain(entry) or key_of(entry) in protected:
@@ -54,7 +54,7 @@ def lean(
 
 
 def shortened(entry: ContextEntry, decision: Decision) -> tuple[str, dict[str, Any]]:
-    """Return the rest of a text after a decision, and the metadata that the window needs."""
+    """Return the text that remains after a decision, and its metadata in the window."""
     detail = decision.detail
     ref = None if detail.get("untold") else decision.ref
     if decision.kind == "cut":
@@ -66,5 +66,5 @@ def shortened(entry: ContextEntry, decision: Decision) -> tuple[str, dict[str, A
 
 
 def _is_plain(entry: ContextEntry) -> bool:
-    """Return whether an entry is one plain text of a tool."""
+    """Return whether an entry is a tool's result that consists of one text."""
     return entry.type == "tool_result" and entry.meta("kind") == "result" and not entry.meta("mixed")

@@ -1,4 +1,4 @@
-"""The legal places of an assistant's thinking. Pure.
+"""The places where an assistant's thinking may legally be. Pure.
 
 The provider merges neighbouring messages of one role. An answer with thinking must begin with it, and must not end with
 it. So all thinking of a message is one unit, and a removal may require further removals.
@@ -19,19 +19,19 @@ def is_thinking(entry: ContextEntry) -> bool:
 
 
 def key_of(entry: ContextEntry) -> Hashable:
-    """Return the shared key of a unit's members: a pair, all thinking of one message, or the entry alone."""
+    """Return the key of a unit: a call with its result, all thinking of one message, or a single entry."""
     return ("thinking", entry.meta("message")) if is_thinking(entry) and not entry.pair_id else unit_key(entry)
 
 
 def latest_answer(seen: Sequence[ContextEntry]) -> list[ContextEntry]:
-    """Return the assistant's last words and calls, in one message or several."""
+    """Return the assistant's last texts and calls; they may be in several messages."""
     return list(takewhile(_is_assistant, reversed(seen)))[::-1]
 
 
 def unsettled(
     entries: Sequence[ContextEntry], gone_ids: Collection[str], is_protected: Callable[[ContextEntry], bool]
 ) -> set[str]:
-    """Return the further entries that have to leave, so that no answer has thinking in a wrong place."""
+    """Return the other entries that must be removed too, because thinking would be in an illegal place."""
     leave: set[str] = set()
     for answer in _answers([e for e in entries if e.id not in gone_ids]):
         before = list(takewhile(lambda e: not is_thinking(e), answer))

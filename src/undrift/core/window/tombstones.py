@@ -1,4 +1,4 @@
-"""Removes old outputs of a task that continues, and old tombstones when there are too many. Pure.
+"""Removes old outputs of an open task, and old tombstones if there are too many. Pure.
 
 Law: the newest results stay whole, a call leaves only together with all of its results, and nothing leaves that the
 model has not seen.
@@ -36,7 +36,7 @@ def _leaving(window: Window, turn: Turn) -> list[Decision]:
 
 
 def _has_evicted(window: Window, turn: Turn) -> bool:
-    """Return whether a task of the session has an evicted original that can be recalled."""
+    """Return whether an evicted log of the session can be recalled."""
     return turn.past.has_evicted or any(d.kind == "evicted" and d.ref for d in window.new)
 
 
@@ -49,7 +49,7 @@ def roll_old_outputs(
     count: Callable[[str], int],
     ref_of: Callable[[str], str],
 ) -> list[Decision]:
-    """Remove the oldest outputs of an open task, once there are one and a half times as many as stay.
+    """Remove the oldest outputs of an open task when it has one and a half times as many as it may keep.
 
     One batch at a time: each rewrites the provider's cache.
 
@@ -76,7 +76,7 @@ def roll_old_tombstones(
     keep_tool_results: int,
     ref_of: Callable[[str], str],
 ) -> list[Decision]:
-    """Remove the oldest tombstones, with the calls they answer, once all of them exceed a limit; down to half of it.
+    """If all tombstones exceed a limit, remove the oldest, with their calls, down to half of the limit.
 
     `decided_here`: ids of entries with a decision at the newest item; they wait for a later turn.
     """

@@ -1,4 +1,4 @@
-"""A tool result that keeps some of its lines, or all of them folded. Pure; equal text and ranges give equal bytes.
+"""Removes some lines of a tool result, or folds them. Pure; equal text and ranges give equal bytes.
 
 Law: the lines that stay keep their order and, unless folded, their words. A gap mark replaces the lines removed between
 two others. The first line reports the removal, the fold, and the way to undo both. Only line numbers are stored, never
@@ -19,7 +19,7 @@ HEADER_CHARACTERS = 64
 
 
 def ranges_of(numbers: Iterable[int]) -> tuple[tuple[int, int], ...]:
-    """Return ascending line numbers as half-open ranges."""
+    """Convert ascending line numbers to half-open ranges."""
     found: list[tuple[int, int]] = []
     for number in numbers:
         if found and found[-1][1] == number:
@@ -30,7 +30,7 @@ def ranges_of(numbers: Iterable[int]) -> tuple[tuple[int, int], ...]:
 
 
 def trim_text(text: str, ranges: Sequence[Sequence[int]] | None, ref: str | None, fold: Fold | None = None) -> str:
-    """Return the lines of `text` in `ranges`, with marks in place of the others.
+    """Return the lines of `text` in `ranges`; a marker replaces each group of other lines.
 
     `ranges`: ascending half-open ranges of line numbers, from 0; an empty list keeps only the first line. None for all
     lines. `ref`: the reference for `recall`; empty if the original was purged, None if the agent cannot recall.

@@ -19,7 +19,7 @@ _PLAN_AGENT = "plan"
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """Tokens, in the unit of the turn's counter: the hard budget, and the parts sent next to the history."""
+    """The token budget of the window, and the tokens of the parts that are sent next to the history."""
 
     budget_tokens: int
     fixed_tokens: int
@@ -42,7 +42,7 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """The treatment of thinking that the provider binds to the words before it. See docs/adr/0012-bound-thinking.md."""
+    """The way in which a provider binds thinking to the words before it."""
 
     mode: str = ""
     thinks: bool = False
@@ -54,11 +54,11 @@ class Binding:
 
     @property
     def may_wait(self) -> bool:
-        """True if the thinking of an answer may stay while its calls are open."""
+        """True if an answer may keep its thinking while its calls are open."""
         return self.mode == "drop_block" and self.thinks
 
     def holds(self, window: Window) -> str:
-        """Return the reason why nothing may be rewritten at this turn; empty if it may."""
+        """Return the reason why this turn must not rewrite anything; empty if it may."""
         if not self.mode or not window.has_thinking:
             return ""
         if self.mode == "server":
@@ -72,7 +72,7 @@ class Binding:
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """The decisions of earlier turns in this history; each answer is computed on demand.
+    """The decisions of earlier turns in this history; its functions are called only on demand.
 
     `partial_prunes`: how many of the newest prunes in a row left the beginning alone; None without any.
     """
@@ -85,7 +85,7 @@ class Past:
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """The current notes for the agent: its scratchpad, and the memories about the user's newest words."""
+    """The current notes for the agent: the scratchpad, and memories about the user's newest words."""
 
     scratchpad: str = ""
     remembered: str = ""
@@ -135,5 +135,5 @@ class Turn:
         return [task for task in self.tasks.by_id.values() if task.agent != _PLAN_AGENT]
 
     def total_tokens(self, window: Window) -> int:
-        """Return the tokens of everything that is sent, also next to the history."""
+        """Return the tokens of the whole prompt, with the parts next to the history."""
         return self.room.fixed_tokens + window.tokens_after

@@ -1,4 +1,4 @@
-"""The usefulness of a history's lines: how much the agent learned that stands in them alone. Pure.
+"""The usefulness of a history's lines: how much the agent learned that only these lines contain. Pure.
 
 A *reference* is a name or a line of code. If the agent learned it from a user or a tool and few entries mention it, its
 loss may cost a lookup: it scores 1. A name that the agent made up, a common name, and a line that an edit has removed
@@ -32,7 +32,7 @@ _MOST = _ONE * (RARE_MENTIONS + 1)  # more are not counted
 
 
 class _NameKeys(dict[str, int | None]):
-    """Candidate -> key of the name in it, None for a plain word. It fills itself."""
+    """Possible name -> its key; None for a plain word. Each value is computed on first use."""
 
     def __missing__(self, candidate: str) -> int | None:
         name = name_in(candidate)
@@ -41,7 +41,7 @@ class _NameKeys(dict[str, int | None]):
 
 
 class KnownReferences:
-    """The references that a history has mentioned so far, learned entry by entry, with their scores.
+    """The references in a history so far, with their scores; each entry adds its own.
 
     A key of 56 bits identifies a reference. Two of a million references share a key with a chance of 1 in 100,000; then
     one line weighs more or less than it should.
@@ -57,7 +57,7 @@ class KnownReferences:
         self._rows: dict[str, Rows] = {}
 
     def learn(self, entry: ContextEntry) -> None:
-        """Learn the next entry of the history. Thinking teaches nothing: the agent knew its words, or made them up."""
+        """Add the references of the next entry. Thinking adds none: the agent knew its words, or invented them."""
         if _meta(entry, "kind") not in ("text", "call", "result"):
             return
         first = _LEARNED if _meta(entry, "role") != "assistant" or _meta(entry, "kind") == "result" else 0
@@ -81,11 +81,11 @@ class KnownReferences:
         return found
 
     def keep(self, entry_ids: Collection[str]) -> None:
-        """Forget the lines of all other entries; they are read again on demand."""
+        """Forget the lines of all other entries; `rows` computes them again on demand."""
         self._rows = {id_: rows for id_, rows in self._rows.items() if id_ in entry_ids}
 
     def is_worth(self, reference: int) -> bool:
-        """Return whether the agent would miss a reference that nothing in its window mentions."""
+        """Return whether the agent would miss a reference that its window no longer contains."""
         state = self._found.get(reference, 0)
         return state & (_LEARNED | _STALE) == _LEARNED and state < _MOST
 
@@ -126,7 +126,7 @@ def _removed(call: ContextEntry) -> Collection[str]:
 
 
 def rows_left(entry: ContextEntry, lines: int) -> Sequence[int]:
-    """Return the numbers of the lines that a window still holds of an entry with so many lines."""
+    """Return the numbers of an entry's lines that the window still contains."""
     ranges = _meta(entry, "rows")
     return range(lines) if ranges is None else [n for start, end in ranges for n in range(start, min(end, lines))]
 

@@ -1,4 +1,4 @@
-"""The window of one turn as a value: a history, the decisions about it, and the entries to send. Pure.
+"""The window of one turn: a history, the decisions about it, and the entries to send. Pure.
 
 Law: a window never changes; `with_` gives another one. The first of two decisions about one block at one place counts.
 A prune replaces a decision that this very turn made in the same place. A decision counts in every history that contains
@@ -62,7 +62,7 @@ class Window:
         count: Callable[[str], int],
         stays: frozenset[str] = frozenset(),
     ) -> "Window":
-        """Return the window of a history with the decisions of a session."""
+        """Return the window of a history with the session's decisions."""
         ruling, placed = log.ruling(numbers), log.placed(numbers)
         tokens = items.tokens if isinstance(items, Items) else sum(item.tokens for item in items)
         decided = log.decided_at(items[-1].id) if items else ()
@@ -71,7 +71,7 @@ class Window:
         return bare._sending(touched | {numbers[anchor] for anchor in placed})
 
     def grown(self, items: Sequence[Item], log: Log, stays: frozenset[str] = frozenset()) -> "Window":
-        """Return the window of a longer history without decisions about the new items; its cost depends on them alone."""
+        """Return the window of a longer history without decisions about the new items; the old ones cost no time."""
         added = items[len(self.items) :]
         more = sum(item.tokens for item in added)
         longer = replace(
@@ -92,7 +92,7 @@ class Window:
         return longer._knowing(self, _OF_SENT)
 
     def with_(self, decisions: Iterable[Decision]) -> "Window":
-        """Return the window with these decisions, made at its newest item; itself if they change nothing."""
+        """Return the window with more decisions at its newest item; the same window if they change nothing."""
         given = [replace(d, detail={**d.detail, "at": self.newest_id}) for d in decisions]
         mine = {d.entry_id: d for d in self.new}
         first = {d.entry_id: d for d in reversed(given)}  # two passes may name one block: the first counts
@@ -106,18 +106,18 @@ class Window:
         return (self.before or self)._with_new(new, self, {*replaced, *(d.entry_id for d in news)})
 
     def settled(self) -> "Window":
-        """Return the same window at the end of its turn: it was found legal, and its new decisions are stored."""
+        """Return the window after its turn: it was found legal, and its new decisions are stored."""
         if self.was_checked and not self.new and self.before is None and self.plan is None:
             return self
         return replace(self, new=(), before=None, was_checked=True, plan=None)._knowing(self, (*_OF_SENT, *_OF_ITEMS))
 
     def _knowing(self, former: "Window", names: Iterable[str]) -> "Window":
-        """Return this window with the cached values of a former one that hold for both."""
+        """Return this window with those cached values of an earlier window that are still right."""
         self.__dict__.update({name: former.__dict__[name] for name in names if name in former.__dict__})
         return self
 
     def _with_new(self, new: tuple[Decision, ...], former: "Window", changed: Collection[str]) -> "Window":
-        """Return the window before the turn with decisions of the turn; `former` has all but the changed ones."""
+        """Return the window with decisions of this turn; `former` has all of them except the changed ones."""
         ruling, placed = {**former.ruling}, {**former.placed}
         by_id = {d.entry_id: d for d in new}
         for entry_id in changed:
@@ -135,7 +135,7 @@ class Window:
         return window._sending({self.numbers[anchor] for anchor in anchors})
 
     def _sending(self, touched: Collection[int]) -> "Window":
-        """Return this window with the replacements of some items rebuilt."""
+        """Return this window with rebuilt replacements of some items."""
         sent, tokens = {**self.sent}, self.tokens_after
         for number in touched:
             outline, former = outlined(self.items, number), sent.pop(number, None)
@@ -148,7 +148,7 @@ class Window:
         return replace(self, sent=sent, tokens_after=tokens)
 
     def _replacement_unread(self, outline: Outline | None) -> Sent | None:
-        """Return the replacement of an item that was never built, if nothing of it remains."""
+        """Return the replacement of an item that was never built, if the item is wholly removed."""
         if outline is None or self.stays or outline.id in self.placed:
             return None
         about = [d for block in outline.blocks if (d := self.ruling.get(block)) is not None and d.kind == "pruned"]
@@ -157,11 +157,11 @@ class Window:
         return _nothing(len(about), len([d for d in about if d.ref]), self._rewritten_at(about))
 
     def _rewritten_at(self, about: Iterable[Decision | None]) -> int:
-        """Return the number of the history's newest item at the last of these decisions."""
+        """Return the number of the newest item when the last of these decisions was made."""
         return max([self.numbers.get(place_rewritten(d), -1) for d in about if d is not None], default=-1)
 
     def _replacement(self, item: Item) -> Sent | None:
-        """Return the replacement of an item; None if it is sent unchanged."""
+        """Return the replacement of an item. None means: the item is sent unchanged."""
         about, placed = [self.decision_about(e) for e in item.entries], self.placed_in(item.id)
         found = [d for d in (*about, *placed) if d is not None]
         if not found:
@@ -198,13 +198,13 @@ class Window:
         return Edit(text), [replace(entry, token_count=self.count(text), metadata=metadata)]
 
     def _tombstone(self, entry: ContextEntry, text: str, task_id: str) -> ContextEntry:
-        """Return the summary that replaces an evicted block; the budget may prune it like any other."""
+        """Return the summary that replaces an evicted block; a prune may remove it like any other entry."""
         kind = "result" if entry.type == "tool_result" else "text"
         metadata = {**(entry.metadata or {}), "kind": kind, "task": task_id}
         return replace(entry, type="summary", content=text, token_count=self.count(text), metadata=metadata)
 
     def _put_in(self, decision: Decision, item: Item) -> tuple[ContextEntry, str]:
-        """Return a pin or note in an item, as an entry and as text."""
+        """Return a pin or note as an entry in its item, and its text."""
         if decision.kind == "noted":
             at_ms = item.entries[0].timestamp if item.entries else 0
             entry = note_entry(decision, timestamp_ms=at_ms, count=self.count)
@@ -239,14 +239,14 @@ class Window:
 
     @cached_property
     def gone_unseen(self) -> Mapping[int, Outline]:
-        """The items that left whole and were never built, by number; none of their blocks is pinned."""
+        """The removed items that were never built, by number; no block of them is pinned."""
         numbers = () if are_made(self.items) else self.sent
         found = ((number, outlined(self.items, number)) for number in numbers)
         return {number: outline for number, outline in found if outline is not None}
 
     @property
     def looked_at(self) -> Iterator[Item]:
-        """The other items, in order."""
+        """All items except `gone_unseen`, in order."""
         gone = self.gone_unseen
         if not gone:
             return iter(self.items)
@@ -261,7 +261,7 @@ class Window:
 
     @cached_property
     def first_unseen(self) -> int:
-        """Number of the first item that no answer follows. No answer follows the last item, even if it is one."""
+        """The number of the first item after the newest answer; the last item never counts as an answer."""
         for number in range(len(self.items) - 2, -1, -1):
             if self.items[number].role == "assistant":
                 return number + 1
@@ -269,7 +269,7 @@ class Window:
 
     @property
     def newest_answer(self) -> int:
-        """Number of the first item of the model's newest answer, which may take several items."""
+        """The number of the first item of the model's newest answer; an answer may have several items."""
         number = self.first_unseen
         while number and self.items[number - 1].role == "assistant":
             number -= 1
@@ -283,14 +283,14 @@ class Window:
 
     @property
     def open_answer(self) -> frozenset[str]:
-        """Ids of the items of the newest answer while its calls are open; else none."""
+        """The ids of the newest answer's items while its calls are open; otherwise none."""
         if not self.round_is_open:
             return frozenset()
         return frozenset(item.id for item in self.items[self.newest_answer : self.first_unseen])
 
     @property
     def anchor(self) -> str | None:
-        """Chain id of the item that gets new texts, after everything that was sent; None without such an item.
+        """The chain id of the item that gets new texts, after everything sent. None means: there is none.
 
         Before the first answer it is the user's first message, later the user's last one, unless it was answered.
         """
@@ -301,23 +301,23 @@ class Window:
 
     @cached_property
     def thinking(self) -> tuple[tuple[int, ContextEntry], ...]:
-        """The thinking that is sent, in order, each with the number of its item."""
+        """The thinking blocks to send, in order, each with its item's number."""
         sent = ((number, e) for number, entries in self._by_item() for e in entries)
         return tuple((number, e) for number, e in sent if is_thinking(e))
 
     @property
     def has_thinking(self) -> bool:
-        """True if any thinking is sent; the provider may have bound it to the words before it."""
+        """True if a thinking block is sent; the provider may have bound it to the words before it."""
         return bool(self.thinking)
 
     @cached_property
     def rewritten_at(self) -> int:
-        """Number of the newest item at the last rewrite; -1 for never."""
+        """The number of the item that was newest at the last rewrite; -1 if there was none."""
         return max((one.rewritten_at for one in self.sent.values()), default=-1)
 
     @cached_property
     def actions(self) -> tuple[Action, ...]:
-        """The changes of this history's blocks, in their order; none for a purged original."""
+        """The changes of this history's blocks, in order; a purged original has none."""
         found: list[Decision] = []
         for number in sorted(self.sent):
             sent, outline = self.sent[number], outlined(self.items, number)
@@ -331,12 +331,12 @@ class Window:
 
     @cached_property
     def action_count(self) -> int:
-        """The number of `actions`, without building them."""
+        """The number of `actions`; it is counted without building them."""
         return sum(sent.actions for sent in self.sent.values())
 
     @property
     def decided_here(self) -> frozenset[str]:
-        """Ids of the blocks with a decision at the newest item; nothing more is decided about them for now."""
+        """The ids of blocks with a decision at the newest item; this turn decides nothing more about them."""
         at, ids = self.newest_id, {*self.decided, *(d.entry_id for d in self.new)}
         found = ((id_, self.ruling.get(id_)) for id_ in ids)
         return frozenset(id_ for id_, d in found if d and taken_at(d) == at and d.kind not in PLACED)
@@ -347,26 +347,26 @@ class Window:
 
     @cached_property
     def notes(self) -> tuple[Decision, ...]:
-        """The notes of this history, in its order."""
+        """The notes in this history, in order."""
         anchors = sorted((anchor for anchor in self.placed if anchor in self.numbers), key=self.numbers.__getitem__)
         return tuple(d for anchor in anchors for d in self.placed_in(anchor) if d.kind == "noted")
 
     def decision_about(self, entry: ContextEntry) -> Decision | None:
-        """Return the decision about a block that counts; None if the block is sent unchanged."""
+        """Return the decision about a block that counts here. None means: the block is sent unchanged."""
         return None if self.stays and entry.pair_id in self.stays else self.ruling.get(entry.id)
 
     def is_gone(self, entry: ContextEntry) -> bool:
-        """Return whether a block has left whole."""
+        """Return whether a block is removed completely."""
         decision = self.decision_about(entry)
         return decision is not None and decision.kind == "pruned"
 
     def is_absorbed(self, entry: ContextEntry) -> bool:
-        """Return whether a block has left because the tombstone of another block also replaces it."""
+        """Return whether a block is removed because another block's tombstone replaces both."""
         decision = self.decision_about(entry)
         return decision is not None and decision.kind == "evicted" and decision.detail["text"] is None
 
     def _by_item(self, first: int = 0) -> Iterator[tuple[int, tuple[ContextEntry, ...]]]:
-        """Yield the number and the sent entries of each item; an item of which nothing is sent is not built."""
+        """Yield each item's number and its sent entries; an item without sent entries is not built."""
         if are_made(self.items):  # the faster way
             for item in self.items[first:] if first else self.items:
                 sent = self.sent.get(item.number)
@@ -379,12 +379,12 @@ class Window:
 
 @lru_cache(maxsize=1_000)
 def _nothing(blocks: int, actions: int, rewritten_at: int) -> Sent:
-    """Return the replacement of an item that left whole; all items that one prune removed share it."""
+    """Return the replacement of a removed item; all items that one prune removed share it."""
     return Sent((), dict.fromkeys(range(blocks), _GONE), (), actions, 0, rewritten_at)
 
 
 def _gives_way(decision: Decision | None) -> bool:
-    """Return whether a prune of the same turn replaces a decision: one that kept a part of a block, or a note."""
+    """Return whether a prune may replace a decision of the same turn: not if that removed or pinned an entry."""
     return decision is not None and decision.kind not in ("pruned", "pinned")
 
 
