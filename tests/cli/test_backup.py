@@ -1,9 +1,15 @@
 """`undrift backup` and `undrift restore-backup`: one file out, the same store back."""
 
 import json
+import os
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
-from tests.cli.builders import undrift
+import pytest
+
+from tests.cli.builders import environment, undrift
 from tests.stores.builders import add, original
 from undrift.stores.sqlite import SqliteStore
 
@@ -49,3 +55,33 @@ def test_a_refusal_is_one_line_with_the_remedy(tmp_path: Path):
         assert result.stderr.count("\n") == 1
         assert remedy in result.stderr
     assert (tmp_path / "text").read_text() == "mine"
+
+
+def answered(word: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run the program with a terminal as its stdin, on which a word is typed."""
+    ours, theirs = os.openpty()
+    os.write(ours, f"{word}\n".encode())
+    command = [sys.executable, "-m", "undrift", *map(str, arguments)]
+    try:
+        return subprocess.run(command, stdin=theirs, env=environment(), capture_output=True, text=True, check=False)
+    finally:
+        os.close(ours)
+        os.close(theirs)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX")
+def test_a_store_is_replaced_on_a_terminal_only_after_a_question(tmp_path: Path):
+    home, out = tmp_path / "home", tmp_path / "out.db"
+    filled(home)
+    undrift("backup", out, "--home", home)
+    undrift("memory", "remember", "Deploys happen on Friday.", "--home", home)
+    refused = answered("n", "store", "restore", out, "--home", home)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert f"Replace the store in {home}?" in refused.stderr
+    assert "Friday" in undrift("memory", "search", "friday", "--home", home).stdout
+    done = answered("y", "store", "restore", out, "--home", home)
+    assert done.returncode == 0, done.stderr
+    assert undrift("memory", "search", "friday", "--home", home).stdout == ""
+    back = shlex.split(done.stdout.rpartition("To get it back:")[2])
+    assert undrift(*back[1:]).exit_code == 0  # no terminal: it does not ask
+    assert "Friday" in undrift("memory", "search", "friday", "--home", home).stdout

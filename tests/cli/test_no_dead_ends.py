@@ -16,9 +16,7 @@ from undrift.recordings.replay import replay
 from undrift.settings import Settings
 
 
-@pytest.mark.parametrize(
-    "command", ["history", "undo", "checkpoint", "diff 0", "backup out.db", "rebuild", "purge x --yes"]
-)
+@pytest.mark.parametrize("command", ["history", "diff 0", "purge x --yes"])
 def test_a_replays_store_is_named_where_the_home_has_none(tmp_path: Path, command: str):
     home = tmp_path / "the home"
     folder = Path(replayed(written(tmp_path / "s.jsonl", long_session(30)), home)["home"])
@@ -28,6 +26,28 @@ def test_a_replays_store_is_named_where_the_home_has_none(tmp_path: Path, comman
     assert found, result.stderr
     assert shlex.split(found[1]) == ["--home", str(folder)]
     assert undrift("history", "--home", folder).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("command", "makes"),
+    [
+        *((f"memory {words}", "`undrift memory remember TEXT` makes one") for words in ("search x", "conflicts")),
+        *(
+            (words, "`undrift wrap CLIENT` or `undrift memory remember TEXT` makes one")
+            for words in ("undo", "checkpoint", "rewind 1", "backup out.db", "rebuild")
+        ),
+    ],
+)
+def test_a_replays_store_is_no_advice_where_it_is_of_no_use(tmp_path: Path, command: str, makes: str):
+    home = tmp_path / "home"
+    replayed(written(tmp_path / "s.jsonl", long_session(30)), home)
+    result = undrift(*command.split(), env={"UNDRIFT_HOME": str(home), "HOME": str(tmp_path)})
+    assert result.exit_code == 1
+    assert "add --home" not in result.stderr
+    assert makes in result.stderr
+    undrift("memory", "remember", "The cache is Redis.", "--home", tmp_path / ".undrift")
+    result = undrift(*command.split(), env={"UNDRIFT_HOME": str(home), "HOME": str(tmp_path)})
+    assert f"there is one elsewhere: add --home {tmp_path / '.undrift'}\n" in result.stderr
 
 
 def test_without_any_store_the_homes_and_what_makes_one_are_named(tmp_path: Path):

@@ -18,6 +18,8 @@ from undrift.values.scope import Scope
 from undrift.values.window import Original, Tasks
 
 __all__ = [
+    "MAKES_MEMORIES",
+    "MAKES_OWN",
     "TASK_PREFIX",
     "find",
     "first",
@@ -35,6 +37,10 @@ T = TypeVar("T")
 TASK_PREFIX = "task:"
 """Marks the id of a task, so that it is not read as a reference."""
 
+MAKES_MEMORIES = "`undrift memory remember TEXT`"
+MAKES_OWN = f"`undrift wrap CLIENT` or {MAKES_MEMORIES}"
+"""The commands that make a store which is no replay's."""
+
 _REF_CHARACTERS = 16
 _REMEDY = "`undrift replay` shows references, `undrift session tasks` shows tasks, --home DIR names another folder"
 
@@ -44,13 +50,16 @@ def has_store(home: str | Path) -> bool:
     return engine_of(home).is_there(home)
 
 
-def no_store(homes: Sequence[str]) -> str:
-    """Return what an error says if none of the homes has a store: where another one is, else how to make one."""
-    places = [*homes, *homes_of(None)]
-    near = [folder for home in places for folder in (Path(home), *_replays(Path(home) / "replays"))]
+def no_store(homes: Sequence[str], makes: str = "") -> str:
+    """Return what an error says if none of the homes has a store: where another one is, else how to make one.
+
+    `makes`: the commands that make a store of the kind that is needed, where a replay's store is of no use.
+    """
+    places = dict.fromkeys((*homes, *homes_of(None)))
+    near = [folder for home in places for folder in (Path(home), *(() if makes else _replays(Path(home) / "replays")))]
     other = next((str(folder) for folder in near if has_store(folder) and str(folder) not in homes), None)
     remedy = (
-        "`undrift replay` or `undrift install claude` makes one, --home DIR names another folder"
+        f"{makes or '`undrift replay` or `undrift install claude`'} makes one, --home DIR names another folder"
         if other is None
         else f"there is one elsewhere: add --home {shlex.quote(other)}"
     )

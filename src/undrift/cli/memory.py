@@ -8,7 +8,7 @@ from typing import Any, get_args
 import click
 
 from undrift.cli.draw import say
-from undrift.cli.lookup import has_store, no_store
+from undrift.cli.lookup import MAKES_MEMORIES, MAKES_OWN, has_store, no_store
 from undrift.cli.of_session import (
     FIRST_SESSION,
     Whole,
@@ -132,7 +132,7 @@ def search_command(
     \b
     undrift memory search "which database does billing use"
     """
-    with opened(home, session) as chosen:
+    with opened(home, session, makes=MAKES_MEMORIES) as chosen:
         then = None if known_at is None else moment_of(known_at)
         hits = chosen.search(query, k=limit, only_valid=valid, known_at=then)
         rated = chosen.search_precision()
@@ -159,7 +159,7 @@ def conflicts_command(session: str | None, home: str | None, as_json: bool) -> N
     \b
     undrift memory conflicts
     """
-    with opened(home, session) as chosen:
+    with opened(home, session, makes=MAKES_MEMORIES) as chosen:
         found = chosen.conflicts()
     if as_json:
         pairs = [
@@ -195,7 +195,7 @@ def rebuild_command(home: str | None, as_json: bool) -> None:
     """
     settings = settings_of(home)
     if not has_store(settings.home):
-        raise RecallError(no_store((settings.home,)))
+        raise RecallError(no_store((settings.home,), MAKES_OWN))
     with open_store(settings.home, Scope(), create=False) as store:
         store.rebuild_search()
         memories = repository_of(store, settings).rebuild()

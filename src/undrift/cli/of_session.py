@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from undrift.cli.lookup import has_store, no_store
+from undrift.cli.lookup import MAKES_OWN, has_store, no_store
 from undrift.cli.show import again
 from undrift.errors import RecallError
 from undrift.session.session import Session
@@ -88,14 +88,14 @@ def settings_of(home: str | None, **more: Any) -> Settings:
 
 
 @contextmanager
-def opened(home: str | None, session: str | None, *, keeps_notes: bool = False) -> Iterator[Session]:
-    """Open a session that exists.
+def opened(home: str | None, session: str | None, *, keeps_notes: bool = False, makes: str = "") -> Iterator[Session]:
+    """Open a session that exists; `makes`: the commands that make one, for the message that there is none.
 
     Raises RecallError: there is none, or none of that id. Raises StoreError: there is no store.
     """
     settings = settings_of(home)
     if not has_store(settings.home):
-        raise RecallError(no_store((settings.home,)))
+        raise RecallError(no_store((settings.home,), makes or (MAKES_OWN if keeps_notes else "")))
     with open_store(settings.home, Scope(), create=False) as store:
         chosen = store.newest_session() if session is None else session
         if chosen is None:
