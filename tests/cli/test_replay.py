@@ -136,7 +136,15 @@ def test_several_files_make_a_table_with_each_path_in_one_piece(tmp_path: Path):
     assert result.exit_code == 0
     assert all(str(path) in result.stdout for path in paths)
     assert "still there" in result.stdout
-    assert "The full report of one" in result.stdout
+    where = f"--home {tmp_path / 'home'}"
+    assert f"The full report of one:\n  undrift replay {paths[0]} --budget 6000 {where}\n" in result.stdout
+    assert "1 session without a prune: no prompt was larger than the budget." in flat(result.stdout)
+    peak = replayed(paths[1], tmp_path / "home")["peak_before"]
+    smaller = f"undrift replay {paths[1]} --budget {max(1_000, peak // 2 // 1_000 * 1_000)} {where}\n"
+    assert f"What a smaller budget would prune:\n  {smaller}" in result.stdout
+    folder = tmp_path / "home" / "replays"
+    assert result.stdout.endswith(f"Remove that copy:\n  rm -r {folder}\n")
+    assert re.search(rf"secrets masked, is kept for `undrift recall`: 0\.\d MiB in {folder}", flat(result.stdout))
 
 
 def test_a_cut_last_line_is_counted_and_no_failure(tmp_path: Path):

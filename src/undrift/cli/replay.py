@@ -43,8 +43,8 @@ def replay_command(
     """Run recorded sessions through undrift: show what it would prune, why, and at what cost.
 
     FILE is a recorded session. One FILE gives a full report, several give a table. Without FILE, your newest
-    sessions are replayed. No session file is changed. The full text of everything pruned is kept, for `undrift
-    recall`.
+    sessions are replayed. No session file is changed. A copy of what left is kept in the home, for `undrift
+    recall`: the report says where, how large it is, and how to remove it.
 
     \b
     undrift replay
@@ -64,7 +64,8 @@ def replay_command(
         if len(files) == 1:
             story.show_one(batch.reports[0], home)
         else:
-            story.show_several(batch.reports, older=max(0, len(own) - len(batch.reports) - len(batch.failed)))
+            older = max(0, len(own) - len(batch.reports) - len(batch.failed))
+            story.show_several(batch.reports, home, budget, older=older)
     for _, message in batch.failed:
         note(f"undrift: {safe(message)}")
     if (batch.failed and files) or not batch.reports:

@@ -6,6 +6,7 @@ Law: no text of a recording reaches the terminal unescaped; ``--json`` has every
 import shlex
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
@@ -24,7 +25,10 @@ _TELLING = ("malformed line", "cut last line", "nested too deeply", "line is not
 
 
 def show_one(report: ReplayReport, home: str | None) -> None:
-    """Print the story of one session. `home`: as given on the command line, so that the next commands name it again."""
+    """Print the story of one session.
+
+    `home`: as given on the command line, so that the next commands name it again.
+    """
     click.echo(safe(report.path))
     model = safe(report.cost.model or "model unknown")
     say(f"{report.format} · {model} · {count(report.turns, 'turn')}")
@@ -39,20 +43,25 @@ def show_one(report: ReplayReport, home: str | None) -> None:
     for sentence in _sentences(report) if report.turns else ():
         say(sentence)
     _notes(report)
+    folder = Path(report.home)
+    _kept(folder)
     if report.left:
         ref = report.left[0].ref
         next_commands(
             Get_something_back=f"undrift recall {ref}{again(home)}",
             Why_it_left=f"undrift recall {ref} --why{again(home)}",
             Look_for_something=f"undrift recall --find WORDS{again(home)}",
+            **_removal(folder),
         )
     elif report.turns:
-        path = shlex.quote(safe(report.path))
-        next_commands(See_what_pruning_would_do=f"undrift replay {path} --budget {_smaller(report)}{again(home)}")
+        next_commands(See_what_pruning_would_do=_with_budget(report, _smaller(report), home), **_removal(folder))
 
 
-def show_several(reports: Sequence[ReplayReport], *, older: int = 0) -> None:
-    """Print a table with a row for each session, in the order given."""
+def show_several(reports: Sequence[ReplayReport], home: str | None, budget: int | None, *, older: int = 0) -> None:
+    """Print a table with a row for each session, in the order given.
+
+    `home`, `budget`: as given on the command line, so that the next commands name them again.
+    """
     pruned = [report for report in reports if report.prunes]
     say(_several(reports, pruned), bold=True)
     click.echo()
@@ -75,13 +84,37 @@ def show_several(reports: Sequence[ReplayReport], *, older: int = 0) -> None:
     say("Still there: how much of what the agent needed later was in its prompt.")
     if any(report.cost.change >= _EVEN for report in pruned):
         say("If the cost went up, pruning did not pay; the full report of that session says why.")
+    if within := [report for report in reports if report.peak_before <= report.budget_tokens and not report.prunes]:
+        say(f"{count(len(within), 'session')} without a prune: no prompt was larger than the budget.")
     if over := sum(report.over_budget_turns for report in reports):
         say(_over(over))
     if older:
         sessions = count(older, "older session of yours is", "older sessions of yours are")
         say(f"{sessions} not shown: use --limit N for more.")
-    path = shlex.quote(safe((pruned or reports)[0].path))
-    next_commands(The_full_report_of_one=f"undrift replay {path}")
+    folder = Path(reports[0].home).parent
+    _kept(folder)
+    steps = {"The_full_report_of_one": _with_budget((pruned or reports)[0], budget, home)}
+    if within:
+        largest = max(within, key=lambda report: report.peak_before)
+        steps["What_a_smaller_budget_would_prune"] = _with_budget(largest, _smaller(largest), home)
+    next_commands(**steps, **_removal(folder))
+
+
+def _with_budget(report: ReplayReport, budget: int | None, home: str | None) -> str:
+    """Return the command that replays one session."""
+    given = "" if budget is None else f" --budget {budget}"
+    return f"undrift replay {shlex.quote(safe(report.path))}{given}{again(home)}"
+
+
+def _kept(folder: Path) -> None:
+    """Say where replays keep what left, and how large that is."""
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    say(f"A copy of what left, with secrets masked, is kept for `undrift recall`: {size / (1 << 20):,.1f} MiB in")
+    click.echo(f"  {safe(str(folder))}")
+
+
+def _removal(folder: Path) -> dict[str, str]:
+    return {"Remove_that_copy": f"rm -r {shlex.quote(safe(str(folder)))}"}
 
 
 def _several(reports: Sequence[ReplayReport], pruned: Sequence[ReplayReport]) -> str:

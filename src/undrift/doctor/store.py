@@ -128,7 +128,7 @@ def _replays(home: Path) -> Iterator[Finding]:
     files = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
     size = sum(path.stat().st_size for path in files)
     count = sum(path.name == "undrift.db" for path in files)
-    text = f"{count:,} {'replay' if count == 1 else 'replays'}, {size / (1 << 20):,.1f} MiB; all of it can be rebuilt"
+    text = f"{count:,} {'replay' if count == 1 else 'replays'}, {size / (1 << 20):,.1f} MiB; `undrift replay` can make all of it again, so {folder} may be deleted"
     yield ok("replays", text, home=str(home))
 
 
