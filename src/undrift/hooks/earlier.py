@@ -150,8 +150,7 @@ def _open_steps(calls: Sequence[ContextEntry], results: Mapping[str | None, str]
     """The open steps of the last plan; those whose words stand in a part that was not read are left out."""
     given = ((call.metadata or {}, results.get(call.pair_id, "")) for call in calls)
     told = ((str(metadata.get("tool_name")), metadata.get("input") or {}, result) for metadata, result in given)
-    _, plan = replay_plan(told)
-    steps = (item.content for item in plan if item.status in ("pending", "in_progress"))
+    steps = (item.content for item in replay_plan(told) if item.status in ("pending", "in_progress"))
     return tuple(step for step in steps if not _UNNAMED.fullmatch(step))
 
 

@@ -1,4 +1,4 @@
-"""The plan tools of clients, read as transitions of tasks."""
+"""The plan tools of clients: what a plan says after their calls."""
 
 import json
 import tarfile
@@ -11,18 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from undrift import transcripts
-from undrift.core.tasks.life import MAIN_AGENT, change_many
-from undrift.core.tasks.plan_tools import (
-    PLAN_PREFIX,
-    PlanItem,
-    PlanStatus,
-    Transition,
-    is_plan_tool,
-    read_plan,
-    replay_plan,
-    transitions,
-)
-from undrift.values.window import Moment, Tasks
+from undrift.core.tasks.plan_tools import PlanStatus, is_plan_tool, replay_plan
 
 PENDING: PlanStatus = "pending"
 DOING: PlanStatus = "in_progress"
@@ -49,16 +38,8 @@ def put(number: int | str, **fields: Any) -> Call:
     return "TaskUpdate", {"taskId": str(number), **fields}, f"Updated task #{number} status"
 
 
-def told(*calls: Call) -> list[tuple[int, str, str, str]]:
-    """What a history tells: the call, the task, its status before and after."""
-    found, _ = replay_plan(calls)
-    names = {one.id: one.content for step in found for one in step.transitions if one.content}
-    return [(step.index, names[one.id], one.before, one.after) for step in found for one in step.transitions]
-
-
 def plan_of(*calls: Call) -> list[tuple[str, str]]:
-    _, plan = replay_plan(calls)
-    return [(item.content, item.status) for item in plan]
+    return [(item.content, item.status) for item in replay_plan(calls)]
 
 
 # ------------------------------------------------------------------------------------------------------- which tools
@@ -78,31 +59,25 @@ def test_the_plan_tools_of_clients_are_known(name: str):
 )
 def test_no_other_tool_is_taken_for_one(name: str):
     assert not is_plan_tool(name)
-    assert read_plan(name, {"todos": [{"content": "x", "status": DOING}]}) is None
+    assert plan_of((name, {"todos": [{"content": "x", "status": DOING}]}, "")) == []
 
 
 # ---------------------------------------------------------------------------------------------------------- each client
 def test_a_list_is_replaced_whole():
-    assert told(
+    history = [
         todos(("Find the cause", DOING), ("Fix it", PENDING)),
         ("Bash", {"command": "pytest -q"}, "1 failed"),
         todos(("Find the cause", DONE), ("Fix it", DOING)),
-        todos(("Find the cause", DONE), ("Fix it", DONE)),
-    ) == [
-        (0, "Fix it", "", PENDING),
-        (0, "Find the cause", "", DOING),
-        (2, "Find the cause", DOING, DONE),
-        (2, "Fix it", PENDING, DOING),
-        (3, "Fix it", DOING, DONE),
     ]
+    assert plan_of(*history[:2]) == [("Find the cause", DOING), ("Fix it", PENDING)]
+    assert plan_of(*history) == [("Find the cause", DONE), ("Fix it", DOING)]
+    assert plan_of(*history, todos()) == []
 
 
 def test_codex_sends_steps():
-    assert told(steps(("Audit", DOING), ("Write", PENDING)), steps(("Audit", DONE), ("Write", DONE))) == [
-        (0, "Write", "", PENDING),
-        (0, "Audit", "", DOING),
-        (1, "Audit", DOING, DONE),
-        (1, "Write", PENDING, DONE),
+    assert plan_of(steps(("Audit", DOING), ("Write", PENDING)), steps(("Audit", DONE), ("Write", DOING))) == [
+        ("Audit", DONE),
+        ("Write", DOING),
     ]
 
 
@@ -114,59 +89,42 @@ def test_gemini_sends_descriptions_and_blocks():
         ]
     }
     assert plan_of(("write_todos", call, "ok")) == [("Wait for CI", PENDING), ("Drop it", "cancelled")]
-    assert told(("write_todos", call, "ok")) == [
-        (0, "Wait for CI", "", PENDING)
-    ]  # what is finished when first seen is no task
 
 
 def test_opencode_sends_ids_that_say_nothing():
     first = [{"id": "1", "content": "Port", "status": DOING, "priority": "high"}]
     second = [{"id": "1", "content": "Announce", "status": PENDING}, {"id": "2", "content": "Port", "status": DONE}]
-    assert told(("todowrite", {"todos": first}, "[]"), ("todowrite", {"todos": second}, "[]")) == [
-        (0, "Port", "", DOING),
-        (1, "Port", DOING, DONE),
-        (1, "Announce", "", PENDING),
+    assert plan_of(("todowrite", {"todos": first}, "[]"), ("todowrite", {"todos": second}, "[]")) == [
+        ("Announce", PENDING),
+        ("Port", DONE),
     ]
 
 
 def test_claude_code_numbers_tasks():
-    assert told(
-        create(1, "Add the field"), create(2, "Test it"), put(1, status=DOING), put(1, status=DONE), put(2, status=DOING),
-        put(2, addBlockedBy=["1"]), put(2, status="deleted"),
-    ) == [
-        (0, "Add the field", "", PENDING),
-        (1, "Test it", "", PENDING),
-        (2, "Add the field", PENDING, DOING),
-        (3, "Add the field", DOING, DONE),
-        (4, "Test it", PENDING, DOING),
-        (6, "Test it", DOING, "cancelled"),
-    ]  # fmt: skip
+    history = [create(1, "Add the field"), create(2, "Test it"), put(1, status=DOING)]
+    assert plan_of(*history) == [("Add the field", DOING), ("Test it", PENDING)]
+    history += [put(1, status=DONE), put(2, status=DOING), put(2, addBlockedBy=["1"])]
+    assert plan_of(*history) == [("Add the field", DONE), ("Test it", DOING)]
+    assert plan_of(*history, put(2, status="deleted")) == [("Add the field", DONE), ("Test it", "cancelled")]
 
 
 def test_a_task_that_the_client_has_not_numbered_yet_is_not_known_yet():
-    assert read_plan("TaskCreate", {"subject": "Add the field"}) is None
+    assert plan_of(("TaskCreate", {"subject": "Add the field"}, "")) == []
 
 
 def test_a_list_of_tasks_tells_what_an_earlier_history_said():
-    """After a compaction by the client the calls that made the tasks are gone; their ids stay."""
+    """After a compaction by the client the calls that made the tasks are gone; their numbers stay."""
     listed = "#6 [pending] Update the docs\n#1 [completed] Add the field\n#7 [in_progress] Test  it [blocked by #6]"
-    assert plan_of(("TaskList", {}, listed)) == [
-        ("Update the docs", PENDING),
-        ("Add the field", DONE),
-        ("Test it", DOING),
-    ]
-    _, made = replay_plan([create(6, "Update the docs")])
-    _, seen = replay_plan([("TaskList", {}, listed)])
-    assert made[0].id == seen[0].id
-    assert read_plan("TaskList", {}, "No tasks found") is None
+    shown = [("Update the docs", PENDING), ("Add the field", DONE), ("Test it", DOING)]
+    assert plan_of(("TaskList", {}, listed)) == shown
+    assert plan_of(create(6, "Update the docs"), ("TaskList", {}, listed)) == shown
+    assert plan_of(create(6, "Update the docs"), ("TaskList", {}, "No tasks found")) == [("Update the docs", PENDING)]
 
 
 def test_a_number_that_nothing_has_told_of_is_a_task_of_that_name():
-    assert told(put(9, status=DOING), put(9, subject="Find  it"), put("#9", status=DONE)) == [
-        (0, "Find it", "", DOING),
-        (2, "Find it", DOING, DONE),
-    ]
-    assert read_plan(*put(9, subject="x")[:2]) == ()
+    assert plan_of(put(9, status=DOING)) == [("task 9", DOING)]
+    assert plan_of(put(9, status=DOING), put(9, subject="Find  it"), put("#9", status=DONE)) == [("Find it", DONE)]
+    assert plan_of(put(9, subject="x")) == []
 
 
 def test_gemini_tracks_tasks_by_hex_ids():
@@ -177,76 +135,27 @@ def test_gemini_tracks_tasks_by_hex_ids():
     )
     taken = ("tracker_update_task", {"id": "a1b2c3", "status": DOING}, "Updated task a1b2c3. Status: in_progress")
     ended = ("tracker_update_task", {"id": "a1b2c3", "status": "closed"}, "Updated task a1b2c3. Status: closed")
-    assert [one[2:] for one in told(made, taken, ended)] == [("", PENDING), (PENDING, DOING), (DOING, DONE)]
+    assert plan_of(made) == [("Port it", PENDING)]
+    assert plan_of(made, taken) == [("Port it", DOING)]
+    assert plan_of(made, taken, ended) == [("Port it", DONE)]
     assert plan_of(("tracker_list_tasks", {}, "- [a1b2c3] Port it (by hand) (open)")) == [
         ("Port it (by hand)", PENDING)
     ]
 
 
 # -------------------------------------------------------------------------------------------------------------- the rules
-def test_of_two_tasks_in_progress_the_first_is_worked_on_and_stays_so():
-    both = todos(("B", DOING), ("A", DOING))
-    assert told(both) == [(0, "A", "", PENDING), (0, "B", "", DOING)]
-    assert told(todos(("A", DOING)), both) == [(0, "A", "", DOING), (1, "B", "", PENDING)]
-    assert told(both, todos(("B", DONE), ("A", DOING)))[-2:] == [(1, "B", DOING, DONE), (1, "A", PENDING, DOING)]
-
-
-def test_what_vanishes_unfinished_is_cancelled_and_what_was_completed_stays():
-    assert told(todos(("A", DONE), ("B", DOING), ("C", PENDING)), todos()) == [
-        (0, "C", "", PENDING),
-        (0, "B", "", DOING),
-        (1, "C", PENDING, "cancelled"),
-        (1, "B", DOING, "cancelled"),
+def test_tasks_of_two_tools_with_one_number_are_two():
+    tracked = ("tracker_update_task", {"id": "1", "title": "Track it", "status": DOING}, "")
+    assert plan_of(todos(("List it", PENDING)), create(1, "Make it"), tracked) == [
+        ("List it", PENDING),
+        ("Make it", PENDING),
+        ("Track it", DOING),
     ]
-    assert told(todos(("A", DOING)), todos(("A", DONE)), todos()) == [(0, "A", "", DOING), (1, "A", DOING, DONE)]
-
-
-def test_a_finished_task_is_changed_only_by_being_taken_up_again():
-    history = [
-        todos(("A", DOING)),
-        todos(("A", DONE)),
-        todos(("A", PENDING)),
-        todos(("A", DOING)),
-        todos(),
-        todos(("A", DONE)),
-    ]
-    assert told(*history) == [
-        (0, "A", "", DOING),
-        (1, "A", DOING, DONE),
-        (3, "A", DONE, DOING),
-        (4, "A", DOING, "cancelled"),
-    ]
-
-
-def test_a_task_taken_up_with_our_own_tool_goes_first():
-    plan = read_plan(*todos(("A", DOING)))
-    assert plan is not None
-    assert [one.after for one in transitions({"mine": DOING}, plan)] == [PENDING]
-    assert [one.after for one in transitions({"mine": DONE}, plan)] == [DOING]
 
 
 def test_equal_texts_in_one_list_are_two_tasks_and_space_makes_no_difference():
-    plan = read_plan(*todos(("Run  the\ntests", DOING), ("Run the tests", PENDING)))
-    again = read_plan(*todos(("Run the tests", DONE), (" Run the tests ", DOING)))
-    assert plan is not None
-    assert again is not None
-    assert [one.content for one in plan] == ["Run the tests"] * 2
-    assert [one.id for one in plan] == [one.id for one in again]
-    assert len({one.id for one in plan}) == 2
-
-
-def test_two_scopes_do_not_meet():
-    mine, theirs = (read_plan(*todos(("A", DOING)), scope=scope) for scope in ("", "reviewer"))
-    assert mine is not None
-    assert theirs is not None
-    assert mine[0].id != theirs[0].id
-
-
-def test_ids_are_safe_and_the_same_everywhere():
-    plan = read_plan(*steps(("../../etc/passwd\0 \ud800", DOING)))
-    assert plan is not None
-    assert len(plan[0].id) == len(PLAN_PREFIX) + 12
-    assert set(plan[0].id.removeprefix(PLAN_PREFIX)) <= set("0123456789abcdef")
+    again = todos(("Run  the\ntests", DONE), (" Run the tests ", DOING))
+    assert plan_of(again) == [("Run the tests", DONE), ("Run the tests", DOING)]
 
 
 @pytest.mark.parametrize(
@@ -259,7 +168,7 @@ def test_ids_are_safe_and_the_same_everywhere():
     ],
 )  # fmt: skip
 def test_what_the_client_refused_changes_nothing(result: str):
-    assert told(todos(("A", DOING)), (*todos(("A", DONE))[:2], result)) == [(0, "A", "", DOING)]
+    assert plan_of(todos(("A", DOING)), (*todos(("A", DONE))[:2], result)) == [("A", DOING)]
 
 
 @pytest.mark.parametrize(
@@ -274,7 +183,7 @@ def test_what_the_client_refused_changes_nothing(result: str):
     ],
 )
 def test_what_cannot_be_read_changes_nothing(arguments: dict[str, Any]):
-    assert told(todos(("A", DOING)), ("TodoWrite", arguments, "")) == [(0, "A", "", DOING)]
+    assert plan_of(todos(("A", DOING)), ("TodoWrite", arguments, "")) == [("A", DOING)]
 
 
 def test_an_unknown_status_is_one_that_waits():
@@ -284,12 +193,9 @@ def test_an_unknown_status_is_one_that_waits():
 
 
 def test_a_flood_is_cut():
-    plan = read_plan(
-        "TodoWrite", {"todos": [{"content": f"{n} " + "x" * 9_000, "status": DOING} for n in range(2_000)]}
-    )
-    assert plan is not None
+    plan = plan_of(*[todos(*((f"{n} " + "x" * 9_000, DOING) for n in range(2_000)))])
     assert len(plan) == 500
-    assert max(len(one.content) for one in plan) == LONGEST_CONTENT
+    assert max(len(text) for text, _ in plan) == LONGEST_CONTENT
     assert len(plan_of(*(create(n, "again") for n in range(700)))) == 500
 
 
@@ -311,43 +217,14 @@ CALLS = st.lists(ROWS.map(lambda rows: todos(*rows)) | NUMBERED, max_size=12)
 
 @given(NAMES, st.dictionaries(FIELDS, JSON, max_size=5), st.text(max_size=60))
 def test_no_argument_raises(name: str, arguments: dict[str, Any], result: str):
-    plan = read_plan(name, arguments, result)
-    for item in plan or ():
-        assert item.content
-        assert item.status in (PENDING, DOING, DONE, "cancelled")
+    for text, status in plan_of((name, arguments, result)):
+        assert text
+        assert status in (PENDING, DOING, DONE, "cancelled")
 
 
 @given(CALLS)
-def test_the_tasks_of_a_session_take_whatever_a_plan_says(calls: list[Call]):
-    """Every step fits `change_many`, and leaves at most one task in progress."""
-    tasks = Tasks()
-    plan: tuple[PlanItem, ...] = ()
-    replayed, _ = replay_plan(calls)
-    by_index = {step.index: step.transitions for step in replayed}
-    for index, call in enumerate(calls):
-        said = read_plan(*call, before=plan)
-        plan = plan if said is None else said
-        due = transitions({one.id: one.status for one in tasks.by_id.values()}, plan)
-        assert tuple(due) == by_index.get(index, ())
-        updates = [one.update("what was found and changed") for one in due]
-        tasks = change_many(tasks, MAIN_AGENT, updates, Moment(f"m{index}", index)).tasks
-        assert sum(one.status == DOING for one in tasks.by_id.values()) <= 1
-        assert transitions({one.id: one.status for one in tasks.by_id.values()}, plan) == []
-
-
-@given(CALLS)
-def test_the_same_history_gives_the_same_steps(calls: list[Call]):
+def test_the_same_history_gives_the_same_plan(calls: list[Call]):
     assert replay_plan(calls) == replay_plan(json.loads(json.dumps(calls)))
-
-
-def test_an_update_says_what_it_must():
-    assert Transition("plan-1", "A", "", DOING).update() == {"id": "plan-1", "status": DOING, "content": "A"}
-    assert Transition("plan-1", "A", DOING, DONE).update("done so") == {
-        "id": "plan-1",
-        "status": DONE,
-        "result_summary": "done so",
-    }
-    assert transitions({}, [PlanItem("plan-1", "A", DONE)]) == []
 
 
 # ---------------------------------------------------------------------------------------------------------- real sessions
@@ -371,13 +248,11 @@ def recorded(shared: Path) -> Iterator[list[Call]]:
             yield [(about["tool_name"], about["input"], results.get(e.pair_id, "")) for e, about in calls]
 
 
-def test_recorded_plans_end_as_their_last_call_says(shared: Path):
+def test_recorded_plans_are_read(shared: Path):
     found = 0
     for calls in recorded(shared):
-        replayed, plan = replay_plan(calls)
-        state = {one.id: one.after for step in replayed for one in step.transitions}
-        finished = {item.id for item in plan if item.status == DONE}
-        assert all(state.get(one, DONE) == DONE for one in finished)
-        assert sum(status == DOING for status in state.values()) <= 1
-        found += sum(one.after == DONE for step in replayed for one in step.transitions)
+        ends = [end for end, (tool, _, _) in enumerate(calls, 1) if is_plan_tool(tool)]
+        items = [item for end in ends for item in replay_plan(calls[:end])]
+        found += len({item.content for item in items if item.status == DONE})
+        assert all(item.status == DONE for item in replay_plan(calls))  # these sessions came to the end of their plans
     assert found >= 40

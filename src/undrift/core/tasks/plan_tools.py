@@ -1,10 +1,9 @@
-"""Read a client's own todo list: calls of plan tools, as transitions of tasks. Pure.
+"""Read a client's own todo list from its calls of plan tools. Pure.
 
 Law: the plan is a function of the calls in a history, so that every history gives it again. A call that cannot be read,
 or that the client refused, changes nothing.
 """
 
-import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,22 +11,9 @@ from typing import Any, Literal
 
 from undrift.core.text.calls import bare_name
 
-__all__ = [
-    "PLAN_PREFIX",
-    "PlanItem",
-    "PlanStatus",
-    "PlanStep",
-    "Transition",
-    "is_plan_tool",
-    "read_plan",
-    "replay_plan",
-    "transitions",
-]
+__all__ = ["PlanItem", "PlanStatus", "is_plan_tool", "replay_plan"]
 
 PlanStatus = Literal["pending", "in_progress", "completed", "cancelled"]
-
-PLAN_PREFIX = "plan-"
-"""The ids of tasks that come from a plan tool begin with this."""
 
 _MOST_ITEMS = 500
 _LONGEST_CONTENT = 2_000
@@ -72,44 +58,10 @@ _REFUSED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class PlanItem:
-    """One line of a plan.
+    """One line of a plan. `status`: as the client has it; several items can be in progress."""
 
-    Args:
-        id: The task's id: `PLAN_PREFIX` and 12 hex digits. They come from the number if the client numbers its tasks, else
-            from the text; a text in other words is then another task.
-        status: As the client has it; several items can be in progress.
-    """
-
-    id: str
     content: str
     status: PlanStatus
-
-
-@dataclass(frozen=True, slots=True)
-class Transition:
-    """A change of a task's status. `content`: the work to do; empty if the plan no longer says."""
-
-    id: str
-    content: str
-    before: str
-    after: PlanStatus
-
-    def update(self, summary: str = "") -> dict[str, str]:
-        """Give it as `core.tasks.change_many` takes it; `summary` is for a task that is completed."""
-        update = {"id": self.id, "status": self.after}
-        if not self.before:
-            update["content"] = self.content
-        if self.after == "completed":
-            update["result_summary"] = summary
-        return update
-
-
-@dataclass(frozen=True, slots=True)
-class PlanStep:
-    """The task changes of one tool call. `transitions`: those that end a task, then the one that starts a task."""
-
-    index: int
-    transitions: tuple[Transition, ...]
 
 
 def is_plan_tool(name: str) -> bool:
@@ -118,109 +70,45 @@ def is_plan_tool(name: str) -> bool:
     return tool in _LISTS or tool in _CREATES or tool in _UPDATES or tool in _SHOWN or tool in _SILENT
 
 
-def read_plan(
-    tool_name: str,
-    arguments: Mapping[str, Any],
-    result_text: str = "",
-    *,
-    before: Sequence[PlanItem] = (),
-    scope: str = "",
-) -> tuple[PlanItem, ...] | None:
-    """Read what a plan says after a call.
+def replay_plan(calls: Iterable[tuple[str, Mapping[str, Any], str]]) -> tuple[PlanItem, ...]:
+    """Return what a plan says after a whole history of calls, of every tool.
 
-    `tool_name`: with or without the prefix of a server or a name space. `result_text`: what the client answered; empty
-    if it has not yet. A task that the client numbers is known once its number is there. `before`: what the plan said
-    before, for tools that change one item of it. `scope`: whose plan it is: the same text in two scopes is two tasks.
-    Returns the whole plan; None if the call says nothing of it: another tool, a question, an error, or nothing
-    readable.
+    `calls`: tool, with or without the prefix of a server or a name space; arguments; and what the client answered, empty
+    if it has not yet. A task that the client numbers is known once its number is there.
     """
-    tool = bare_name(tool_name)
-    if not isinstance(arguments, Mapping) or _REFUSED.match(result_text[:200]):
-        return None
+    plan: dict[str, PlanItem] = {}
+    for tool, arguments, result in calls:
+        if isinstance(arguments, Mapping) and not _REFUSED.match(result[:200]):
+            plan = _after(bare_name(tool), arguments, result[:_READ_CHARACTERS], plan)
+    return tuple(plan.values())
+
+
+def _after(tool: str, arguments: Mapping[str, Any], result: str, before: dict[str, PlanItem]) -> dict[str, PlanItem]:
+    """The plan after one call; the same if the call says nothing of it."""
     if tool in _LISTS:
-        return _listed(arguments.get(_LISTS[tool]), scope)
-    changes = list(_changes(tool, arguments, result_text[:_READ_CHARACTERS]))
-    if not changes:
-        return None
-    items = {item.id: item for item in before}
-    for key, content, status in changes:
-        task_id = _id(scope, "tracker" if tool.startswith("tracker") else "task", key)
-        known = items.get(task_id)
+        listed = _listed(arguments.get(_LISTS[tool]))
+        return before if listed is None else listed
+    items = dict(before)
+    for number, content, status in _changes(tool, arguments, result):
+        key = f"{'tracker' if tool.startswith('tracker') else 'task'} {number}"
+        known = items.get(key)
         if known is None and (status is None or len(items) >= _MOST_ITEMS):
             continue
-        text = content or (known.content if known else f"task {key}")
-        items[task_id] = PlanItem(task_id, text, status or (known.status if known else "pending"))
-    return tuple(items.values())
+        text = content or (known.content if known else f"task {number}")
+        items[key] = PlanItem(text, status or (known.status if known else "pending"))
+    return items
 
 
-def transitions(known: Mapping[str, str], plan: Sequence[PlanItem]) -> list[Transition]:
-    """Say what must become of an agent's tasks so that they are what its plan says.
-
-    One task is in progress: the one that was and still is, else the first; the others wait. A task that was started with
-    our own tools goes before all of the plan. A task that is completed or cancelled changes only if it starts again. A
-    task that is finished when it is first seen is ignored. An unfinished task that the plan no longer lists is cancelled.
-
-    `known`: status of every task of this agent, by its id.
-    """
-    held = any(status == "in_progress" and not one.startswith(PLAN_PREFIX) for one, status in known.items())
-    wanted = [] if held else [item.id for item in plan if item.status == "in_progress"]
-    active = next((one for one in wanted if known.get(one) == "in_progress"), wanted[0] if wanted else "")
-    listed = {item.id for item in plan}
-    found = [
-        Transition(one, "", status, "cancelled")
-        for one, status in known.items()
-        if one.startswith(PLAN_PREFIX) and one not in listed and status in ("pending", "in_progress")
-    ]
-    for item in plan:
-        before = known.get(item.id, "")
-        after = "pending" if item.status == "in_progress" and item.id != active else item.status
-        if _is_change(before, after):
-            found.append(Transition(item.id, item.content, before, after))
-    return sorted(found, key=lambda one: _ORDER.index(one.after))
-
-
-def replay_plan(
-    calls: Iterable[tuple[str, Mapping[str, Any], str]], *, scope: str = ""
-) -> tuple[tuple[PlanStep, ...], tuple[PlanItem, ...]]:
-    """Read a whole history of calls. `calls`: tool, arguments and result text of each call, of every tool."""
-    steps: list[PlanStep] = []
-    plan: tuple[PlanItem, ...] = ()
-    known: dict[str, str] = {}
-    for index, (tool, arguments, result) in enumerate(calls):
-        said = read_plan(tool, arguments, result, before=plan, scope=scope)
-        if said is None:
-            continue
-        plan = said
-        changed = transitions(known, plan)
-        if changed:
-            known.update((one.id, one.after) for one in changed)
-            steps.append(PlanStep(index, tuple(changed)))
-    return tuple(steps), plan
-
-
-_ORDER = ("completed", "cancelled", "pending", "in_progress")
-
-
-def _is_change(before: str, after: str) -> bool:
-    if before == after:
-        return False
-    if before in ("completed", "cancelled"):
-        return after == "in_progress"
-    return bool(before) or after in ("pending", "in_progress")
-
-
-def _listed(rows: Any, scope: str) -> tuple[PlanItem, ...] | None:
+def _listed(rows: Any) -> dict[str, PlanItem] | None:
+    """The items of a list, by their place; None if it cannot be read."""
     if not isinstance(rows, list):
         return None
-    items: list[PlanItem] = []
-    times: dict[str, int] = {}
-    for row in rows[:_MOST_ITEMS]:
+    items: dict[str, PlanItem] = {}
+    for index, row in enumerate(rows[:_MOST_ITEMS]):
         text = _text(row, _TEXTS) if isinstance(row, Mapping) else ""
         if text:
-            times[text] = times.get(text, 0) + 1
-            key = text if times[text] == 1 else f"{text}\0{times[text]}"
-            items.append(PlanItem(_id(scope, "text", key), text[:_LONGEST_CONTENT], _status(row) or "pending"))
-    return tuple(items) if items or not rows else None
+            items[f"text {index}"] = PlanItem(text[:_LONGEST_CONTENT], _status(row) or "pending")
+    return items if items or not rows else None
 
 
 def _changes(tool: str, arguments: Mapping[str, Any], result: str) -> Iterator[tuple[str, str, PlanStatus | None]]:
@@ -253,8 +141,3 @@ def _status(given: Mapping[str, Any]) -> PlanStatus | None:
     if not isinstance(status, str):
         return None
     return _STATUSES.get(status[:40].strip().lower().replace("-", "_").replace(" ", "_"))
-
-
-def _id(scope: str, kind: str, key: str) -> str:
-    digest = hashlib.sha256(f"{len(scope)}\0{scope}\0{kind}\0{key}".encode("utf-8", "surrogatepass")).hexdigest()
-    return PLAN_PREFIX + digest[:12]
