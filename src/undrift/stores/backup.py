@@ -1,4 +1,4 @@
-"""Backups of a store, made while it is in use, and a store restored from a backup.
+"""Backups of a store that is in use, and the restore of a store from a backup.
 
 Law: a backup gets its name only after it was read whole; a replaced store is kept next to the new one.
 """
@@ -28,7 +28,7 @@ _STATED = "SELECT (SELECT count(*) FROM operations), (SELECT count(*) FROM origi
 
 
 def back_up(home: str | os.PathLike[str], target: str | os.PathLike[str]) -> Counts:
-    """Copy a home's store into one file, by SQLite's online backup, and read the copy whole.
+    """Copy a home's store into one file by SQLite's online backup, and check every record of the copy.
 
     The store may be in use; writes of that time are not in the backup.
 
@@ -60,7 +60,7 @@ def back_up(home: str | os.PathLike[str], target: str | os.PathLike[str]) -> Cou
 
 
 def restore_backup(source: str | os.PathLike[str], home: str | os.PathLike[str]) -> Counts:
-    """Put a backup in the place of a home's store; the former store is kept next to it.
+    """Replace a home's store with a backup; the old store is kept next to it.
 
     The backup is copied and read whole before anything is changed. A store is not replaced if another process has it
     open, or if a newer undrift has written it.
@@ -106,7 +106,7 @@ def _refuse_what_is_none(given: Path) -> None:
 
 
 def _check_of(connection: apsw.Connection) -> copies.Check:
-    """Return the check for copies of this file: it reads every record of today's shape, else SQLite checks alone.
+    """Return the check for copies of this file: every record of a current store, else SQLite's own check.
 
     Raises:
         StoreVersionError, StoreError: A newer undrift or another program has written it, or it is empty.
@@ -124,7 +124,7 @@ def _counts(path: Path) -> Counts:
 
 
 def _replace(path: Path, new: Path) -> Path | None:
-    """Put the new file in the place of the old one and keep a copy of the old one; one of them is always there."""
+    """Replace the old file with the new one and keep a copy of the old one; at any moment one of them exists."""
     log = Path(f"{path}-wal")
     kept = None
     if any(file.exists() and file.stat().st_size for file in (path, log)):
@@ -154,7 +154,7 @@ def _put(path: Path, new: Path) -> None:
 
 @contextmanager
 def _alone(path: Path) -> Iterator[apsw.Connection | None]:
-    """Lock the old store against all other processes and write its log into it; None if it is too damaged for that.
+    """Lock all other processes out of the old store and merge its WAL. None means: it is too damaged.
 
     Raises:
         StoreBusy: Another process has it open.
@@ -183,7 +183,7 @@ def _in_use(path: Path) -> StoreBusy:
 
 
 def _copy_bytes(path: Path, kept: Path) -> None:
-    """Copy a file that SQLite cannot read, and its log, unchanged."""
+    """Copy a file that SQLite cannot read, with its WAL, byte for byte."""
     for suffix in ("", "-wal"):
         source, target = Path(f"{path}{suffix}"), Path(f"{kept}{suffix}")
         if source.exists():

@@ -1,4 +1,4 @@
-"""The values that a store takes and returns, with any engine (`undrift.stores.contract`). Pure: no I/O."""
+"""The values that a store accepts and returns, for any engine (`undrift.stores.contract`). Pure: no I/O."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -77,7 +77,7 @@ class Found:
 
 
 class Met(Generic[T]):
-    """The records of one reading, each with its SHA-256; in little memory, because a session has tens of thousands."""
+    """The records that one load has read, each with its SHA-256, stored compactly: a session has tens of thousands."""
 
     def __init__(self) -> None:
         self._digests = b""
@@ -91,13 +91,13 @@ class Met(Generic[T]):
         self._digests, self._records = b"".join(found), list(found.values())
 
     def by_digest(self) -> dict[bytes, T]:
-        """Return each record under its SHA-256."""
+        """Return the records by SHA-256."""
         return {self._digests[32 * n : 32 * n + 32]: record for n, record in enumerate(self._records)}
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The records of one session that a reader has read before, by their SHA-256; each reading brings them up to date."""
+    """The records of one session that the caller has already loaded, by SHA-256; each load updates them."""
 
     decisions: Met[Decision] = field(default_factory=Met)
     pins: Met[Original] = field(default_factory=Met)
@@ -107,7 +107,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class SessionRow:
-    """One session in numbers: its operations, originals and decisions, and the times of its first and last write.
+    """One session in numbers: operations, originals, decisions, and the times of the first and last write.
 
     `name` is a readable name that the gateway has stored; empty if it has stored none.
     """
@@ -123,7 +123,7 @@ class SessionRow:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One entry of a session's log: `seq` grows within the session; `payload` is unchanged since its commit."""
+    """One entry of a session's log. `seq` grows within the session; `payload` never changes."""
 
     seq: int
     kind: str
@@ -141,7 +141,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class RunChange:
-    """A record of a dispatched run before (None: it is new) and after a change; both are JSON values."""
+    """A record of a dispatched run before and after a change, as JSON values. `before` is None for a new record."""
 
     name: str
     before: Mapping[str, Any] | None = field(hash=False)
@@ -150,7 +150,7 @@ class RunChange:
 
 @dataclass(frozen=True, slots=True)
 class KnownMark:
-    """A mark that a session has left.
+    """A stored mark and its session.
 
     Args:
         session_id: The session; if several have left it, the last of them.
@@ -165,7 +165,7 @@ class KnownMark:
 
 
 class Moved(NamedTuple):
-    """The result of a rewind: its operation, and the number of records of each kind that it closed and opened."""
+    """The result of a rewind: its operation, and the numbers of records that it made inactive or active, by kind."""
 
     seq: int
     closed: Mapping[str, int]
@@ -173,7 +173,7 @@ class Moved(NamedTuple):
 
 
 class Aim(NamedTuple):
-    """The data that a purge is to destroy.
+    """The data that a purge must destroy.
 
     Args:
         session_id: The session that asks; of other sessions, only memories that it sees are touched.
@@ -206,7 +206,7 @@ class Destroyed(NamedTuple):
 
 
 class Remains(NamedTuple):
-    """The remains of destroyed data.
+    """The remains of destroyed data that are still on disk.
 
     Args:
         files: Files of the home, relative to it, that still hold pieces which no record holds.
@@ -221,7 +221,7 @@ class Remains(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One document in its newest version.
+    """The newest version of one document.
 
     Args:
         path: Its place among the documents of its session and kind.
@@ -238,7 +238,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """The content of a backup in numbers, and the place of the replaced store, if there was one."""
+    """The numbers of records in a backup, and the path of the replaced store, if any."""
 
     operations: int
     originals: int

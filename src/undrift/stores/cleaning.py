@@ -1,4 +1,4 @@
-"""The cleaning of the file after a deletion, in short steps: other processes write in between.
+"""Overwrites deleted data in the file, in short steps, so that other processes can write in between.
 
 Law: runs outside of a transaction. No step holds the lock for long; each borrows the connection again. A process that ends
 in the middle leaves a whole store: the next cleaning continues.
@@ -34,7 +34,7 @@ _LOG_WAIT_MS = 100
 
 @contextmanager
 def securely(connection: apsw.Connection) -> Iterator[apsw.Connection]:
-    """Overwrite the data that is deleted meanwhile."""
+    """Let SQLite overwrite all data that the caller deletes within this block."""
     connection.execute("PRAGMA secure_delete = ON")
     try:
         yield connection
@@ -43,7 +43,7 @@ def securely(connection: apsw.Connection) -> Iterator[apsw.Connection]:
 
 
 def clean(use: Use, busy_timeout_ms: int) -> str:
-    """Remove the remains of deleted records from the file, and empty its log.
+    """Overwrite the remains of deleted records in the file, and empty its WAL.
 
     Args:
         use: Lends the connection for one step.
@@ -71,7 +71,7 @@ def clean(use: Use, busy_timeout_ms: int) -> str:
 
 
 def wash(use: Use, index: str) -> bool:
-    """Rewrite an index of words, piece by piece, without the removed words.
+    """Rewrite an index of words in pieces, so that it contains no removed words.
 
     Returns:
         True if it was completed. It begins again if other processes add words meanwhile, but not without end.
@@ -89,7 +89,7 @@ def wash(use: Use, index: str) -> bool:
 
 
 def _blank(use: Use) -> None:
-    """Overwrite the free pages: give them to a table, some at a time, and delete its rows."""
+    """Overwrite the free pages: fill a temporary table with some at a time, and delete its rows."""
     with use() as connection, transaction(connection):
         connection.execute("CREATE TABLE IF NOT EXISTS purge_blank(content BLOB)")
         steps = _number(connection, "freelist_count") // _PAGES + 2

@@ -1,4 +1,4 @@
-"""The connection to the database file, with the settings on which durability depends.
+"""The connection to the database file, with the settings that make it durable.
 
 Law: a connection that leaves this module has WAL, synchronous=FULL, foreign keys, no memory map and today's schema.
 In 1,500 simulated power cuts, WAL with FULL lost nothing; with NORMAL 902 of them lost acknowledged commits.
@@ -33,7 +33,8 @@ PRAGMA journal_size_limit = 67108864;
 
 
 def prepare_file(home: Path, *, create: bool) -> Path:
-    """Return the path of the database, created with 0700 and 0600 if absent; nothing is followed or overwritten.
+    """Return the database's path; create folder (0700) and file (0600) if absent. No link is followed, no file
+    overwritten.
 
     Raises:
         StoreError: It is absent and is not to be created.
@@ -54,7 +55,7 @@ def prepare_file(home: Path, *, create: bool) -> Path:
 
 
 def connect(path: Path, busy_timeout_ms: int) -> apsw.Connection:
-    """Open an existing file, check its program and version, and bring it up to date.
+    """Open an existing file, check that it is ours and its version, and migrate it.
 
     Raises:
         StoreVersionError: It was written by a newer undrift; it was not changed.
@@ -90,7 +91,7 @@ def is_without_room(error: apsw.Error) -> bool:
 
 
 def connect_to_read(path: Path, busy_timeout_ms: int) -> apsw.Connection:
-    """Open a file only for reading, without space on the disk; for a moment, because other processes wait meanwhile.
+    """Open a file for reading without any free space on the disk; close it soon, because other processes wait.
 
     Raises:
         apsw.Error: It cannot be read, another process has it open, or it has not today's version.
@@ -110,7 +111,7 @@ def connect_to_read(path: Path, busy_timeout_ms: int) -> apsw.Connection:
 
 
 def _refuse_orphan(path: Path) -> None:
-    """Refuse a log without its database: SQLite would delete it, and it is the rest of a store."""
+    """Refuse a WAL without its database: SQLite would delete it, but it is all that remains of a store."""
     log = path.with_name(f"{path.name}-wal")
     with suppress(FileNotFoundError):
         lost = log.stat().st_size > 0 and not (path.is_symlink() or (path.exists() and path.stat().st_size > 0))
@@ -122,7 +123,7 @@ def _refuse_orphan(path: Path) -> None:
 
 
 def _keep_copy(connection: apsw.Connection, path: Path, version: int) -> None:
-    """Copy a file before its migration; if another process has migrated it meanwhile, there is no need."""
+    """Copy a file before its migration, unless another process has migrated it in the meantime."""
     with suppress(StoreError):
         if identify(connection) > version:
             return
@@ -133,7 +134,7 @@ def _keep_copy(connection: apsw.Connection, path: Path, version: int) -> None:
 
 
 class Patience:
-    """Waits for a lock in short naps of differing length, up to the time-out.
+    """Waits for a lock in short pauses of random length, until a time-out.
 
     SQLite's own naps grow to 100 ms, so that the process that waits longest looks least often. Among 12 busy writers the
     longest wait was 1.7 to 3.2 s; with these naps it is 0.3 to 0.6 s (`make contention`).
@@ -154,7 +155,7 @@ class Patience:
 
 
 def _use_wal(connection: apsw.Connection, busy_timeout_ms: int) -> None:
-    """Switch a new file to WAL, once in its life; it waits for other openers, because SQLite does not."""
+    """Switch a new file to WAL mode; wait for other processes that open it, because SQLite does not."""
     deadline = time.monotonic() + busy_timeout_ms / 1000
     while connection.pragma("journal_mode") != "wal":
         try:

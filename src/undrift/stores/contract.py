@@ -54,13 +54,13 @@ class OperationStore(Protocol):
 
     @property
     def scope(self) -> Scope:
-        """The owner of the records that this store returns and takes; without a session."""
+        """The organisation, person and project whose records this store reads and writes."""
         ...
 
     def commit(
         self, context: Context, kind: str, changes: Sequence[Any] = (), *, payload: Mapping[str, Any] | None = None
     ) -> int:
-        """Write one operation and its changes, all or nothing; return once it is durable.
+        """Write one operation and all its changes, or nothing; return when they are durable.
 
         A change is a value of a record kind. The same change again is a no-op:
 
@@ -96,19 +96,19 @@ class OperationStore(Protocol):
         ...
 
     def operations(self, session_id: str, kinds: Collection[str] | None = None) -> tuple[Operation, ...]:
-        """Return the log of a session, or its operations of some kinds, oldest first."""
+        """Return the log of a session, oldest first, or only operations of some kinds."""
         ...
 
     def last_seq(self, session_id: str, *, until: int | None = None) -> int:
-        """Return the number of the session's newest operation, or of its newest up to a number; 0 without any."""
+        """Return the number of the session's newest operation, at most `until`; 0 if there is none."""
         ...
 
 
 class OriginalStore(Protocol):
-    """The originals: entries that left the windows, and those in buffers and pins."""
+    """The originals: entries removed from windows, entries in buffers, and pins."""
 
     def original(self, ref: str) -> Original:
-        """Return an original.
+        """Return the original with this reference.
 
         Raises:
             RecallError: No original has this reference.
@@ -117,11 +117,11 @@ class OriginalStore(Protocol):
         ...
 
     def by_entry(self, session_id: str, entry_id: str) -> Original:
-        """Return the newest original of an entry; raises as `original` does."""
+        """Return the newest original of an entry; it raises the same errors as `original`."""
         ...
 
     def buffer(self, session_id: str) -> tuple[ContextEntry, ...]:
-        """Return the buffer entries that no ``pruned`` decision removed, oldest first; `seq` grows in this order."""
+        """Return the entries that are still in the buffer, oldest first; `seq` grows in this order."""
         ...
 
     def pins(self, session_id: str, known: Known | None = None) -> tuple[Original, ...]:
@@ -129,7 +129,7 @@ class OriginalStore(Protocol):
         ...
 
     def find(self, query: str, *, session_id: str | None = None, limit: int = 10) -> tuple[Found, ...]:
-        """Search the entries that left the windows by words, best first; any query is allowed, and no match is empty.
+        """Search removed entries by words, best first. Any text is a legal query; no match gives an empty result.
 
         Args:
             query: Words; one with punctuation in it, as in ``src/app.py``, is looked up as a phrase.
@@ -155,15 +155,15 @@ class DecisionStore(Protocol):
         ...
 
     def decisions(self, session_id: str) -> dict[str, Decision]:
-        """Return the newest decision about each entry, in the order of each entry's first decision."""
+        """Return the newest decision about each entry, ordered by each entry's first decision."""
         ...
 
     def decision(self, ref: str) -> Decision | None:
-        """Return the newest decision that carries this reference, or None."""
+        """Return the newest decision with this reference. None means: there is no such decision."""
         ...
 
     def readings(self, session_id: str, key: str, chosen: Callable[[Heads], Collection[int]]) -> list[StretchReading]:
-        """Return the stored readings of a session's histories, oldest first; a store may keep none.
+        """Return the stored readings (parsed histories) of a session, oldest first; a store may have none.
 
         Args:
             key: The form and the counter of the readings.
@@ -179,11 +179,11 @@ class WorkStore(Protocol):
     """Tasks, and the records of dispatched runs."""
 
     def tasks(self, session_id: str, known: Known | None = None) -> Tasks:
-        """Return the tasks of a session as they are now, oldest first, and the tags of its calls."""
+        """Return the current tasks of a session, oldest first, and the tags that assign calls to tasks."""
         ...
 
     def run_records(self, session_id: str, names: Sequence[str] | None = None) -> dict[str, Mapping[str, Any]]:
-        """Return the records that a dispatcher keeps of a run, by name: JSON values; empty without a run.
+        """Return the dispatcher's records of a run, name -> JSON value; empty if the run is unknown.
 
         Args:
             session_id: The run.
@@ -196,7 +196,7 @@ class FactVersionStore(Protocol):
     """The versions of facts; a run of dispatches is a session."""
 
     def facts(self, session_id: str, *, as_of: int | None = None) -> tuple[FactVersion, ...]:
-        """Return the versions, ended ones included, in the order of their addition.
+        """Return all versions of facts, outdated ones too, in the order in which they were added.
 
         Args:
             as_of: The state right after this operation of the session; None: now.
@@ -204,7 +204,7 @@ class FactVersionStore(Protocol):
         ...
 
     def facts_state(self, session_id: str) -> tuple[int, int]:
-        """Return the newest operation that changed a fact of the session (0: none), and the next version's sequence."""
+        """Return the newest operation that changed a fact (0: none), and the next version's sequence number."""
         ...
 
     def rewind_facts(self, session_id: str, to: int, *, at_ms: int) -> int:
@@ -216,17 +216,17 @@ class FactVersionStore(Protocol):
 
 
 class MarkStore(Protocol):
-    """Marks, by which a session is recognised from its conversation."""
+    """Marks: short texts that identify the session to which a conversation belongs."""
 
     def find_marks(self, texts: Sequence[str]) -> tuple[KnownMark, ...]:
-        """Return those of these marks that sessions have left, one for each text and kind, oldest first.
+        """Return the stored marks with these texts, one for each text and kind, oldest first.
 
         A damaged mark is skipped; `integrity` names it.
         """
         ...
 
     def add_marks(self, session_id: str, marks: Sequence[Mark], *, is_claim: bool = False) -> bool:
-        """Leave marks of a session; its existing ones stay unchanged.
+        """Store marks of a session; marks that are already stored do not change.
 
         Its oldest marks are dropped in time, except those of the kind ``birth``. This is the only write that need not be
         durable at its return, because it comes with every request: a killed process loses nothing, a power cut perhaps
@@ -243,12 +243,12 @@ class MarkStore(Protocol):
 
 
 class TimelineStore(Protocol):
-    """The active records of a session at each moment, and the rewind to a moment."""
+    """The state of a session at each operation, and the rewind to one."""
 
     def rewind(
         self, context: Context, then: int, kind: str, changes: Sequence[Any] = (), *, payload: Mapping[str, Any]
     ) -> Moved:
-        """Activate the records that were active in a session right after an operation, all or nothing; delete nothing.
+        """Give a session the active records that it had right after an operation; nothing is deleted.
 
         If several sessions change a record, later changes by the others stay.
 
@@ -266,15 +266,15 @@ class TimelineStore(Protocol):
         ...
 
     def notes_at(self, session_id: str, seq: int) -> str:
-        """Return the reference of a session's notes as stored last until an operation; empty without any."""
+        """Return the reference of the session's newest notes, as of an operation; empty if there are none."""
         ...
 
 
 class PurgeStore(Protocol):
-    """The purge: the only destruction."""
+    """The purge, which is the only way to destroy data."""
 
     def purge(self, aims: Sequence[Aim], blank: Callable[[Decision], Decision], *, at_ms: int) -> Destroyed | None:
-        """Destroy all versions of the data that an aim names, the first aim that names any; log that it was done.
+        """Destroy all versions of the data of the first aim that matches, and log the purge.
 
         A name that was purged before is unknown now; then nothing is removed.
 
@@ -289,7 +289,7 @@ class PurgeStore(Protocol):
         ...
 
     def clean(self, destroyed: Destroyed) -> Remains:
-        """Overwrite the remains of a purge, and look for more; a second call continues.
+        """Overwrite the remains of a purge and search for more; if it was interrupted, call it again.
 
         Raises:
             StoreBusy: Other processes read all the time; the records are removed nevertheless.
@@ -305,19 +305,19 @@ class SessionStore(Protocol):
         ...
 
     def newest_session(self) -> str | None:
-        """Return the last written session, without a look at the others; None without any."""
+        """Return the most recently written session. None means: there are no sessions."""
         ...
 
 
 class CareStore(Protocol):
-    """The store's own health, and its end."""
+    """The checks and the closing of a store."""
 
     def rebuild_search(self) -> None:
-        """Rebuild the index of `OriginalStore.find` from the originals; its answers stay the same."""
+        """Rebuild the index of `OriginalStore.find` from the originals; the results stay the same."""
         ...
 
     def integrity(self) -> tuple[str, ...]:
-        """Read everything and return the problems, in sentences; empty without any."""
+        """Check every record and return the problems as sentences; empty if there are none."""
         ...
 
     def close(self) -> None:
@@ -346,4 +346,4 @@ class Store(
     CareStore,
     Protocol,
 ):
-    """All records of one scope, opened by `undrift.stores.opening.open_store`. Threads may share it."""
+    """All records of one scope; `undrift.stores.opening.open_store` opens it. Threads may share it."""

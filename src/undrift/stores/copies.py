@@ -1,4 +1,4 @@
-"""Copies of a database: made while it is in use, checked, and put in their place in one step.
+"""Copies of a database that is in use: each copy is checked and gets its name in one step.
 
 Law: a name leads to a copy only after all of it is on disk and was read again. A copy may replace an earlier copy of
 ours, never a store.
@@ -60,7 +60,7 @@ def copy(source: apsw.Connection, target: Path, check: Check) -> None:
 
 
 def is_copy(path: Path) -> bool:
-    """Tell if a file is a copy by `copy`: it has our mark and no WAL; every store of ours has WAL.
+    """Tell whether `copy` wrote a file: it has the mark of a copy and no WAL mode.
 
     A file with side files is in use and is not opened: closing it would drop the locks that this process holds on it.
 
@@ -78,7 +78,7 @@ def is_copy(path: Path) -> bool:
 
 
 def refuse_foreign(target: Path) -> None:
-    """Refuse the name of anything that is no copy of ours.
+    """Refuse a path if it is anything but a copy of ours.
 
     Raises:
         InputError: Something else has this name; it was not changed.
@@ -97,7 +97,7 @@ def refuse_foreign(target: Path) -> None:
 
 
 def structure(connection: apsw.Connection) -> Iterator[str]:
-    """Yield the problems that SQLite itself finds in a file of any version."""
+    """Yield the problems that SQLite's own check finds; the file may have any version."""
     for (finding,) in connection.execute("PRAGMA integrity_check(100)"):
         if finding != "ok":
             yield str(finding)

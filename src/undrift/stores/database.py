@@ -1,4 +1,4 @@
-"""One open SQLite file: one connection with a lock, lent to one user at a time.
+"""One open SQLite file: one connection with a lock; one thread uses it at a time.
 
 Law: after a fault of the disk the next user gets a new connection. A file that was moved, or a process that was forked,
 is refused. Fork is not supported: a process opens its own store after the fork.
@@ -34,7 +34,7 @@ Closing any descriptor of a file drops the POSIX locks that SQLite holds on it i
 
 
 class Database:
-    """The file ``undrift.db`` of a home folder; made by `open`."""
+    """The file ``undrift.db`` of a home folder; use `open` to get one."""
 
     def __init__(self, path: Path, connection: apsw.Connection | None, busy_timeout_ms: int) -> None:
         self.path = path
@@ -67,7 +67,7 @@ class Database:
                     return opened
 
     def using(self, ref: str = "") -> "_Use":
-        """Hold the lock and lend the connection; faults of the disk come out as `StoreError`.
+        """Lock and yield the connection; disk faults are raised as `StoreError`.
 
         Args:
             ref: The reference of the original that is read, for the message.
@@ -86,7 +86,7 @@ class Database:
             self._drop()
 
     def forsake(self) -> None:
-        """Close the connection after a fault, unless it is to a copy of a read-only store; the caller holds the lock."""
+        """Close the connection after a fault, unless it is a read-only copy; the caller holds the lock."""
         if self._frozen is None:
             self._drop()
 
@@ -128,7 +128,7 @@ class Database:
 
 
 class _Use:
-    """A use of the connection, with the lock held; after a fault of the disk, the next use opens a new connection.
+    """One use of the connection under the lock; after a disk fault, the next use opens a new connection.
 
     It is a class because every read comes through here, and a generator makes a read 10% slower.
     """
@@ -174,7 +174,7 @@ class _Use:
 def _makeshift(
     path: Path, busy_timeout_ms: int, error: apsw.Error | OSError, *, is_unwritable: bool
 ) -> apsw.Connection:
-    """Open a store for reading if nothing can be written; if that fails as well, raise the first error."""
+    """Open a store read-only because nothing can be written; if that fails too, raise the first error."""
     try:
         return read_only.connect_as_it_is(path) if is_unwritable else connect_to_read(path, busy_timeout_ms)
     except (apsw.Error, OSError):

@@ -1,4 +1,4 @@
-"""Decisions about entries: each is made once and applied again on every later turn.
+"""Decisions about entries: each is made one time, and applied again on every later turn.
 
 Law: runs inside a transaction that the caller opened; a decision names an original of its own session.
 """
@@ -58,12 +58,12 @@ def decision_row(session_id: str, decision: Decision) -> rows.Row:
 
 
 def decision_from(row: rows.Row) -> Decision:
-    """Return a decision, or raise StoreCorrupt."""
+    """Read a decision from a row. Raises StoreCorrupt."""
     return _decision(row, rows.text_from, rows.load)
 
 
 def many_decisions() -> Callable[[rows.Row], Decision]:
-    """Return `decision_from` for many rows: texts and details that several decisions have in common are kept once."""
+    """Read decisions from many rows; equal texts and details are stored in memory only one time."""
     texts: dict[bytes, str] = {}
     whole = joined()
 
@@ -118,7 +118,7 @@ def _prepared(session_id: str, decisions: Sequence[Decision]) -> list[rows.Row]:
 
 
 def _write(writing: Writing, decisions: Sequence[rows.Row]) -> None:
-    """Insert decisions; the originals that they remove from a buffer are indexed with the operation."""
+    """Insert decisions; originals that they remove from a buffer become searchable with the operation."""
     connection, own, seq = writing.connection, writing.refs, writing.seq
     for row in decisions:
         session_id, entry_id, ref = row[0], row[1], row[5]

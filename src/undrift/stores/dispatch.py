@@ -1,4 +1,4 @@
-"""Runs of plans: a dispatcher's records of each run and of each of its tasks, by name, in every version.
+"""Runs of plans: the dispatcher's records of each run and its tasks, by name, in every version.
 
 Law: knows only its own table, and that a record is JSON; runs inside a transaction that the caller opened. A version is
 never changed: a change closes it and adds another. If another process has changed a record meanwhile, StoreError is
@@ -73,7 +73,7 @@ def _prepared(session_id: str, changes: Sequence[RunChange]) -> PreparedRuns:
 def find(
     connection: apsw.Connection, session_id: str, names: Sequence[str] | None = None
 ) -> dict[str, Mapping[str, Any]]:
-    """Return the newest records of a run, by name, or only those with the given names.
+    """Return the newest records of a run by name, all or only some names.
 
     Raises:
         StoreCorrupt: A record does not match its SHA-256, or an index leads elsewhere.
@@ -120,7 +120,7 @@ def run_row(session_id: str, name: str, record: Mapping[str, Any]) -> rows.Row:
 
 
 def run_from(row: rows.Row) -> tuple[str, Mapping[str, Any]]:
-    """Return the name of a run's record and the record, or raise StoreCorrupt."""
+    """Read the name and content of a run's record from a row. Raises StoreCorrupt."""
     number, digest, _, name, record = row
     if digest != rows.digest(*row[2:]):
         raise StoreCorrupt(f"run record {number} does not match its SHA-256; {rows.REMEDY}")

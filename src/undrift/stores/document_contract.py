@@ -12,16 +12,16 @@ T = TypeVar("T")
 
 
 class DocumentReading(Protocol):
-    """The documents of one session, in their newest versions."""
+    """Reads the documents of one session, in their newest versions."""
 
     def find(self, kind: str, path: DocumentPath) -> Document | None:
-        """Return the document under a path, or None."""
+        """Return the document at a path. None means: there is none."""
         ...
 
     def under(
         self, kind: str, prefix: DocumentPath = (), *, last: int | None = None, with_content: bool = True
     ) -> list[Document]:
-        """Return the documents whose path begins with a prefix, ordered by path.
+        """Return the documents whose paths begin with a prefix, ordered by path.
 
         Args:
             prefix: The beginning of the path, or the whole path.
@@ -31,15 +31,15 @@ class DocumentReading(Protocol):
         ...
 
     def numbers(self, kind: str) -> set[int]:
-        """Return the numbers of all documents of a kind: equal sets mean the same documents."""
+        """Return the numbers of all documents of a kind; two equal sets mean equal documents."""
         ...
 
 
 class DocumentChange(DocumentReading, Protocol):
-    """One change in progress: it reads the same state that it changes."""
+    """One change in progress; its reads already include its writes."""
 
     def put(self, kind: str, document: Document) -> None:
-        """Write a document under its path; the same again is a no-op. Raises InputError if JSON cannot hold the record."""
+        """Write a document at its path; an equal document is not written again. Raises InputError: no JSON record."""
         ...
 
     def close(self, documents: Iterable[Document]) -> None:
@@ -48,10 +48,10 @@ class DocumentChange(DocumentReading, Protocol):
 
 
 class DocumentStore(Protocol):
-    """Documents that agent frameworks keep under a session, in every version."""
+    """Documents that agent frameworks store under a session, in every version."""
 
     def documents(self, session_id: str) -> AbstractContextManager[DocumentReading]:
-        """Lend the documents of a session for reading; other threads may have to wait until that is done."""
+        """Lock a session's documents for reading; other threads may have to wait."""
         ...
 
     def document_owners(self, kind: str) -> list[str]:
@@ -61,7 +61,7 @@ class DocumentStore(Protocol):
     def change_documents(
         self, session_id: str, act: Callable[[DocumentChange], T], *, at_ms: int, payload: Mapping[str, Any]
     ) -> T:
-        """Make one change of a session's documents, all or nothing, as one operation; return what `act` returns.
+        """Change a session's documents in one operation, all or nothing; return the result of `act`.
 
         `act` reads and writes; if it raises, nothing was written and its error is raised. It may be called more than once.
         """

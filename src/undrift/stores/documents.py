@@ -71,7 +71,7 @@ def create(connection: apsw.Connection) -> None:
 
 
 def below(path: Sequence[str]) -> tuple[str, str, str]:
-    """Return the name of a path, and the two names that enclose all paths that begin with it."""
+    """Return a path's name, and the lower and upper bounds of all paths that begin with it."""
     name = _name(path)
     return name, f"{name[:-1]},", f"{name[:-1]}-"  # "-" follows "," in ASCII
 
@@ -83,7 +83,7 @@ def owners(connection: apsw.Connection, kind: str) -> list[str]:
 
 
 class StoredDocuments:
-    """The documents of one session: to read, and inside an operation to change.
+    """The documents of one session: readable at any time, writable inside an operation.
 
     Args:
         connection: A connection to the store; in a transaction if there is an operation.
@@ -98,7 +98,7 @@ class StoredDocuments:
         self._seq = seq
 
     def find(self, kind: str, path: DocumentPath) -> Document | None:
-        """Return the document under a path, or None; an index that leads elsewhere raises StoreCorrupt."""
+        """Return the document at a path. None means: there is none. Raises StoreCorrupt: the index is wrong."""
         return next(self._read(_ONE, self._session, kind, _name(path)), None)
 
     def under(
@@ -117,7 +117,7 @@ class StoredDocuments:
         return {number for (number,) in found}
 
     def put(self, kind: str, document: Document) -> None:
-        """Write a document under its path; the former version is closed, and the same again is a no-op."""
+        """Write a document at its path and end the old version; an equal document is not written again."""
         row = document_row(self._session_id, kind, _name(document.path), document.record, document.content)
         found: list[rows.Row] = self._connection.execute(_HEADS + _OF + " AND name = ?", row[:3]).fetchall()
         for stored in found:

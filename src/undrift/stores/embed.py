@@ -23,24 +23,24 @@ _MOST_CHARACTERS = 8_000
 
 
 class Embedder(Protocol):
-    """An embedder turns texts into vectors; their cosine says how near the meanings are.
+    """Turns texts into vectors; the cosine of two vectors tells how similar their meanings are.
 
     Vectors of two embedders never mix: they are kept and searched separately, by `id`.
     """
 
     @property
     def id(self) -> str:
-        """The name of the model and of all else that determines its vectors, the version included."""
+        """The name and version of the model, with everything else that determines its vectors."""
         ...
 
     @property
     def dimension(self) -> int:
-        """The length of its vectors."""
+        """The length of each vector."""
         ...
 
     @property
     def adds_words(self) -> bool:
-        """True if a vector is the sum over the words of a text: then only the meaningful words of a query count."""
+        """True if a text's vector is the sum of its words' vectors: a query then uses only its meaningful words."""
         ...
 
     def embed(self, texts: Sequence[str]) -> "NDArray[Any]":
@@ -53,7 +53,7 @@ class Embedder(Protocol):
 
 
 class WordLlamaEmbedder:
-    """Static word vectors of the package wordllama, which ships them: no network, no GPU, 0.2 ms for a sentence."""
+    """Uses the static word vectors of the package wordllama: no network, no GPU, 0.2 ms for a sentence."""
 
     dimension = 256
     adds_words = True
@@ -92,12 +92,12 @@ class WordLlamaEmbedder:
 
 
 def is_installed() -> bool:
-    """Tell if vectors are available: numpy, and the package with the model."""
+    """Tell whether vectors are available: numpy and the package with the model are installed."""
     return find_spec("numpy") is not None and find_spec("wordllama") is not None
 
 
 def _load(dimension: int) -> Any:
-    """Load the model from its package; the package's changes of the logging at its import are undone."""
+    """Load the model from its package, and restore the logging settings that its import changes."""
     spec = find_spec("wordllama")
     if spec is None or spec.origin is None:
         raise _missing()
@@ -121,7 +121,7 @@ def _missing() -> StoreError:
 
 
 def embedded(embedder: Embedder | None, lines: Sequence[MemoryLine]) -> MemoryLines:
-    """Return lines with their vectors by an embedder; nothing is locked meanwhile.
+    """Return lines with their vectors; the store is not locked while the embedder works.
 
     Raises:
         StoreError: The embedder cannot be loaded.

@@ -1,4 +1,4 @@
-"""The exact search over the vectors of memories: it compares each vector, from a copy in memory. It is the default.
+"""The exact search over the vectors of memories: it compares all vectors, from a copy in memory. It is the default.
 
 Law: numpy is loaded on first use; the copy follows the table, and is read again if a transaction may have rolled back.
 """
@@ -19,7 +19,7 @@ _CHOSEN = 2_000
 
 
 class ExactIndex:
-    """Compares every vector, from a copy in memory that follows the table; 100,000 of length 256 use 107 MB.
+    """Compares a query with every vector, from a copy in memory: 107 MB for 100,000 vectors of length 256.
 
     Args:
         table: The vectors.
@@ -36,19 +36,19 @@ class ExactIndex:
         return self._table.seq
 
     def add(self, vectors: Iterable[tuple[int, Any]]) -> None:
-        """Keep vectors."""
+        """Store vectors of memories."""
         self._table.add(vectors)
 
     def remove(self, numbers: Collection[int]) -> None:
-        """Forget memories."""
+        """Remove the vectors of memories."""
         remove(self._table.connection, numbers)
 
     def rebuild(self) -> None:
-        """Read everything again at the next search."""
+        """Forget the copy, so that the next search reads all vectors again."""
         self._copy = None
 
     def scour(self) -> None:
-        """Drop the copy, with its remains of removed memories."""
+        """Delete the copy in memory, which may still contain removed memories."""
         self._copy = None
 
     def search(self, query: Any, k: int, only: Filter = ALL) -> Scored:
@@ -57,7 +57,7 @@ class ExactIndex:
         return self._followed(state).best(unit, k, only) if k > 0 else []
 
     def _followed(self, state: VectorState) -> "Copy":
-        """Bring the copy up to date. Rows that were read inside a transaction are read again: it may be rolled back."""
+        """Update the copy from the table. Rows from an open transaction are read again, because it may be rolled back."""
         copy = self._copy
         if copy is None or self._may_roll_back or (copy.removals != state.removals and not self._forget(copy, state)):
             copy = self._copy = Copy(self._table.dimension)
@@ -74,7 +74,7 @@ class ExactIndex:
 
 
 class Copy:
-    """All vectors in memory: columns that double when they are full."""
+    """All vectors in memory, in arrays that double when they are full."""
 
     def __init__(self, dimension: int) -> None:
         import numpy as np
@@ -131,7 +131,7 @@ class Copy:
         return best(self.numbers[rows].tolist(), cosines(self.vectors[rows], query).tolist(), k)
 
     def _near(self, query: Any, k: int, only: Filter) -> Any:
-        """Return rows that include the k nearest: always, or beyond `_LARGE` nearly always."""
+        """Return rows that contain the k nearest: always in a small index, nearly always beyond `_LARGE` rows."""
         np, spare = self._np, 16  # rows with equal scores at the edge are sorted later, not by chance
         everyone = only == ALL and self.living == self.size
         rows = None if everyone else np.flatnonzero(self._mask(only))
@@ -162,7 +162,7 @@ class Copy:
         return codes.setdefault(text, len(codes))
 
     def _signs(self, vectors: Any) -> Any:
-        """Pack the signs into whole words of 64 bits."""
+        """Pack the signs of vectors into 64-bit words."""
         np = self._np
         packed = np.packbits(vectors > 0.0, axis=1)
         padded = np.zeros((len(packed), 8 * (-(-packed.shape[1] // 8))), np.uint8)

@@ -1,4 +1,4 @@
-"""The exported files of a session for people and their tools: logs to grep, and the agent's scratchpad.
+"""The exported files of a session for people and their tools: logs of tasks, and the agent's scratchpad.
 
 Law: a log is derived and can be rewritten from the store; the scratchpad is the agent's own file. The home folder is
 trusted with its links. Below it every folder and file is opened one by one without following a link, for its owner
@@ -48,7 +48,7 @@ class LogItem:
 
 @dataclass(frozen=True, slots=True)
 class TaskLog:
-    """The entries that one completion of a task evicted, in the window's order; `archived_at_ms` in Unix milliseconds."""
+    """The entries that one completion of a task evicted, in order; `archived_at_ms` in Unix milliseconds."""
 
     task_id: str
     summary: str
@@ -74,7 +74,7 @@ class Scratchpad:
 
     @property
     def window_text(self) -> str:
-        """The notes for a window, up to the limit: their end, from a line's start, because new notes stand last."""
+        """The end of the notes that a window shows: new notes are last, so a long text loses its beginning."""
         data = self.text.encode("utf-8")
         if len(data) <= self.limit_bytes:
             return self.text
@@ -83,7 +83,7 @@ class Scratchpad:
 
 
 class Exports:
-    """The folder ``archives`` of a home.
+    """The files in the folder ``archives`` of a home.
 
     Args:
         home: The store's folder; created at the first write.
@@ -108,7 +108,7 @@ class Exports:
         return self._folder(session_id) / _SCRATCHPAD
 
     def write_log(self, session_id: str, task_id: str, logs: Sequence[TaskLog]) -> Path:
-        """Rewrite a task's log from all its completions, oldest first, in one step, and return its path.
+        """Rewrite a task's log from all its completions, oldest first, in one step; return the path.
 
         Raises:
             InputError: A completion of another task.
@@ -181,7 +181,7 @@ class Exports:
         return self._scratchpad(data, len(data))
 
     def append_scratchpad(self, session_id: str, text: str) -> Scratchpad:
-        """Add a text after the notes, on a line of its own; writes of the agent meanwhile are not lost.
+        """Add a text after the notes, on a new line; an agent that writes at the same time loses nothing.
 
         Raises:
             StoreError: The former notes are unchanged.
@@ -229,7 +229,7 @@ class Exports:
 
     @contextmanager
     def _opened(self, session_id: str, path: Path, *, make: bool) -> Iterator[int]:
-        """Open the session's folder, component by component; `FileNotFoundError` passes if `make` is False."""
+        """Open the session's folder step by step. Raises FileNotFoundError: it is absent and `make` is False."""
         if os.open not in os.supports_dir_fd:
             raise StoreError(f"{path}: this system cannot open a file below a folder safely; nothing is exported")
         descriptors: list[int] = []
@@ -252,7 +252,7 @@ class Exports:
 
 
 def _as_text(log: TaskLog) -> str:
-    """Return a completion as text for grep: only its own lines begin with ``#undrift``."""
+    """Return a task's log as text for grep: lines that begin with ``#undrift`` are only our own."""
     at = (
         datetime.fromtimestamp(log.archived_at_ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     )
@@ -272,7 +272,7 @@ def _as_text(log: TaskLog) -> str:
 
 
 def _shown(text: str) -> str:
-    """Return a text without binary data, commands for a terminal, and lines that look like our headers."""
+    """Return a text without binary data, terminal commands, and lines that look like our headers."""
     text = text.replace("\r\n", "\n") if "\r" in text else text
     text = _HIDDEN.sub(lambda found: found.group().encode("unicode_escape").decode("ascii"), text)
     return _FORGED.sub(r"\\", text) if _HEADER in text else text
@@ -298,7 +298,7 @@ def _subfolder(parent: int, name: str, *, make: bool) -> int:
 
 
 def _status(folder: int, name: str) -> os.stat_result | None:
-    """Return the status of a regular file with no second name; None if the name is free."""
+    """Return the status of a regular file with only one name. None means: there is no such file."""
     try:
         status = os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
@@ -325,7 +325,7 @@ def _open(folder: int, name: str, flags: int) -> int:
 
 
 def _read(folder: int, name: str) -> tuple[bytes, int]:
-    """Return the end of a file, at most 4 MiB, and the whole file's size."""
+    """Return the last 4 MiB of a file at most, and the size of the whole file."""
     if _status(folder, name) is None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
     with open(_open(folder, name, os.O_RDONLY), "rb") as file:
@@ -335,7 +335,7 @@ def _read(folder: int, name: str) -> tuple[bytes, int]:
 
 
 def _is_empty(path: Path) -> bool:
-    """Tell if there is an empty file; anything else needs a closer look."""
+    """Tell whether a file is surely empty."""
     try:
         found = os.lstat(path)
     except (OSError, ValueError):
@@ -363,7 +363,7 @@ def _write(descriptor: int, data: bytes) -> None:
 
 
 def _replace(folder: int, name: str, data: bytes, *, expected: bytes | None = None) -> bool:
-    """Replace a file in one step; return False, and change nothing, if the present one is not `expected`."""
+    """Replace a file in one step; change nothing and return False if its content is not `expected`."""
     _status(folder, name)
     scratch = f".{secrets.token_hex(8)}.tmp"
     descriptor = _open(folder, scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL)

@@ -1,4 +1,4 @@
-"""Session facts, each version of them.
+"""Session facts, in every version.
 
 Law: knows only its own table; runs inside a transaction that the caller opened. A row is never changed: a change closes it
 and adds another, so that the facts of any operation can be read. If another process has changed a fact meanwhile,
@@ -124,7 +124,7 @@ def last_seq(connection: apsw.Connection, session_id: str) -> int:
 
 
 def next_sequence(connection: apsw.Connection, session_id: str) -> int:
-    """Return the sequence of the next new version: greater than all before it, dropped ones included."""
+    """Return the sequence number for the next version: greater than all before it, dropped ones included."""
     found: Any = connection.execute(_LAST_SEQUENCE, (rows.key(session_id),)).fetchall()
     return int(found[0][0]) + 1
 
@@ -150,7 +150,7 @@ def _write(writing: Writing, new: PreparedFacts) -> None:
 
 
 def rewind(connection: apsw.Connection, session_id: str, to: int, seq: int) -> None:
-    """Rewind the facts of a session to an operation, as part of a later one.
+    """Rewind the facts of a session to an operation; the rewind is part of a later operation.
 
     Args:
         connection: A connection in a transaction.
@@ -177,7 +177,7 @@ def fact_row(session_id: str, version: FactVersion) -> rows.Row:
 
 
 def fact_from(row: rows.Row) -> FactVersion:
-    """Return a version of a fact, or raise StoreCorrupt."""
+    """Read a version of a fact from a row. Raises StoreCorrupt."""
     number, digest, session_id, sequence, fact_id, _, record = row
     if digest != rows.digest(*row[2:]):
         raise StoreCorrupt(f"fact {number} does not match its SHA-256; {rows.REMEDY}")

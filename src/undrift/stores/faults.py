@@ -1,4 +1,4 @@
-"""The table from errors of the driver and of the disk to our errors, each with its remedy."""
+"""The table that maps errors of the driver and the disk to our errors, each with a remedy."""
 
 import errno
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ __all__ = ["FAULTS", "Fault", "fault_of", "from_driver", "from_system"]
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Our error for a driver's error.
+    """One row of the table: our error for an error of the driver.
 
     Args:
         error: The class that is raised.
@@ -102,7 +102,7 @@ _SYSTEM: Mapping[int, str] = {
 
 
 def fault_of(error: apsw.Error) -> Fault:
-    """Return the row of the table for an error; an unknown one is treated as a mistake of ours."""
+    """Return the row for an error; an unknown error counts as a mistake in undrift."""
     return next(FAULTS[kind] for kind in type(error).__mro__ if kind in FAULTS)
 
 
@@ -114,7 +114,7 @@ def from_driver(error: apsw.Error, path: object, about: str = "") -> StoreError:
 
 
 def from_system(error: OSError | ValueError, path: object) -> StoreError:
-    """Return our error for a refusal of the operating system; ValueError means a path that no system takes."""
+    """Return our error for an error of the operating system; ValueError means an illegal path."""
     if isinstance(error, OSError):
         return StoreError(f"{path}: {error.strerror or error}; {_SYSTEM.get(error.errno or 0, _DISK)}")
     return StoreError(f"{str(path)!r}: {error}; choose another --home")

@@ -1,4 +1,4 @@
-"""Private folders, files and names: 0700 and 0600 from the first byte on, no link followed, no clash.
+"""Private folders, files and names: mode 0700 or 0600 from the start; no link is followed, no names collide.
 
 Law: raises OSError only; `undrift.stores.faults` turns it into a StoreError with a remedy.
 """
@@ -22,7 +22,7 @@ _GITIGNORE = b"# What undrift records holds whole sessions: it is not for a repo
 
 
 def make_folder(folder: Path) -> None:
-    """Create a folder and its missing parents, each for its owner alone (0700); an existing one stays unchanged.
+    """Create a folder and its missing parents for their owner alone (0700); existing folders do not change.
 
     A home with the default name gets a ``.gitignore`` of its own, unless it has one.
 
@@ -45,7 +45,7 @@ def make_folder(folder: Path) -> None:
 
 
 def _keep_out_of_git(home: Path) -> None:
-    """Keep a home out of ``git add .``; the home works as well if this cannot be written."""
+    """Write a .gitignore into a home, so that ``git add .`` skips it; ignore a failure."""
     path = home / ".gitignore"
     with suppress(OSError):
         if path.exists() or home.is_symlink():
@@ -56,7 +56,7 @@ def _keep_out_of_git(home: Path) -> None:
 
 
 def create_file(path: Path) -> bool:
-    """Create an empty file that only its owner can read (0600), durable in its folder; False if the name exists.
+    """Create an empty file for its owner alone (0600), durably. False means: the name exists.
 
     Raises:
         OSError: It cannot be created.
@@ -74,7 +74,7 @@ def create_file(path: Path) -> bool:
 
 
 def check_regular(path: Path) -> None:
-    """Refuse a name that leads elsewhere; an absent one is fine.
+    """Refuse a path that is a link or no regular file; an absent file is allowed.
 
     Raises:
         OSError: It is a link, a second name of a file (SQLite loses data through those), a folder, a pipe or a device.
@@ -99,7 +99,7 @@ def identity(path: Path) -> tuple[int, int] | None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make new names in a folder survive a power cut, if the system can do that (not on Windows)."""
+    """Make new file names in a folder durable, if the system can (Windows cannot)."""
     if os.name == "nt":
         return
     descriptor = os.open(folder, os.O_RDONLY)
@@ -110,7 +110,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def safe_name(hostile_id: str) -> str:
-    """Return a file name for an id, a different one for each id, even if the file system ignores case.
+    """Return a file name for an id; different ids get different names, even if upper and lower case are equal.
 
     An id of ``[a-z0-9_-]{1,64}`` is its own name. An id with capitals gets a hash after a dot. Any other id is replaced
     by its hash, and so is an id that starts with ``-`` or is a device name of Windows. The dot cannot occur in an id that

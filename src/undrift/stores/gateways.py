@@ -1,4 +1,4 @@
-"""The gateways of a home: a small file for each, for any program that manages them.
+"""The gateways of a home: one small file for each, readable by any program.
 
 Law: a file describes a gateway at its start, and proves nothing; only the gateway itself can say that it still runs.
 """
@@ -20,7 +20,7 @@ _MOST_FILES = 100
 
 @dataclass(frozen=True, slots=True)
 class Presence:
-    """A gateway at its start.
+    """The address and process of a running gateway.
 
     Args:
         url: Its address.
@@ -38,7 +38,7 @@ class Presence:
 
 
 def announce(home: Path, presence: Presence) -> None:
-    """Write down that a gateway runs; an earlier one at this address has ended.
+    """Write the file of a running gateway; it replaces the file of an earlier one at this address.
 
     Raises:
         OSError: It cannot be written.
@@ -58,7 +58,7 @@ def withdraw(home: Path, port: int) -> None:
 
 
 def known(home: Path) -> tuple[Presence, ...]:
-    """Return the gateways that the files of a home name, by port; files that are not ours are skipped."""
+    """Return the gateways that a home's files name, by port; other files are skipped."""
     found = []
     for path in sorted(home.glob("gateway-*.json"))[:_MOST_FILES]:
         with suppress(OSError, ValueError, TypeError, AttributeError, LookupError):

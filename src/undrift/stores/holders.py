@@ -1,4 +1,4 @@
-"""The processes that hold a file's locks, as far as the system lists them: Linux does, others do not.
+"""The processes that lock a file, if the system lists them; only Linux does.
 
 Law: changes nothing and never fails; an empty answer means "not known".
 """

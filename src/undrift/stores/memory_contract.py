@@ -16,26 +16,26 @@ LinesOf = Callable[[list[MemoryEntry]], Iterable[MemoryLine]]
 
 
 class MemoryReading(Protocol):
-    """The memories of a store, to read. Each method returns only memories that the viewer may see.
+    """Reads the memories of a store. Each method returns only memories that the viewer may see.
 
     Raises:
         StoreCorrupt: A record does not match its SHA-256.
     """
 
     def by_id(self, ids: Collection[str], viewer: Viewer | None = None) -> dict[str, MemoryEntry]:
-        """Return memories by id; an unknown id is left out. None may see all of them, as they are now."""
+        """Return memories by id; unknown ids are skipped. Without a viewer, all memories in their newest version."""
         ...
 
     def by_slot(self, keys: Iterable[tuple[str, str]], viewer: Viewer) -> list[MemoryEntry]:
-        """Return memories that state something about a pair of relation and entity, oldest first: the newest 100 of each."""
+        """Return memories about these pairs of relation and entity, oldest first: the newest 100 of each pair."""
         ...
 
     def by_relation(self, relations: Iterable[str], viewer: Viewer) -> list[MemoryEntry]:
-        """Return memories that state a value for one of these relations, oldest first: at most 100 of each."""
+        """Return memories about these relations, oldest first: at most 100 of each relation."""
         ...
 
     def by_digest(self, digest: str, viewer: Viewer) -> list[MemoryEntry]:
-        """Return the memories whose content has this `content_digest`, as they are now, oldest first."""
+        """Return the current memories with this `content_digest`, oldest first."""
         ...
 
     def seen(self, viewer: Viewer) -> list[MemoryEntry]:
@@ -44,17 +44,17 @@ class MemoryReading(Protocol):
 
 
 class SearchedMemories(Protocol):
-    """The index over memories during a search. A number means one memory until the search is closed."""
+    """The memory index during one search. A memory keeps its number until the search is closed."""
 
     @property
     def embedder(self) -> Embedder | None:
-        """The maker of the vectors; None for words alone."""
+        """The embedder that computes the vectors. None means: the search uses words alone."""
         ...
 
     def match(
         self, words: Sequence[str], limit: int, only: Filter = ALL, *, taken_back: bool = False
     ) -> list[tuple[int, float]]:
-        """Return number and score of the best memories that have any of the words; best first.
+        """Return the numbers and scores of the memories with any of the words, best first.
 
         Args:
             words: Up to 32 of them count.
@@ -65,32 +65,33 @@ class SearchedMemories(Protocol):
         ...
 
     def nearest(self, vector: Any, limit: int, only: Filter) -> list[tuple[int, float]]:
-        """Return number and cosine of the nearest memories, best first; none without an embedder.
+        """Return the numbers and cosines of the memories with the nearest vectors, best first; none without an
+        embedder.
 
         Memories that were added without this embedder get their vectors first, if the store can be written.
         """
         ...
 
     def places(self, numbers: Collection[int], only: Filter = ALL) -> dict[int, Place]:
-        """Return the places of memories, and the speakers of their neighbours."""
+        """Return the place of each memory among its neighbours, and the neighbours' speakers."""
         ...
 
     def speakers(self, keys: Sequence[str]) -> dict[str, set[str]]:
-        """Return the speakers that these keys name, as the whole name or its first word."""
+        """Return the speakers for these keys; a key is the whole name or its first word."""
         ...
 
     def visible(self, ids: Collection[str], viewer: Viewer) -> set[str]:
-        """Return the ids of memories that a viewer may see."""
+        """Return those ids whose memories the viewer may see."""
         ...
 
 
 class MemorySearching(Protocol):
-    """The search of one store by one embedder. All its data is derived: it can be rebuilt at any time."""
+    """The memory search of one store with one embedder. It can be rebuilt from the memories at any time."""
 
     embedder: Embedder | None
 
     def open(self) -> AbstractContextManager[SearchedMemories]:
-        """Lend the index for one search, after all rewinds; other threads may have to wait."""
+        """Lock the index for one search, after all rewinds are applied; other threads may have to wait."""
         ...
 
     def rebuild(self, lines_of: LinesOf) -> int:
@@ -107,11 +108,11 @@ class MemoryStore(Protocol):
 
     @property
     def memories(self) -> MemoryReading:
-        """The memories, to read."""
+        """The reader of the memories."""
         ...
 
     def search_memories(self, embedder: Embedder | None = None, index: str = "exact") -> MemorySearching:
-        """Return the search over them.
+        """Return the search of these memories.
 
         Args:
             embedder: Makes vectors; None searches by words alone.
@@ -127,5 +128,5 @@ class MemoryStore(Protocol):
         ...
 
     def ratings(self, most: int) -> list[tuple[int, int]]:
-        """Return the number of results, and of useful ones, of the newest rated searches; the newest first."""
+        """Return the numbers of all results and of useful results, for each of the newest rated searches, newest first."""
         ...
