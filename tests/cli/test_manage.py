@@ -305,7 +305,7 @@ def test_on_a_terminal_what_comes_out_is_harmless(tmp_path):
         running.stdin.close()
         shown = everything(ours)
         assert running.stderr is not None
-        assert b"send it to a file for the exact bytes" in running.stderr.read()
+        assert b"redirect the output to a file for the exact bytes" in running.stderr.read()
     assert running.returncode == 0
     assert shown == b'{"messages":[{"role":"user","content":"\\x9b2J"}]}\r\n'
 

@@ -53,7 +53,7 @@ def test_on_a_terminal_they_are_harmless(tmp_path: Path):
         os.close(theirs)
         shown = everything(ours)
         assert running.stderr is not None
-        assert b"send it to a file for the exact bytes" in running.stderr.read()
+        assert b"redirect the output to a file for the exact bytes" in running.stderr.read()
     assert running.returncode == 0
     assert b"\x1b" not in shown
     assert b"\\x1b[2Jsecond\\x00 line" in shown
@@ -66,7 +66,7 @@ def test_only_the_lines_with_all_the_words_are_shown(tmp_path: Path):
     assert result.stdout == "2: \\x1b[2Jsecond\\x00 line \\u2028 caf\u00e9 \U0001f600\n"
     nothing = undrift("recall", ref, "--find", "nowhere", "--home", tmp_path / "home")
     assert (nothing.exit_code, nothing.stdout) == (0, "")
-    assert "no line of it has all of these words: nowhere" in nothing.stderr
+    assert "no line of this text has all of these words: nowhere" in nothing.stderr
 
 
 def test_what_left_is_found_by_its_words(tmp_path: Path):
@@ -192,7 +192,7 @@ def test_only_the_lines_of_a_task_with_all_the_words_are_shown(tmp_path: Path):
     assert line == "1: I look at 2."
     nothing = undrift("recall", "task:read", "--find", "nowhere", "--home", tmp_path)
     assert (nothing.exit_code, nothing.stdout) == (0, "")
-    assert "no line of its originals has all of these words: nowhere" in nothing.stderr
+    assert "no line that this task removed has all of these words: nowhere" in nothing.stderr
     told = json.loads(undrift("recall", "task:read", "--find", "look 2", "--home", tmp_path, "--json").stdout)
     assert [one["lines"] for one in told["originals"] if one["lines"]] == [[{"number": 1, "text": "I look at 2."}]]
 
@@ -256,7 +256,7 @@ def test_what_a_task_let_go_is_harmless_on_a_terminal(tmp_path: Path):
         os.close(theirs)
         shown = everything(ours)
         assert running.stderr is not None
-        assert running.stderr.read().count(b"send it to a file for the exact bytes") == 1
+        assert running.stderr.read().count(b"redirect the output to a file for the exact bytes") == 1
     assert running.returncode == 0
     assert b"\x1b" not in shown
     assert b"\\x1b[2J gone" in shown

@@ -150,7 +150,7 @@ def _compaction(one: Postmortem, compaction: Compaction) -> None:
         say(f"In the next {calls} the agent used {used} that it had learned before.")
         _held(one, compaction)
     elif compaction.window_calls:
-        say(f"In the next {calls} the agent used nothing distinctive from before.")
+        say(f"In the next {calls} the agent used nothing distinctive that it had learned before.")
     else:
         say("No call followed: it is too early to say what was lost.")
     _fetches(compaction)

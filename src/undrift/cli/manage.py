@@ -95,7 +95,7 @@ def _write(out: bytes) -> None:
     shown = safe(text, keep="\n\t")
     click.echo(shown)
     if shown != text:
-        note("Control characters are shown as escapes; send it to a file for the exact bytes.")
+        note("Control characters are shown as escapes; redirect the output to a file for the exact bytes.")
 
 
 def _notes(prepared: Prepared) -> list[str]:

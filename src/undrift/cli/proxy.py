@@ -155,7 +155,7 @@ def _say(server: Server, settings: Settings, *, as_json: bool) -> None:
         click.echo(json.dumps({**said, "base_urls": server.base_urls, "clients": ways}))
     else:
         click.echo(
-            f"undrift listens on {server.url}\nOriginals that leave a window are kept in {safe(settings.home)}\n"
+            f"undrift listens on {server.url}\nThe full text of what leaves a window is kept in {safe(settings.home)}\n"
         )
         for client, way in ways.items():
             click.echo(f"{client}:\n  {way}")

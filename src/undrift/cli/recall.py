@@ -22,7 +22,7 @@ __all__ = ["recall_command"]
 
 _MOST_FOUND = 20
 _HEADER = "#undrift"
-_ESCAPED = "Control characters are shown as escapes; send it to a file for the exact bytes."
+_ESCAPED = "Control characters are shown as escapes; redirect the output to a file for the exact bytes."
 _FORGED = re.compile(rf"^(?=\\*+{_HEADER})", re.MULTILINE)
 
 
@@ -100,7 +100,7 @@ def _show(original: Original, words: str | None, as_json: bool) -> None:
     if lines is not None:
         _print_lines(lines)
         if not lines:
-            note(f"no line of it has all of these words: {safe(words or '')}")
+            note(f"no line of this text has all of these words: {safe(words or '')}")
     elif _print(original.entry.content):
         note(_ESCAPED)
     _say_masked([original])
@@ -125,7 +125,7 @@ def _show_task(found: _OfTask, words: str | None, as_json: bool) -> None:
     if escaped:
         note(_ESCAPED)
     if not shown:
-        note(f"no line of its originals has all of these words: {safe(words or '')}")
+        note(f"no line that this task removed has all of these words: {safe(words or '')}")
     _say_masked(found.originals)
 
 
@@ -195,6 +195,6 @@ def _search(homes: tuple[str, ...], words: str, where: str, as_json: bool) -> No
     for original in found:
         click.echo(f"{original.ref}  {first_line(' '.join(original.snippet.split()), max(20, columns() - 18))}")
     if found:
-        note(f"The whole text of one: undrift recall REF{where}. Why it left: undrift recall REF --why{where}")
+        note(f"To print one: undrift recall REF{where}. To see why it left: undrift recall REF --why{where}")
     else:
         note(f"No original in {safe(' or '.join(homes))} has any of these words; --find searches whole words.")
