@@ -77,8 +77,8 @@ def restore_part(told: Mapping[str, Any]) -> str:
         ]
         lines += [
             "",
-            f"undrift was tuned on {' and '.join(fitted)}. On recordings that had no part in the",
-            "tuning, programs that are not ours measured (identifiers / lines of code):",
+            f"undrift was tuned on {' and '.join(fitted)}. Independent programs measured",
+            "other recordings, which had no part in the tuning, and found (identifiers / lines of code):",
         ]
         for client, runs in told["independent"]["clients"].items():
             shares = [

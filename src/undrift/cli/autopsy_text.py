@@ -147,10 +147,10 @@ def _compaction(one: Postmortem, compaction: Compaction) -> None:
     calls = count(compaction.window_calls, "call")
     if compaction.identifiers or compaction.lines:
         used = _pair((compaction.identifiers, compaction.lines))
-        say(f"In the next {calls} the agent used {used} that it had learned before.")
+        say(f"In the next {calls} the agent used {used} that it had seen before the compaction.")
         _held(one, compaction)
     elif compaction.window_calls:
-        say(f"In the next {calls} the agent used nothing distinctive that it had learned before.")
+        say(f"In the next {calls} the agent used nothing distinctive that it had seen before the compaction.")
     else:
         say("No call followed: it is too early to say what was lost.")
     _fetches(compaction)
