@@ -48,6 +48,34 @@ def test_nothing_is_wrong_with_a_store_that_is_whole(tmp_path: Path):
     assert text.stdout.startswith("Nothing is wrong.\n")
 
 
+def test_a_new_user_is_told_what_to_do_first(tmp_path: Path):
+    start = findings(tmp_path / "home")["start"]
+    assert start["state"] == "note"
+    assert "`undrift autopsy`" in start["text"]
+    assert "`undrift install claude`" in start["text"]
+    filled(tmp_path / "home")
+    assert "start" not in findings(tmp_path / "home")
+
+
+def test_a_mistyped_variable_is_a_note_that_names_the_right_one(tmp_path: Path):
+    filled(tmp_path / "home")
+    found = findings(tmp_path / "home", UNDRIFT_BUGDET="3", UNDRIFT_POLICY="recency", DEVS_PRUNE_THRESHOLD="900000")
+    assert found["variable"]["state"] == "note"
+    assert found["variable"]["text"].startswith(
+        "UNDRIFT_BUGDET is no setting and has no effect. Did you mean UNDRIFT_BUDGET_TOKENS?"
+    )
+    assert "variable" not in findings(tmp_path / "home", UNDRIFT_BUDGET_TOKENS="60k")
+
+
+def test_of_two_homes_each_finding_names_its_own(tmp_path: Path):
+    filled(tmp_path / ".undrift")
+    filled(tmp_path / "own")
+    text = undrift("doctor", env={"HOME": str(tmp_path), "UNDRIFT_HOME": str(tmp_path / "own")}, columns=400).stdout
+    spaces = [line for line in text.splitlines() if "free space" in line]
+    assert len(spaces) == 2
+    assert all(f"({tmp_path / name})" in " ".join(spaces) for name in ("own", ".undrift"))
+
+
 def test_searches_that_were_rated_badly_are_a_finding_with_a_remedy(tmp_path: Path):
     home = tmp_path / "home"
 

@@ -42,7 +42,7 @@ def doctor_command(context: click.Context, verbose: bool, home: str | None, as_j
     else:
         say(f"{count(len(bad), 'thing is', 'things are')} wrong" if bad else "Nothing is wrong.", bold=True)
         for finding in sorted(found, key=lambda finding: list(_MARKS).index(finding.state)):
-            _say(finding, verbose=verbose)
+            _say(finding, verbose=verbose, homes=len({one.home for one in found if one.home}))
         if not verbose:
             say("All settings and other details: undrift doctor -v")
     if bad:
@@ -64,8 +64,10 @@ def _homes(given: str | None) -> Sequence[str]:
     return (own,) if not hooks.is_dir() or hooks.resolve() == Path(own).resolve() else (own, str(hooks))
 
 
-def _say(finding: Finding, *, verbose: bool) -> None:
-    say(f"{_MARKS[finding.state]}  {finding.name}: {safe(finding.text)}")
+def _say(finding: Finding, *, verbose: bool, homes: int) -> None:
+    """Print a finding; if several homes were looked at, each says which one it is about."""
+    where = f" ({finding.home})" if homes > 1 and finding.home and finding.home not in finding.text else ""
+    say(f"{_MARKS[finding.state]}  {finding.name}: {safe(finding.text + where)}")
     for line in finding.details if verbose or finding.state != "ok" else ():
         say(f"         {safe(line)}")
     if finding.remedy:

@@ -3,7 +3,6 @@
 Law: nothing is created if there is only something to look at.
 """
 
-import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -15,6 +14,7 @@ from undrift.cli.show import again
 from undrift.errors import RecallError
 from undrift.session.session import Session
 from undrift.settings import Settings
+from undrift.settings.rules import is_count, tokens_of
 from undrift.stores.opening import open_store
 from undrift.values.scope import Scope
 
@@ -46,12 +46,13 @@ class _Tokens(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Return the tokens that a text means."""
-        text = str(value).replace(",", "").replace("_", "").strip().lower()
-        found = re.fullmatch(r"(\d{1,12}(?:\.\d{1,3})?)(k|m)?", text)
-        tokens = 0.0 if found is None else float(found[1]) * {"k": 1_000, "m": 1_000_000}.get(found[2] or "", 1)
-        if tokens < 1 or tokens != int(tokens):
+        try:
+            tokens = tokens_of(str(value).replace(",", "").replace("_", "").strip())
+        except ValueError:
+            tokens = 0
+        if not is_count(tokens):
             self.fail(f"{value!r} is not a number of tokens; type for example 60000 or 60k", param, ctx)
-        return int(tokens)
+        return tokens
 
 
 TOKENS = _Tokens()

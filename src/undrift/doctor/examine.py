@@ -9,12 +9,13 @@ from pathlib import Path
 
 from undrift.doctor.finding import Finding, note, ok, wrong
 from undrift.doctor.gateway import gateway
-from undrift.doctor.hooks import hooks
+from undrift.doctor.hooks import are_installed, hooks
 from undrift.doctor.store import store
 from undrift.errors import UndriftError
-from undrift.settings import SETTINGS, Settings, sources
+from undrift.settings import SETTINGS, Settings, sources, unknown_variables
 from undrift.settings.model_table import read_models
 from undrift.stores.look import sqlite_version
+from undrift.stores.opening import engine_of
 from undrift.values.extras import upgrade_command
 
 __all__ = ["examine"]
@@ -38,6 +39,7 @@ def examine(
     yield from _guarded("versions", "", _versions)
     yield from _guarded("settings", "", lambda: _settings(overrides, environ))
     window = _window(overrides, environ)
+    yield from _guarded("start", "", lambda: _start(homes))
     for home in homes:
         folder = Path(os.path.realpath(home))
         looks: dict[str, Callable[[Path], Iterable[Finding]]] = {
@@ -56,7 +58,7 @@ def _guarded(name: str, home: str, look: Callable[[], Iterable[Finding]]) -> Ite
         yield from look()
     except (OSError, UndriftError) as error:
         said = f"{error.filename or home}: {error.strerror or error}" if isinstance(error, OSError) else str(error)
-        yield wrong(name, said, "see the message; the rest was looked at nevertheless", home=home)
+        yield wrong(name, said, "correct what the message names, and run `undrift doctor` again", home=home)
 
 
 def _versions() -> Iterator[Finding]:
@@ -73,9 +75,21 @@ def _settings(overrides: Mapping[str, object], environ: Mapping[str, str] | None
     read_models(settings.models_file)
     come_from = sources(environ) | dict.fromkeys(overrides, "--option")
     lines = tuple(f"{s.name} = {_shown(getattr(settings, s.name))} ({come_from[s.name]})" for s in SETTINGS)
+    for text in unknown_variables(environ):
+        yield note("variable", f"{text} `undrift config` lists the settings")
     changed = sum(source != "default" for source in come_from.values())
     text = f"{changed} of {len(SETTINGS)} settings differ from their default"
     yield Finding("settings", "ok", text, details=lines)
+
+
+def _start(homes: Sequence[str]) -> Iterator[Finding]:
+    """Say what to do first where nothing was done yet."""
+    if not any(engine_of(home).is_there(home) or are_installed(Path(home)) for home in homes):
+        text = (
+            "nothing is recorded and no hooks are installed yet. `undrift autopsy` shows what your compactions removed; "
+            "`undrift install claude` (or codex) restores it from now on"
+        )
+        yield note("start", text)
 
 
 def _window(overrides: Mapping[str, object], environ: Mapping[str, str] | None) -> int:

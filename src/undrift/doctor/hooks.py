@@ -19,11 +19,16 @@ from undrift.doctor.finding import Finding, note, ok, wrong
 from undrift.errors import InputError
 from undrift.hooks import home as of_hooks
 
-__all__ = ["hooks"]
+__all__ = ["are_installed", "hooks"]
 
 _INSTALLED = "installed.json"
 _LAST_LINES = 5
 _RECENT_S = 7 * 86_400
+
+
+def are_installed(home: Path) -> bool:
+    """Return whether hooks were ever installed for a home."""
+    return bool(_settings_files(home))
 
 
 def hooks(home: Path) -> Iterator[Finding]:

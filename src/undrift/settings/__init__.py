@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from undrift.errors import SettingsError
 from undrift.settings.files import Placed, from_files
-from undrift.settings.removed import removed_in
+from undrift.settings.removed import removed_in, unknown_in
 from undrift.settings.rules import (
     COUNT,
     COUNT_OR_NONE,
@@ -26,6 +26,7 @@ from undrift.settings.rules import (
     STALENESS,
     SWITCH,
     TEXT,
+    TOKENS,
     Setting,
     choice,
     is_count,
@@ -44,6 +45,7 @@ __all__ = [
     "environment",
     "removed_variables",
     "sources",
+    "unknown_variables",
 ]
 
 _log = logging.getLogger("undrift.settings")
@@ -79,7 +81,7 @@ class Settings:
 
     budget_tokens: int | None = setting(
         None,
-        COUNT,
+        TOKENS,
         "The most tokens to send, with system prompt and tools. Not set: window_share of the model's window, "
         "at most prune_threshold_tokens.",
         group=_SIZE,
@@ -338,6 +340,13 @@ def sources(environ: Mapping[str, str] | None = None) -> dict[str, str]:
 def removed_variables(environ: Mapping[str, str] | None = None) -> tuple[str, ...]:
     """Return a warning for each variable that is set and is no setting any more; it says what takes its place."""
     return removed_in(os.environ if environ is None else environ)
+
+
+def unknown_variables(environ: Mapping[str, str] | None = None) -> tuple[str, ...]:
+    """Return a sentence for each variable that looks like a setting and is none; it names the nearest one."""
+    return unknown_in(
+        os.environ if environ is None else environ, [name for row in SETTINGS for name in row.environment]
+    )
 
 
 def environment() -> dict[str, str]:

@@ -3,9 +3,10 @@
 Law: a variable that is set and means nothing is never passed over in silence.
 """
 
-from collections.abc import Mapping
+import difflib
+from collections.abc import Mapping, Sequence
 
-__all__ = ["REMOVED", "removed_in"]
+__all__ = ["REMOVED", "removed_in", "unknown_in"]
 
 _CONSTANT = "it is a constant now, "
 _GONE = "it was removed; "
@@ -29,3 +30,13 @@ def removed_in(environ: Mapping[str, str]) -> tuple[str, ...]:
     """Return a warning for each variable of a removed setting, sorted by name."""
     named = ((f"UNDRIFT_{name.upper()}", instead) for name, instead in sorted(REMOVED.items()))
     return tuple(f"{variable} has no effect: {instead}." for variable, instead in named if variable in environ)
+
+
+def unknown_in(environ: Mapping[str, str], known: Sequence[str]) -> tuple[str, ...]:
+    """Return a sentence for each variable that begins like a setting and is neither one nor a removed one."""
+    silent = {*known, *(f"UNDRIFT_{name.upper()}" for name in REMOVED)}
+    found = []
+    for name in sorted(name for name in environ if name.startswith("UNDRIFT_") and name not in silent):
+        near = difflib.get_close_matches(name[:80], known, n=1, cutoff=0.7)
+        found.append(f"{name[:80]} is no setting and has no effect." + (f" Did you mean {near[0]}?" if near else ""))
+    return tuple(found)

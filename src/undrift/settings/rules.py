@@ -144,6 +144,17 @@ def _integer(text: str) -> int:
     return int(text)
 
 
+def tokens_of(text: str) -> int:
+    """Return the tokens that a text means: 60000, 60k or 0.06m. Raises ValueError: it is no whole number."""
+    found = re.fullmatch(r"([0-9]{1,12}(?:\.[0-9]{1,3})?)([km])", text.lower())
+    if found is None:
+        return _integer(text)
+    tokens = float(found[1]) * (1_000 if found[2] == "k" else 1_000_000)
+    if tokens != int(tokens):
+        raise ValueError(text)
+    return int(tokens)
+
+
 def _decimal(text: str) -> float:
     """Digits and one point: float() alone would take "nan", "inf" and "1e-1"."""
     if not re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", text):
@@ -181,6 +192,7 @@ def choice(*values: str) -> Rule:
 
 
 COUNT = Rule("an integer of at least 1 (and under 2^63)", _integer, is_count)
+TOKENS = Rule("an integer of at least 1 (in the environment also 60k or 0.5m)", tokens_of, is_count)
 COUNT_OR_NONE = Rule("an integer of at least 0 (and under 2^63)", _integer, lambda value: _is_integer(value, 0))
 PASTE = Rule("an integer of at least 2 (and under 2^63)", _integer, lambda value: _is_integer(value, 2))
 """One token for the beginning, one for the end."""
