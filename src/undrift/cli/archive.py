@@ -40,8 +40,8 @@ def archive_command(
 ) -> None:
     """Write the removed logs of finished tasks into files, to search them with grep.
 
-    TASK is a task's id (default: all tasks of the session that have removed logs). Each task has a file of its own
-    in the folder `archives` of undrift's data. The command prints the paths.
+    TASK is a task's id. Without TASK, all tasks of the session are written. Each task has its own file in the
+    folder `archives` of undrift's data. The command prints the paths.
 
     \b
     undrift session archive

@@ -93,7 +93,7 @@ def drift_command(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Measure how often a text is still in the window when the agent needs it. The cost is measured too.
+    """Measure the share of needed text that stays in the window, and the cost.
 
     DIR is a folder of recorded sessions; none of them is changed. Each session is replayed within each budget: with
     undrift's two policies, and with other tools that are installed. For comparison it is also replayed whole. The

@@ -46,7 +46,7 @@ class _Seconds(click.FloatRange):
     "--timeout", type=_Seconds(min=0, min_open=True), metavar="S", help="Wait at most S seconds for each answer."
 )
 @click.option("--max-attempts", type=Whole(min=1), metavar="N", help="Try each task at most N times.")
-@click.option("--retry-halted", is_flag=True, help="Retry the tasks that the run gave up (their state is `halted`).")
+@click.option("--retry-halted", is_flag=True, help="Retry each task that stopped the run.")
 @home_options
 def dispatch_command(
     plan_file: Path,

@@ -82,7 +82,7 @@ def upstream_options(defaults: Mapping[Provider, str] | None = None) -> Callable
     default=MOST_SESSIONS,
     show_default=True,
     metavar="N",
-    help="Keep at most N sessions open; fewer if they need over a quarter of the machine's memory.",
+    help="Keep at most N sessions open. Fewer stay open if memory is short.",
 )
 @click.option("--while-pid", type=Whole(min=1), metavar="PID", help="Stop when the process with this id ends.")
 @click.option(

@@ -40,7 +40,7 @@ class _OfTask:
 @click.option(
     "--find", "words", metavar="WORDS", help="Search all removed text. With REF: print its lines that have all WORDS."
 )
-@click.option("--why", is_flag=True, help="Explain why REF left the window; its text is not printed.")
+@click.option("--why", is_flag=True, help="Say why the text left the window.")
 @click.option("--session", metavar="ID", help="Look only in this session (default: the newest session that has REF).")
 @home_options
 def recall_command(
@@ -48,8 +48,9 @@ def recall_command(
 ) -> None:
     """Print the full text of something that left a window.
 
-    REF is the id of a removed text. `undrift replay` prints these ids, and the window shows each id in the place of
-    its removed text. An entry's id works too. task:ID prints all text that was removed when that task ended.
+    REF is the id of a removed text. `undrift replay` prints such ids, and the window shows them where text was
+    removed. The id of an entry works too. For task:ID, the command prints all text that was removed when that task
+    ended.
 
     The text is byte for byte what left the window, but secrets are masked. A terminal shows control characters as
     escapes.

@@ -24,7 +24,7 @@ __all__ = ["restore_command"]
     default=DEFAULT_BUDGET_TOKENS,
     show_default=True,
     metavar="N",
-    help="The most tokens of the text.",
+    help="Print at most N tokens.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
 def restore_command(file: Path, budget: int, as_json: bool) -> None:

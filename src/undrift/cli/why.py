@@ -29,9 +29,8 @@ __all__ = ["show_why", "why_command"]
 def why_command(entry_or_ref: str, session: str | None, home: str | None, as_json: bool) -> None:
     """Say why something left a window.
 
-    ENTRY_OR_REF is the id of a removed text. `undrift replay` prints these ids, and the window shows each id in the
-    place of its removed text. An entry's id works too. For task:ID, the summary of the task and the verdict on it
-    are shown.
+    ENTRY_OR_REF is the id of a removed text. `undrift replay` prints such ids, and the window shows them where text
+    was removed. The id of an entry works too. For task:ID, the summary of the task and the verdict on it are shown.
 
     \b
     undrift recall REF --why
