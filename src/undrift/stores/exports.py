@@ -74,7 +74,7 @@ class Scratchpad:
 
     @property
     def window_text(self) -> str:
-        """The end of the notes that a window shows: new notes are last, so a long text loses its beginning."""
+        """The text that a window shows: the notes, or only their end if they are too long."""
         data = self.text.encode("utf-8")
         if len(data) <= self.limit_bytes:
             return self.text
@@ -298,7 +298,7 @@ def _subfolder(parent: int, name: str, *, make: bool) -> int:
 
 
 def _status(folder: int, name: str) -> os.stat_result | None:
-    """Return the status of a regular file with only one name. None means: there is no such file."""
+    """Return the status of a regular file. None means: the name is free."""
     try:
         status = os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""The check of a store: everything is read and compared with its hash; problems are sentences.
+"""The check of a store: every record is read and compared with its hash; each problem is a sentence.
 
 Law: changes nothing; damage is an answer, never an exception.
 """

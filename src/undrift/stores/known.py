@@ -1,4 +1,4 @@
-"""Records of a session that its reader has read before: a record with a known SHA-256 is not read again.
+"""Skips records of a session that the caller has already loaded: equal SHA-256, equal record.
 
 Law: a record has one SHA-256 for good, so a known record equals a new reading of it. A record that is no longer active is
 dropped. Runs on a connection that the caller holds.
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Reading(Generic[T]):
-    """The way to read a session's active records of one table.
+    """The queries and functions that load a session's active records from one table.
 
     Args:
         sql: ``SELECT {columns} ... WHERE session_id = ? ...{more} ORDER BY ...``, of a table of `rows`.
@@ -93,7 +93,7 @@ def read(connection: apsw.Connection, session_id: str, reading: Reading[T], know
 def _records(
     connection: apsw.Connection, session_id: str, reading: Reading[T], numbers: list[int] | None
 ) -> dict[bytes, T]:
-    """Read records, all of them or those with these numbers; a damaged index may lead to another session's."""
+    """Load all records, or those with these numbers; each is checked, because a damaged index may lead elsewhere."""
     more = "" if numbers is None else " AND number IN (SELECT value FROM json_each(?))"
     named = () if numbers is None else (json.dumps(numbers),)
     sql = reading.sql.format(columns=reading.columns, more=more)

@@ -1,4 +1,4 @@
-"""LanceDB as the second index over the stored vectors: derived, disposable, and never the only place of a row.
+"""LanceDB as a second index of the stored vectors; it can be deleted and rebuilt at any time.
 
 Law: a write goes only to SQLite. The newest rows are compared one by one until there are enough of them for one append;
 rows carry entry and seq. An index that is missing, stale or damaged is rebuilt from SQLite, and until then every vector is
@@ -37,7 +37,7 @@ _SPARE = 16
 
 
 class LanceIndex:
-    """Nearest vectors by LanceDB, their scores by SQLite's rows.
+    """Searches vectors with LanceDB; computes the scores from the rows in SQLite.
 
     Args:
         table: The stored vectors.
@@ -63,15 +63,15 @@ class LanceIndex:
         return self._table.seq
 
     def add(self, vectors: Iterable[tuple[int, Any]]) -> None:
-        """Keep vectors; LanceDB gets them at a later search, many at once."""
+        """Store vectors; a later search adds them to LanceDB, many at a time."""
         self._table.add(vectors)
 
     def remove(self, numbers: Collection[int]) -> None:
-        """Forget memories; LanceDB forgets them later, `scour` at once."""
+        """Remove memories; LanceDB removes them later, or at once with `scour`."""
         remove(self._table.connection, numbers)
 
     def search(self, query: Any, k: int, only: Filter = ALL) -> Scored:
-        """Return the k nearest memories; exactly, because LanceDB compares every row as well."""
+        """Return the k nearest memories, exactly: LanceDB compares every row too."""
         state, unit = self._table.state, self._table.unit(query)
         if not state.key or k <= 0:
             return []
@@ -88,11 +88,11 @@ class LanceIndex:
         return self._by_hand(replace(state, indexed_until=0), unit, k, only)
 
     def rebuild(self) -> None:
-        """Rebuild the index from the stored vectors; outside of a transaction."""
+        """Rebuild the index from the stored vectors. Do not call it inside a transaction."""
         self._rebuilt(self._table.state)
 
     def scour(self) -> None:
-        """Remove the last traces of removed memories from LanceDB's files; outside of a transaction.
+        """Delete the remains of removed memories from LanceDB's files. Do not call it inside a transaction.
 
         A search by another process at this moment may have to begin again; it does so by itself.
         """
@@ -101,7 +101,7 @@ class LanceIndex:
     # ------------------------------------------------------------------------------------------------------ the tail
 
     def _settled(self, state: VectorState) -> VectorState:
-        """Append the newest rows to LanceDB, if there are enough and the lock is free."""
+        """Append the newest rows to LanceDB if they are many enough and no other process holds the lock."""
         if not self._is_behind(state) or self._table.connection.in_transaction:
             return state
         with suppress(apsw.BusyError), transaction(self._table.connection):
@@ -139,7 +139,7 @@ class LanceIndex:
     # ----------------------------------------------------------------------------------------------------- searching
 
     def _nearest(self, state: VectorState, unit: Any, k: int, only: Filter) -> Scored:
-        """Join LanceDB's best, scored again, with the best of the rows that it does not have yet."""
+        """Merge LanceDB's best rows, with exact scores, and the best of the rows that LanceDB does not have yet."""
         found: Scored = []
         lance = self._lance(state) if state.indexed_until else None
         if state.indexed_until and lance is None:
@@ -164,7 +164,7 @@ class LanceIndex:
     # --------------------------------------------------------------------------------------------- opening, repairing
 
     def _lance(self, state: VectorState) -> Any:
-        """Open the index of the database's state; None if there is none, or not all of it."""
+        """Open the index for the database's state. None means: the index is absent or incomplete."""
         name = _name(state)
         if self._opened is None or self._opened[0] != name:
             if not (self._folder / f"{name}.lance").is_dir():
@@ -180,13 +180,13 @@ class LanceIndex:
         return self._lancedb.connect(str(self._folder), read_consistency_interval=timedelta(0))
 
     def _forget(self, state: VectorState) -> VectorState:
-        """Open it again: a version that another process has cleaned up can no longer be read."""
+        """Open the index again, because another process may have deleted this version of it."""
         self._opened = None
         del state
         return self._table.state
 
     def _rebuilt(self, state: VectorState) -> VectorState:
-        """Rebuild the index, unless another process has done so since `state`."""
+        """Rebuild the index, unless another process has rebuilt it in the meantime."""
         self._opened = None
         if self._table.connection.in_transaction:
             return state
@@ -199,7 +199,7 @@ class LanceIndex:
         return state
 
     def _written(self, state: VectorState) -> VectorState:
-        """Write all rows into an index under a new name; the old one stays for its present readers."""
+        """Write all rows into an index with a new name; processes that read the old index keep it."""
         state = replace(state, generation=state.generation + 1, indexed_until=0)
         name = _name(state)
         shutil.rmtree(self._folder / f"{name}.lance", ignore_errors=True)  # from a transaction that was rolled back
@@ -212,7 +212,7 @@ class LanceIndex:
 
 
 def _tried(remedy: Callable[[VectorState], VectorState], state: VectorState) -> VectorState:
-    """Try to repair; if that fails too, the state stays unchanged."""
+    """Try to repair the index; if that fails, return the state unchanged."""
     try:
         return remedy(state)
     except apsw.BusyError:

@@ -1,4 +1,4 @@
-"""A look at a home's store in any state: its content and its problems.
+"""The report on a home's store in any state: its content and its problems.
 
 Law: changes nothing: nothing is created, migrated, rebuilt or repaired; damage is an answer, never an exception.
 """
@@ -29,7 +29,7 @@ _BUSY_TIMEOUT_MS = 5_000
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The findings about a store.
+    """The report on a store.
 
     Args:
         path: The file.
@@ -66,7 +66,7 @@ class Look:
 
 
 def look(home: str | os.PathLike[str], *, rated: int = 0) -> Look:
-    """Look at the store of a home folder; reads all of it.
+    """Read everything in a home's store and report on it.
 
     Args:
         home: The folder.

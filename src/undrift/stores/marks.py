@@ -1,4 +1,4 @@
-"""Marks by which a conversation is recognised: short texts that represent the things that a session has seen.
+"""Marks: short texts, such as hashes of messages, by which a conversation without an id is recognised.
 
 Law: knows only its own table; runs inside a transaction that the caller opened. A damaged mark is skipped like an unknown
 one, because an older mark says the same; `integrity` names it.
@@ -51,7 +51,7 @@ def create(connection: apsw.Connection) -> None:
 
 
 def find(connection: apsw.Connection, texts: Iterable[str]) -> list[KnownMark]:
-    """Return the known mark of each text and kind, in one statement."""
+    """Return the stored mark for each text and kind."""
     found = []
     for *row, sessions, has_turns in connection.execute(_FIND, (json.dumps(list(texts)),)):
         try:
@@ -63,7 +63,7 @@ def find(connection: apsw.Connection, texts: Iterable[str]) -> list[KnownMark]:
 
 
 def add(connection: apsw.Connection, session_id: str, marks: Sequence[Mark], *, is_claim: bool) -> bool:
-    """Insert the new marks, drop the session's oldest beyond `MOST_MARKS`; return False if a claim came too late."""
+    """Insert new marks and drop the session's oldest beyond `MOST_MARKS`; False means: a claim came too late."""
     key = rows.key(session_id)
     if is_claim and connection.execute(_HAS_TURNS, (key,)).fetchall():
         return False

@@ -1,4 +1,4 @@
-"""Long-term memories, each version of them, and the keyed statements that they make.
+"""Long-term memories in every version, and the statements in them.
 
 Law: knows only its own tables; runs inside a transaction that the caller opened. A version is never changed: a change
 closes it and adds another. If another process has changed a memory meanwhile, StoreConflict is raised and the caller rolls
@@ -117,7 +117,7 @@ def _prepared(session_id: str, updates: Sequence[MemoryUpdate]) -> PreparedMemor
 
 
 def _write(writing: Writing, new: PreparedMemories) -> None:
-    """Write the updates; one that is written already is a no-op.
+    """Write the updates; an update that is already written is skipped.
 
     Raises:
         StoreConflict: A stored memory equals neither the one before the change nor the one after it.
@@ -148,7 +148,7 @@ def _write(writing: Writing, new: PreparedMemories) -> None:
 
 
 def _check(connection: apsw.Connection, unchanged: Unchanged) -> None:
-    """Refuse new memories that rest on changed ones; called after the new ones are written.
+    """Refuse new memories that depend on memories which have changed; called after the insert.
 
     Raises:
         StoreConflict: Another one was added meanwhile.
@@ -179,7 +179,7 @@ def by_id(connection: apsw.Connection, ids: Collection[str], viewer: Viewer | No
 
 
 def by_digest(connection: apsw.Connection, digest: str, viewer: Viewer) -> list[MemoryEntry]:
-    """Return the memories with a digest of their content that a viewer may see now."""
+    """Return the current memories with this content digest that a viewer may see."""
     values: dict[str, Any] = {"agent": rows.key(viewer.agent), "session": rows.key(viewer.session_id), "digest": digest}
     return _read(connection, f"t.digest = :digest AND {_SEEN} AND {_NOW} ORDER BY t.number", values)
 
@@ -192,7 +192,7 @@ def seen(connection: apsw.Connection, viewer: Viewer) -> list[MemoryEntry]:
 
 
 def visible(connection: apsw.Connection, ids: Collection[str], viewer: Viewer) -> set[str]:
-    """Return the ids of memories that a viewer may see; nothing is decoded."""
+    """Return those ids whose memories a viewer may see; no record is parsed."""
     values: dict[str, Any] = {"agent": rows.key(viewer.agent), "session": rows.key(viewer.session_id)}
     values["ids"] = rows.listed(ids)
     found: Iterable[Any] = connection.execute(
@@ -203,7 +203,7 @@ def visible(connection: apsw.Connection, ids: Collection[str], viewer: Viewer) -
 
 
 def by_slot(connection: apsw.Connection, keys: Iterable[tuple[str, str]], viewer: Viewer) -> list[MemoryEntry]:
-    """Return the memories that state something about one of these pairs of relation and entity, the newest 100 of each."""
+    """Return the memories about these pairs of relation and entity: the newest 100 of each pair."""
     ids = {
         one if isinstance(one, str) else bytes(one).decode("utf-8", "surrogatepass")
         for relation, entity in keys
@@ -213,7 +213,7 @@ def by_slot(connection: apsw.Connection, keys: Iterable[tuple[str, str]], viewer
 
 
 def by_relation(connection: apsw.Connection, relations: Iterable[str], viewer: Viewer) -> list[MemoryEntry]:
-    """Return the memories that state a value for one of these relations, of any entity: at most 100 of each."""
+    """Return the memories about these relations, of any entity: at most 100 of each relation."""
     ids = {
         one if isinstance(one, str) else bytes(one).decode("utf-8", "surrogatepass")
         for relation in relations
@@ -223,12 +223,12 @@ def by_relation(connection: apsw.Connection, relations: Iterable[str], viewer: V
 
 
 def every(connection: apsw.Connection) -> list[MemoryEntry]:
-    """Return every memory of the home as it is now, oldest first."""
+    """Return the current version of every memory in the home, oldest first."""
     return _read(connection, f"{_NOW} ORDER BY t.number", {})
 
 
 def ever(connection: apsw.Connection, ids: Collection[str] | None = None) -> list[MemoryEntry]:
-    """Return the newest version of each memory, active or not, oldest memory first, for derived indexes.
+    """Return the newest version of every memory, active or not, oldest first, to rebuild indexes.
 
     Args:
         connection: A connection to the store.
@@ -241,7 +241,7 @@ def ever(connection: apsw.Connection, ids: Collection[str] | None = None) -> lis
 
 
 def not_settled(connection: apsw.Connection) -> tuple[dict[str, int], dict[str, int]]:
-    """Return the memories that only the search takes for active, and the active ones that it does not, by id."""
+    """Return, by id, the memories that the search wrongly treats as active, and as not active."""
     taken, back = (
         {bytes(one).decode("utf-8", "surrogatepass"): number for number, one in connection.execute(sql)}
         for sql in (_NOT_THERE, _THERE_AGAIN)
@@ -286,7 +286,7 @@ def memory_row(session_id: str, entry: MemoryEntry) -> rows.Row:
 
 
 def memory_from(row: rows.Row) -> MemoryEntry:
-    """Return a version of a memory, or raise StoreCorrupt."""
+    """Read a version of a memory from a row. Raises StoreCorrupt."""
     number, digest, _, memory_id, scope, _, record = row
     if digest != rows.digest(*row[2:]):
         raise StoreCorrupt(f"memory {number} does not match its SHA-256; {rows.REMEDY}")

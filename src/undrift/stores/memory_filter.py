@@ -1,4 +1,4 @@
-"""The filter of a search over memories, as one value, and its two forms: SQL and LanceDB's SQL. Pure.
+"""The filter of a memory search as one value, and its two forms: SQLite's SQL and LanceDB's SQL. Pure.
 
 Law: names of columns are written here, never taken from a caller. SQLite gets values as bindings. LanceDB has no bindings:
 it gets quoted text with nothing but printable ASCII.
@@ -17,7 +17,7 @@ _SETS = ("scopes", "sources", "types")
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Conditions on a memory, all of which must hold; None is no condition, an empty set lets nothing through.
+    """Conditions that a memory must all fulfil. None means: no condition; an empty set matches nothing.
 
     Args:
         scopes: It belongs to one of these sessions, agents or projects.
@@ -50,7 +50,7 @@ class Filter:
 
     @property
     def parts(self) -> Iterable[tuple[str, Collection[str]]]:
-        """The column and the values of each given set."""
+        """The columns that have a condition, each with its allowed values."""
         return [(name[:-1], value) for name in _SETS if (value := getattr(self, name)) is not None]
 
 
@@ -58,7 +58,7 @@ ALL = Filter()
 
 
 def in_sqlite(only: Filter, table: str) -> tuple[str, list[str | bytes | int]]:
-    """Return the condition on the columns of a table of memories, empty if there is none, and its bindings."""
+    """Return the condition for SQLite, empty if there is none, and its bound values."""
     conditions: list[str] = []
     bindings: list[str | bytes | int] = []
     for column, values in only.parts:
@@ -73,7 +73,7 @@ def in_sqlite(only: Filter, table: str) -> tuple[str, list[str | bytes | int]]:
 
 
 def in_lance(only: Filter) -> str:
-    """Return the condition as LanceDB's SQL, empty if there is none."""
+    """Return the condition for LanceDB, empty if there is none."""
     conditions = []
     for column, values in only.parts:
         quoted = ", ".join("'" + plain(value).replace("'", "''") + "'" for value in values)
@@ -84,7 +84,7 @@ def in_lance(only: Filter) -> str:
 
 
 def plain(text: str) -> str:
-    """Return a text's form in LanceDB: printable ASCII, a different form for each text.
+    """Return a text in LanceDB's form: printable ASCII, different for each text.
 
     Arrow takes no lone surrogates, and a text that cannot end its quotes cannot be misread.
     """

@@ -1,4 +1,4 @@
-"""The data that is derived from memories to find them: words, vectors, neighbours; and the reading of memories.
+"""The search data derived from memories (words, vectors, neighbours), and the reader of memories.
 
 Law: all derived data can be deleted and rebuilt; the next search finds added memories. Nothing is ranked here.
 """
@@ -37,7 +37,7 @@ Making = Callable[[vectors.VectorTable], vectors.VectorIndex]
 
 
 def write_lines(connection: apsw.Connection, new: MemoryLines) -> None:
-    """Make memories searchable in the caller's transaction; existing ones stay.
+    """Make memories searchable, inside the caller's transaction; known memories are skipped.
 
     Raises:
         DimensionError: A vector has another length than its embedder says.
@@ -50,7 +50,7 @@ def write_lines(connection: apsw.Connection, new: MemoryLines) -> None:
 
 
 class MemoryIndex:
-    """`SearchedMemories` for a caller that holds the connection, and its filling.
+    """`SearchedMemories` that can also be filled; the caller holds the connection.
 
     Args:
         connection: A connection to the store, of today's version.
@@ -80,7 +80,7 @@ class MemoryIndex:
 
     @classmethod
     def in_memory(cls, embedder: Embedder | None) -> Self:
-        """Return an empty index that is only in memory."""
+        """Return an empty index that exists only in memory."""
         connection = apsw.Connection(":memory:")
         memory_search.create(connection)
         memory_search.add_lengths(connection)
@@ -89,7 +89,7 @@ class MemoryIndex:
         return cls(connection, embedder)
 
     def add(self, lines: Iterable[MemoryLine]) -> None:
-        """Make memories searchable, in the caller's transaction or one of its own; existing ones stay.
+        """Make memories searchable, in the caller's transaction or a new one; known memories are skipped.
 
         Raises:
             StoreError: The embedder cannot be loaded.
@@ -106,7 +106,7 @@ class MemoryIndex:
             forget(self._connection, ids)
 
     def scour(self) -> None:
-        """Remove the last traces of removed memories from the indexes; outside of a transaction.
+        """Delete the remains of removed memories from the indexes. Do not call it inside a transaction.
 
         The caller cleans SQLite's free pages and its log: `PRAGMA secure_delete`, `VACUUM`, a checkpoint.
         """
@@ -118,7 +118,7 @@ class MemoryIndex:
             self._index.scour()
 
     def rebuild(self, lines: Iterable[MemoryLine]) -> None:
-        """Rebuild the whole search from these lines; outside of a transaction."""
+        """Rebuild the whole search from these lines. Do not call it inside a transaction."""
         with self._writing():
             memory_search.clear(self._connection)
             vectors.clear(self._connection)
@@ -133,7 +133,7 @@ class MemoryIndex:
         return len(memories.every(self._connection))
 
     def settle(self, *, always: bool = False) -> None:
-        """Apply rewinds to the search; if it cannot be written now, a later search does this."""
+        """Apply rewinds to the search; if the file cannot be written now, a later search tries again."""
         connection = self._connection
         if always or timeline.newest(connection) > memory_search.settled(connection):
             with suppress(apsw.BusyError, apsw.ReadOnlyError, apsw.FullError), transaction(connection):
@@ -144,7 +144,7 @@ class MemoryIndex:
                 memory_search.set_settled(connection, timeline.newest(connection))
 
     def _complete(self) -> None:
-        """Make the vectors of memories that were added without this embedder, now or at a later search."""
+        """Compute missing vectors of memories, added earlier without this embedder; or leave it to a later search."""
         if self._table is None or self._texts is None:
             return
         newest = memory_search.newest(self._connection)
@@ -169,7 +169,7 @@ class MemoryIndex:
         return found(self._connection, words, limit, only, taken_back=taken_back)
 
     def nearest(self, vector: Any, limit: int, only: Filter) -> list[tuple[int, float]]:
-        """Return number and cosine of the nearest memories, best first; none without an embedder."""
+        """Return the numbers and cosines of the nearest memories, best first; none without an embedder."""
         self._complete()
         return [] if self._index is None else self._index.search(vector, limit, only)
 
@@ -184,7 +184,7 @@ class MemoryIndex:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """Write inside the caller's transaction, if there is one."""
+        """Use the caller's transaction, or start one."""
         if self._connection.in_transaction:
             yield
         else:
@@ -193,14 +193,14 @@ class MemoryIndex:
 
 
 def forget(connection: apsw.Connection, ids: Iterable[str]) -> None:
-    """Remove memories from the search, with their vectors by any embedder, in the caller's transaction."""
+    """Remove memories and their vectors from the search, inside the caller's transaction."""
     numbers = memory_search.numbers_of(connection, ids).values()
     memory_search.remove(connection, numbers)
     vectors.remove(connection, numbers)
 
 
 class StoredMemories:
-    """The memories of one file, and the search over them: `MemoryReading`, and with an embedder `MemorySearching`.
+    """The memories of one file, `MemoryReading`; with an embedder also their search, `MemorySearching`.
 
     Args:
         embedder: Makes vectors; None searches by words alone.
@@ -230,7 +230,7 @@ class StoredMemories:
 
     @contextmanager
     def open(self) -> Iterator[MemoryIndex]:
-        """Lend the index for one search; other threads of this process wait until that is done."""
+        """Lock the index for one search; other threads of this process wait."""
         with self._index() as index:
             index.settle()
             yield index

@@ -1,4 +1,4 @@
-"""The full-text index over memories, and the place of each memory among its neighbours: derived, rebuilt at any time.
+"""The full-text index of memories, and each memory's place among its neighbours. Both can be rebuilt.
 
 Law: knows only its own tables; writes run inside a transaction that the caller opened; raises only `apsw.Error`. The index
 keeps a memory's words, not its text. Memories that a rewind has closed are kept apart, because the rarity of a word
@@ -129,27 +129,27 @@ _ALONE = """SELECT l.number, CAST(l.id AS BLOB), l.speaker, l.asks, l.length, l.
 
 
 def create(connection: apsw.Connection) -> None:
-    """Create the tables in their first shape; see `add_lengths`."""
+    """Create the first version of the tables; see `add_lengths`."""
     connection.execute(_CREATE)
 
 
 def add_lengths(connection: apsw.Connection) -> None:
-    """Add the column for the length of each text; existing memories get 0, which counts as short."""
+    """Add the column for a text's length; memories that are already indexed get 0, which counts as short."""
     connection.execute(_ADD_LENGTHS)
 
 
 def add_tiers(connection: apsw.Connection) -> None:
-    """Add the column for the tier of trust of each memory; existing ones count as trusted."""
+    """Add the column for a memory's tier of trust; memories that are already indexed count as trusted."""
     connection.execute(_ADD_TIERS)
 
 
 def clear(connection: apsw.Connection) -> None:
-    """Remove everything, to rebuild the index."""
+    """Empty the index before it is rebuilt."""
     connection.execute(_CLEAR)
 
 
 def add(connection: apsw.Connection, lines: Iterable[MemoryLine]) -> dict[str, int]:
-    """Index memories; a known id is skipped, because the content of a memory does not change.
+    """Index memories; known ids are skipped, because a memory's content never changes.
 
     Returns:
         The number of each added memory, by id.
@@ -167,7 +167,7 @@ def add(connection: apsw.Connection, lines: Iterable[MemoryLine]) -> dict[str, i
 
 
 def remove(connection: apsw.Connection, numbers: Collection[int]) -> None:
-    """Remove memories; `scour` also removes the last traces of their words from the index."""
+    """Remove memories; `scour` then deletes the remains of their words."""
     if numbers:
         listed = json.dumps(sorted(numbers))
         for statement in _REMOVE:
@@ -175,7 +175,7 @@ def remove(connection: apsw.Connection, numbers: Collection[int]) -> None:
 
 
 def take_back(connection: apsw.Connection, texts: Mapping[int, str]) -> None:
-    """Keep memories apart that are no longer active; a search of the past finds them.
+    """Move memories that a rewind made inactive to another table, which searches of the past use.
 
     Args:
         texts: Number to content.
@@ -185,7 +185,7 @@ def take_back(connection: apsw.Connection, texts: Mapping[int, str]) -> None:
 
 
 def bring_back(connection: apsw.Connection, texts: Mapping[int, str]) -> None:
-    """Add memories again that are active again; see `take_back`."""
+    """Move memories that are active again back; see `take_back`."""
     _move(connection, "memory_text_taken_back", "memory_text", texts)
     connection.execute(_THERE, (1, json.dumps(sorted(texts))))
 
@@ -201,7 +201,7 @@ def set_settled(connection: apsw.Connection, seq: int) -> None:
 
 
 def scour(connection: apsw.Connection) -> None:
-    """Drop the remains of removed memories from the index: words that only they have, and names of speakers."""
+    """Delete the remains of removed memories: their words and the names of their speakers."""
     connection.execute(_DROP_SPEAKERS)
     for table in INDEXES:
         connection.execute(f"INSERT INTO {table}({table}) VALUES('optimize')")
@@ -229,7 +229,7 @@ def newest(connection: apsw.Connection) -> int:
 
 
 def known_speakers(connection: apsw.Connection, keys: Sequence[str]) -> dict[str, set[str]]:
-    """Return the speakers that these keys name, as the whole name or its first word; unknown keys are left out.
+    """Return the speakers for these keys (a whole name or its first word); unknown keys are skipped.
 
     Speakers of memories that are not active do not count.
     """
@@ -280,7 +280,7 @@ def match_trusted(
 
 
 def places(connection: apsw.Connection, numbers: Collection[int], only: Filter = ALL) -> dict[int, Place]:
-    """Return the places of memories, and the speakers of their neighbours, for all that a filter lets through."""
+    """Return the place of each memory among its neighbours and the neighbours' speakers, within a filter."""
     found = {place.number: place for place in _read(connection, _PLACES, numbers, only)}
     around = {one for place in found.values() for one in (*place.before, *place.after) if one is not None}
     return found | {place.number: place for place in _read(connection, _ALONE, around - found.keys(), only)}
@@ -292,7 +292,7 @@ def _phrases(words: Sequence[str]) -> list[str]:
 
 
 def _affordable(connection: apsw.Connection, table: str, phrases: Sequence[str]) -> tuple[list[str], int]:
-    """Choose the rarest words that together match few enough rows, and the first row to look at."""
+    """Choose the rarest words that together match few enough rows, and the first row to search."""
     if newest(connection) <= _MOST_MATCHES:
         return list(phrases), 0
     counted = sorted(
@@ -334,7 +334,7 @@ def _one(connection: apsw.Connection, sql: str, *bindings: str | int) -> int:
 
 
 def _indexable(text: str) -> str:
-    """Return a text that FTS5 reads to its end: NUL would end a query, lone surrogates are no UTF-8."""
+    """Replace characters that FTS5 cannot read: NUL would end a query, and lone surrogates are not UTF-8."""
     return text.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
 
 

@@ -1,4 +1,4 @@
-"""The values of memories that a store takes and returns, with any engine. Pure: no I/O."""
+"""The values of memories that a store accepts and returns, for any engine. Pure: no I/O."""
 
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ __all__ = [
 
 
 class MemoryUpdate(NamedTuple):
-    """A memory before (None: it is new) and after a change; it is written only if the store still holds `before`."""
+    """A memory before (None: it is new) and after a change; the store refuses it if `before` is outdated."""
 
     before: MemoryEntry | None
     after: MemoryEntry | None
@@ -27,7 +27,7 @@ class MemoryUpdate(NamedTuple):
 
 
 class Viewer(NamedTuple):
-    """The reader of memories, and the moment of the reading.
+    """The reader of memories, and the moment as of which they are read.
 
     Args:
         agent: The reader sees this agent's memories.
@@ -41,7 +41,7 @@ class Viewer(NamedTuple):
 
 
 class MemoryChange(NamedTuple):
-    """Changes of memories that are written with other changes in one commit, all or nothing.
+    """Changes of memories that are written in one commit with other changes, all or nothing.
 
     Args:
         changes: `MemoryUpdate`, `MemoryLines` and `Unchanged` values; not empty.
@@ -53,7 +53,7 @@ class MemoryChange(NamedTuple):
 
 
 class Unchanged(NamedTuple):
-    """The condition of new memories: nothing is written if a process has added one that they were not compared with.
+    """The condition for new memories: no other process has added a memory that they should be compared with.
 
     Args:
         digest: The digest of the new memory's content.
@@ -96,7 +96,7 @@ class MemoryLine(NamedTuple):
 
 
 class Place(NamedTuple):
-    """The place of a memory: its neighbours' numbers, nearest first; None if there is none or none was asked for."""
+    """The numbers of a memory's neighbours, nearest first; None if there are none or they were not requested."""
 
     number: int
     id: str

@@ -1,4 +1,4 @@
-"""The migrations of the database: numbered steps from an empty file to today's shape.
+"""The migrations of the database: numbered steps from an empty file to the current layout.
 
 Law: a released step never changes; a step and its version number are written in one transaction, or not at all; a file
 of a newer undrift, or of another program, is refused before anything is written to it.
@@ -110,12 +110,12 @@ def create_tables(connection: apsw.Connection) -> None:
 
 
 def create_search(connection: apsw.Connection) -> None:
-    """Step 2: the search index, which is derived from them."""
+    """Step 2: the search index, which is derived from the tables of step 1."""
     search.rebuild(connection)
 
 
 def decide_by_history(connection: apsw.Connection) -> None:
-    """Step 3: an entry can have one decision in each history, named by the newest message at that time."""
+    """Step 3: an entry can have one decision in each history. The newest message at the time names the history."""
     connection.execute(
         """DROP INDEX decisions_in_force;
         CREATE UNIQUE INDEX decisions_in_force
@@ -146,7 +146,7 @@ def create_memories(connection: apsw.Connection) -> None:
 
 
 def create_facts(connection: apsw.Connection) -> None:
-    """Step 8: facts that one sub-agent learned and the next one gets."""
+    """Step 8: facts that one agent of a plan learned, for the next agent."""
     facts.create(connection)
 
 
@@ -161,7 +161,7 @@ def create_documents(connection: apsw.Connection) -> None:
 
 
 def add_memory_lengths(connection: apsw.Connection) -> None:
-    """Step 11: the length of a memory, which damps its neighbours' part of its score."""
+    """Step 11: the length of a memory, which limits how much its neighbours add to its score."""
     memory_search.add_lengths(connection)
     connection.execute(
         """UPDATE memory_lines SET length = coalesce((
@@ -171,7 +171,7 @@ def add_memory_lengths(connection: apsw.Connection) -> None:
 
 
 def add_memory_tiers(connection: apsw.Connection) -> None:
-    """Step 12: the tier of trust of a memory, so that a search knows it before it chooses the best."""
+    """Step 12: the tier of trust of a memory, so that a search can use it before it chooses the best."""
     memory_search.add_tiers(connection)
     connection.execute(
         """UPDATE memory_lines SET tier = 0 WHERE id IN (SELECT t.memory_id FROM memories t
@@ -180,14 +180,14 @@ def add_memory_tiers(connection: apsw.Connection) -> None:
 
 
 def add_scopes(connection: apsw.Connection) -> None:
-    """Step 13: each record names its organisation, person and project; it names its session already."""
+    """Step 13: each record also names its organisation, person and project."""
     connection.execute(_SCOPES)
     for table in _SCOPED:
         connection.execute(f"ALTER TABLE {table} ADD COLUMN scope_number INTEGER NOT NULL DEFAULT 1")
 
 
 def create_readings(connection: apsw.Connection) -> None:
-    """Step 14: readings of the histories, so that a restart need not read them again."""
+    """Step 14: readings (parsed histories), so that a restarted process need not parse them again."""
     readings.create(connection)
 
 
@@ -212,7 +212,7 @@ MIGRATIONS: Sequence[Migration] = (
 
 @contextmanager
 def transaction(connection: apsw.Connection) -> Iterator[None]:
-    """Hold the write lock, and commit at the end or roll back on any exception.
+    """Lock the file for writing; commit at the end, or roll back after an exception.
 
     BEGIN IMMEDIATE: among 12 writers, a transaction that reads first and takes the lock later failed 1,100 of 1,200
     times in spite of the busy timeout; this one never failed.
@@ -229,7 +229,7 @@ def transaction(connection: apsw.Connection) -> Iterator[None]:
 
 
 def identify(connection: apsw.Connection, newest: int = len(MIGRATIONS)) -> int:
-    """Return the version of the file, 0 for an empty one; nothing is written.
+    """Return the version of the file, 0 if it is empty, without writing.
 
     Raises:
         StoreVersionError: It was written by a newer undrift.
@@ -257,7 +257,7 @@ def identify(connection: apsw.Connection, newest: int = len(MIGRATIONS)) -> int:
 
 
 def migrate(connection: apsw.Connection, migrations: Sequence[Migration] = MIGRATIONS) -> None:
-    """Bring the file up to date, each step in a transaction of its own; several processes may do so at once.
+    """Migrate the file to the current layout, one transaction for each step; several processes may do so at once.
 
     Raises:
         StoreVersionError: It was written by a newer undrift.

@@ -1,4 +1,4 @@
-"""The number of the newest acknowledged operation, in a file next to the store: it shows the loss of a deleted log.
+"""The number of the newest committed operation, in a file next to the store: it reveals that a WAL was deleted.
 
 Law: a number is noted here after its commit, so a store that ends earlier has lost operations. The note costs a write
 without a wait: it outlives the process. A power cut may undo it, but never further than the store itself.
@@ -22,7 +22,7 @@ _NEWEST = "SELECT coalesce(max(seq), 0) FROM operations"
 
 
 class Loss(tuple[int, int]):
-    """The newest operation that was acknowledged, and the newest that the store held when that was seen."""
+    """A loss of operations: the newest that was committed, and the newest that the store then contained."""
 
     __slots__ = ()
 
@@ -36,18 +36,18 @@ class Loss(tuple[int, int]):
 
 
 def note(home: Path, seq: int) -> None:
-    """Note a committed operation; if this cannot be written, a loss may stay unseen."""
+    """Write down the number of a committed operation; if that fails, a loss may not be detected."""
     with suppress(OSError):
         _put(home / NOTED, _line(seq))
 
 
 def noted(home: Path) -> int:
-    """Return the newest noted operation; 0 if unknown. Read it before the store is asked."""
+    """Return the newest number written down; 0 if unknown. Call it before you read the store."""
     return _read(home / NOTED)[0]
 
 
 def loss(home: Path, connection: apsw.Connection | None, known: int) -> Loss | None:
-    """Return the loss, of now or of an earlier opening; None if none is known.
+    """Return the loss, detected now or earlier. None means: no loss is known.
 
     Args:
         home: The folder.
@@ -65,7 +65,7 @@ def loss(home: Path, connection: apsw.Connection | None, known: int) -> Loss | N
 
 
 def accept(home: Path, lost: Loss) -> bool:
-    """Keep a loss and start the notes again; return True if the loss is new."""
+    """Write down a loss and restart the numbers; return True if the loss is new."""
     path, text = home / _LOST, b"".join(map(_line, lost))
     if _read(path) == tuple(lost):
         return False
@@ -77,7 +77,7 @@ def accept(home: Path, lost: Loss) -> bool:
 
 
 def forget(home: Path) -> None:
-    """Forget the note and the loss: another store takes the place of this one.
+    """Delete the number and the loss, because another store replaces this one.
 
     Raises:
         OSError: It cannot be deleted.
@@ -87,7 +87,7 @@ def forget(home: Path) -> None:
 
 
 def _put(path: Path, text: bytes) -> None:
-    """Write over the beginning of a file, created for its owner alone; no link is followed."""
+    """Overwrite the beginning of a file that only its owner may read; no link is followed."""
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
     descriptor = os.open(path, flags, 0o600)
     try:
@@ -105,7 +105,7 @@ def _line(seq: int) -> bytes:
 
 
 def _read(path: Path) -> tuple[int, int]:
-    """Read two numbers; a line that is missing or cut by a power cut counts as 0."""
+    """Read two numbers; a line that is absent or incomplete after a power cut counts as 0."""
     try:
         if path.is_symlink() or not path.is_file():
             return 0, 0

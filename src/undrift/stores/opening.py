@@ -12,7 +12,7 @@ __all__ = ["Engine", "engine_of", "open_store"]
 
 
 class Engine(Protocol):
-    """The operations on a home that need no open store. `home` is a folder, or another name of a home of this engine."""
+    """The operations on a home that need no open store. `home` is a folder, or another engine's name of a home."""
 
     def open(
         self, home: str | os.PathLike[str], scope: Scope, *, create: bool = True, busy_timeout_ms: int = 5_000
@@ -22,11 +22,11 @@ class Engine(Protocol):
 
     @property
     def own_files(self) -> tuple[str, ...]:
-        """Return the names of the store's own files in the home's folder; none if it keeps nothing there."""
+        """Return the names of the store's files in the home's folder; none if it has no files there."""
         ...
 
     def is_there(self, home: str | os.PathLike[str]) -> bool:
-        """Tell if a home has a store; nothing is opened."""
+        """Tell whether a home has a store, without opening it."""
         ...
 
     def written_ns(self, home: str | os.PathLike[str]) -> int:
@@ -34,7 +34,7 @@ class Engine(Protocol):
         ...
 
     def back_up(self, home: str | os.PathLike[str], target: str | os.PathLike[str]) -> Counts:
-        """Copy all of a home into one file while it is in use, and read the copy whole.
+        """Copy the whole home into one file while it is in use, and check the copy.
 
         Raises:
             InputError: Something else than an earlier backup has that name.
@@ -43,7 +43,7 @@ class Engine(Protocol):
         ...
 
     def restore_backup(self, source: str | os.PathLike[str], home: str | os.PathLike[str]) -> Counts:
-        """Put a backup in the place of a home's store; the former store is kept.
+        """Replace a home's store with a backup; the old store is kept.
 
         Raises:
             InputError: It is not a backup. After any error the home is unchanged.
@@ -53,7 +53,7 @@ class Engine(Protocol):
 
 
 def engine_of(home: str | os.PathLike[str]) -> Engine:  # noqa: ARG001 - a server's address will have another one
-    """Return the engine that keeps a home: SQLite for a folder."""
+    """Return the engine for a home: SQLite if the home is a folder."""
     return SqliteStore
 
 

@@ -48,7 +48,7 @@ def operation_row(session_id: str, kind: str, at_ms: int, payload: Mapping[str, 
 
 
 def operation_from(row: rows.Row) -> Operation:
-    """Return an operation, or raise StoreCorrupt."""
+    """Read an operation from a row. Raises StoreCorrupt."""
     seq, digest, _, kind, at_ms, payload = row
     if digest != rows.digest(*row[2:]):
         raise StoreCorrupt(f"operation {seq} does not match its SHA-256; {rows.REMEDY}")
@@ -59,7 +59,7 @@ def operation_from(row: rows.Row) -> Operation:
 
 
 def session_from(row: Any) -> SessionRow:
-    """Return a session for the list; its name is left out if the record with it is damaged."""
+    """Read a session for the list; its name is empty if the record with the name is damaged."""
     session_id, operations, originals, decisions, first_at_ms, last_at_ms, named = row
     try:
         name = json.loads(rows.shown_text(named))["name"] if named else ""

@@ -1,4 +1,4 @@
-"""Originals: entries that left a window, stay in a buffer, or are pinned; each with the SHA-256 of its content.
+"""Originals: entries that were removed from a window, are in a buffer, or are pinned; each with its SHA-256.
 
 Law: knows only its own table; runs inside a transaction that the caller opened. A reference belongs to one content forever.
 """
@@ -57,7 +57,7 @@ def original_row(original: Original) -> rows.Row:
 
 
 def original_from(row: rows.Row) -> StoredOriginal:
-    """Return an original, or raise StoreCorrupt; the message names its reference."""
+    """Read an original from a row. Raises StoreCorrupt, with the reference in the message."""
     number, digest, ref, session_id, source, entry_id, kind = row[:7]
     tokens, timestamp, seq, sha256, metadata, masked, content = row[7:]
     if (
@@ -88,7 +88,7 @@ def _prepared(session_id: str, originals: Sequence[Original]) -> list[rows.Row]:
 
 
 def _write(writing: Writing, originals: Sequence[rows.Row]) -> None:
-    """Insert originals; the searchable ones are indexed with the operation."""
+    """Insert originals; searchable ones are indexed in the same operation."""
     connection, seq = writing.connection, writing.seq
     added: list[Any] = connection.executemany(_ADD_ORIGINAL, [(*row, seq) for row in originals]).fetchall()
     if len(added) < len(originals):

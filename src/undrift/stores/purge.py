@@ -1,4 +1,4 @@
-"""The only destruction: it removes originals, memories and other records from the file, and cleans the file.
+"""Purges: the only code that deletes originals, memories and other records for good.
 
 Law: knows what to delete, not why; deletes inside a transaction that the caller opened, and cleans outside of one. The
 remaining store is whole: every record matches its SHA-256, and a decision about purged data still holds, without its words.
@@ -68,7 +68,7 @@ _MOVES = ("to", "of")
 
 @dataclass(frozen=True, slots=True)
 class Doomed:
-    """The data that is to be deleted.
+    """The data that a purge will delete.
 
     Args:
         aim: The aim that named it.
@@ -88,12 +88,12 @@ class Doomed:
 
 
 def is_nothing(found: Doomed) -> bool:
-    """Tell if the store holds no such data."""
+    """True if the store has no such data."""
     return not (found.refs or found.memories or any(found.records.values()))
 
 
 def doomed(connection: apsw.Connection, aim: Aim) -> Doomed:
-    """Find the data of an aim; nothing is changed."""
+    """Find the data of an aim, without changing anything."""
     names = {"session": aim.session_id, "name": aim.name, "agent": aim.agent, "source": f"task:{aim.name}"}
     values = {name: rows.key(text) for name, text in names.items()}
     refs = {"original": _ORIGINAL, "task": _OF_TASK, "session": _OF_SESSION}.get(aim.kind, "")
@@ -161,7 +161,7 @@ def destroy(connection: apsw.Connection, found: Doomed, blank: Callable[[Decisio
 
 
 def in_parts(connection: apsw.Connection, refs: Collection[str]) -> list[list[str]]:
-    """Divide originals into parts; each but the last leaves the index of words in a fraction of a second."""
+    """Split originals into parts that each take only a fraction of a second to remove from the index."""
     sizes: Iterable[Any] = connection.execute(_SIZES, {"refs": rows.listed(refs)})
     parts: list[list[str]] = [[]]
     room_bytes = _PART_BYTES
@@ -175,7 +175,7 @@ def in_parts(connection: apsw.Connection, refs: Collection[str]) -> list[list[st
 
 
 def remove_words(connection: apsw.Connection, refs: Collection[str]) -> bool:
-    """Remove originals from the index of words and its pages; return False if the index must be rebuilt.
+    """Remove originals from the index of words; False means: the index must be rebuilt.
 
     Calls for parts before `destroy`, each in a transaction of its own, shorten the transaction of `destroy`.
     """
@@ -195,7 +195,7 @@ def remove_words(connection: apsw.Connection, refs: Collection[str]) -> bool:
 
 
 def _of_documents(aim: Aim) -> dict[str, Any]:
-    """Return the bindings of the conditions on documents."""
+    """Return the values for the conditions on documents."""
     document, after, before = documents.below(aim.path) if aim.kind == "document" else (None, None, None)
     return {
         "session": rows.key(aim.session_id),
@@ -207,7 +207,7 @@ def _of_documents(aim: Aim) -> dict[str, Any]:
 
 
 def _notes_about(connection: apsw.Connection, aim: Aim, memories: Collection[str], *, has_originals: bool) -> set[str]:
-    """Return the references of notes in windows that repeat the data: lists of tasks and calls, memories."""
+    """Return the references of notes that repeat the data, such as task lists and memories in windows."""
     found: set[str] = set()
     session = rows.key(aim.session_id)
     for name in ["finished"] * (aim.kind == "task") + ["left"] * has_originals:
@@ -255,7 +255,7 @@ def _contents(connection: apsw.Connection, values: Mapping[str, Any]) -> Iterabl
 
 
 def _out_of_buffer(connection: apsw.Connection, entries: Collection[tuple[Any, Any]]) -> list[int]:
-    """Return originals that now count as out of the buffer: without a reference, a decision is about every version."""
+    """Return originals that a purge takes out of the buffer: a decision without a reference means every version."""
     found: list[Any] = []
     for session, entry in entries:
         found += connection.execute(_NOT_INDEXED, (session, entry)).fetchall()
@@ -265,7 +265,7 @@ def _out_of_buffer(connection: apsw.Connection, entries: Collection[tuple[Any, A
 def _blank_decisions(
     connection: apsw.Connection, found: Doomed, blank: Callable[[Decision], Decision]
 ) -> list[tuple[Any, Any]]:
-    """Remove the words from decisions about the data; return the session and entry of those that removed entries."""
+    """Remove the data's words from decisions; return session and entry of each decision that removed an entry."""
     changed: list[tuple[Any, Any]] = []
     about: list[Any] = connection.execute(_DECISIONS, {"refs": rows.listed(found.refs)}).fetchall()
     for row in about:
@@ -281,7 +281,7 @@ def _blank_decisions(
 
 
 def _forget_evidence(connection: apsw.Connection, ids: Collection[str]) -> None:
-    """Remove the words of deleted memories from the contradictions that other memories hold."""
+    """Remove the words of deleted memories from the conflicts that other memories record."""
     if not ids:
         return
     found: list[Any] = connection.execute(_HINDERED).fetchall()
@@ -297,7 +297,7 @@ def _forget_evidence(connection: apsw.Connection, ids: Collection[str]) -> None:
 
 
 def _thin_log(connection: apsw.Connection, found: Doomed) -> None:
-    """Remove the names of the data from the log; the fact and the time of each operation stay."""
+    """Remove the data's names from the log; each operation keeps its kind and time."""
     names, own = found.refs | found.memories, rows.raw(found.aim.session_id)
     operations: list[Any] = connection.execute(_OPERATIONS).fetchall()
     for row in operations:
@@ -324,7 +324,7 @@ def _without(value: Any, names: Collection[str]) -> Any:
 
 
 def _delete(connection: apsw.Connection, table: str, where: str, *values: Any) -> None:
-    """Delete rows, and the records of their gaps in time."""
+    """Delete rows and their records of inactive times."""
     connection.execute(
         f"DELETE FROM gaps WHERE of_table = '{table}' AND of_number IN (SELECT number FROM {table} WHERE {where})",  # noqa: S608
         values,

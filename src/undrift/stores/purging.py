@@ -1,4 +1,4 @@
-"""The whole of a purge, in short steps, from the first record to the last byte on disk.
+"""A complete purge in short steps, from the first record to the last byte on disk.
 
 Law: other processes write between the steps. If a purge ends in the middle, the same purge again continues.
 """
@@ -28,7 +28,7 @@ _PURGES = "SELECT 1 FROM operations WHERE session_id = ? AND kind = 'purge' LIMI
 def purge(
     database: Database, aims: Sequence[Aim], blank: Callable[[Decision], Decision], at_ms: int
 ) -> Destroyed | None:
-    """Destroy the data of the first aim that names any.
+    """Destroy the data of the first aim that matches any data.
 
     A name that was purged before is unknown now, and then only the cleaning is done again.
 
@@ -61,7 +61,7 @@ def purge(
 
 
 def traces_of(database: Database, pieces: Sequence[Piece]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the remains of some pieces on disk: files, and names of records; see `Remains`."""
+    """Return where pieces of the data remain on disk: files, and names of records; see `Remains`."""
     home = database.path.parent
     held = traces.files_with(home, pieces)
     if not held:

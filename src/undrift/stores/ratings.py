@@ -1,4 +1,4 @@
-"""The ratings of searches, read from the log. Law: reads only."""
+"""The ratings of searches, from the log. Law: reads only."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -14,7 +14,7 @@ _RATINGS = f"""SELECT {OPERATION_COLUMNS} FROM operations WHERE kind = 'rate_sea
 
 
 def ratings(connection: apsw.Connection, most: int) -> list[tuple[int, int]]:
-    """Return the number of results, and of useful ones, of the newest rated searches; the newest first."""
+    """Return the numbers of all results and of useful results, for each of the newest rated searches, newest first."""
     found: Iterable[Any] = connection.execute(_RATINGS, (most,))
     payloads = [operation_from(row).payload or {} for row in found]
     return [(one["returned"], one["useful"]) for one in payloads]

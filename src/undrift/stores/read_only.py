@@ -1,4 +1,4 @@
-"""The reading of a store in a read-only place: SQLite itself refuses, because it makes files next to a database.
+"""Reads a store in a read-only folder; SQLite itself refuses, because it creates files next to a database.
 
 Law: nothing is written next to the store and none of its locks is taken; a reader sees one whole moment of it.
 """
@@ -24,24 +24,24 @@ _OPEN = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
 
 
 class FileState(NamedTuple):
-    """The state of the files; a change shows that a store has changed since it was read, or can be written again."""
+    """The state of the files; if it differs, the store was written or has become writable."""
 
     files: tuple[tuple[int, ...], ...]
     unwritable: bool
 
 
 def is_unwritable(path: Path) -> bool:
-    """Tell if this process cannot change a database, or its folder, or both."""
+    """Tell whether this process cannot write a database or its folder."""
     return not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
 
 
 def state(path: Path) -> FileState:
-    """Return the state of a database and of its log."""
+    """Return the state of a database and its WAL."""
     return FileState(tuple(_status(one) for one in (path, _log(path))), is_unwritable(path))
 
 
 def connect_as_it_is(path: Path) -> apsw.Connection:
-    """Open a store only for reading.
+    """Open a store only for reading, from a copy if necessary.
 
     A file is read in its place only if nothing can change it: its whole file system is read-only, and no log waits to be
     written into it. Else a private copy of file and log is read; it has no name and disappears with the connection.
@@ -63,7 +63,7 @@ def connect_as_it_is(path: Path) -> apsw.Connection:
 
 
 def _copied(path: Path) -> apsw.Connection:
-    """Open a private copy, brought up to date; its files lose their names at once, so that none ever remains."""
+    """Open a private, current copy; its file names are deleted at once, so that no copy ever remains."""
     if os.name == "nt":
         raise apsw.CantOpenError("a file that is open keeps its name on Windows")
     folder = Path(tempfile.mkdtemp(prefix="undrift-"))  # for its owner alone
@@ -100,7 +100,7 @@ def _copy(path: Path, copy: Path) -> None:
 
 
 def _blocks(path: Path, *, is_log: bool) -> Iterator[bytes]:
-    """Read a file through SQLite: closing a descriptor of our own would drop the locks that this process holds on it."""
+    """Read a file through SQLite: to close a descriptor of our own would release this process's locks on the file."""
     kind = apsw.SQLITE_OPEN_WAL if is_log else apsw.SQLITE_OPEN_MAIN_DB
     file = apsw.VFSFile("", str(path), [apsw.SQLITE_OPEN_READONLY | kind, 0])
     try:

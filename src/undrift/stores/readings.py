@@ -1,4 +1,4 @@
-"""Readings of histories: the findings in their bytes, so that a restart need not read them again.
+"""Readings (parsed histories), so that a restarted process need not parse them again.
 
 Law: knows only its own table. A reading is derived: it holds no text, and a missing or damaged one costs only time. It
 depends only on the bytes, so that a rewind leaves it unchanged.
@@ -53,7 +53,7 @@ def create(connection: apsw.Connection) -> None:
 def find(
     connection: apsw.Connection, session_id: str, key: str, chosen: Callable[[Heads], Collection[int]]
 ) -> list[StretchReading]:
-    """Return the readings of a session that `chosen` selects by their heads, oldest first.
+    """Return those readings of a session that `chosen` selects, oldest first.
 
     Raises:
         StoreCorrupt: A reading does not match its SHA-256.
@@ -65,12 +65,12 @@ def find(
 
 
 def forget(connection: apsw.Connection, session_id: str) -> None:
-    """Delete the readings of a session after a purge in it: they hold ids and hashes of the purged data."""
+    """Delete the readings of a purged session: they contain ids and hashes of the purged data."""
     connection.execute("DELETE FROM readings WHERE session_id = ?", (rows.key(session_id),))
 
 
 def reading_from(row: rows.Row) -> StretchReading:
-    """Return a reading, or raise StoreCorrupt."""
+    """Read a reading from a row. Raises StoreCorrupt."""
     number, digest, _, key, before, sha256, length, record = row
     if digest != rows.digest(*row[2:]):
         raise StoreCorrupt(f"reading {number} does not match its SHA-256; {rows.REMEDY}")

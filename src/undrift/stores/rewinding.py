@@ -1,4 +1,4 @@
-"""Rewinds: the records that were active right after an operation are active again, and nothing is deleted.
+"""Rewinds: records that were active right after an operation become active again; nothing is deleted.
 
 Law: a rewind closes rows and opens others, for one session, inside a transaction that the caller opened.
 """
@@ -43,7 +43,7 @@ _OF_BUFFER = """SELECT 1 FROM decisions d JOIN originals o ON o.session_id = d.s
 
 
 class Change(NamedTuple):
-    """The changes by a rewind: numbers of the rows that were closed and opened, by table."""
+    """The numbers of the rows that a rewind made inactive or active, by table."""
 
     closed: dict[str, list[int]]
     opened: dict[str, list[int]]
@@ -55,7 +55,7 @@ class Change(NamedTuple):
         return closed, opened
 
     def touches_buffer(self, connection: apsw.Connection) -> bool:
-        """Tell if a decision about a buffer's entry is among them: the search index depends on those."""
+        """Tell whether the change includes a decision about a buffer's entry, because the index depends on those."""
         numbers = [*self.closed.get("decisions", ()), *self.opened.get("decisions", ())]
         if not numbers:
             return False
@@ -98,7 +98,7 @@ def change(connection: apsw.Connection, session: str | bytes, then: int, now: in
 
 
 def state(connection: apsw.Connection, session: str | bytes, seq: int | None) -> dict[str, dict[str, bytes]]:
-    """Return the active records of a session: table to key to digest, now or right after an operation."""
+    """Return a session's active records as table -> key -> digest, now or right after an operation."""
     found: dict[str, dict[str, bytes]] = {}
     for table in (*present(connection), *(one for one in TABLES if one.key and not one.rewinds)):
         own = f" AND {table.active}" if table.active else ""
@@ -129,7 +129,7 @@ def _met(connection: apsw.Connection, table: Table, session: str | bytes, then: 
 def _settled(
     connection: apsw.Connection, table: Table, key: str, move: tuple[str | bytes, int, int]
 ) -> tuple[list[int], list[int]]:
-    """Activate the version of one record that counts; return the numbers of rows that were closed and are to open.
+    """Activate the right version of one record; return the numbers of rows to close and to open.
 
     Args:
         move: The session, the operation to go back to, and the rewind's own operation.

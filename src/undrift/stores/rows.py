@@ -1,4 +1,4 @@
-"""Records to rows and back: bytes that survive anything, and a SHA-256 over every record. Pure.
+"""Conversion of records to rows and back: any text survives, and every record has a SHA-256. Pure.
 
 SQLite has no checksum of its own: 267 of 400 flipped bits gave a wrong answer without an error. So a row is read as
 bytes, compared with its hash, and only then decoded.
@@ -52,12 +52,12 @@ FORGED = (AttributeError, InputError, RecursionError, TypeError, ValueError)
 
 
 def raw(text: str) -> bytes:
-    """Return the bytes of a string; lone surrogates, which JSON can carry, survive."""
+    """Return a string as bytes; lone surrogates, which JSON allows, survive."""
     return text.encode() if text.isascii() else text.encode("utf-8", "surrogatepass")
 
 
 def key(text: str) -> str | bytes:
-    """Return the form of a string in the database: itself, or its bytes if SQLite could not hold it."""
+    """Return a string as SQLite can store it: unchanged, or as bytes."""
     if text.isascii():  # nearly all: nothing has to be tried
         return text
     try:
@@ -68,7 +68,7 @@ def key(text: str) -> str | bytes:
 
 
 def listed(texts: Iterable[str | bytes]) -> str:
-    """Return texts, or their keys, as one binding for `IN_LIST`; texts that SQLite cannot hold are in hexadecimal."""
+    """Return texts as one bound value for `IN_LIST`; texts that SQLite cannot store are in hexadecimal."""
     keys = (key(one) if isinstance(one, str) else one for one in texts)
     return json.dumps([one if isinstance(one, str) else [one.hex()] for one in keys])
 
@@ -83,7 +83,7 @@ def shown_text(value: Any) -> str:
 
 
 def digest(*parts: bytes | str | int | None) -> bytes:
-    """Hash values with their lengths, so that nothing can move from one to the next."""
+    """Hash values together with their lengths, so that different values never give the same input."""
     pieces = []
     for part in parts:
         if part is None:

@@ -1,4 +1,4 @@
-"""The full-text index over the originals that left their windows: derived, disposable, rebuilt at any time.
+"""The full-text index of removed originals. It can be deleted and rebuilt at any time.
 
 Law: knows only the tables of step 1 and its own; raises only `apsw.Error`.
 """
@@ -76,7 +76,7 @@ _NEWEST = f"SELECT rowid, 0.0, {_SNIPPET} FROM search WHERE search MATCH ? ORDER
 
 
 class Match(NamedTuple):
-    """One matching row: the original's `number`, the `score` (higher is better) and the text around the words."""
+    """One matching row: the original's `number`, the `score` (higher is better) and the text around the match."""
 
     number: int
     score: float
@@ -84,7 +84,7 @@ class Match(NamedTuple):
 
 
 def complete(connection: apsw.Connection) -> bool:
-    """Tell if the index exists."""
+    """Tell whether all tables of the index exist."""
     found = connection.execute("SELECT count(*) FROM sqlite_schema WHERE name IN ('search', 'searchable')").fetchall()
     return bool(found == [(2,)])
 
@@ -129,7 +129,7 @@ def remove(connection: apsw.Connection, numbers: Iterable[int]) -> None:
 
 
 def matches(connection: apsw.Connection, query: str, session_id: str | None, limit: int) -> list[Match]:
-    """Return the best rows for a query: with rarer words ranked by any of them, with only common ones newest first."""
+    """Return the best rows: for rare words by score, for common words alone the newest first."""
     rare: list[str] = []
     common: list[str] = []
     for phrase in _phrases(query):
@@ -149,7 +149,7 @@ def _rows(connection: apsw.Connection, sql: str, *bindings: str | int) -> list[t
 
 
 def _phrases(query: str) -> list[str]:
-    """Quote each word: raw ones such as ``don't``, ``C++`` and ``*`` are syntax errors, and NUL ends the query."""
+    """Quote each word, because FTS5 treats ``don't``, ``C++`` and ``*`` as syntax errors and NUL as the end."""
     text = query[:_MOST_CHARACTERS].replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
     words = dict.fromkeys(word[:_LONGEST_WORD] for word in text.split() if any(map(str.isalnum, word)))
     return ['"' + word.replace('"', '""') + '"' for word in list(words)[:_MOST_WORDS]]

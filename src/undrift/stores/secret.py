@@ -1,4 +1,4 @@
-"""The secret of a home, for local clients: made once, readable only by its owner.
+"""The secret token of a home for local clients: created on first use, readable only by its owner.
 
 Law: 0600 from the first byte on; a file that other users can read, or that is a link, is refused and never used.
 """
@@ -23,7 +23,7 @@ _NAP_S = 0.01
 
 
 def http_token(home: Path) -> str:
-    """Return the token of a home; the first call makes it.
+    """Return the token of a home; the first call creates it.
 
     Raises:
         StoreError: It cannot be made or read, or other users can read it; the message says what to do.

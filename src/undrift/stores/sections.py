@@ -1,4 +1,4 @@
-"""The sections of the scratchpad: Markdown headings, and a text without one of them. Pure."""
+"""The sections of the scratchpad: finds Markdown headings, and removes a section. Pure."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ def sections(text: str) -> tuple[str, ...]:
 
 
 def without_section(text: str, title: str) -> str:
-    """Return a Markdown text without its sections of that title; the rest stays byte for byte."""
+    """Return a Markdown text without the sections of this title; all other bytes stay the same."""
     lines = text.splitlines(keepends=True)
     headings = [*_headings(lines), (1, "", len(lines))]
     kept = lines[: headings[0][2]]

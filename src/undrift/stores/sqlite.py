@@ -72,7 +72,7 @@ _NEWEST = "SELECT CAST(session_id AS BLOB) FROM operations ORDER BY seq DESC LIM
 
 
 class SqliteStore(SqliteOriginals, Closing):
-    """`undrift.stores.contract.Store` in the file ``undrift.db`` of a home folder; made by `open`.
+    """`undrift.stores.contract.Store` in the file ``undrift.db`` of a home folder; use `open` to get one.
 
     The contract describes each method; the docstrings here are about the file.
     """
@@ -108,7 +108,7 @@ class SqliteStore(SqliteOriginals, Closing):
 
     @staticmethod
     def is_there(home: str | os.PathLike[str]) -> bool:
-        """Tell if there is a file; nothing is opened."""
+        """Tell whether the file exists, without opening it."""
         return Path(home, NAME).exists()
 
     @staticmethod
@@ -137,7 +137,7 @@ class SqliteStore(SqliteOriginals, Closing):
         return self._written(written)
 
     def _written(self, written: Callable[[apsw.Connection], int]) -> int:
-        """Write in one transaction; if the search index fails, it is rebuilt and the write is repeated."""
+        """Write in one transaction; if the search index is damaged, rebuild it and write again."""
         with self._database.using() as connection:
             try:
                 with transaction(connection):
@@ -178,12 +178,12 @@ class SqliteStore(SqliteOriginals, Closing):
         return purging.purge(self._database, aims, blank, at_ms)
 
     def clean(self, destroyed: Destroyed) -> Remains:
-        """Overwrite the remains of a purge in the file, and look for more in every file of the home."""
+        """Overwrite the remains of a purge in the file, and search every file of the home for more."""
         text = clean(self._database.using, self._database.busy_timeout_ms)
         return Remains(*purging.traces_of(self._database, destroyed.pieces), text)
 
     def search_memories(self, embedder: Embedder | None = None, index: str = "exact") -> StoredMemories:
-        """Return the search over memories; LanceDB keeps its copy of the vectors next to the file."""
+        """Return the search of memories; LanceDB stores its copy of the vectors next to the file."""
         making: Making | None = None
         if index == "lance":
             from undrift.stores.lance import LanceIndex  # imported only if it is used
@@ -192,7 +192,7 @@ class SqliteStore(SqliteOriginals, Closing):
         return StoredMemories(self._database, embedder, making)
 
     def next_memory_seq(self) -> int:
-        """Return a number greater than the `seq` of every memory: that of the file's next operation."""
+        """Return a number greater than the `seq` of every memory: the number of the file's next operation."""
         return int(self._read("SELECT coalesce(max(seq), 0) + 1 FROM operations")[0][0])
 
     def ratings(self, most: int) -> list[tuple[int, int]]:

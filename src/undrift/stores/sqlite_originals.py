@@ -1,4 +1,4 @@
-"""The reading of one SQLite file: originals, the decisions about them, and the search for their words.
+"""Reads one SQLite file: originals, decisions about them, and the search for their words.
 
 Law: only reads. A damaged index may lead to rows of another session; then StoreCorrupt is raised.
 """
@@ -98,7 +98,7 @@ class SqliteOriginals:
             return connection.execute(sql, bindings).fetchall()
 
     def _of(self, session_id: str, sql: str, column: int, *more: str) -> list[rows.Row]:
-        """Read rows of one session; a damaged index may lead to another session's rows, each of them whole."""
+        """Read rows of one session; check each, because a damaged index may lead to another session's rows."""
         found = self._read(sql, rows.key(session_id), *more)
         if any(row[column] != rows.raw(session_id) for row in found):
             raise StoreCorrupt(f"session {session_id[:64]!r}: {_WRONG_WAY}")

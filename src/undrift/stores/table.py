@@ -16,7 +16,7 @@ __all__ = ["Table", "Writing"]
 
 @dataclass(slots=True)
 class Writing:
-    """One operation in progress.
+    """One operation that is being written.
 
     Args:
         connection: A connection in a transaction.
@@ -35,7 +35,7 @@ class Writing:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One kind of record.
+    """One kind of record and its table: columns, keys, and functions to check and write.
 
     Args:
         name: The table's name; empty for a kind that has none.

@@ -1,4 +1,4 @@
-"""Tasks, each version of them, and the tags of tool calls.
+"""Tasks in every version, and the tags that assign tool calls to tasks.
 
 Law: knows only its own tables; runs inside a transaction that the caller opened. A version is never changed: a change
 closes it and adds another. If another process has changed a task meanwhile, StoreError is raised and the caller rolls back.
@@ -155,7 +155,7 @@ def _write(writing: Writing, new: PreparedTasks) -> None:
 
 
 def _next(connection: apsw.Connection, session: str | bytes, update: TaskUpdate) -> tuple[int | None, Task | None]:
-    """Return the number of the version that an update closes, and the version to add; None for a missing one."""
+    """Return the number of the version to close, and the version to add; None if there is none."""
     before, after = update.before, update.after
     found: list[Any] = connection.execute(_TASK, (session, rows.key(after.id))).fetchall()
     number = found[0][0] if found else None
@@ -195,7 +195,7 @@ def task_row(session_id: str, task: Task) -> rows.Row:
 
 
 def task_from(row: rows.Row) -> Task:
-    """Return a task, or raise StoreCorrupt."""
+    """Read a task from a row. Raises StoreCorrupt."""
     number, digest, _, task_id, agent, ordinal, _, record = row
     if digest != rows.digest(*row[2:]):
         raise StoreCorrupt(f"task {number} does not match its SHA-256; {rows.REMEDY}")
@@ -222,7 +222,7 @@ def tag_row(session_id: str, tag: Tag) -> rows.Row:
 
 
 def tag_from(row: rows.Row) -> Tag:
-    """Return a tag, or raise StoreCorrupt."""
+    """Read a tag from a row. Raises StoreCorrupt."""
     number, digest, _, call_id, task_id, segment = row
     if digest != rows.digest(*row[2:]):
         raise StoreCorrupt(f"tag {number} does not match its SHA-256; {rows.REMEDY}")

@@ -1,4 +1,4 @@
-"""The times of a row: from an operation, until an operation, and the gaps in between.
+"""The times of a row: the operations from and until which it is active, and the gaps between them.
 
 Law: the table `gaps` has each stretch in which a row was not there. A session's rewinds determine which of its operations
 count.
@@ -65,7 +65,7 @@ def create(connection: apsw.Connection) -> None:
 
 
 def there(table: str, alias: str, seq: str) -> str:
-    """Return the SQL condition that a row was there right after an operation.
+    """Return the SQL condition that a row was active right after an operation.
 
     Args:
         table: One of `tables.REWINDING`.
@@ -81,7 +81,7 @@ def last(connection: apsw.Connection, session: str | bytes, seq: int) -> int:
 
 
 def note(connection: apsw.Connection, session: str | bytes, seq: int) -> Row | None:
-    """Return the last operation that stored a session's notes, among those that count right after another one."""
+    """Return the last operation with notes, among the operations that are not rewound after operation `seq`."""
     for one in reversed(stretches(moves(connection, session, seq), seq)):
         found: list[Row] = connection.execute(_NOTED, (session, one.first, one.last)).fetchall()
         if found:
@@ -95,7 +95,7 @@ def newest(connection: apsw.Connection) -> int:
 
 
 def reopen(connection: apsw.Connection, table: str, numbers: Sequence[int], now: int) -> None:
-    """Activate closed rows again, and note that they were not there in between."""
+    """Activate closed rows again, and record the time in which they were inactive."""
     if numbers:
         listed = json.dumps(list(numbers))
         connection.execute(_GAP.format(table=table), (now, listed))
@@ -103,7 +103,7 @@ def reopen(connection: apsw.Connection, table: str, numbers: Sequence[int], now:
 
 
 def stretches(rewinds: Iterable[tuple[int, int]], seq: int) -> list[Stretch]:
-    """Return the operations of a session that count for the state right after one of them, oldest first.
+    """Return the session's operations that are not rewound right after operation `seq`, oldest first.
 
     Args:
         rewinds: Each rewind as its own sequence number and the number that it went back to, oldest first.
@@ -118,7 +118,7 @@ def stretches(rewinds: Iterable[tuple[int, int]], seq: int) -> list[Stretch]:
 
 
 def moves(connection: apsw.Connection, session: str | bytes, until: int) -> list[tuple[int, int]]:
-    """Return the rewinds of a session up to an operation: each with its number, and the number that it went back to."""
+    """Return the rewinds of a session up to an operation: the number of each, and the number it rewound to."""
     return [(seq, target) for seq, target in connection.execute(_MOVES, (session, until))]
 
 

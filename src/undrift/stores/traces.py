@@ -1,4 +1,4 @@
-"""The traces of a destroyed text on disk: pieces of it, looked for in the bytes of every file of a home.
+"""The traces of a destroyed text on disk: searches every file of a home for pieces of the text.
 
 Law: changes nothing. A piece that a record still holds is a copy, which the purge did not name; a piece without a record
 is a trace. SQLite opens every file that is read here: closing a descriptor of our own would drop this process's locks.
@@ -48,7 +48,7 @@ class Piece(NamedTuple):
 
 
 def pieces(texts: Iterable[bytes]) -> tuple[Piece, ...]:
-    """Return parts of texts, some of each, spread over it, because a database's pages cut long texts.
+    """Return some parts of each text, spread over it, because the pages of a database split long texts.
 
     If there are very many texts, some in the middle are left out.
     """
@@ -64,7 +64,7 @@ def pieces(texts: Iterable[bytes]) -> tuple[Piece, ...]:
 
 
 def files_with(home: Path, wanted: Sequence[Piece]) -> dict[Path, set[Piece]]:
-    """Return each file of a home that holds any of the pieces; links and unreadable files are left out."""
+    """Return each file of a home that contains any piece; links and unreadable files are skipped."""
     found: dict[Path, set[Piece]] = {}
     for path in _files(home):
         try:
@@ -106,7 +106,7 @@ def _of(text: str) -> Iterator[Piece]:
 
 
 def _names(word: str) -> Iterator[str]:
-    """Yield the pieces of a word with a digit near their start: most secrets look like that."""
+    """Yield the pieces that begin near a digit: most secrets look like that."""
     while (digit := _DIGIT.search(word)) and len(name := word[(start := max(0, digit.start() - 20)) :][:48]) >= 10:
         yield name
         word = word[start + len(name) :]
@@ -134,7 +134,7 @@ def _held(path: Path, wanted: Sequence[Piece]) -> set[Piece]:
 
 
 def _blocks(path: Path) -> Iterator[bytes]:
-    """Read a file in blocks that overlap."""
+    """Yield a file's content in blocks that overlap."""
     file = apsw.VFSFile("", str(path), [apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_MAIN_DB, 0])
     try:
         size_bytes, offset = file.xFileSize(), 0

@@ -1,4 +1,4 @@
-"""Vectors of memories, kept in the database next to the memories.
+"""Vectors of memories, stored in the database next to the memories.
 
 Law: writes run inside a transaction that the caller opened; numpy is loaded on first use. For any index, the scores are
 computed here, from the stored vectors.
@@ -91,7 +91,7 @@ class VectorState:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Stored vectors in the order of their addition; each vector is one element of each column."""
+    """Some stored vectors with their columns, in the order in which they were added."""
 
     entries: Sequence[int]
     numbers: Sequence[int]
@@ -103,11 +103,11 @@ class Batch:
 
 
 class VectorIndex(Protocol):
-    """The search for nearest vectors of one embedder; the next search of any process finds added ones."""
+    """The search for the nearest vectors of one embedder; it finds vectors that any process has added."""
 
     @property
     def seq(self) -> int:
-        """The newest operation with a memory that the search finds; 0 if there is none."""
+        """The newest operation whose memories the search finds; 0 if there is none."""
         ...
 
     def add(self, vectors: Iterable[tuple[int, Any]]) -> None:
@@ -219,7 +219,7 @@ class VectorTable:
         return Batch(entries, numbers, seqs, scopes, sources, types, vectors)
 
     def count_newer(self, entry: int, state: VectorState, most: int) -> int:
-        """Count the vectors that were stored after an entry, up to `most`."""
+        """Count the vectors after row `entry`, at most `most`."""
         return int(self._rows(_COUNT_NEWER, entry, state.key, most)[0][0])
 
     def numbers(self, state: VectorState) -> list[int]:
@@ -227,11 +227,11 @@ class VectorTable:
         return [number for (number,) in self._rows(_NUMBERS, state.key)]
 
     def missing(self, after: int, limit: int) -> list[int]:
-        """Return numbers of memories without a vector, ascending, above the number `after`."""
+        """Return the numbers above `after` of memories that have no vector, ascending."""
         return [number for (number,) in self._rows(_MISSING, after, self.state.key, limit)]
 
     def scores(self, query: Any, numbers: Collection[int], k: int, state: VectorState) -> Scored:
-        """Compute the cosines of some memories, and return the best; memories without a vector are left out."""
+        """Return the best of some memories by cosine; memories without a vector are skipped."""
         import numpy as np
 
         rows = self._rows(_SOME, state.key, json.dumps(sorted(numbers)))
@@ -264,12 +264,12 @@ class VectorTable:
 
 
 def cosines(vectors: "NDArray[Any]", query: "NDArray[Any]") -> "NDArray[Any]":
-    """Compute the cosines of unit vectors one by one: a product of matrices rounds differently with other rows."""
+    """Compute cosines one vector at a time: a matrix product would round differently in another batch."""
     scores: NDArray[Any] = (vectors * query).sum(axis=1)
     return scores
 
 
 def best(numbers: Iterable[int], scores: Iterable[float], k: int) -> Scored:
-    """Order by score, among equals the newest first; scores of 0 or less are left out."""
+    """Sort by score, equal scores by the newest; scores of 0 or less are dropped."""
     found = [(score, number) for number, score in zip(numbers, scores, strict=True) if score > 0.0]
     return [(number, score) for score, number in sorted(found, reverse=True)[:k]]

@@ -1,4 +1,4 @@
-"""The writing of one operation: the changes of a commit; repeated ones are skipped, contradicting ones are refused.
+"""Writes one operation with its changes; repeated changes are skipped, contradicting ones refused.
 
 Law: runs inside a transaction that the caller opened; a conflict with stored records raises StoreError, and then the
 caller rolls back.
@@ -66,7 +66,7 @@ def write(connection: apsw.Connection, session_id: str, operation: Row, changes:
 
 
 def check_scope(own: Scope, other: Scope) -> None:
-    """Refuse a write by another organisation, person or project, or without a session.
+    """Refuse a write for another organisation, person or project, or without a session.
 
     Raises:
         InputError: The scope is another one than the store's, or has no session.
@@ -78,7 +78,7 @@ def check_scope(own: Scope, other: Scope) -> None:
 
 
 def check_since(connection: apsw.Connection, session_id: str, based_on: int) -> None:
-    """Refuse a decision from before a rewind or a purge of its session.
+    """Refuse a decision that was made before the session's last rewind or purge.
 
     Raises:
         StoreError: The session was rewound or purged after the operation on which the decision is based.

@@ -1,3 +1,3 @@
-"""Provider JSON to entries and back. Pure; one module a form."""
+"""Converts provider JSON to entries and back. Pure; one module for each wire form."""
 
 __all__: list[str] = []

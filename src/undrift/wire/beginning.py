@@ -1,4 +1,4 @@
-"""The beginning of an earlier body: a longer body that begins with the same bytes is read only from there on. Pure.
+"""The known beginning of a request body: a longer body with the same first bytes is read only after them. Pure.
 
 Law: the result is that of reading the whole body, or there is none. JSON after complete items does not depend on them,
 so only the end of the beginning must lie inside the array. A mark that occurs nowhere in the rest proves it. If the
@@ -24,7 +24,7 @@ _OPENS = re.compile(rb"\s*:\s*\[\s*")
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """The rest of a body after a known beginning: all fields, the array's empty, and the array's other items."""
+    """The rest of a body after a known beginning: its fields, and the items of its array that are new."""
 
     fields: dict[str, Any]
     items: list[bytes]
@@ -32,7 +32,7 @@ class Rest:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Beginning:
-    """The first items of an array in a body.
+    """The first items of an array in a body, as bytes.
 
     `fields`: those that begin before the array ends, in order; the array's is empty.
     """
@@ -45,7 +45,7 @@ class Beginning:
 
     @classmethod
     def of(cls, body: bytes, name: str, items: Sequence[bytes]) -> "Beginning | None":
-        """Return the beginning of a body up to these first items, at least one; None if it has none."""
+        """Return the beginning of a body up to these items, at least one. None means: the body has none."""
         mark = _mark(b"")
         try:
             places = _walked(body, 0, items)
@@ -60,7 +60,7 @@ class Beginning:
 
     @classmethod
     def head(cls, body: bytes, name: str) -> "tuple[int, dict[str, bytes]] | None":
-        """Return the start of the array's first item, and the fields up to there; None if that is in doubt.
+        """Return where the array's first item starts, and the fields before it. None means: that is unclear.
 
         The array stands there if a mark in place of its items comes back as its only item.
         """
@@ -85,15 +85,15 @@ class Beginning:
 
     @property
     def count(self) -> int:
-        """The number of its items."""
+        """The number of items in the beginning."""
         return len(self.places) // 2
 
     def item(self, number: int) -> bytes:
-        """Return an item."""
+        """Return the bytes of an item."""
         return self.body[self.places[2 * number] : self.places[2 * number + 1]]
 
     def rest(self, body: bytes) -> Rest | None:
-        """Return the rest of a body; None if it begins otherwise, or must be read whole."""
+        """Return the rest of a body. None means: it begins differently, or must be read as a whole."""
         if not body.startswith(memoryview(self.body)[: self.places[-1]]):
             return None
         behind = body[self.places[-1] :]
@@ -108,13 +108,13 @@ class Beginning:
         return Rest({**self.fields, **fields, self.name: b""}, items[1:])
 
     def longer(self, body: bytes, items: Sequence[bytes]) -> "Beginning":
-        """Return the beginning of a body that starts with this one and continues with these items."""
+        """Return a longer beginning: this one with more items of the same body."""
         places = self.places + _walked(body, self.places[-1], items)
         return Beginning(self.name, body, places, self.fields, self.stem)
 
 
 def _walked(body: bytes, start: int, items: Sequence[bytes]) -> "array[int]":
-    """Return the places of items in sequence from a place on, with only commas and white space between them."""
+    """Return the places of consecutive items, with only commas and white space between them."""
     places = array("Q")
     for item in items:
         at = body.index(item, start)
@@ -124,7 +124,7 @@ def _walked(body: bytes, start: int, items: Sequence[bytes]) -> "array[int]":
 
 
 def _mark(text: bytes) -> bytes:
-    """Return a JSON string that occurs nowhere in the text after it."""
+    """Return a JSON string that does not occur in `text`."""
     number = 0
     while (mark := b'"\\u0000beginning %d"' % number) in text:
         number += 1

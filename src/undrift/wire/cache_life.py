@@ -1,4 +1,4 @@
-"""Read from the markers of a request how long the provider keeps its prompt in the cache. Pure; never raises.
+"""Reads from a request's cache markers how long the provider keeps its prompt in the cache. Pure; never raises.
 
 Law: what the markers of the history say counts, as a prune rewrites the history; those before it only if it has none.
 The longest of several counts: a cache that is still warm is never taken for a cold one.
@@ -19,7 +19,7 @@ _MARKERS = 4  # the provider takes no more, so that a long history need not be l
 
 
 def seconds_of(views: Sequence[View], fields: Mapping[str, Any]) -> int | None:
-    """Return for how long the history is to be kept; None if nothing is said of it.
+    """Return the requested cache lifetime of the history, in seconds. None means: the request names none.
 
     `fields`: the body's fields; a marker of the whole request counts as one on the newest block.
     """
@@ -28,7 +28,7 @@ def seconds_of(views: Sequence[View], fields: Mapping[str, Any]) -> int | None:
 
 
 def seconds_beside(fields: Mapping[str, Any]) -> int | None:
-    """Return for how long system prompt and tools are to be kept; None if nothing is said of them."""
+    """Return the requested cache lifetime of system prompt and tools. None means: the request names none."""
     return _longest(_ttl(part) for part in _parts(fields))
 
 

@@ -1,4 +1,4 @@
-"""The interface of a wire form: it reads the items of a history, and writes edited ones back. Pure.
+"""The interface of a wire form: it reads the items of a history, and writes edited items. Pure.
 
 A form is a module. It knows one provider's JSON and nothing of budgets; the engine knows budgets and nothing of JSON.
 An item is one element of the history's array: a message, a content, an input item.
@@ -49,7 +49,7 @@ MAX_ITEMS = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One block of an item, read.
+    """One parsed block of an item.
 
     Args:
         kind: What it is to the window. ``thinking`` stands first in its answer; reasoning that is bound to what follows
@@ -87,7 +87,7 @@ class BlockPlace:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One item of a history, read.
+    """One parsed item of a history.
 
     `role`: ``user``, ``assistant`` (the model), ``system`` (system and developer), ``tool``, or what was given.
     """
@@ -100,7 +100,7 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call that an answer makes: its id (may be empty), the tool, and its arguments as JSON text."""
+    """A tool call in an answer: its id (may be empty), the tool, and the arguments as JSON text."""
 
     id: str
     tool_name: str
@@ -109,7 +109,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """The outcome of a call: the id of the call, a text for the model, and whether it says that the call failed."""
+    """The result of a call: the id of the call, a text for the model, and whether the call failed."""
 
     call_id: str
     text: str
@@ -118,7 +118,7 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class ProviderReply:
-    """A provider's answer, with one meaning for all forms.
+    """A provider's answer in a form that is the same for all providers.
 
     `input_tokens`: all that was sent, cached or not; None if the answer has no usage. `output_tokens`: what the model
     wrote, thinking included. `task_results`: what `Session.record` made of its calls of the task tool; empty from a
@@ -137,7 +137,7 @@ class ProviderReply:
 
 
 class Form(Protocol):
-    """One provider's form; each module of `undrift.wire.forms` is one.
+    """One provider's wire form; each module of `undrift.wire.forms` implements it.
 
     Law: pure and lossless. An untouched item is never rebuilt; an edited one keeps every field and block that no edit
     names. Bad input raises `WireError` with the path into the JSON, and nothing else.
@@ -156,7 +156,7 @@ class Form(Protocol):
     """True if a result must follow its call directly; else it is found by its id at any place."""
 
     def items(self, history: Any) -> list[Any]:
-        """Return the items of the history's field, where the form allows another notation of it.
+        """Return the items of a history, if its field allows several notations.
 
         Raises WireError: it is no history.
         """
@@ -165,37 +165,37 @@ class Form(Protocol):
         """Read one item. Raises WireError: it has the wrong shape; the error's path begins with `path`."""
 
     def digest(self, item: Any) -> bytes:
-        """Return 32 bytes that two items share when they mean the same, however they are written."""
+        """Return 32 bytes that are equal for items with the same meaning, in any notation."""
 
     def edit(self, item: Any, edits: Mapping[int, Edit], appended: Sequence[str]) -> dict[str, Any] | None:
-        """Return a copy of a readable item with `edits` by block number and texts `appended`; None when nothing is left."""
+        """Return a copy of an item with `edits` by block number and texts `appended`. None means: nothing remains."""
 
     def user_item(self, text: str) -> dict[str, Any]:
         """Return an item in which the user says `text`."""
 
     def beside_texts(self, beside: Mapping[str, Any]) -> Iterator[str]:
-        """Yield what is counted beside the history: system prompt and tools."""
+        """Yield the texts that cost tokens next to the history: system prompt and tools."""
 
     def problems(self, views: Sequence[View], beside: Mapping[str, Any]) -> tuple[str, ...]:
-        """Say what the provider would refuse in this history, in its words; () when nothing."""
+        """Return the reasons for which the provider would refuse this history, in its words; () if it would not."""
 
     def delta(self, body: Mapping[str, Any]) -> str | None:
-        """Return the name of the field that says that the history is held by the provider, or None."""
+        """Return the name of the field by which a request refers to a history at the provider; None without one."""
 
     def session_id(self, body: Mapping[str, Any]) -> str | None:
-        """Return the id that the client gives its session in the body, or None."""
+        """Return the session id that the client writes in the body. None means: it writes none."""
 
     def reply(self, answer: Mapping[str, Any]) -> ProviderReply:
-        """Read an answer; what it lacks or has in a wrong shape is left at its default."""
+        """Read an answer; absent or malformed parts keep their defaults."""
 
 
 def json_text(value: Any, path: str = "") -> str:
-    """Return a JSON value as compact text. Raises WireError: it is none, or nested too deep."""
+    """Return a JSON value as compact text. Raises WireError: it is no JSON, or nested too deep."""
     return raw.encode(value, path).decode("utf-8")
 
 
 def json_or_empty(value: Any) -> str:
-    """Return a JSON value of an answer as compact text; empty for what is none."""
+    """Return a JSON value of an answer as compact text; empty if it is no JSON."""
     try:
         return json_text(value)
     except WireError:
@@ -203,13 +203,13 @@ def json_or_empty(value: Any) -> str:
 
 
 def count_at(usage: Any, name: str) -> int | None:
-    """Return a count of tokens from an object of figures; None if there is none that could be one."""
+    """Return a number of tokens from an object. None means: it is absent or impossible."""
     value = usage.get(name) if isinstance(usage, Mapping) else None
     return value if type(value) is int and 0 <= value < 2**53 else None
 
 
 def marker_of(part: Mapping[str, Any]) -> str | None:
-    """Return the time to live of Anthropic's cache marker on a part or a request, or None; gateways take it too."""
+    """Return the time to live in Anthropic's cache marker; None without a marker. Other gateways accept it too."""
     marker = part.get("cache_control")
     if not isinstance(marker, Mapping):
         return None
@@ -217,7 +217,7 @@ def marker_of(part: Mapping[str, Any]) -> str | None:
 
 
 def string_at(part: Mapping[str, Any], name: str, path: str) -> str:
-    """Return the string under a name. Raises WireError: there is none."""
+    """Return the string in this field. Raises WireError: the field has no string."""
     value = part.get(name)
     if not isinstance(value, str):
         raise WireError(f"must be a string, not {type(value).__name__}", path=f"{path}.{name}")
@@ -225,14 +225,14 @@ def string_at(part: Mapping[str, Any], name: str, path: str) -> str:
 
 
 def unique_id(value: Any) -> str | None:
-    """Return a value that looks like an id made for one session: a UUID, as no two sessions share it; None otherwise."""
+    """Return a value if it is a UUID, because no two sessions share one; else None."""
     return value if isinstance(value, str) and _UUID.fullmatch(value) else None
 
 
 def entry_of(
     block: Block, role: str, place: BlockPlace, pair_id: str | None, count: Callable[[str], int]
 ) -> ContextEntry:
-    """Make the entry of one block: system text is `spec`, a tool result `tool_result`, all else `reasoning`.
+    """Make the entry of one block. Its type is `spec` for system text, `tool_result` for a result, else `reasoning`.
 
     Args:
         place: The block's place; the entry's id is the item's and the number, joined by a point.

@@ -1,4 +1,4 @@
-"""The wire forms by name. Pure; a form is loaded when it is first asked for."""
+"""The wire forms by name. Pure; a form is loaded on first use."""
 
 from undrift.errors import InputError
 from undrift.wire.form import Form
@@ -10,7 +10,7 @@ WIRES = ("anthropic", "openai-chat", "openai-responses", "gemini")
 
 
 def form_of(wire: str) -> Form:
-    """Return the form of a name. Raises InputError: it is none of `WIRES`."""
+    """Return the wire form with this name. Raises InputError: the name is not in `WIRES`."""
     if wire == "anthropic":
         from undrift.wire import anthropic
 

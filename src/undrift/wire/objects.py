@@ -1,4 +1,4 @@
-"""Objects of a provider's SDK as the JSON that the SDK itself would send. Pure.
+"""Converts objects of a provider's SDK to the JSON that the SDK would send. Pure.
 
 Law: plain JSON is returned as the very object that came in; only a value that holds an SDK's object is rebuilt.
 """
@@ -20,7 +20,7 @@ OpenAI's SDKs: they leave out a field that the API did not set. Providers refuse
 
 
 def dumped(value: Any, path: str = "") -> Any:
-    """Return the dict or list of an object that has `model_dump` or `to_dict`; None for any other.
+    """Return the JSON value of an object with `model_dump` or `to_dict`; None for any other object.
 
     Raises WireError: the object cannot be written as JSON.
     """
@@ -36,7 +36,7 @@ def dumped(value: Any, path: str = "") -> Any:
 
 
 def plain(value: Any, path: str = "") -> tuple[bytes, Any]:
-    """Return a JSON value as bytes and as dicts and lists; it is the very same value if no SDK's object is in it.
+    """Return a value as bytes and as dicts and lists; the same value if it contains no SDK object.
 
     Raises WireError: it is no JSON value; the path leads to the place.
     """
@@ -51,7 +51,7 @@ def plain(value: Any, path: str = "") -> tuple[bytes, Any]:
 
 
 def readable(value: Any, path: str = "") -> Any:
-    """Return a value as plain JSON, or as it is: the reader that needs JSON reports the fault."""
+    """Return a value as plain JSON; a value that cannot be converted stays unchanged."""
     if value is None or isinstance(value, (str, int, float)):
         return value
     try:

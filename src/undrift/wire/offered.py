@@ -1,4 +1,4 @@
-"""The names of the tools that a request offers, whichever form it has, and whether it defers any. Pure.
+"""The names of the tools that a request offers, in any wire form, and whether it defers any. Pure.
 
 Law: what has another shape is passed over; the provider says what is wrong with it.
 """
@@ -15,7 +15,7 @@ _DEEPEST = 3
 
 
 def tool_names(fields: Mapping[str, Any]) -> frozenset[str]:
-    """Return the names of the tools of a request; those in a namespace with its name in front."""
+    """Return the names of a request's tools; a namespace's name stands before the names of its tools."""
     return frozenset(name for field in _FIELDS for name in _names(fields.get(field), "", _DEEPEST))
 
 

@@ -1,4 +1,4 @@
-"""A client's note that a file has not changed, where the reading that it refers to has left: the file is put in its place.
+"""Replaces a client's note "this file has not changed" by the file, if the window does not contain the file any more.
 
 Law: pure; a function of what came in and what is about to be sent, so that the same history gives the same bytes on each
 later request and after a restart. Only the note's own result is edited.
@@ -38,12 +38,12 @@ class _Result:
 
 
 def may_have_note(body: bytes) -> bool:
-    """Tell whether a body may have such a note; without one nothing needs to be looked at."""
+    """Tell whether a body may contain such a note; other bodies need no search."""
     return any(hint in body for hint in _HINTS)
 
 
 def restored(form: Form, came: Sequence[Any], sent: Sequence[Any]) -> dict[int, Any]:
-    """Return the items to send in place of some of `sent`, by their number; empty if nothing is to be done.
+    """Return the items that replace some of `sent`, by number; empty if there are none.
 
     A note is answered with the newest reading of the same place before it, unless that is still unchanged in the window.
     """
@@ -66,7 +66,7 @@ def restored(form: Form, came: Sequence[Any], sent: Sequence[Any]) -> dict[int, 
 
 
 def _earlier(stub: _Result, given: Sequence[_Result], places: dict[str, tuple[str | None, ...]]) -> _Result | None:
-    """The newest reading of the stub's place before it that has the content itself."""
+    """Return the newest earlier result with the content of the file that the note is about."""
     place = places.get(stub.call_id)
     if place is None:
         return None
@@ -80,7 +80,7 @@ def _is_stub(text: str) -> bool:
 
 
 def _is_note(text: str) -> bool:
-    """Return whether it is no content of a file: a stub, or a client's own text for a result that it cleared."""
+    """Return whether a text is not a file's content: a note, or a client's text for a cleared result."""
     return _is_stub(text) or text.startswith("[Old tool result content cleared") or not text.strip()
 
 
@@ -93,7 +93,7 @@ def _results(form: Form, items: Sequence[Any]) -> Iterator[_Result]:
 
 
 def _places(form: Form, items: Sequence[Any]) -> dict[str, tuple[str | None, ...]]:
-    """Call id -> the tool and which part of which file it reads."""
+    """Return for each call id the tool, and the part of the file that the call reads."""
     found: dict[str, tuple[str | None, ...]] = {}
     for _, view in _views(form, items):
         for block in view.blocks:
@@ -103,7 +103,7 @@ def _places(form: Form, items: Sequence[Any]) -> dict[str, tuple[str | None, ...
 
 
 def _where(call: str) -> tuple[str, ...] | None:
-    """Return the place that a call reads, by its arguments; None if they name no file."""
+    """Return the file and the part that a call reads, from its arguments. None means: it names no file."""
     try:
         given = raw.decode(call.encode("utf-8", "surrogatepass"))
     except WireError:

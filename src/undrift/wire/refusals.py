@@ -1,4 +1,4 @@
-"""Read a provider's refusal of a prompt that is too long: how long it was, and how long it may be. Pure."""
+"""Reads a provider's refusal of a too long prompt: its length, and the limit. Pure."""
 
 import re
 from collections.abc import Mapping
@@ -28,14 +28,14 @@ _WORDS = ("prompt is too long", "context_length_exceeded", "exceeds the context 
 
 @dataclass(frozen=True, slots=True)
 class TooLong:
-    """A refusal of a prompt for its length, in the provider's own tokens; None if it did not say."""
+    """The length of a refused prompt and the limit, in the provider's tokens; None if the refusal does not say."""
 
     sent_tokens: int | None = None
     limit_tokens: int | None = None
 
 
 def too_long(status: int, body: bytes) -> TooLong | None:
-    """Return what a refusal says of the length of the prompt; None if it is about something else."""
+    """Read a refusal of a too long prompt. None means: the refusal has another reason."""
     if status not in REFUSAL_STATUSES or len(body) > _MOST_BYTES:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Streamed answers, put together again: the bytes of a stream in, the answer that `Session.record` takes out. Pure.
+"""Joins a streamed answer: from the bytes of a stream to the answer that `Session.record` reads. Pure.
 
 Law: an answer comes out only of a stream that reached its terminal event. A stream that was cut, at any byte, and one that
 ended in an error give None; nothing raises, and the time is linear in the bytes.
@@ -31,7 +31,7 @@ _SAID: Mapping[str, tuple[bytes, ...]] = {
 
 
 def answer_of(wire: str, body: bytes, *, with_text: bool = True) -> _Json | None:
-    """Return the whole answer of a body that came with status 200, or None if it is not complete.
+    """Return the whole answer from a body with status 200. None means: the answer is not complete.
 
     Args:
         wire: The provider's form, as `Session.record` takes it.
@@ -49,7 +49,7 @@ def answer_of(wire: str, body: bytes, *, with_text: bool = True) -> _Json | None
 
 
 def events(stream: bytes, passed_over: Sequence[bytes] = ()) -> list[bytes]:
-    """Return the data of each finished event; what no empty line ends is left out.
+    """Return the data of each complete event; an event without its final empty line is dropped.
 
     Lines end as the standard allows: LF, CR LF or CR. Names, comments and other fields are passed over: each form says in
     its data what an event is.
@@ -76,7 +76,7 @@ def events(stream: bytes, passed_over: Sequence[bytes] = ()) -> list[bytes]:
 
 
 def _whole(wire: str, body: bytes) -> _Json | None:
-    """An answer that was not streamed: complete if it is JSON to its last byte, and no error."""
+    """Return an answer that was not streamed, if it is complete JSON and no error."""
     try:
         answer = raw.decode(body)
     except WireError:
@@ -144,7 +144,7 @@ def _put_delta(block: _Json, field: str, text: str) -> None:
 
 
 def _chat(found: list[bytes]) -> _Json | None:
-    """Chat Completions: over at ``[DONE]``, whether or not it brought usage."""
+    """Join an answer of Chat Completions; it is complete after ``[DONE]``, even without usage."""
     if not any(data.strip() == _DONE for data in found):
         return None
     answer: _Json = {}
@@ -211,7 +211,7 @@ def _gemini(found: list[bytes]) -> _Json | None:
 
 
 def _gemini_of(chunks: list[Any]) -> _Json | None:
-    """Gemini: over when a chunk says why the candidate ended, or why there is none."""
+    """Join an answer of Gemini; it is complete when a chunk names the reason why it ended."""
     answer: _Json = {}
     parts: list[Any] = []
     finish: Any = None
@@ -238,7 +238,7 @@ _ASSEMBLERS: Mapping[str, Callable[[list[bytes]], _Json | None]] = {
 
 
 def _decoded(found: list[bytes]) -> Iterator[_Json]:
-    """The objects of all events, decoded at once: 500 calls of a decoder take five times as long as one."""
+    """Decode all events in one step: 500 separate calls of a decoder take five times as long."""
     data = [one for one in found if one.strip() != _DONE]
     values = raw.decode(b"[" + b",".join(data) + b"]")
     return (value for value in values if isinstance(value, dict))

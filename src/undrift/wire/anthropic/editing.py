@@ -48,7 +48,7 @@ def edit(item: Any, edits: Mapping[int, Edit], appended: Sequence[str] = ()) -> 
 
 
 def _rewritten(part: Mapping[str, Any], text: str) -> dict[str, Any]:
-    """A block with another text; in place of what is neither text nor result stands a text."""
+    """Return a block with another text; a block that is neither text nor result becomes a text."""
     if part["type"] == "tool_result":
         return {**part, "content": text}
     return {**part, "text": text} if part["type"] == "text" else {"type": "text", "text": text}
@@ -66,14 +66,14 @@ def thinks(body: Mapping[str, Any]) -> bool:
 
 
 def drop_block(thinking: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the field ``thinking`` with the wish that thinking bound to other words is dropped, not refused."""
+    """Return the field ``thinking`` with the request to drop invalid thinking, not to refuse it."""
     binding = thinking.get("block_binding")
     given = binding if isinstance(binding, Mapping) else {}
     return {**thinking, "block_binding": {**given, "prefix_mismatch_behavior": "drop_block"}}
 
 
 def clear_tool_uses(management: Any, *, trigger_tokens: int, keep_tool_uses: int) -> dict[str, Any] | None:
-    """Return the field ``context_management`` with an order to the provider to clear old tool results.
+    """Return the field ``context_management``, which tells the provider to clear old tool results.
 
     The client's own orders stay, and stand first (``clear_thinking`` has to). If it clears tool results already, or the
     field has an unknown shape, nothing is added.
@@ -100,5 +100,5 @@ def _clears_tool_uses(order: Any) -> bool:
 
 
 def merged_betas(betas: Sequence[str]) -> dict[str, str]:
-    """Return the header of beta flags; to be joined by a comma to what the client sends under that name."""
+    """Return the header of beta flags; join it with a comma to the client's own header."""
     return {"anthropic-beta": ",".join(dict.fromkeys(betas))} if betas else {}

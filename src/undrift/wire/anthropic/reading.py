@@ -24,12 +24,12 @@ def items(history: Any) -> list[Any]:
 
 
 def delta(body: Mapping[str, Any]) -> str | None:
-    """Return ``thread`` for a request of a message thread, whose history the provider holds; see `Form.delta`."""
+    """Return ``thread`` if the provider stores the history of this message thread; see `Form.delta`."""
     return "thread" if body.get("thread") is not None else None
 
 
 def session_id(body: Mapping[str, Any]) -> str | None:
-    """Return the session in ``metadata.user_id``, where Claude Code writes it; see `Form.session_id`."""
+    """Return the session from ``metadata.user_id``, where Claude Code writes it; see `Form.session_id`."""
     metadata = body.get("metadata")
     user = metadata.get("user_id") if isinstance(metadata, Mapping) else None
     if not isinstance(user, str) or not user.startswith("{"):
@@ -106,14 +106,14 @@ def _block(part: Any, path: str) -> Block:
 
 
 def _refers_to_tools(content: Any) -> bool:
-    """Return whether it has references that the provider expands into the schemas of deferred tools."""
+    """Return whether a result has references that the provider expands to schemas of deferred tools."""
     return isinstance(content, list) and any(
         isinstance(p, Mapping) and p.get("type") == "tool_reference" for p in content
     )
 
 
 def _result(content: Any, path: str) -> tuple[str, str, int]:
-    """Text to recall, text that is billed, tokens of what is not text."""
+    """Return a result's text for recall, its billed text, and the tokens of its other parts."""
     if content is None or isinstance(content, str):
         return content or "", content or "", 0
     if not isinstance(content, list):
@@ -135,7 +135,7 @@ def _result(content: Any, path: str) -> tuple[str, str, int]:
 
 
 def _media(part: Mapping[str, Any], path: str) -> tuple[str, int]:
-    """Return the text of an image or document that is billed as text, and the tokens of all else."""
+    """Return the billed text of an image or document, and the tokens of everything else in it."""
     source = part.get("source")
     if part.get("type") != "document" or not isinstance(source, Mapping):
         return "", IMAGE_TOKENS
@@ -152,7 +152,7 @@ def _media(part: Mapping[str, Any], path: str) -> tuple[str, int]:
 
 
 def digest(item: Any) -> bytes:
-    """Return 32 bytes that two messages share when they mean the same; see `Form.digest`.
+    """Return 32 bytes that are equal for messages with the same meaning; see `Form.digest`.
 
     The client moves its cache markers from turn to turn, writes a lone text now as a string and now as a block, leaves
     a field out or says null, and orders keys as it likes; none of that makes another message (WIRE section 10, trap 4).
@@ -166,7 +166,7 @@ def digest(item: Any) -> bytes:
 
 
 def _plain(holder: dict[str, Any]) -> None:
-    """Write the content of a message or of a result as bare blocks; another shape stays as it is."""
+    """Convert the content of a message or result to plain blocks; content of another shape stays unchanged."""
     content = holder.get("content")
     if isinstance(content, str):
         content = [{"type": "text", "text": content}]
@@ -175,7 +175,7 @@ def _plain(holder: dict[str, Any]) -> None:
 
 
 def _bare(part: Any) -> Any:
-    """A copy of an object without its cache marker and without what is null."""
+    """Return a copy of an object without its cache marker and without null values."""
     if not isinstance(part, Mapping):
         return part
     return {name: value for name, value in part.items() if name != "cache_control" and value is not None}

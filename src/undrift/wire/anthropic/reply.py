@@ -1,4 +1,4 @@
-"""Anthropic Messages: what an answer says. Pure."""
+"""Anthropic Messages: reads an answer. Pure."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +11,7 @@ __all__ = ["reply"]
 
 
 def reply(answer: Mapping[str, Any]) -> ProviderReply:
-    """Read a message; see `Form.reply`. The input is what was fresh, written to the cache and read from it (A20)."""
+    """Read an answer; see `Form.reply`. Input tokens include those written to the cache and read from it (A20)."""
     usage = answer.get("usage")
     written, read = count_at(usage, "cache_creation_input_tokens"), count_at(usage, "cache_read_input_tokens")
     fresh = count_at(usage, "input_tokens")
@@ -30,7 +30,7 @@ def reply(answer: Mapping[str, Any]) -> ProviderReply:
 
 
 def _cache_seconds(usage: Any) -> int | None:
-    """For how long what was written is kept (A16)."""
+    """Return the lifetime of the cache that this answer has written (A16)."""
     written = usage.get("cache_creation") if isinstance(usage, Mapping) else None
     if count_at(written, "ephemeral_1h_input_tokens"):
         return LONG_SECONDS

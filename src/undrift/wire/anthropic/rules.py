@@ -20,7 +20,7 @@ _MARKERS_IN_THREAD = 3
 
 @dataclass(frozen=True, slots=True)
 class _Turn:
-    """Neighbours of one role: number of the first, and of each its view."""
+    """Messages of one role in a row: the number of the first, and the view of each."""
 
     number: int
     role: str
@@ -118,7 +118,7 @@ def _unique(request: _MessagesRequest) -> Iterator[str]:
 
 
 def _systems(request: _MessagesRequest) -> Iterator[str]:
-    """A ``role: system`` message never stands between a call and its result (A7; the words are not known)."""
+    """No ``role: system`` message is between a call and its result (A7; the provider's words are not known)."""
     for before, turn in zip(request.turns, request.turns[1:], strict=False):
         if turn.role == "system" and before.role == "assistant" and _ids(before, "call"):
             yield f"messages.{turn.number}: a system message stands between a tool_use and its tool_result"
@@ -163,7 +163,7 @@ def _lifetimes(request: _MessagesRequest) -> Iterator[str]:
 
 
 def _marked(request: _MessagesRequest) -> Iterator[str]:
-    """No marker on thinking or on an empty text (A16; the words are not known)."""
+    """Thinking and empty texts have no cache marker (A16; the provider's words are not known)."""
     for turn in request.turns:
         for block in turn.blocks:
             if block.marker and (block.kind == "thinking" or (block.kind == "text" and not block.text)):
@@ -190,7 +190,7 @@ def _ids(turn: _Turn, kind: str) -> list[str]:
 
 
 def _rounds(turns: Sequence[_Turn]) -> Iterator[tuple[int, list[str], list[str]]]:
-    """Each answer with calls: its number, the calls, and what the next message answers; system messages stand apart."""
+    """Yield each answer with calls: its number, its calls, and the calls that the next message answers."""
     spoken = [turn for turn in turns if turn.role != "system"]
     for place, turn in enumerate(spoken):
         calls = _ids(turn, "call") if turn.role == "assistant" else []
@@ -201,13 +201,13 @@ def _rounds(turns: Sequence[_Turn]) -> Iterator[tuple[int, list[str], list[str]]
 
 
 def _leading(turn: _Turn) -> list[str]:
-    """The calls that a message answers before it says anything else."""
+    """Return the calls that a message answers at its beginning, before any text."""
     results = takewhile(lambda block: block.kind == "result", turn.blocks)
     return [block.call_id for block in results if block.call_id is not None]
 
 
 def _ttls(request: _MessagesRequest) -> Iterator[str]:
-    """The markers in the order in which the provider reads them: tools, system, messages.
+    """Return the cache markers in the order in which the provider reads them: tools, system, messages.
 
     That of the whole request stands on the last block, unless that has its own.
     """

@@ -36,7 +36,7 @@ def user_item(text: str) -> dict[str, Any]:
 
 
 def _signature(parts: Sequence[Any]) -> dict[str, Any]:
-    """The first signature among the parts of a turn: its tombstone carries it, so that the turn stays a thought one."""
+    """Return the first signature in a turn: the turn's tombstone needs it to stay valid as thinking."""
     for part in parts:
         for name in ("thoughtSignature", "thought_signature"):
             if part.get(name):

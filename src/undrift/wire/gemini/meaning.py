@@ -1,4 +1,4 @@
-"""Gemini: compare contents by their meaning, however they are written. Pure."""
+"""Gemini: compares contents by their meaning, in any notation. Pure."""
 
 import hashlib
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ __all__ = ["digest"]
 
 
 def digest(item: Any) -> bytes:
-    """Return 32 bytes that two contents share when they mean the same; see `Form.digest`.
+    """Return 32 bytes that are equal for contents with the same meaning; see `Form.digest`.
 
     Names are camelCase or snake_case, null is as good as absent, no role is the user's, and both alphabets of base64
     spell the same bytes. Arguments and results of the client's tools are compared as they stand.

@@ -1,4 +1,4 @@
-"""Gemini: what parts cost that are not text. Pure.
+"""Gemini: the token costs of parts that are not text. Pure.
 
 The bill counts pictures, pages and seconds, never the length of the base64. If the bytes stand in the request they are the
 measure; a file elsewhere counts as one picture. A session's recorded usage corrects the rest.
@@ -27,7 +27,7 @@ _DOCUMENT_CHARACTERS_PER_TOKEN = 16
 
 
 def media_tokens(data: Any, part: Mapping[str, Any]) -> int:
-    """Return what the data of an `inlineData` or a `fileData` costs."""
+    """Return the tokens of the data in an `inlineData` or a `fileData`."""
     found = camelled(data) if isinstance(data, Mapping) else {}
     mime, text = found.get("mimeType"), found.get("data")
     kind = mime.partition("/")[0] if isinstance(mime, str) else ""
@@ -39,7 +39,7 @@ def media_tokens(data: Any, part: Mapping[str, Any]) -> int:
 
 
 def signature_tokens(part: Mapping[str, Any]) -> int:
-    """Return what a thought signature costs when it is sent back; 0 if there is none.
+    """Return the tokens of a thought signature that is sent back; 0 if there is none.
 
     The provider says that it is billed, but not how much: here four bytes a token, of base64 decoded.
     """

@@ -1,4 +1,4 @@
-"""Gemini: names of fields, which the provider takes in camelCase and in snake_case. Pure."""
+"""Gemini: names of fields; the provider accepts camelCase and snake_case. Pure."""
 
 import re
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ _DATA = (  # in the order in which they are looked for: what is beside a call is
 
 
 def camelled(holder: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an object's fields under their camelCase names, without those that are null.
+    """Return an object's fields under camelCase names, without null values.
 
     A name that stands there in both ways keeps the one that it has.
     """
@@ -33,7 +33,7 @@ def camelled(holder: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def data_of(part: Mapping[str, Any]) -> tuple[str, str, Any]:
-    """Return what a part is: the camelCase name of its data, the name that it has there, and the data; else ``""``."""
+    """Return the data of a part: its camelCase name, its name in the part, and its value; else empty names."""
     for names in _DATA:
         for name in names:
             if part.get(name) is not None:
@@ -42,7 +42,7 @@ def data_of(part: Mapping[str, Any]) -> tuple[str, str, Any]:
 
 
 def parts_of(content: Mapping[str, Any]) -> Any:
-    """Return the parts of a content; a lone object is one part, and null is none. Anything else is unchanged."""
+    """Return the parts of a content: a single object counts as one part, null as none; else unchanged."""
     parts = content.get("parts")
     return [parts] if isinstance(parts, Mapping) else [] if parts is None else parts
 

@@ -1,4 +1,4 @@
-"""Gemini: a content read into blocks. Pure.
+"""Gemini: reads a content into blocks. Pure.
 
 All calls of a model's content and all responses of the next one are one, whether they have ids, positions
 or, as clients mix it, ids on the calls alone. So they share one id here, and the engine need not match them.
@@ -27,7 +27,7 @@ _ROLES = {"": "user", "model": "assistant", "function": "tool"}
 
 
 def items(history: Any) -> list[Any]:
-    """Return the contents; a lone object is one content; see `Form.items`."""
+    """Return the contents; a single object counts as one content; see `Form.items`."""
     if isinstance(history, Mapping):
         return [history]
     if not isinstance(history, list):
@@ -42,7 +42,7 @@ def delta(body: Mapping[str, Any]) -> str | None:
 
 
 def session_id(body: Mapping[str, Any]) -> str | None:
-    """Return ``session_id``, which Gemini CLI writes for Code Assist and nowhere else; see `Form.session_id`."""
+    """Return ``session_id``, which only Gemini CLI writes, for Code Assist; see `Form.session_id`."""
     found = body.get("session_id")
     return found if isinstance(found, str) and found else None
 
@@ -79,7 +79,7 @@ def read(item: Any, path: str) -> View:
 
 
 def _bound(block: Block, role: str, has_results: bool) -> Block:
-    """Give a call its id, and what answers it: the responses, and the media that clients put beside them."""
+    """Give calls, and the responses and media that answer them, the id that pairs them."""
     makes = role == "assistant" and block.kind == "call"
     answers = role != "assistant" and has_results and block.kind in ("result", "image")
     return replace(block, call_id=CALLS, answers=answers) if makes or answers else block
@@ -113,7 +113,7 @@ def _block(part: Any, path: str) -> Block:
 
 
 def _result(data: Mapping[str, Any], path: str) -> tuple[str, str, int]:
-    """Text to recall, text that is billed, and tokens of the media that came with it.
+    """Return a result's text for recall, its billed text, and the tokens of its media.
 
     A lone output is its text; an error stays JSON, so that it is seen to be one (G10).
     """

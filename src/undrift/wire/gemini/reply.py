@@ -1,4 +1,4 @@
-"""Gemini: what an answer says. Pure."""
+"""Gemini: reads an answer. Pure."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -38,7 +38,7 @@ def _parts(answer: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _texts(parts: list[Mapping[str, Any]]) -> Iterator[str]:
-    """Return its text, without the summaries of its thoughts."""
+    """Return the answer's text, without summaries of thoughts."""
     for part in parts:
         kind, _, text = data_of(part)
         if kind == "text" and isinstance(text, str) and part.get("thought") is not True:

@@ -60,7 +60,7 @@ def _leaves(slot: Slot, named: Mapping[Slot, Edit]) -> bool:
 
 
 def _result(item: Mapping[str, Any], named: Mapping[Slot, Edit], appended: Sequence[str]) -> Any:
-    """The content of a tool message, all of which is one block."""
+    """Return the content of a tool message, which is a single block."""
     found, content = named.get(("content", 0)), item.get("content")
     if found is None and isinstance(content, list):
         return [*content, *map(_part, appended)]
@@ -68,7 +68,7 @@ def _result(item: Mapping[str, Any], named: Mapping[Slot, Edit], appended: Seque
 
 
 def _content(item: Mapping[str, Any], named: Mapping[Slot, Edit], appended: Sequence[str]) -> Any:
-    """The content of a message with its edits; None when nothing is left of it."""
+    """Return the content of a message with its edits. None means: nothing remains."""
     content = item.get("content")
     if not isinstance(content, list):
         found = named.get(("content", 0))
@@ -94,6 +94,6 @@ def _part(text: str) -> dict[str, Any]:
 
 
 def _rewritten(part: Mapping[str, Any], text: str) -> dict[str, Any]:
-    """A part with another text; in place of what is no text stands one that is."""
+    """Return a part with another text; a part that is no text becomes a text."""
     type_ = part["type"]
     return {**part, type_: text} if type_ in ("text", "refusal") else _part(text)

@@ -1,4 +1,4 @@
-"""OpenAI Chat Completions: what pictures, sound and files cost. Pure; never raises."""
+"""OpenAI Chat Completions: the token costs of pictures, sound and files. Pure; never raises."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,7 +16,7 @@ _FILE_CHARACTERS_PER_TOKEN = 16  # base64 of a PDF; rough, because the bill coun
 
 
 def media_tokens(part: Mapping[str, Any]) -> int:
-    """Return the tokens of a part of type ``image_url``, ``input_audio`` or ``file``; a guess, rather high."""
+    """Estimate the tokens of a part of type ``image_url``, ``input_audio`` or ``file``, rather too high."""
     type_ = part.get("type")
     inner = part.get(type_) if isinstance(type_, str) else None
     given = inner if isinstance(inner, Mapping) else {}

@@ -54,12 +54,12 @@ def items(history: Any) -> list[Any]:
 
 
 def delta(body: Mapping[str, Any]) -> str | None:  # noqa: ARG001 - the interface of all forms
-    """Return None: this form always carries the whole history; see `Form.delta`."""
+    """Return None: a request of this form always contains the whole history; see `Form.delta`."""
     return None
 
 
 def session_id(body: Mapping[str, Any]) -> str | None:
-    """Return the id of a session, where a client gives one; see `Form.session_id`.
+    """Return the session id, if the client writes one; see `Form.session_id`.
 
     ``session_id`` is OpenRouter's, ``metadata.session_id`` what gateways log by; several agents put the id of their
     session into ``prompt_cache_key``. ``user`` names a person.
@@ -73,7 +73,7 @@ def session_id(body: Mapping[str, Any]) -> str | None:
 
 
 def beside_texts(beside: Mapping[str, Any]) -> Iterator[str]:
-    """Yield tools, functions and the schema of the answer; see `Form.beside_texts`."""
+    """Yield tools, functions and the answer's schema; see `Form.beside_texts`."""
     for name in ("tools", "functions"):
         if beside.get(name):
             yield json_text(beside[name])
@@ -83,7 +83,7 @@ def beside_texts(beside: Mapping[str, Any]) -> Iterator[str]:
 
 
 def slots(item: Mapping[str, Any]) -> list[Slot]:
-    """Return where the blocks of a message stand, in their order.
+    """Return the places of a message's blocks, in order.
 
     An empty text beside calls is none: some clients write it where others write null.
     """
@@ -102,7 +102,7 @@ def slots(item: Mapping[str, Any]) -> list[Slot]:
 
 
 def is_legacy(block: Block) -> bool:
-    """Tell whether a call or result is of the old ``function_call``."""
+    """Tell whether a call or result uses the old ``function_call``."""
     return block.call_id is not None and block.call_id.startswith(LEGACY)
 
 
@@ -126,7 +126,7 @@ def read(item: Any, path: str) -> View:
 
 
 def _bundle(item: Mapping[str, Any], blocks: tuple[Block, ...]) -> Bundle:
-    """A part leaves with its signature, and an answer with the reasoning that led to it.
+    """Return which blocks must be removed together: a part with its signature, an answer with its reasoning.
 
     DeepSeek refuses an answer in a tool loop without its ``reasoning_content``, and OpenRouter's ``reasoning_details``
     name the calls that they belong to.
@@ -137,7 +137,7 @@ def _bundle(item: Mapping[str, Any], blocks: tuple[Block, ...]) -> Bundle:
 
 
 def _reasoning(item: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields with the model's reasoning that hold something."""
+    """Return the fields with the model's reasoning that are not empty."""
     if item.get("role") != "assistant":
         return {}
     return {name: item[name] for name in item if name in _REASONING and item[name]}
@@ -221,7 +221,7 @@ def _text_of(value: Any, path: str) -> str:
 
 
 def digest(item: Any) -> bytes:
-    """Return 32 bytes that two messages share when they mean the same; see `Form.digest`.
+    """Return 32 bytes that are equal for messages with the same meaning; see `Form.digest`.
 
     A lone text is a string or a part, what is absent may be null, no text beside calls may be the empty one, and cache
     markers move; none of that makes another message.

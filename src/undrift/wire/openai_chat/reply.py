@@ -1,4 +1,4 @@
-"""OpenAI Chat Completions: what an answer says. Pure."""
+"""OpenAI Chat Completions: reads an answer. Pure."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -9,7 +9,7 @@ __all__ = ["reply"]
 
 
 def reply(answer: Mapping[str, Any]) -> ProviderReply:
-    """Read an answer, of its choices the first; see `Form.reply`. The input includes what was cached (C5).
+    """Read the first choice of an answer; see `Form.reply`. Input tokens include cached ones (C5).
 
     DeepSeek counts what was cached as ``prompt_cache_hit_tokens``.
     """

@@ -17,7 +17,7 @@ _ROLES = ("system", "assistant", "user", "tool")
 
 @dataclass(frozen=True, slots=True)
 class _Round:
-    """A message and the tool messages right behind it: number, its calls, and of each result its message and id."""
+    """A message with calls and the tool messages after it: the message's number, its calls, and each result's id."""
 
     number: int
     calls: tuple[str, ...]
@@ -102,7 +102,7 @@ _RULES: tuple[Callable[[Sequence[View]], Iterator[str]], ...] = (_known_roles, _
 
 
 def _rounds(views: Sequence[View]) -> Iterator[_Round]:
-    """Each message with calls, and each run of tool messages, with what it follows."""
+    """Yield each message with calls, and each run of tool messages, with the message before it."""
     asked, answers = -1, list[tuple[int, str]]()
     for number, view in enumerate(views):
         if view.role == "tool":

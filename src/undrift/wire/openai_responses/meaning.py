@@ -1,4 +1,4 @@
-"""OpenAI Responses: compare items by their meaning, however they are written. Pure."""
+"""OpenAI Responses: compares items by their meaning, in any notation. Pure."""
 
 import hashlib
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ __all__ = ["digest"]
 
 
 def digest(item: Any) -> bytes:
-    """Return 32 bytes that two items share when they mean the same; see `Form.digest`.
+    """Return 32 bytes that are equal for items with the same meaning; see `Form.digest`.
 
     Null is as good as absent, a lone text is a string or a part, cache breakpoints move, and clients give ids to what
     they say themselves; the model sees none of it. The ids of what the model made

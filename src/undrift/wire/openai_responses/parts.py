@@ -1,4 +1,4 @@
-"""OpenAI Responses: parts of a content, of an output or of a reasoning, and what they cost. Pure.
+"""OpenAI Responses: parts of a content, an output or a reasoning, and their tokens. Pure.
 
 Images, files and encrypted texts are not billed by the length of their base64. They count as the provider's own client
 estimates them; a session's recorded usage corrects the rest.
@@ -40,7 +40,7 @@ def block(part: Any, path: str) -> Block:
 
 
 def texts(value: Any, path: str) -> tuple[str, str, int]:
-    """Return text to recall, text that is billed, and tokens of what is not text.
+    """Return the text for recall, the billed text, and the tokens of parts that are not text.
 
     Raises WireError: it is something else.
     """
@@ -65,7 +65,7 @@ def texts(value: Any, path: str) -> tuple[str, str, int]:
 
 
 def reasoning_tokens(encrypted: Any) -> int:
-    """Return what an encrypted reasoning or compaction costs; 0 if there is none.
+    """Return the tokens of an encrypted reasoning or compaction; 0 if there is none.
 
     Base64 takes four characters for three bytes, and an envelope of 650 bytes is no text: Codex CLI counts so.
     """
@@ -74,7 +74,7 @@ def reasoning_tokens(encrypted: Any) -> int:
 
 
 def _tokens(part: Mapping[str, Any]) -> int | None:
-    """Return the tokens of a part that is not text; None if it is billed as its JSON."""
+    """Return the tokens of a part that is not text. None means: it is billed as JSON text."""
     type_ = part.get("type")
     if type_ in ("input_image", "computer_screenshot"):
         return LOW_IMAGE_TOKENS if part.get("detail") == "low" else IMAGE_TOKENS

@@ -1,4 +1,4 @@
-"""OpenAI Responses: an input item read into blocks. Pure.
+"""OpenAI Responses: reads an input item into blocks. Pure.
 
 The name of its type says what an item is, so that future types pair as those of today do. ``*_call`` with a ``call_id``
 is a call, ``*_output`` its result, and a call that the provider runs itself (a web search, say) has no such id.
@@ -30,7 +30,7 @@ search has found are there as long as its output is."""
 
 
 def items(history: Any) -> list[Any]:
-    """Return the input items; a string is the user's one message; see `Form.items`."""
+    """Return the input items; a string counts as one message of the user; see `Form.items`."""
     if isinstance(history, str):
         return [editing.user_item(history)]
     if not isinstance(history, list):
@@ -47,12 +47,12 @@ def delta(body: Mapping[str, Any]) -> str | None:
 
 
 def session_id(body: Mapping[str, Any]) -> str | None:
-    """Return ``prompt_cache_key``, where Codex writes its thread; see `Form.session_id`."""
+    """Return ``prompt_cache_key``, where Codex writes its thread's id; see `Form.session_id`."""
     return unique_id(body.get("prompt_cache_key"))
 
 
 def beside_texts(beside: Mapping[str, Any]) -> Iterator[str]:
-    """Yield instructions, tools and the schema of the answer; see `Form.beside_texts`."""
+    """Yield instructions, tools and the answer's schema; see `Form.beside_texts`."""
     instructions = beside.get("instructions")
     if isinstance(instructions, str):
         yield instructions
@@ -67,7 +67,7 @@ def beside_texts(beside: Mapping[str, Any]) -> Iterator[str]:
 
 
 def type_of(item: Mapping[str, Any]) -> Any:
-    """Return an item's type: without one it is a message, or a reference if it has no role either."""
+    """Return an item's type. An item without a type is a message if it has a role, else a reference."""
     type_ = item.get("type")
     if type_ is not None:
         return type_
@@ -115,7 +115,7 @@ def _message(item: Mapping[str, Any], path: str) -> View:
 
 
 def _reasoning(item: Mapping[str, Any], path: str) -> Block:
-    """Not `thinking`: it is bound to what follows it, at any place of an answer."""
+    """Read a reasoning item. Its kind is not `thinking`, because it is bound to the item after it."""
     said = []
     for name in ("summary", "content"):
         found = item.get(name)
@@ -129,7 +129,7 @@ def _reasoning(item: Mapping[str, Any], path: str) -> Block:
 
 
 def _reference(item: Mapping[str, Any], path: str) -> View:
-    """The id of an item at the provider shows its kind: reasoning holds its run here, a call has its output here."""
+    """Read a reference to an item at the provider; the id's prefix tells the item's kind."""
     id_ = string_at(item, "id", path)
     if id_.startswith("rs_"):
         return View("assistant", (Block("other", json_text(item, path), is_pinned=True),), bundle="run")
@@ -138,7 +138,7 @@ def _reference(item: Mapping[str, Any], path: str) -> View:
 
 
 def _call_id(item: Mapping[str, Any], type_: str, path: str) -> str | None:
-    """The id that pairs a call with its output; the provider's own calls have none."""
+    """Return the id that pairs a call with its output; None for calls that the provider runs itself."""
     if item.get("call_id") is None:
         if type_.startswith("local_shell_call"):  # its output names the call under `id`
             return string_at(item, "id", path)
@@ -161,7 +161,7 @@ def _asks(item: Mapping[str, Any], call_id: str, path: str) -> Block:
 
 
 def _result(item: Mapping[str, Any], type_: str, path: str) -> Block:
-    """The provider lets an output name its call otherwise; then it stands alone."""
+    """Read an output. An output that names no call has no pair."""
     given = item.get("output")
     text, counted, extra = (
         parts.texts(given, f"{path}.output") if given is not None else (whole := json_text(item, path), whole, 0)
@@ -173,7 +173,7 @@ def _result(item: Mapping[str, Any], type_: str, path: str) -> Block:
 
 
 def _other(item: Mapping[str, Any], type_: str, path: str) -> Block:
-    """Read a call that the provider has run itself, or an item of an unknown type."""
+    """Read a call that the provider ran itself, or an item of an unknown type."""
     text, stays = json_text(item, path), type_ in _STAYS
     if type_ in ("compaction", "compaction_summary"):
         tokens = parts.reasoning_tokens(item.get("encrypted_content"))

@@ -1,4 +1,4 @@
-"""OpenAI Responses: what an answer says. Pure."""
+"""OpenAI Responses: reads an answer. Pure."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -9,7 +9,7 @@ __all__ = ["reply"]
 
 
 def reply(answer: Mapping[str, Any]) -> ProviderReply:
-    """Read a response; see `Form.reply`. The input includes what was read from the cache and written to it (R8)."""
+    """Read an answer; see `Form.reply`. Input tokens include those read from the cache and written to it (R8)."""
     usage = answer.get("usage")
     details = usage.get("input_tokens_details") if isinstance(usage, Mapping) else None
     output = answer.get("output")
@@ -35,7 +35,7 @@ def _texts(items: list[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _calls(items: list[Mapping[str, Any]]) -> Iterator[ToolCall]:
-    """The calls that the client has to answer."""
+    """Return the calls that the client must answer."""
     for item in items:
         type_, call_id, name = item.get("type"), item.get("call_id"), item.get("name")
         if not isinstance(type_, str) or not type_.endswith("_call"):
