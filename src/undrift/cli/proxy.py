@@ -84,7 +84,7 @@ def upstream_options(defaults: Mapping[Provider, str] | None = None) -> Callable
     metavar="N",
     help="Keep at most N sessions open. Fewer stay open if memory is short.",
 )
-@click.option("--while-pid", type=Whole(min=1), metavar="PID", help="Stop when the process with this id ends.")
+@click.option("--while-pid", type=Whole(min=1), metavar="PID", help="Stop the gateway when process PID ends.")
 @click.option(
     "--socket", "descriptor", type=Whole(min=0), metavar="FD", help="Listen on this inherited socket, not on --port."
 )
