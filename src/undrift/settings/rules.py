@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 _SHOWN_CHARACTERS = 80  # an error quotes a value, it does not repeat a megabyte of it
 
-SEEDS = "Rarely used"
+SEEDS = "Names of the seed documents"
 """The group of the settings that do not count among the 15."""
 
 _INTEGER_LIMIT = 2**63  # what SQLite holds; sys.maxsize still means "never"
