@@ -22,7 +22,6 @@ class LastRequest:
     """The model and the cache figures of the newest request.
 
     Args:
-        model: The model that it asks.
         tokens: By our own count.
         cache_seconds: The time that it asks to be cached; None: it does not say.
         at_ms: The time of the request, in Unix milliseconds.
@@ -35,11 +34,7 @@ class LastRequest:
 
 
 class CacheTraffic:
-    """Learns how long the provider keeps the prompts of one session in its cache.
-
-    Args:
-        context: The session.
-    """
+    """Learns how long the provider keeps the prompts of one session in its cache."""
 
     def __init__(self, context: SessionContext) -> None:
         self._id = context.id
@@ -50,9 +45,7 @@ class CacheTraffic:
     def of(self, model: Model, asked: int | None) -> Cache:
         """Return the cache's figures, learned from the session's traffic; if unknown, from the table of models.
 
-        Args:
-            model: The model that the request asks.
-            asked: Seconds that it asks to be cached; None: it does not say.
+        `asked`: seconds that it asks to be cached; None: it does not say.
         """
         said = max(asked or 0, self._log.cache_seconds or 0)
         prices = Prices(model.read_ratio, model.write_ratio_for(said or None))
@@ -61,9 +54,7 @@ class CacheTraffic:
     def asked(self, sent: LastRequest, *, is_large: bool) -> None:
         """Record the time of a request, if pauses matter, and the lifetime of its cache.
 
-        Args:
-            sent: The request.
-            is_large: True if it uses more than half of the budget.
+        `is_large`: true if it uses more than half of the budget.
         """
         if not self._matters:
             return

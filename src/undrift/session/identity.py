@@ -48,7 +48,6 @@ class Recognised:
 
     Args:
         session_id: For `Session.open`: ``FORM:ID`` if the client sent an id, else ``auto-`` and 16 hexadecimal digits.
-        how: How it was found.
         newest_id: Chain id of the newest item; empty if the history was not looked at.
         fault: Why the store could not take note of this request; empty: it could. The answer holds nevertheless.
     """
@@ -64,14 +63,8 @@ def recognise(store: Store, form: Form, request: Request) -> Recognised:
 
     A request whose history is held by the provider (``previous_response_id``) is known by that field alone.
 
-    Args:
-        store: The home's store.
-        form: The provider's form.
-        request: A request with its whole history.
-
-    Raises:
-        WireError: The history has the wrong shape.
-        StoreError: The store cannot be read.
+    `request`: with its whole history. Raises WireError: the history has the wrong shape. Raises StoreError: the
+    store cannot be read.
     """
     if (given := given_id(form, request.fields)) is not None:
         return Recognised(given, "given")
@@ -96,15 +89,8 @@ def note(store: Store, session_id: str, form: Form, newest_id: str, tail: Iterab
 
     A side conversation without an answer is skipped: it could be the beginning of another session.
 
-    Args:
-        store: The home's store.
-        session_id: The session.
-        form: The provider's form.
-        newest_id: Chain id of the newest item.
-        tail: The last `TAIL` items, each with its `Form.digest` and `Form.read`.
-
-    Raises:
-        StoreError: Nothing was noted; older marks still lead to the session.
+    `newest_id`: chain id of the newest item. `tail`: the last `TAIL` items, each with its `Form.digest` and
+    `Form.read`. Raises StoreError: nothing was noted; older marks still lead to the session.
     """
     known = list(tail)
     if any(view.role == "assistant" for _, view in known):
@@ -114,8 +100,7 @@ def note(store: Store, session_id: str, form: Form, newest_id: str, tail: Iterab
 def chain(form: Form, request: Request) -> list[str]:
     """Return the chain id of each item of an opened request, as a session's decisions name them (ADR 0009).
 
-    Raises:
-        WireError: An item is no object.
+    Raises WireError: an item is no object.
     """
     ids: list[str] = []
     for number in range(len(request.given)):

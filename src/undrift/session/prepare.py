@@ -64,12 +64,7 @@ class _Beside:
 class Preparer:
     """Prepares the requests of one session and processes the answers.
 
-    Args:
-        context: The session.
-        tasks: Its tasks.
-        upkeep: The upkeep of its memories.
-        recognised: How the session was found, if it was not opened by its id.
-        names_recall: See `RecallHint`.
+    `recognised`: how the session was found, if it was not opened by its id. `names_recall`: see `RecallHint`.
     """
 
     def __init__(

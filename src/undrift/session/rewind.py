@@ -53,11 +53,7 @@ class Diff:
 
 
 class Timeline:
-    """The operations of one session, and its rewinds: `Session.timeline`.
-
-    Args:
-        context: The session.
-    """
+    """The operations of one session, and its rewinds: `Session.timeline`."""
 
     def __init__(self, context: SessionContext) -> None:
         self._sharing = context.sharing

@@ -21,13 +21,7 @@ _ATTEMPTS = 200  # a failed attempt is another agent's success
 
 
 class SessionTasks:
-    """Creates, changes and completes the tasks of one session.
-
-    Args:
-        context: The session.
-        updates: Judges and writes them.
-        upkeep: Makes the memories about them.
-    """
+    """Creates, changes and completes the tasks of one session."""
 
     def __init__(self, context: SessionContext, updates: TaskUpdates, upkeep: MemoryUpkeep) -> None:
         self._context = context

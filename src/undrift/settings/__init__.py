@@ -87,10 +87,7 @@ class Settings:
         group=_SIZE,
     )
     window_share: float = setting(
-        0.75,
-        SHARE,
-        "The budget as a share of the model's window, if budget_tokens is not set.",
-        group=_SIZE,
+        0.75, SHARE, "The budget as a share of the model's window, if budget_tokens is not set.", group=_SIZE
     )
     token_counter: str = setting(
         "estimate",
@@ -208,9 +205,7 @@ class Settings:
         "0: all stay.",
     )
     tombstone_share: float = setting(
-        0.05,
-        SHARE,
-        "The share of the budget for the tombstones of finished tasks. Beyond it the oldest leave.",
+        0.05, SHARE, "The share of the budget for the tombstones of finished tasks. Beyond it the oldest leave."
     )
     finished_tasks_shown: int = setting(
         10,
@@ -242,12 +237,7 @@ class Settings:
         "The provider for tasks that look simple: a name among the plan's commands.",
         is_private=True,
     )
-    route_complex: str = setting(
-        "complex",
-        PROVIDER,
-        "The provider for all other tasks.",
-        is_private=True,
-    )
+    route_complex: str = setting("complex", PROVIDER, "The provider for all other tasks.", is_private=True)
     phase_weight: int = setting(
         PHASE_WEIGHT,
         COUNT,
@@ -327,11 +317,8 @@ SETTINGS = settings_of(Settings)
 def sources(environ: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return the place that each setting comes from: its variable, ``FILE:LINE``, or ``default``.
 
-    Args:
-        environ: Variables to read in place of the process's own; then no file is read.
-
-    Raises:
-        SettingsError: As `Settings.from_environment`.
+    `environ`: variables to read in place of the process's own; then no file is read. Raises SettingsError: as
+    `Settings.from_environment`.
     """
     found = _found(environ)
     return {row.name: found[row.name].source if row.name in found else "default" for row in SETTINGS}

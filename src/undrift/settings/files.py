@@ -39,13 +39,8 @@ class Placed:
 def from_files(settings: Sequence[Setting], folder: Path | None, environ: Mapping[str, str]) -> dict[str, Placed]:
     """Return what the files set; the project's wins over the user's.
 
-    Args:
-        settings: All settings.
-        folder: The working directory; None: there is no project.
-        environ: The variables; they name the user's folder of settings.
-
-    Raises:
-        SettingsError: A file cannot be read, or a key or value in it is wrong.
+    `folder`: the working directory; None: there is no project. `environ`: the variables; they name the user's folder of
+    settings. Raises SettingsError: a file cannot be read, or a key or value in it is wrong.
     """
     user, project = user_file(environ), None if folder is None else project_file(folder)
     found = {} if user is None or not user.exists() else _read(user, settings)

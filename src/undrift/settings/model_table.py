@@ -32,14 +32,7 @@ from typing import Any
 
 from undrift.errors import SettingsError
 
-__all__ = [
-    "MODELS",
-    "Model",
-    "UNKNOWN",
-    "load_models",
-    "lookup",
-    "read_models",
-]
+__all__ = ["MODELS", "Model", "UNKNOWN", "load_models", "lookup", "read_models"]
 
 _AS_OF = "2026-11"
 _CACHE_SECONDS = 3_600
@@ -188,8 +181,7 @@ def _longest(key: str, rows: dict[str, Model]) -> Model | None:
 def load_models(text: str) -> tuple[Model, ...]:
     """Read rows from JSON: a list of objects with the fields of `Model`; missing ones come from the built-in match.
 
-    Raises:
-        SettingsError: The text breaks a rule; the message names the place, the value and the rule.
+    Raises SettingsError: the text breaks a rule; the message names the place, the value and the rule.
     """
     try:
         rows = json.loads(text)
@@ -225,8 +217,7 @@ def _model(place: str, row: object) -> Model:
 def read_models(path: str | None) -> tuple[Model, ...]:
     """Read the user's file of models (`Settings.models_file`); None gives no rows.
 
-    Raises:
-        SettingsError: The file cannot be read or breaks a rule; the message names the file and what to do.
+    Raises SettingsError: the file cannot be read or breaks a rule; the message names the file and what to do.
     """
     if path is None:
         return ()

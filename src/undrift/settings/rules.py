@@ -58,7 +58,6 @@ class Setting:
     """One field of `Settings`, with its rule and its help.
 
     Args:
-        name: The field.
         environment: The variables that set it, the product's own first.
         default: The value without any variable; None means "not set".
         rule: See `Rule.words`.

@@ -108,8 +108,7 @@ def _refuse_what_is_none(given: Path) -> None:
 def _check_of(connection: apsw.Connection) -> copies.Check:
     """Return the check for copies of this file: every record of a current store, else SQLite's own check.
 
-    Raises:
-        StoreVersionError, StoreError: A newer undrift or another program has written it, or it is empty.
+    Raises StoreVersionError, StoreError: a newer undrift or another program has written it, or it is empty.
     """
     version = identify(connection)
     if version == 0:
@@ -156,9 +155,7 @@ def _put(path: Path, new: Path) -> None:
 def _alone(path: Path) -> Iterator[apsw.Connection | None]:
     """Lock all other processes out of the old store and merge its WAL. None means: it is too damaged.
 
-    Raises:
-        StoreBusy: Another process has it open.
-        StoreVersionError: It was written by a newer undrift.
+    Raises StoreBusy: another process has it open. Raises StoreVersionError: it was written by a newer undrift.
     """
     with closing(apsw.Connection(str(path), flags=_WRITE)) as old:
         old.set_busy_timeout(0)

@@ -43,11 +43,8 @@ T = TypeVar("T")
 class Context:
     """The owner and the time of one operation.
 
-    Args:
-        scope: The owner, with a session.
-        at_ms: The time, in Unix milliseconds.
-        based_on: The session's newest operation that was known at the decision: nothing is written if the session was
-            rewound or purged since. None: this is not checked.
+    `at_ms`: the time, in Unix milliseconds. `based_on`: the session's newest operation that was known at the decision:
+    nothing is written if the session was rewound or purged since. None: this is not checked.
     """
 
     scope: Scope
@@ -61,9 +58,6 @@ class Found:
 
     Args:
         ref: Its reference, for `Store.original`.
-        session_id: The session it belongs to.
-        entry_id: Its entry's id.
-        type: Its entry's type.
         snippet: About 24 words around the match; for a damaged original, a sentence that says so.
         score: Higher is better; 0.0 if all words of the query are so common that the newest are returned instead.
     """

@@ -54,11 +54,7 @@ class _Record(msgspec.Struct):
 
     @classmethod
     def of(cls, found: Sequence[rows.Row]) -> "_Record":
-        """Return the record of some rows.
-
-        Raises:
-            StoreCorrupt: One does not match its SHA-256.
-        """
+        """Return the record of some rows. Raises StoreCorrupt: one does not match its SHA-256."""
         places: dict[str, int] = {}
         made = cls([], [], [], [], [], [], [], [], [])
         for row in found:
@@ -111,10 +107,7 @@ def extend(writing: Writing) -> None:
 def kept(connection: apsw.Connection, session_id: str, listed: Mapping[int, bytes]) -> dict[bytes, Decision]:
     """Return the decisions of a session's checkpoints, each under its SHA-256.
 
-    Args:
-        connection: Of the store.
-        session_id: Whose.
-        listed: The SHA-256 of each active decision under its number.
+    `listed`: the SHA-256 of each active decision under its number.
     """
     found: dict[bytes, Decision] = {}
     for row in connection.execute(_KEPT, (rows.key(session_id), _KEY)):

@@ -78,7 +78,6 @@ class OperationStore(Protocol):
         Args:
             context: The operation's owner, its time, and the newest operation that was known.
             kind: The name of the act, for the log.
-            changes: Values of record kinds.
             payload: JSON values for the log.
 
         Returns:
@@ -149,8 +148,7 @@ class DecisionStore(Protocol):
         An entry can have several: each holds in the histories that contain the message at which it was made
         (``detail["at"]``; a decision without it holds in all).
 
-        Args:
-            known: The records that were read before: they are not read again. The same holds for `pins` and `tasks`.
+        `known`: the records that were read before: they are not read again. The same holds for `pins` and `tasks`.
         """
         ...
 
@@ -165,12 +163,8 @@ class DecisionStore(Protocol):
     def readings(self, session_id: str, key: str, chosen: Callable[[Heads], Collection[int]]) -> list[StretchReading]:
         """Return the stored readings (parsed histories) of a session, oldest first; a store may have none.
 
-        Args:
-            key: The form and the counter of the readings.
-            chosen: Returns the numbers of the wanted readings from the heads of all.
-
-        Raises:
-            StoreCorrupt: A reading does not match its SHA-256.
+        `key`: the form and the counter of the readings. `chosen`: returns the numbers of the wanted readings from the
+        heads of all. Raises StoreCorrupt: a reading does not match its SHA-256.
         """
         ...
 
@@ -185,9 +179,7 @@ class WorkStore(Protocol):
     def run_records(self, session_id: str, names: Sequence[str] | None = None) -> dict[str, Mapping[str, Any]]:
         """Return the dispatcher's records of a run, name -> JSON value; empty if the run is unknown.
 
-        Args:
-            session_id: The run.
-            names: Only records with these names; None: all. An unknown name is left out.
+        `session_id`: the run. `names`: only records with these names; None: all. An unknown name is left out.
         """
         ...
 
@@ -198,8 +190,7 @@ class FactVersionStore(Protocol):
     def facts(self, session_id: str, *, as_of: int | None = None) -> tuple[FactVersion, ...]:
         """Return all versions of facts, outdated ones too, in the order in which they were added.
 
-        Args:
-            as_of: The state right after this operation of the session; None: now.
+        `as_of`: the state right after this operation of the session; None: now.
         """
         ...
 
@@ -291,8 +282,7 @@ class PurgeStore(Protocol):
     def clean(self, destroyed: Destroyed) -> Remains:
         """Overwrite the remains of a purge and search for more; if it was interrupted, call it again.
 
-        Raises:
-            StoreBusy: Other processes read all the time; the records are removed nevertheless.
+        Raises StoreBusy: other processes read all the time; the records are removed nevertheless.
         """
         ...
 

@@ -64,8 +64,7 @@ def is_copy(path: Path) -> bool:
 
     A file with side files is in use and is not opened: closing it would drop the locks that this process holds on it.
 
-    Raises:
-        OSError: It cannot be read.
+    Raises OSError: it cannot be read.
     """
     files.check_regular(path)
     if any(Path(f"{path}{suffix}").exists() for suffix in _SIDE_FILES):
@@ -80,9 +79,7 @@ def is_copy(path: Path) -> bool:
 def refuse_foreign(target: Path) -> None:
     """Refuse a path if it is anything but a copy of ours.
 
-    Raises:
-        InputError: Something else has this name; it was not changed.
-        OSError: It cannot be looked at.
+    Raises InputError: something else has this name; it was not changed. Raises OSError: it cannot be looked at.
     """
     try:
         free = not target.is_symlink() and (not target.exists() or is_copy(target))

@@ -69,8 +69,7 @@ class Database:
     def using(self, ref: str = "") -> "_Use":
         """Lock and yield the connection; disk faults are raised as `StoreError`.
 
-        Args:
-            ref: The reference of the original that is read, for the message.
+        `ref`: the reference of the original that is read, for the message.
         """
         return _Use(self, ref)
 

@@ -55,11 +55,7 @@ def create(connection: apsw.Connection) -> None:
 
 
 def _prepared(session_id: str, changes: Sequence[RunChange]) -> PreparedRuns:
-    """Check the changes.
-
-    Raises:
-        InputError: Two changes under one name, or values that JSON cannot hold.
-    """
+    """Check the changes. Raises InputError: two changes under one name, or values that JSON cannot hold."""
     names = [change.name for change in changes]
     if len(set(names)) < len(names):
         raise InputError(f"run {session_id[:64]!r}: a commit takes one change for each name")
@@ -75,8 +71,7 @@ def find(
 ) -> dict[str, Mapping[str, Any]]:
     """Return the newest records of a run by name, all or only some names.
 
-    Raises:
-        StoreCorrupt: A record does not match its SHA-256, or an index leads elsewhere.
+    Raises StoreCorrupt: a record does not match its SHA-256, or an index leads elsewhere.
     """
     session = rows.key(session_id)
     if names is None:
@@ -91,8 +86,7 @@ def find(
 def _write(writing: Writing, new: PreparedRuns) -> None:
     """Write the changes that are not written yet.
 
-    Raises:
-        StoreError: A stored record equals neither the one before the change nor the one after it.
+    Raises StoreError: a stored record equals neither the one before the change nor the one after it.
     """
     connection, seq = writing.connection, writing.seq
     for before, after in new.changes:

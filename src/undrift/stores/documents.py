@@ -87,7 +87,6 @@ class StoredDocuments:
 
     Args:
         connection: A connection to the store; in a transaction if there is an operation.
-        session_id: Their session.
         seq: The operation that changes them.
     """
 

@@ -46,8 +46,7 @@ class Embedder(Protocol):
     def embed(self, texts: Sequence[str]) -> "NDArray[Any]":
         """Return one vector for each text: float32, (texts, dimension). A text without known words gets zeros.
 
-        Raises:
-            StoreError: The model cannot be loaded.
+        Raises StoreError: the model cannot be loaded.
         """
         ...
 
@@ -123,8 +122,7 @@ def _missing() -> StoreError:
 def embedded(embedder: Embedder | None, lines: Sequence[MemoryLine]) -> MemoryLines:
     """Return lines with their vectors; the store is not locked while the embedder works.
 
-    Raises:
-        StoreError: The embedder cannot be loaded.
+    Raises StoreError: the embedder cannot be loaded.
     """
     if embedder is None or not lines:
         return MemoryLines(lines)

@@ -19,11 +19,7 @@ _CHOSEN = 2_000
 
 
 class ExactIndex:
-    """Compares a query with every vector, from a copy in memory: 107 MB for 100,000 vectors of length 256.
-
-    Args:
-        table: The vectors.
-    """
+    """Compares a query with every vector, from a copy in memory: 107 MB for 100,000 vectors of length 256."""
 
     def __init__(self, table: VectorTable) -> None:
         self._table = table

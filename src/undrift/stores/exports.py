@@ -83,14 +83,11 @@ class Scratchpad:
 
 
 class Exports:
-    """The files in the folder ``archives`` of a home.
+    """The files in the folder ``archives`` of a home. Raises InputError: the limit is out of range.
 
     Args:
         home: The store's folder; created at the first write.
         scratchpad_limit_bytes: A larger scratchpad gives a warning and is cut for the window; at least 1.
-
-    Raises:
-        InputError: The limit is out of range.
     """
 
     def __init__(self, home: Path, *, scratchpad_limit_bytes: int) -> None:
@@ -110,9 +107,7 @@ class Exports:
     def write_log(self, session_id: str, task_id: str, logs: Sequence[TaskLog]) -> Path:
         """Rewrite a task's log from all its completions, oldest first, in one step; return the path.
 
-        Raises:
-            InputError: A completion of another task.
-            StoreError: The former log, if any, is unchanged.
+        Raises InputError: a completion of another task. Raises StoreError: the former log, if any, is unchanged.
         """
         if any(log.task_id != task_id for log in logs):
             raise InputError(f"the log of task {task_id!r} takes completions of that task only")
@@ -124,8 +119,7 @@ class Exports:
     def delete(self, session_id: str, task_ids: Collection[str] | None = None) -> int:
         """Delete the logs of tasks, or all files of a session, the scratchpad included; return the number of files.
 
-        Raises:
-            StoreError: Something else than a file is there, or the system refuses.
+        Raises StoreError: something else than a file is there, or the system refuses.
         """
         deleted = 0
         with (
@@ -143,8 +137,7 @@ class Exports:
     def start_scratchpad(self, session_id: str) -> bool:
         """Create an empty scratchpad; return False if there is one.
 
-        Raises:
-            StoreError: It cannot be created, or something else has its name.
+        Raises StoreError: it cannot be created, or something else has its name.
         """
         path = self.scratchpad_path(session_id)
         with self._opened(session_id, path, make=True) as folder:
@@ -156,8 +149,7 @@ class Exports:
     def read_scratchpad(self, session_id: str) -> Scratchpad:
         """Return the notes, empty if there are none; a byte that is not UTF-8 becomes a replacement character.
 
-        Raises:
-            StoreError: Something else than a file has its name, or the disk fails.
+        Raises StoreError: something else than a file has its name, or the disk fails.
         """
         path = self.scratchpad_path(session_id)
         if _is_empty(path):  # nearly always, and a look costs 5% of opening folder after folder
@@ -170,11 +162,7 @@ class Exports:
         return self._scratchpad(data, size_bytes)
 
     def write_scratchpad(self, session_id: str, text: str) -> Scratchpad:
-        """Replace all notes by a text, in one step.
-
-        Raises:
-            StoreError: The former notes are unchanged.
-        """
+        """Replace all notes by a text, in one step. Raises StoreError: the former notes are unchanged."""
         data = text.encode("utf-8", "replace")
         with self._opened(session_id, self.scratchpad_path(session_id), make=True) as folder:
             _replace(folder, _SCRATCHPAD, data)
@@ -183,8 +171,7 @@ class Exports:
     def append_scratchpad(self, session_id: str, text: str) -> Scratchpad:
         """Add a text after the notes, on a new line; an agent that writes at the same time loses nothing.
 
-        Raises:
-            StoreError: The former notes are unchanged.
+        Raises StoreError: the former notes are unchanged.
         """
         data = text.encode("utf-8", "replace")
         with self._opened(session_id, self.scratchpad_path(session_id), make=True) as folder:

@@ -85,8 +85,7 @@ def create(connection: apsw.Connection) -> None:
 def _prepared(session_id: str, changes: Sequence[FactChange]) -> PreparedFacts:
     """Check the changes.
 
-    Raises:
-        InputError: Two changes of one version, an empty change, or values that JSON cannot hold.
+    Raises InputError: two changes of one version, an empty change, or values that JSON cannot hold.
     """
     seen: set[int] = set()
     ready = []
@@ -103,8 +102,7 @@ def _prepared(session_id: str, changes: Sequence[FactChange]) -> PreparedFacts:
 def find(connection: apsw.Connection, session_id: str, as_of: int | None = None) -> tuple[FactVersion, ...]:
     """Return the versions of a session, now or right after an operation, in their order.
 
-    Raises:
-        StoreCorrupt: A record does not match its SHA-256, or an index leads elsewhere.
+    Raises StoreCorrupt: a record does not match its SHA-256, or an index leads elsewhere.
     """
     key = rows.key(session_id)
     if as_of is None:
@@ -132,8 +130,7 @@ def next_sequence(connection: apsw.Connection, session_id: str) -> int:
 def _write(writing: Writing, new: PreparedFacts) -> None:
     """Write the changes that are not written yet.
 
-    Raises:
-        StoreError: A stored version equals neither the one before the change nor the one after it.
+    Raises StoreError: a stored version equals neither the one before the change nor the one after it.
     """
     connection, seq, session = writing.connection, writing.seq, rows.key(new.session_id)
     for before, row, sequence in new.changes:

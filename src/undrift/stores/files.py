@@ -26,8 +26,7 @@ def make_folder(folder: Path) -> None:
 
     A home with the default name gets a ``.gitignore`` of its own, unless it has one.
 
-    Raises:
-        OSError: It cannot be created, or a file has its name.
+    Raises OSError: it cannot be created, or a file has its name.
     """
     missing = []
     for candidate in (folder, *folder.parents):
@@ -58,8 +57,7 @@ def _keep_out_of_git(home: Path) -> None:
 def create_file(path: Path) -> bool:
     """Create an empty file for its owner alone (0600), durably. False means: the name exists.
 
-    Raises:
-        OSError: It cannot be created.
+    Raises OSError: it cannot be created.
     """
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)

@@ -22,12 +22,7 @@ _MOST_FILES = 100
 class Presence:
     """The address and process of a running gateway.
 
-    Args:
-        url: Its address.
-        port: Its TCP port.
-        pid: The id of its process.
-        started_at_ms: Unix milliseconds.
-        upstreams: Provider to the address that gets its requests.
+    `started_at_ms`: Unix milliseconds. `upstreams`: provider to the address that gets its requests.
     """
 
     url: str
@@ -40,8 +35,7 @@ class Presence:
 def announce(home: Path, presence: Presence) -> None:
     """Write the file of a running gateway; it replaces the file of an earlier one at this address.
 
-    Raises:
-        OSError: It cannot be written.
+    Raises OSError: it cannot be written.
     """
     files.make_folder(home)
     path = _path(home, presence.port)

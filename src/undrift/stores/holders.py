@@ -21,9 +21,7 @@ _WRITER = 120
 def holders(database: Path, *, writer: bool = False) -> tuple[int, ...]:
     """Return the ids of other processes that hold a lock on a database or its ``-shm``, ascending.
 
-    Args:
-        database: The file; it is not opened.
-        writer: True: only the process that writes at this moment.
+    `database`: the file; it is not opened. `writer`: true: only the process that writes at this moment.
     """
     known = {}
     for suffix in ("", "-shm"):

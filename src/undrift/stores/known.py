@@ -60,14 +60,8 @@ PINS = Reading(
 def read(connection: apsw.Connection, session_id: str, reading: Reading[T], known: Met[T] | None = None) -> list[T]:
     """Return the active records of a session, in their order.
 
-    Args:
-        connection: A connection to the store.
-        session_id: Their session.
-        reading: The way to read them.
-        known: The records that were read before; afterwards the returned ones. None: read every row.
-
-    Raises:
-        StoreCorrupt: A record does not match its SHA-256, or an index leads elsewhere.
+    `known`: the records that were read before; afterwards the returned ones. None: read every row. Raises StoreCorrupt:
+    a record does not match its SHA-256, or an index leads elsewhere.
     """
     found: dict[bytes, T] = {}
     listed: Any = ()

@@ -39,12 +39,8 @@ _SPARE = 16
 class LanceIndex:
     """Searches vectors with LanceDB; computes the scores from the rows in SQLite.
 
-    Args:
-        table: The stored vectors.
-        folder: The folder of the index, created with 0700 if absent. Nothing else may be in it.
-
-    Raises:
-        StoreError: The package lancedb is not installed.
+    `folder`: the folder of the index, created with 0700 if absent. Nothing else may be in it. Raises StoreError: the
+    package lancedb is not installed.
     """
 
     def __init__(self, table: VectorTable, folder: Path) -> None:

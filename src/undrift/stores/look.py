@@ -32,11 +32,9 @@ class Look:
     """The report on a store.
 
     Args:
-        path: The file.
         is_there: False: there is no store, and all that follows is empty.
         version: The version of its shape; 0 if nothing was written yet, None if it could not be read.
         newest: The version that this undrift writes.
-        size_bytes: The file's size.
         log_bytes: The size of the ``-wal`` next to it.
         operations, originals, decisions, sessions: The number of each in it.
         refused: Why it cannot be opened, with the remedy; empty: it can.
@@ -66,12 +64,7 @@ class Look:
 
 
 def look(home: str | os.PathLike[str], *, rated: int = 0) -> Look:
-    """Read everything in a home's store and report on it.
-
-    Args:
-        home: The folder.
-        rated: The most rated searches in the answer.
-    """
+    """Read everything in a home's store and report on it. `rated`: the most rated searches in the answer."""
     path = Path(os.path.realpath(home)) / NAME
     if not os.path.lexists(path) and not os.path.lexists(f"{path}-wal"):
         return Look(path, is_there=False)

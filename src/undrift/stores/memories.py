@@ -102,8 +102,7 @@ def create(connection: apsw.Connection) -> None:
 def _prepared(session_id: str, updates: Sequence[MemoryUpdate]) -> PreparedMemories:
     """Check the updates.
 
-    Raises:
-        InputError: Two updates of one memory, an update without any memory, or values that JSON cannot hold.
+    Raises InputError: two updates of one memory, an update without any memory, or values that JSON cannot hold.
     """
     ids: set[str] = set()
     for update in updates:
@@ -119,8 +118,7 @@ def _prepared(session_id: str, updates: Sequence[MemoryUpdate]) -> PreparedMemor
 def _write(writing: Writing, new: PreparedMemories) -> None:
     """Write the updates; an update that is already written is skipped.
 
-    Raises:
-        StoreConflict: A stored memory equals neither the one before the change nor the one after it.
+    Raises StoreConflict: a stored memory equals neither the one before the change nor the one after it.
     """
     connection, seq = writing.connection, writing.seq
     removed: dict[str, str] = {}
@@ -150,8 +148,7 @@ def _write(writing: Writing, new: PreparedMemories) -> None:
 def _check(connection: apsw.Connection, unchanged: Unchanged) -> None:
     """Refuse new memories that depend on memories which have changed; called after the insert.
 
-    Raises:
-        StoreConflict: Another one was added meanwhile.
+    Raises StoreConflict: another one was added meanwhile.
     """
     found = {one.id for one in by_digest(connection, unchanged.digest, unchanged.viewer)}
     stated = {one.id for one in by_slot(connection, unchanged.keys, unchanged.viewer)}
@@ -164,8 +161,7 @@ def _check(connection: apsw.Connection, unchanged: Unchanged) -> None:
 def by_id(connection: apsw.Connection, ids: Collection[str], viewer: Viewer | None = None) -> dict[str, MemoryEntry]:
     """Return memories by id, as `viewer` may see them. None means: all of them, in their newest version.
 
-    Raises:
-        StoreCorrupt: A record does not match its SHA-256.
+    Raises StoreCorrupt: a record does not match its SHA-256.
     """
     values: dict[str, Any] = {"ids": rows.listed(ids)}
     where = _IDS
@@ -230,9 +226,7 @@ def every(connection: apsw.Connection) -> list[MemoryEntry]:
 def ever(connection: apsw.Connection, ids: Collection[str] | None = None) -> list[MemoryEntry]:
     """Return the newest version of every memory, active or not, oldest first, to rebuild indexes.
 
-    Args:
-        connection: A connection to the store.
-        ids: Only these memories; None: all.
+    `ids`: only these memories; None: all.
     """
     some = "" if ids is None else f" AND {_IDS}"
     values = {} if ids is None else {"ids": rows.listed(ids)}

@@ -18,8 +18,7 @@ LinesOf = Callable[[list[MemoryEntry]], Iterable[MemoryLine]]
 class MemoryReading(Protocol):
     """Reads the memories of a store. Each method returns only memories that the viewer may see.
 
-    Raises:
-        StoreCorrupt: A record does not match its SHA-256.
+    Raises StoreCorrupt: a record does not match its SHA-256.
     """
 
     def by_id(self, ids: Collection[str], viewer: Viewer | None = None) -> dict[str, MemoryEntry]:
@@ -58,7 +57,6 @@ class SearchedMemories(Protocol):
 
         Args:
             words: Up to 32 of them count.
-            limit: The most results.
             only: Selects memories; `Filter.trusted` weighs words by their rarity among trusted memories.
             taken_back: Search the memories that rewinds have closed, not the active ones.
         """
@@ -114,12 +112,9 @@ class MemoryStore(Protocol):
     def search_memories(self, embedder: Embedder | None = None, index: str = "exact") -> MemorySearching:
         """Return the search of these memories.
 
-        Args:
-            embedder: Makes vectors; None searches by words alone.
-            index: The index over the vectors, as the setting `vector_index` names it.
-
-        Raises:
-            StoreError: The index or the embedder is not installed; raised at once or at the first search.
+        `embedder`: makes vectors; None searches by words alone. `index`: the index over the vectors, as the setting
+        `vector_index` names it. Raises StoreError: the index or the embedder is not installed; raised at once or at the
+        first search.
         """
         ...
 

@@ -21,8 +21,6 @@ class Filter:
 
     Args:
         scopes: It belongs to one of these sessions, agents or projects.
-        sources: It has one of these sources.
-        types: It has one of these types.
         until_seq: It was recorded by this operation or before it; at least 0.
         trusted: Its tier is above 0: it is no tool's output. Indexes of vectors do not know this; the caller drops the rest.
 

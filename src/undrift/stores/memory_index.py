@@ -21,14 +21,7 @@ from undrift.stores.migrations import transaction
 from undrift.stores.table import Table, Writing
 from undrift.values.memory import MemoryEntry
 
-__all__ = [
-    "Making",
-    "MemoryIndex",
-    "StoredMemories",
-    "TABLE",
-    "forget",
-    "write_lines",
-]
+__all__ = ["Making", "MemoryIndex", "StoredMemories", "TABLE", "forget", "write_lines"]
 
 _EMBEDDED_AT_ONCE = 256
 
@@ -39,8 +32,7 @@ Making = Callable[[vectors.VectorTable], vectors.VectorIndex]
 def write_lines(connection: apsw.Connection, new: MemoryLines) -> None:
     """Make memories searchable, inside the caller's transaction; known memories are skipped.
 
-    Raises:
-        DimensionError: A vector has another length than its embedder says.
+    Raises DimensionError: a vector has another length than its embedder says.
     """
     numbers = memory_search.add(connection, new.lines)
     if new.embedder:

@@ -151,8 +151,7 @@ def clear(connection: apsw.Connection) -> None:
 def add(connection: apsw.Connection, lines: Iterable[MemoryLine]) -> dict[str, int]:
     """Index memories; known ids are skipped, because a memory's content never changes.
 
-    Returns:
-        The number of each added memory, by id.
+    Returns the number of each added memory, by id.
     """
     added: dict[str, int] = {}
     for line in lines:
@@ -177,8 +176,7 @@ def remove(connection: apsw.Connection, numbers: Collection[int]) -> None:
 def take_back(connection: apsw.Connection, texts: Mapping[int, str]) -> None:
     """Move memories that a rewind made inactive to another table, which searches of the past use.
 
-    Args:
-        texts: Number to content.
+    `texts`: number to content.
     """
     _move(connection, "memory_text", "memory_text_taken_back", texts)
     connection.execute(_THERE, (0, json.dumps(sorted(texts))))
@@ -247,7 +245,6 @@ def match(
 
     Args:
         words: Up to 32, each with its first 64 characters: a phrase of many words is searched in quadratic time.
-        limit: The most results.
         taken_back: Search the memories that rewinds have closed, not the active ones.
     """
     table = "memory_text_taken_back" if taken_back else "memory_text"

@@ -43,9 +43,7 @@ class Viewer(NamedTuple):
 class MemoryChange(NamedTuple):
     """Changes of memories that are written in one commit with other changes, all or nothing.
 
-    Args:
-        changes: `MemoryUpdate`, `MemoryLines` and `Unchanged` values; not empty.
-        payload: JSON values for the log.
+    `changes`: `MemoryUpdate`, `MemoryLines` and `Unchanged` values; not empty. `payload`: JSON values for the log.
     """
 
     changes: Sequence[Any]
@@ -60,7 +58,6 @@ class Unchanged(NamedTuple):
         same: Ids of the memories with this content, the new one included.
         keys: Pairs of relation and entity in the new memory's statements.
         alike: Ids of the memories about one of these pairs, the new one included.
-        viewer: The reader that compared them.
     """
 
     digest: str
@@ -74,7 +71,6 @@ class MemoryLine(NamedTuple):
     """The indexed parts of a memory.
 
     Args:
-        text: The memory's content.
         source: Memories of one source are neighbours; an empty source has none.
         speaker: The words of the speaker's name, empty if unknown; found by all of them or by the first.
         seq: Its place in the order of all memories; memories of one place keep the order of their addition.

@@ -259,9 +259,7 @@ def identify(connection: apsw.Connection, newest: int = len(MIGRATIONS)) -> int:
 def migrate(connection: apsw.Connection, migrations: Sequence[Migration] = MIGRATIONS) -> None:
     """Migrate the file to the current layout, one transaction for each step; several processes may do so at once.
 
-    Raises:
-        StoreVersionError: It was written by a newer undrift.
-        StoreError: It belongs to another program.
+    Raises StoreVersionError: it was written by a newer undrift. Raises StoreError: it belongs to another program.
     """
     while identify(connection, len(migrations)) < len(migrations):
         with transaction(connection):

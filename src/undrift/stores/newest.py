@@ -50,7 +50,6 @@ def loss(home: Path, connection: apsw.Connection | None, known: int) -> Loss | N
     """Return the loss, detected now or earlier. None means: no loss is known.
 
     Args:
-        home: The folder.
         connection: A connection to the store; None if it holds nothing at all.
         known: The result of `noted` before the connection was made.
     """
@@ -77,11 +76,7 @@ def accept(home: Path, lost: Loss) -> bool:
 
 
 def forget(home: Path) -> None:
-    """Delete the number and the loss, because another store replaces this one.
-
-    Raises:
-        OSError: It cannot be deleted.
-    """
+    """Delete the number and the loss, because another store replaces this one. Raises OSError: it cannot be deleted."""
     for name in (NOTED, _LOST):
         (home / name).unlink(missing_ok=True)
 

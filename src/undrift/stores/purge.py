@@ -71,9 +71,6 @@ class Doomed:
     """The data that a purge will delete.
 
     Args:
-        aim: The aim that named it.
-        refs: References of originals.
-        memories: Ids of memories.
         tasks: Ids of tasks whose exported logs are deleted, because their entries are.
         pieces: Parts of the texts, to look for afterwards.
         records: Number of other records to delete, by table.

@@ -55,8 +55,7 @@ def find(
 ) -> list[StretchReading]:
     """Return those readings of a session that `chosen` selects, oldest first.
 
-    Raises:
-        StoreCorrupt: A reading does not match its SHA-256.
+    Raises StoreCorrupt: a reading does not match its SHA-256.
     """
     found: list[Any] = connection.execute(_HEADS, (rows.key(session_id), key)).fetchall()
     heads = [(number, StretchReading(key, before, sha256, length)) for number, before, sha256, length in found]

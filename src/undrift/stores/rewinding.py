@@ -131,8 +131,7 @@ def _settled(
 ) -> tuple[list[int], list[int]]:
     """Activate the right version of one record; return the numbers of rows to close and to open.
 
-    Args:
-        move: The session, the operation to go back to, and the rewind's own operation.
+    `move`: the session, the operation to go back to, and the rewind's own operation.
     """
     session, then, now = move
     parts = {"table": table.name, "key": table.shared}

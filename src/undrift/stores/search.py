@@ -11,16 +11,7 @@ import apsw
 
 from undrift.stores.rows import raw
 
-__all__ = [
-    "Match",
-    "REMOVED",
-    "add",
-    "complete",
-    "damaged",
-    "matches",
-    "rebuild",
-    "remove",
-]
+__all__ = ["Match", "REMOVED", "add", "complete", "damaged", "matches", "rebuild", "remove"]
 
 _MOST_CHARACTERS = 10_000
 _MOST_WORDS = 32

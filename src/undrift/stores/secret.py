@@ -25,8 +25,7 @@ _NAP_S = 0.01
 def http_token(home: Path) -> str:
     """Return the token of a home; the first call creates it.
 
-    Raises:
-        StoreError: It cannot be made or read, or other users can read it; the message says what to do.
+    Raises StoreError: it cannot be made or read, or other users can read it; the message says what to do.
     """
     path = home / TOKEN_NAME
     try:

@@ -22,18 +22,7 @@ from undrift.stores import newest, purging, rewinding, rows, search, timeline
 from undrift.stores import readings as readings_table
 from undrift.stores import tasks as tasks_table
 from undrift.stores.backup import back_up, restore_backup
-from undrift.stores.base import (
-    Aim,
-    Context,
-    Destroyed,
-    Known,
-    KnownMark,
-    Mark,
-    Moved,
-    Operation,
-    Remains,
-    SessionRow,
-)
+from undrift.stores.base import Aim, Context, Destroyed, Known, KnownMark, Mark, Moved, Operation, Remains, SessionRow
 from undrift.stores.cleaning import clean
 from undrift.stores.connection import NAME, SIDE_FILES
 from undrift.stores.database import Database
@@ -88,12 +77,7 @@ class SqliteStore(SqliteOriginals, Closing):
 
     @classmethod
     def open(
-        cls,
-        home: str | os.PathLike[str],
-        scope: Scope = _OWNER,
-        *,
-        create: bool = True,
-        busy_timeout_ms: int = 5_000,
+        cls, home: str | os.PathLike[str], scope: Scope = _OWNER, *, create: bool = True, busy_timeout_ms: int = 5_000
     ) -> Self:
         """Open the store of a home folder; see `undrift.stores.opening.open_store`.
 

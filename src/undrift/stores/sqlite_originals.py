@@ -32,11 +32,7 @@ _DAMAGED = "(damaged on disk: what is there does not match its SHA-256)"
 
 
 class SqliteOriginals:
-    """`OriginalStore` and `DecisionStore` in one file.
-
-    Args:
-        database: The file.
-    """
+    """`OriginalStore` and `DecisionStore` in one file."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -20,8 +20,6 @@ class Writing:
 
     Args:
         connection: A connection in a transaction.
-        session_id: The operation's session.
-        seq: The operation's number.
         refs: References of the originals that are written with it.
         indexed: Numbers of the originals whose words become searchable with it.
     """

@@ -97,11 +97,7 @@ def create(connection: apsw.Connection) -> None:
 
 
 def _prepared(session_id: str, changes: Sequence[TaskUpdate | Tag]) -> PreparedTasks:
-    """Check the changes.
-
-    Raises:
-        InputError: Two updates of one task, or values that JSON cannot hold.
-    """
+    """Check the changes. Raises InputError: two updates of one task, or values that JSON cannot hold."""
     updates = [one for one in changes if isinstance(one, TaskUpdate)]
     ids = set()
     for update in updates:
@@ -116,8 +112,7 @@ def _prepared(session_id: str, changes: Sequence[TaskUpdate | Tag]) -> PreparedT
 def find(connection: apsw.Connection, session_id: str, known: Known | None = None) -> Tasks:
     """Return the newest version of a session's tasks, and its tags; see `Store.decided`.
 
-    Raises:
-        StoreCorrupt: A record does not match its SHA-256, or an index leads elsewhere.
+    Raises StoreCorrupt: a record does not match its SHA-256, or an index leads elsewhere.
     """
     # The tags first: then the task of each tag is there, in spite of writes by other processes.
     tags = read(connection, session_id, _TAGS, known.tags if known else None)

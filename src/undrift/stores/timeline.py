@@ -67,10 +67,7 @@ def create(connection: apsw.Connection) -> None:
 def there(table: str, alias: str, seq: str) -> str:
     """Return the SQL condition that a row was active right after an operation.
 
-    Args:
-        table: One of `tables.REWINDING`.
-        alias: The table's alias in the statement.
-        seq: The operation, as a binding (``?1``, ``:then``).
+    `table`: one of `tables.REWINDING`. `seq`: the operation, as a binding (``?1``, ``:then``).
     """
     return _THERE.format(table=table, alias=alias, seq=seq)
 

@@ -113,8 +113,7 @@ class VectorIndex(Protocol):
     def add(self, vectors: Iterable[tuple[int, Any]]) -> None:
         """Store the vectors of memories, by their numbers; a memory with a vector keeps it.
 
-        Raises:
-            DimensionError: A vector has another length.
+        Raises DimensionError: a vector has another length.
         """
         ...
 
@@ -123,14 +122,9 @@ class VectorIndex(Protocol):
         ...
 
     def search(self, query: Any, k: int, only: Filter = ALL) -> Scored:
-        """Return the k nearest memories.
+        """Return the k nearest memories. Raises DimensionError: the query has another length.
 
-        Args:
-            query: (dimension,) of any length above 0; all zeros find nothing.
-            k: The most results.
-
-        Raises:
-            DimensionError: The query has another length.
+        `query`: (dimension,) of any length above 0; all zeros find nothing.
         """
         ...
 
@@ -164,13 +158,7 @@ def clear(connection: apsw.Connection) -> None:
 
 
 class VectorTable:
-    """The stored vectors of one embedder.
-
-    Args:
-        connection: A connection to the store.
-        embedder: The embedder's id.
-        dimension: The length of its vectors.
-    """
+    """The stored vectors of one embedder."""
 
     def __init__(self, connection: apsw.Connection, embedder: str, dimension: int) -> None:
         self.connection = connection
@@ -181,8 +169,7 @@ class VectorTable:
     def state(self) -> VectorState:
         """The present state of the vectors.
 
-        Raises:
-            DimensionError: An embedder of the same name has made vectors of another length.
+        Raises DimensionError: an embedder of the same name has made vectors of another length.
         """
         found: list[Any] = self.connection.execute(_STATE, (key(self.embedder),)).fetchall()
         state = VectorState(*found[0]) if found else VectorState(dimension=self.dimension)
@@ -241,8 +228,7 @@ class VectorTable:
     def unit(self, vector: Any) -> "NDArray[Any]":
         """Scale a vector to length 1; values that are not finite count as zero.
 
-        Raises:
-            DimensionError: It has another length than the index.
+        Raises DimensionError: it has another length than the index.
         """
         import numpy as np
 

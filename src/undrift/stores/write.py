@@ -27,11 +27,7 @@ _REWOUND = "SELECT 1 FROM operations WHERE session_id = ? AND seq > ? AND kind I
 
 
 def prepared(session_id: str, changes: Sequence[Any]) -> Prepared:
-    """Check and hash changes, by kind.
-
-    Raises:
-        InputError: No kind takes one of the changes, or a kind refuses it.
-    """
+    """Check and hash changes, by kind. Raises InputError: no kind takes one of the changes, or a kind refuses it."""
     given: dict[type, list[Any]] = {}
     for one in changes:
         given.setdefault(type(one), []).append(one)
@@ -68,8 +64,7 @@ def write(connection: apsw.Connection, session_id: str, operation: Row, changes:
 def check_scope(own: Scope, other: Scope) -> None:
     """Refuse a write for another organisation, person or project, or without a session.
 
-    Raises:
-        InputError: The scope is another one than the store's, or has no session.
+    Raises InputError: the scope is another one than the store's, or has no session.
     """
     if not other.session:
         raise InputError("a session id must not be empty")
@@ -80,8 +75,7 @@ def check_scope(own: Scope, other: Scope) -> None:
 def check_since(connection: apsw.Connection, session_id: str, based_on: int) -> None:
     """Refuse a decision that was made before the session's last rewind or purge.
 
-    Raises:
-        StoreError: The session was rewound or purged after the operation on which the decision is based.
+    Raises StoreError: the session was rewound or purged after the operation on which the decision is based.
     """
     if connection.execute(_REWOUND, (rows.key(session_id), based_on)).fetchall():
         raise StoreError(f"session {session_id[:64]!r} was rewound, or purged, meanwhile; nothing was written")

@@ -41,11 +41,7 @@ def changes(
 def binding_of(body: Mapping[str, Any], wire: str, model: Model, settings: Settings) -> Binding:
     """Return how a request's provider binds thinking to the words before it.
 
-    Args:
-        wire: Name of its form; only Anthropic's binds thinking.
+    `wire`: name of its form; only Anthropic's binds thinking.
     """
     is_bound = wire == "anthropic" and model.binds_thinking
-    return Binding(
-        mode=settings.bound_thinking if is_bound else "",
-        thinks=is_bound and editing.thinks(body),
-    )
+    return Binding(mode=settings.bound_thinking if is_bound else "", thinks=is_bound and editing.thinks(body))

@@ -57,14 +57,9 @@ class SessionContext:
         home: str | os.PathLike[str],
         keeps_notes: bool = True,
     ) -> Self:
-        """Read the state of a session from a store.
+        """Read the state of a session from a store. Raises StoreError: the store cannot be read.
 
-        Args:
-            clock: Unix milliseconds.
-            keeps_notes: False: the session makes no active_context.md and reads none.
-
-        Raises:
-            StoreError: The store cannot be read.
+        `clock`: Unix milliseconds. `keeps_notes`: false: the session makes no active_context.md and reads none.
         """
         mask_secrets = settings.mask_secrets
         exports = Exports(Path(home), scratchpad_limit_bytes=_SCRATCHPAD_LIMIT_BYTES)

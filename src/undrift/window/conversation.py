@@ -34,7 +34,6 @@ class Message:
     Args:
         raw: Its newest bytes from the client; None if the conversation's beginning has them.
         digest: Equal for items with the same meaning.
-        view: The form's reading of it.
         run: Id of the run that it belongs to, and whether that has more than reasoning.
     """
 
@@ -161,13 +160,9 @@ class Conversation:
         return known
 
     def follow(self, request: Request, now_ms: int) -> None:
-        """Parse the history of this turn; items that are known are only compared by their bytes.
+        """Parse the history of this turn; items that are known are only compared by their bytes. `request`: opened.
 
-        Args:
-            request: Opened.
-
-        Raises:
-            WireError: A new item has the wrong shape.
+        Raises WireError: a new item has the wrong shape.
         """
         if request.beginning is not self.beginning:  # it has another one's bytes, as after a change of the model
             request.read_whole()
@@ -192,9 +187,7 @@ class Conversation:
     def take_over(self, past: TakenOver | None, recorder: Recorder, now_ms: int) -> None:
         """Begin with readings that an earlier process stored, and store new ones from now on.
 
-        Args:
-            past: The readings of the next history; None without any.
-            recorder: Knows that these readings are on disk.
+        `past`: the readings of the next history; None without any. `recorder`: knows that these readings are on disk.
         """
         self._recorder = recorder
         if past is None:

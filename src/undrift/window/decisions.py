@@ -71,8 +71,7 @@ class Decisions:
     def partial_prunes(self, history: Mapping[str, int]) -> int | None:
         """Return how many of the last prunes in a row did not touch the history's beginning. None means: no prune yet.
 
-        Args:
-            history: Chain id of each item to its number.
+        `history`: chain id of each item to its number.
         """
         found: dict[int, int] = {}
         for entry_id in self._about:

@@ -30,8 +30,7 @@ def served_by(view: View, item_id: str) -> Iterator[tuple[str, str]]:
 class Pairing:
     """The open calls that later items may answer.
 
-    Args:
-        is_adjacent: Whether a result must follow its call directly; else it may stand anywhere.
+    `is_adjacent`: whether a result must follow its call directly; else it may stand anywhere.
     """
 
     def __init__(self, *, is_adjacent: bool) -> None:
@@ -64,8 +63,7 @@ class Pairing:
     ) -> None:
         """Add the calls of known items, which are not read again.
 
-        Args:
-            still_open: Call id to pair id, for calls that the next items may answer.
+        `still_open`: call id to pair id, for calls that the next items may answer.
         """
         self._pairs = (
             {**still_open} if self._is_adjacent else {**self._pairs, **{call: pair for call, pair, _ in calls}}

@@ -193,9 +193,7 @@ def _digest(before: str, body: bytes, start: int, end: int) -> str:
 class Recorder:
     """Tracks how much of one conversation's parsed history is stored on disk.
 
-    Args:
-        key: See `reading_key`; empty if nothing is recorded.
-        past: What is on disk; None without any.
+    `key`: see `reading_key`; empty if nothing is recorded. `past`: what is on disk; None without any.
     """
 
     def __init__(self, key: str = "", past: TakenOver | None = None) -> None:
@@ -229,8 +227,7 @@ class Recorder:
     def reading(self, beginning: Beginning, record: Callable[[list[int]], StretchRecord]) -> StretchReading | None:
         """Return the record of the items to store. None means: JSON cannot hold it.
 
-        Args:
-            record: Builds it from the places of the items in the stretch.
+        `record`: builds it from the places of the items in the stretch.
         """
         first, places = self.count, beginning.places
         start = places[2 * first - 1] if first else places[0]

@@ -16,15 +16,12 @@ _EMPTY = (b"null", b"[]", b"{}", b'""', b"")
 
 
 class Request:
-    """A request with its history.
+    """A request with its history. Raises WireError: it has the wrong shape.
 
     Args:
         body: A dict, JSON bytes, or an SDK's object; never changed. A dict may hold an SDK's objects: they are read as
             the JSON that the SDK would send.
         beginnings: The beginnings of earlier bodies. If this body begins with one of them, that part is not read again.
-
-    Raises:
-        WireError: It has the wrong shape.
     """
 
     def __init__(self, body: Any, form: Form, beginnings: Iterable[Beginning] = ()) -> None:
@@ -55,8 +52,7 @@ class Request:
     def open(self, beginnings: Iterable[Beginning] = ()) -> None:
         """Read the items of the history: this fills `given` and `raws`. A second call does nothing.
 
-        Raises:
-            WireError: There is no history, or it has the wrong shape.
+        Raises WireError: there is no history, or it has the wrong shape.
         """
         self.go_on(beginnings)
         if self.is_open:
@@ -178,8 +174,7 @@ class Request:
     def with_items(self, items: Sequence[Any] | None, changed: Mapping[str, Any]) -> Any:
         """Return the body with other items, and with changed or added fields.
 
-        Args:
-            items: As `given`: bytes or JSON values; None for the items of the client.
+        `items`: as `given`: bytes or JSON values; None for the items of the client.
         """
         items = self.given if items is None else items
         if self.is_bytes:

@@ -24,8 +24,7 @@ _OFF = "this session has no scratchpad: it was opened with keeps_notes=False"
 class ScratchpadFile:
     """The file with the notes of one session; it stays when a task ends.
 
-    Args:
-        mask_secrets: Whether secrets are masked before a text enters a window or the store.
+    `mask_secrets`: whether secrets are masked before a text enters a window or the store.
     """
 
     def __init__(self, exports: Exports | None, session_id: str, *, mask_secrets: bool) -> None:
@@ -42,35 +41,28 @@ class ScratchpadFile:
     def path(self) -> Path:
         """The path of the notes: ``<home>/archives/<session>/active_context.md``.
 
-        Raises:
-            InputError: The session has none.
+        Raises InputError: the session has none.
         """
         return self._open().scratchpad_path(self._session_id)
 
     def read(self) -> str:
         """Return the notes; empty if there are none.
 
-        Raises:
-            InputError: The session has none.
-            StoreError: Their name is not a file, or the disk fails.
+        Raises InputError: the session has none. Raises StoreError: their name is not a file, or the disk fails.
         """
         return self._open().read_scratchpad(self._session_id).text
 
     def write(self, text: str) -> str:
         """Replace all notes by a text; return a warning if they are too large for the window, else "".
 
-        Raises:
-            InputError: The session has none.
-            StoreError: The former notes are unchanged.
+        Raises InputError: the session has none. Raises StoreError: the former notes are unchanged.
         """
         return self._open().write_scratchpad(self._session_id, text).warning
 
     def append(self, text: str) -> str:
         """Add a text after the notes, on a line of its own; return a warning as `write` does.
 
-        Raises:
-            InputError: The session has none.
-            StoreError: The former notes are unchanged.
+        Raises InputError: the session has none. Raises StoreError: the former notes are unchanged.
         """
         return self._open().append_scratchpad(self._session_id, text).warning
 

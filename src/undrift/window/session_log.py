@@ -34,8 +34,7 @@ class _Asked:
 class SessionLog:
     """The decisions and pins of a session; `was_empty` is true if the session was new when opened.
 
-    Args:
-        mask_secrets: Whether secrets are masked before the write.
+    `mask_secrets`: whether secrets are masked before the write.
     """
 
     def __init__(self, store: Store, session_id: str, *, mask_secrets: bool) -> None:
@@ -55,8 +54,7 @@ class SessionLog:
     def decisions(self) -> Decisions:
         """Every decision of the session, pins too; loaded on first use, because there may be many.
 
-        Raises:
-            StoreError: They cannot be read.
+        Raises StoreError: they cannot be read.
         """
         if self._decisions is None:
             self._decisions = Decisions(self._session_id, *self._stored())
@@ -73,8 +71,7 @@ class SessionLog:
     ) -> None:
         """Write decisions, and the originals that they remove, in one transaction.
 
-        Raises:
-            StoreError: Nothing was written.
+        Raises StoreError: nothing was written.
         """
         decisions = self.decisions  # read before the write: else they would include the new ones
         masked = [masked_original(e, self._session_id, "window", self._mask_secrets) for e in originals]
@@ -82,11 +79,7 @@ class SessionLog:
         decisions.add(new)
 
     def pin(self, entry: ContextEntry, *, at_ms: int) -> str:
-        """Write a pin, unless it is known; return its reference.
-
-        Raises:
-            StoreError: Nothing was written.
-        """
+        """Write a pin, unless it is known; return its reference. Raises StoreError: nothing was written."""
         ref = ref_of(self._session_id, entry.id)
         if ref not in self.decisions.pins:
             pin = masked_original(entry, self._session_id, "pin", self._mask_secrets)
@@ -118,11 +111,7 @@ class SessionLog:
         self.tasks = self._stored_tasks()  # the store assigns ordinals
 
     def write_tags(self, tasks: Tasks, tags: Sequence[Tag], *, at_ms: int) -> None:
-        """Write which tasks some calls belong to.
-
-        Raises:
-            StoreError: Nothing was written.
-        """
+        """Write which tasks some calls belong to. Raises StoreError: nothing was written."""
         self._commit("tag", tags, at_ms=at_ms)
         self.tasks = tasks
 
@@ -135,8 +124,7 @@ class SessionLog:
 
         The active calibration is always the one on disk, so that a restart decides like the running session.
 
-        Raises:
-            StoreError: Nothing was written; the former calibration stays active.
+        Raises StoreError: nothing was written; the former calibration stays active.
         """
         kept = self._reports.get(model, ())
         if is_news(kept, report):
@@ -158,12 +146,7 @@ class SessionLog:
     def asked(self, *, at_ms: int, is_large: bool, cache_seconds: int | None = None) -> None:
         """Store the time of a request if it is new; a session's times are stored from its first large window on.
 
-        Args:
-            is_large: Whether the window is large.
-            cache_seconds: See the property. A longer life is news at once.
-
-        Raises:
-            StoreError: Nothing was written.
+        `cache_seconds`: see the property. A longer life is news at once. Raises StoreError: nothing was written.
         """
         known = self._asked
         is_news = is_large if known is None else at_ms - known.at_ms >= ASKED_EVERY_MS
@@ -173,13 +156,9 @@ class SessionLog:
     def answered(self, *, at_ms: int, cache_seconds: int) -> None:
         """Store the cache's lifetime that an answer shows, if it is new and the session's times are stored.
 
-        Args:
-            at_ms: The time of the request.
-            cache_seconds: See the property. A shorter life counts only in the answer to the request that was written
-                down. If two conversations share a minute, the longer cache life counts.
-
-        Raises:
-            StoreError: Nothing was written.
+        `at_ms`: the time of the request. `cache_seconds`: see the property. A shorter life counts only in the answer to
+        the request that was written down. If two conversations share a minute, the longer cache life counts. Raises
+        StoreError: nothing was written.
         """
         known = self._asked
         if known is None or known.cache_seconds == cache_seconds:
@@ -195,8 +174,7 @@ class SessionLog:
     def note(self, kind: str, snapshot: ContextEntry | None, payload: Mapping[str, Any], *, at_ms: int) -> int:
         """Write an operation without changes, together with the current notes; return its number.
 
-        Raises:
-            StoreError: Nothing was written.
+        Raises StoreError: nothing was written.
         """
         kept = self.saved(snapshot)
         self._commit(kind, kept, at_ms=at_ms, payload={**payload, **_named(kept)})
@@ -209,11 +187,7 @@ class SessionLog:
         return [Original(ref_of(self._session_id, snapshot.id), self._session_id, "window", snapshot)]
 
     def reset(self) -> None:
-        """Load everything again after a rewind.
-
-        Raises:
-            StoreError: The store cannot be read.
-        """
+        """Load everything again after a rewind. Raises StoreError: the store cannot be read."""
         seq = self._store.last_seq(self._session_id)
         if self._decisions is not None:
             self._decisions.reset(*self._stored())
@@ -264,8 +238,7 @@ class SessionLog:
     def follow(self) -> None:
         """Add the decisions and pins that other processes wrote for this session in the meantime.
 
-        Raises:
-            StoreError: The store cannot be read.
+        Raises StoreError: the store cannot be read.
         """
         if self._store.last_seq(self._session_id) != self._seq:
             self.reload()
@@ -273,8 +246,7 @@ class SessionLog:
     def reload(self) -> bool:
         """Load the decisions that other processes wrote for this session; return whether there were any.
 
-        Raises:
-            StoreError: The store cannot be read.
+        Raises StoreError: the store cannot be read.
         """
         seq = self._store.last_seq(self._session_id)
         moves = self._store.operations(self._session_id, ("rewind", "undo", "purge"))
