@@ -73,9 +73,9 @@ class Reasons:
 
     def _too_dear(self, worth: float, tokens: int, price: float) -> str:
         if not price:
-            return f"nothing had room beside what must stay ({self._marks})"
-        each = f"{worth / max(1, tokens):.3f} a token, to stay took {price:.3f}"
-        return f"mentions {worth:,.0f} names and lines that nothing newer does, {each} ({self._marks})"
+            return f"no room was left next to what must stay ({self._marks})"
+        score = f"{worth / max(1, tokens):.3f} a token; to stay it needed {price:.3f}"
+        return f"its names and lines that no newer text has score {score} ({self._marks})"
 
     def _without(self, entry: ContextEntry, reason: str, figures: Mapping[str, Any]) -> tuple[Decision, int]:
         cut = self.cuts.get(entry.id)
