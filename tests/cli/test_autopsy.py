@@ -1,5 +1,6 @@
 """``undrift autopsy`` and ``undrift restore``, on files as a client writes them."""
 
+import dataclasses
 import json
 import re
 from pathlib import Path
@@ -11,6 +12,8 @@ from tests.cli.builders import written as written_records
 from tests.report.builders import CLIENT_CODE, RULE, Session, compacted_session, work
 from tests.report.builders import written as written_session
 from tests.transcripts.samples import COPILOT, GEMINI_LINES, PI
+from undrift.cli.autopsy_text import show_several
+from undrift.recordings.autopsy import examine, totals
 
 
 @pytest.fixture
@@ -77,9 +80,28 @@ def test_several_sessions_are_a_table_with_sums(session: Path, tmp_path: Path):
     work(other).compaction("Working.", preTokens=50_000).call("Read", CLIENT_CODE, file_path="/repo/src/client.py")
     result = undrift("autopsy", session, other.said("Done.").written(tmp_path / "other.jsonl"))
     assert result.exit_code == 0, result.output
-    assert re.search(r"2026-03-01 \d\d:\d\d +100% → \d+%", result.stdout)
+    assert re.search(r"2026-03-01 \d\d:\d\d +0% → \d+%", result.stdout)
     assert "2 compactions removed" in result.stdout
     assert str(tmp_path / "other.jsonl") in result.stdout
+
+
+def test_a_rule_that_two_compactions_lost_counts_once(tmp_path: Path):
+    twice = work(Session().user(f"Do it. {RULE}")).compaction("Working.", preTokens=50_000).pause(9)
+    work(twice).compaction("Working on.", preTokens=60_000).call("Read", CLIENT_CODE, file_path="/repo/src/client.py")
+    told = json.loads(undrift("autopsy", twice.said("Done.").written(tmp_path / "s.jsonl"), "--json").stdout)
+    assert [len(one["lost_rules"]) for one in told["sessions"][0]["compactions"]] == [1, 1]
+    assert (told["totals"]["rules"], told["totals"]["lost_rules"]) == (1, 1)
+
+
+def test_the_client_to_install_for_is_the_one_that_gains_most(session: Path, capsys: pytest.CaptureFixture[str]):
+    gains = examine(session)
+    (compaction,) = gains.autopsy.compactions
+    nothing = dataclasses.replace(compaction, together=compaction.native)
+    other = dataclasses.replace(
+        gains, format="codex", autopsy=dataclasses.replace(gains.autopsy, compactions=(nothing,))
+    )
+    show_several([other, gains], totals([other, gains]))
+    assert "undrift install claude\n" in capsys.readouterr().out
 
 
 def test_a_compaction_that_a_copy_of_the_session_repeats_counts_once(session: Path, tmp_path: Path):

@@ -4,6 +4,7 @@ Law: no text of a recording reaches the terminal unescaped; ``--json`` has every
 """
 
 import shlex
+from collections import Counter
 from collections.abc import Sequence
 
 import click
@@ -61,7 +62,7 @@ def show_several(found: Sequence[Postmortem], sums: Totals) -> None:
         return
     columns = (
         Column("when", words=True),
-        Column("lost → with undrift", words=True),
+        Column("held → with undrift", words=True),
         Column("read again"),
         Column("project · first words", words=True, short=True),
     )
@@ -69,7 +70,7 @@ def show_several(found: Sequence[Postmortem], sums: Totals) -> None:
     draw(columns, [_cells(one, compaction) for one, compaction in compactions[:_MOST_ROWS]])
     if len(compactions) > _MOST_ROWS:
         say(f"and {len(compactions) - _MOST_ROWS:,} more compactions (all of them: --json)")
-    say("Lost: how much of what the agent used again is missing in the client's own summary. Read again: in tokens.")
+    say("Held: how much of what the agent used again is in the client's own summary. Read again: in tokens.")
     if any(compaction.repeated for _, compaction in compactions):
         say("*: the client copied the session; the totals count this compaction once.")
     worst, _ = max(compactions, key=lambda pair: (pair[1].fetched.tokens, pair[1].dropped_tokens or 0))
@@ -80,28 +81,38 @@ def show_several(found: Sequence[Postmortem], sums: Totals) -> None:
 
 
 def _install(found: Sequence[Postmortem]) -> dict[str, str]:
-    """Give the command that restores what compactions remove; none if no client of these sessions has hooks."""
-    client = next((_CLIENTS[one.format] for one in found if one.format in _CLIENTS), "")
+    """Give the command for the client whose compactions undrift adds most to; none if no client of these has hooks."""
+    gains: Counter[str] = Counter()
+    for one in found:
+        if one.format in _CLIENTS:
+            gains[_CLIENTS[one.format]] += sum(_gain(c) for c in one.autopsy.compactions if not c.repeated)
+    client = max(gains, key=lambda name: gains[name], default="")
     return {"Restore_it_after_each_compaction_from_now_on": f"undrift install {client}"} if client else {}
+
+
+def _gain(compaction: Compaction) -> int:
+    """Return how many identifiers and lines undrift's text holds beyond the client's own summary."""
+    both, native = compaction.together, compaction.native
+    return 0 if both is None else both.identifiers + both.lines - native.identifiers - native.lines
 
 
 def _cells(one: Postmortem, compaction: Compaction) -> list[str]:
     used = compaction.identifiers + compaction.lines
-    lost = "used nothing again"
+    shares = "used nothing again"
     if used:
-        after = _lost(compaction.together, used) if compaction.together else "?"
-        lost = f"{'encrypted' if compaction.encrypted else _lost(compaction.native, used)} → {after}"
+        after = _share(compaction.together, used) if compaction.together else "?"
+        shares = f"{'encrypted' if compaction.encrypted else _share(compaction.native, used)} → {after}"
     at = moment(max(0, compaction.at_ms))[:16] if compaction.at_ms else "unknown"
     return [
         at + ("*" if compaction.repeated else ""),
-        lost,
+        shares,
         f"{compaction.fetched.tokens:,}" if compaction.fetches_in_window else "0",
         first_line(one.title, 80) or safe(one.format),
     ]
 
 
-def _lost(held: Held, used: int) -> str:
-    return f"{1 - (held.identifiers + held.lines) / used:.0%}"
+def _share(held: Held, used: int) -> str:
+    return f"{(held.identifiers + held.lines) / used:.0%}"
 
 
 def _summary(found: Sequence[Postmortem], sums: Totals) -> list[str]:

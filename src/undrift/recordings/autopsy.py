@@ -61,7 +61,7 @@ class Postmortem:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Sums over the compactions of several sessions, each compaction once; sizes in tokens.
+    """Sums over the compactions of several sessions, each compaction and each rule once; sizes in tokens.
 
     Args:
         needed: Identifiers and lines of code used in the next calls that had been learned before.
@@ -166,7 +166,8 @@ def counted_once(found: Iterable[Postmortem]) -> Iterator[Postmortem]:
 
 def totals(found: Iterable[Postmortem]) -> Totals:
     """Add up what was found."""
-    every = [c for one in found for c in one.autopsy.compactions if not c.repeated]
+    files = [[c for c in one.autopsy.compactions if not c.repeated] for one in found]
+    every = [c for compactions in files for c in compactions]
     readable = [c for c in every if not c.encrypted]
 
     def both(pairs: Iterable[tuple[int, int]]) -> tuple[int, int]:
@@ -187,8 +188,8 @@ def totals(found: Iterable[Postmortem]) -> Totals:
         window_calls=sum(c.window_calls for c in every),
         usual_tokens=sum(c.usual_tokens for c in every),
         usual_calls=sum(c.usual_calls for c in every),
-        rules=sum(c.rules for c in every),
-        lost_rules=sum(len(c.lost_rules) for c in every),
+        rules=sum(max((c.rules for c in compactions), default=0) for compactions in files),
+        lost_rules=sum(len({r.entry_id + r.text for c in compactions for r in c.lost_rules}) for compactions in files),
     )
 
 
