@@ -1,4 +1,4 @@
-"""The arguments of a call, checked against the tool's own schema; a complaint says how to repair the call. Pure.
+"""The arguments of a call, checked against the tool's schema; an error says how to repair the call. Pure.
 
 Knows the part of JSON schema that our tools use: one flat object, plain types, lists of texts, choices.
 """
@@ -19,7 +19,7 @@ _SHOWN = 80
 
 
 def checked(tool: str, schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments that are given, each of the type that the schema says; null counts as not given.
+    """Return the given arguments, each of the type in the schema; null counts as not given.
 
     Raises InputError: an argument is unknown, missing or of another type.
     """
@@ -43,7 +43,7 @@ def checked(tool: str, schema: Mapping[str, Any], arguments: Mapping[str, Any]) 
 
 
 def lines_of(text: str) -> tuple[int, int | None]:
-    """Return the first line and the last one (None: the end) that are asked for; both negative for the last so many.
+    """Return the first and last line to show (last None: to the end); negative numbers count from the end.
 
     `text`: as in ``10-40``, ``10-``, ``10`` and ``-40``. Raises InputError: it is something else.
     """

@@ -126,7 +126,7 @@ def _status(place: ServedHome, call: ToolArguments) -> Answer:
 
 
 def more_tools(place: ServedHome) -> tuple[Tool, ...]:
-    """Return the tools beyond the default four."""
+    """Return the tools that ``--tools all`` adds to the default four."""
     rows = described_object({"data": _TEXT, "note": _TEXT, "count": _NUMBER}, "data", "count")
     notes, seq = described_object({"warning": _TEXT}, "warning"), described_object({"seq": _NUMBER}, "seq")
     text = described_object({"text": _TEXT}, "text")

@@ -1,4 +1,4 @@
-"""The server over streamable HTTP, on this machine alone.
+"""The server over streamable HTTP, for this machine only.
 
 Law: bound to 127.0.0.1; every request to every route, known or not, passes the guard first: a foreign Host gets 421, a
 foreign Origin 403, a missing or wrong token 401. Denied by default.
@@ -44,7 +44,7 @@ def names_of(port: int) -> tuple[str, ...]:
 
 
 class Guard:
-    """Stands before a whole application, its error pages included. `hosts`: host headers that are ours."""
+    """Checks every request before the application gets it. `hosts`: the allowed Host headers."""
 
     def __init__(self, app: App, hosts: tuple[str, ...], token: str) -> None:
         self._app = app
@@ -64,7 +64,7 @@ class Guard:
             await self._app(scope, receive, send)
 
     def _refusal(self, headers: list[tuple[bytes, bytes]]) -> int:
-        """The status to refuse with; 0 for a request that may pass."""
+        """Return the status of the refusal; 0 if the request may pass."""
 
         def all_of(name: bytes) -> list[bytes]:
             return [value for key, value in headers if key.lower() == name]
@@ -80,7 +80,7 @@ class Guard:
 
 
 def application(surface: Surface, port: int) -> Any:
-    """Return the application that stands behind the guard."""
+    """Return the application with the guard in front."""
     server = build(surface)
     with quick_imports():
         from mcp.server.transport_security import TransportSecuritySettings
@@ -91,7 +91,7 @@ def application(surface: Surface, port: int) -> Any:
 
 
 def run_http(surface: Surface, *, port: int, token: str, ready: Callable[[str], None]) -> None:
-    """Serve until the process gets a signal to end. `port`: 0 takes any that is free.
+    """Serve until a signal ends the process. `port`: 0 picks a free one.
 
     Raises InputError: the port is taken, or the package is not installed.
     """

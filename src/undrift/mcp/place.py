@@ -1,4 +1,4 @@
-"""The place of a server's calls: the home, and the session in it.
+"""The home and the session of a server's calls.
 
 Law: every call opens the store and closes it again: nothing is kept that another process can change, calls of several
 clients run side by side, and SQLite puts their writings in order. The engine is loaded by the first call: a client waits
@@ -31,7 +31,7 @@ _ATTEMPTS = 8
 
 
 class ServedHome:
-    """One home as a server sees it. `settings`: the active settings; their `session` names the session."""
+    """The home that a server works on. `settings`: the active settings; their `session` names the session."""
 
     def __init__(self, home: Path, settings: Settings) -> None:
         self.home = home.absolute()
@@ -45,15 +45,15 @@ class ServedHome:
         self._slot = SessionClaim(self.home, folder)
 
     def meet(self, client: str) -> None:
-        """Learn who calls: the process's own session is named after the first client that says its name."""
+        """Note the client's name: the process's own session gets the name of the first client."""
         self._client = self._client or client
 
     def is_bound(self, named: str = "") -> bool:
-        """Return whether a session was named, by the client or at the start: then nothing of another one is returned."""
+        """Return whether a session was named: then no data of other sessions is returned."""
         return bool(named or self.settings.session)
 
     def session_id(self, named: str = "", *, to_write: bool = False) -> str:
-        """Return the session: the one that is named, else the process's own.
+        """Return the named session, else the process's own session.
 
         `to_write`: the name is taken now. Until it is, it is the one that would be taken: a look makes nothing.
         """
@@ -77,7 +77,7 @@ class ServedHome:
 
     @contextmanager
     def look(self, named: str = "") -> "Iterator[Session | None]":
-        """Open the session to read it, without its notes; None if nothing was recorded yet: a look makes nothing.
+        """Open the session only to read it, without its notes. None means: nothing is recorded yet.
 
         Raises StoreError: the store cannot be opened.
         """
@@ -98,14 +98,14 @@ class ServedHome:
             return store.sessions()
 
     def has_store(self) -> bool:
-        """Return whether anything was recorded in the home yet."""
+        """Return whether the home has a store."""
         from undrift.stores.opening import engine_of
 
         return engine_of(self.home).is_there(self.home)
 
     @contextmanager
     def store(self) -> "Iterator[Store]":
-        """Open the store for one look. Raises StoreError: there is none yet, or it cannot be opened."""
+        """Open the store to read. Raises StoreError: there is no store yet, or it cannot be opened."""
         from undrift.stores.opening import open_store
         from undrift.values.scope import Scope
 
@@ -113,7 +113,7 @@ class ServedHome:
             yield store
 
     def change(self, call: ToolArguments, work: "Callable[[Session], T]") -> T:
-        """Do something that writes; again where another process was in the way, on top of what that one wrote.
+        """Run a function that writes; if another process wrote at the same time, run it again.
 
         Raises StoreError: it could not be written; nothing has changed. Raises Stopped: the client has taken the call
         back; nothing has changed.

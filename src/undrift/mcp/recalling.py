@@ -1,4 +1,4 @@
-"""The tool `recall`: an original, a task's originals or a memory again, a part of it at a time.
+"""The tool `recall`: returns an original, a task's originals or a memory, in parts.
 
 Law: what comes back stands in a frame that says it is data; nothing is cut without saying where it continues.
 """
@@ -55,7 +55,7 @@ def recall(place: ServedHome, call: ToolArguments) -> Answer:
 
 
 def find(place: ServedHome, ref: str, call: ToolArguments) -> RecalledText:
-    """Return what stands under a reference, an entry's id, a task's id or a memory's id.
+    """Return the content for a reference, an entry's id, a task's id or a memory's id.
 
     `place`: the home. Only a session that was named binds: without one, originals of all its sessions are found.
     `call`: names the session; a client that takes it back ends the search. Raises RecallError: nothing does. Raises
@@ -121,7 +121,7 @@ def _task(store: "Store", session_id: str, ref: str, call: ToolArguments, *, is_
 
 
 def _part(name: str, text: str, grep: str, lines: str | None) -> Answer:
-    """Lines of one text, as many as fit."""
+    """Return as many lines of a text as fit."""
     every = text.split("\n")
     first, last = (1, None) if lines is None else lines_of(lines)
     if first < 0:
@@ -143,7 +143,7 @@ def _part(name: str, text: str, grep: str, lines: str | None) -> Answer:
 
 
 def _bounded(lines: Sequence[tuple[int, str]], *, numbered: bool) -> tuple[list[str], int | None]:
-    """The lines that fit into one answer, and the number of the first one that does not."""
+    """Return the lines that fit into one answer, and the number of the first line that does not."""
     shown: list[str] = []
     size = 0
     for number, line in lines:
@@ -156,7 +156,7 @@ def _bounded(lines: Sequence[tuple[int, str]], *, numbered: bool) -> tuple[list[
 
 
 def _listed(found: RecalledText) -> Answer:
-    """The originals that left with a task, a line for each."""
+    """List the originals that a task evicted, one line for each."""
     if not found.originals:
         return Answer.of_data("", f"{found.name}: it has let nothing go; what it produced is still in the window.")
     rows = [
@@ -169,7 +169,7 @@ def _listed(found: RecalledText) -> Answer:
 
 
 def _grepped(found: RecalledText, grep: str, call: ToolArguments) -> Answer:
-    """The lines with a text in all originals that left with a task."""
+    """Return the lines that contain a text, from all originals that a task evicted."""
     shown, following = _bounded(list(_matches(found, grep.casefold(), call)), numbered=False)
     if not shown:
         return Answer.of_data("", "No original that left with the task has a line with that text.")

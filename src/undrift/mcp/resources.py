@@ -1,4 +1,4 @@
-"""The resources that a client can read by address: sessions, tasks, notes, and the originals of what left.
+"""The resources that a client can read by address: sessions, tasks, notes and originals.
 
 Law: a recorded text stands in a frame that says it is data; names of tools and ids in a list are cleaned, texts are not
 listed at all.
@@ -31,13 +31,13 @@ _LONGEST_ADDRESS = 4_096
 
 
 class HomeResources:
-    """`undrift.mcp.values.Resources` of one home."""
+    """The `undrift.mcp.values.Resources` of one home."""
 
     def __init__(self, place: ServedHome) -> None:
         self._place = place
 
     def page(self, cursor: str, call: ToolArguments) -> ResourcePage:
-        """Return the sessions, the session's tasks and notes, then the originals that left its windows, newest first."""
+        """Return the sessions, the session's tasks and notes, then its originals, newest first."""
         if cursor and not (cursor.isascii() and cursor.isdecimal() and len(cursor) < 10):
             raise InputError("this cursor is none of ours: list again without one")
         start = int(cursor or 0)
@@ -53,7 +53,7 @@ class HomeResources:
         return ResourcePage((*([] if start else own), *left), following)
 
     def templates(self) -> Sequence[Json]:
-        """Return the forms of the addresses."""
+        """Return the URI templates of the addresses."""
         text = "text/plain"
         return (
             _template(f"{_SESSION}{{session}}{_TASKS}", "tasks", "The tasks of a session.", text),
@@ -62,7 +62,7 @@ class HomeResources:
         )
 
     def read(self, uri: str, call: ToolArguments) -> Sequence[Json]:
-        """Return the contents under an address."""
+        """Return the contents at an address."""
         if len(uri) > _LONGEST_ADDRESS:
             raise _unknown(uri)
         if uri == _SESSIONS:
@@ -78,7 +78,7 @@ class HomeResources:
         raise _unknown(uri)
 
     def _left(self, session_id: str, start: int, call: ToolArguments) -> tuple[int, list[Json]]:
-        """The number of originals that left the session's windows, and those of one page."""
+        """Return the number of the session's originals, and the originals of one page."""
         if not self._place.has_store():
             return 0, []
         with self._place.store() as store:
@@ -92,7 +92,7 @@ class HomeResources:
             return len(refs), listed
 
     def _check(self, uri: str, session_id: str, call: ToolArguments) -> None:
-        """Refuse a session that is not there, or is not the one that was named."""
+        """Refuse an unknown session, or any session except the named one."""
         own = self._place.session_id(call.session)
         if session_id == own:
             return

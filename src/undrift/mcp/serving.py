@@ -1,4 +1,4 @@
-"""A surface served over the protocol by the official package: one server for every transport.
+"""Serves tools and resources over the protocol with the official package: one server for every transport.
 
 Law: the one module that knows the package's types; it passes on and decides nothing. The work of a call runs in a thread, so
 that a server answers meanwhile; a cancelled call stops at its next step.
@@ -30,7 +30,7 @@ _LONGEST_NAME = 80
 
 @contextmanager
 def quick_imports() -> Iterator[None]:
-    """Load the package without its garbage being looked for meanwhile: a quarter of the time until the first answer."""
+    """Import the package without garbage collection: this saves a quarter of the time until the first answer."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -41,7 +41,7 @@ def quick_imports() -> Iterator[None]:
 
 
 def build(surface: Surface) -> "Server[Any]":
-    """Return a server of the package for a surface. Raises InputError: the package is not installed."""
+    """Return the package's server for these tools and resources. Raises InputError: the package is not installed."""
     try:
         with quick_imports():
             from mcp.server.lowlevel import Server
@@ -77,7 +77,7 @@ def run_stdio(surface: Surface) -> None:
 
 
 class _Handlers:
-    """The package's requests, answered from a surface."""
+    """Answers the package's requests."""
 
     def __init__(self, surface: Surface) -> None:
         import mcp_types
@@ -135,7 +135,7 @@ class _Handlers:
         return self._types.GetPromptResult.model_validate(value)
 
     async def _asked(self, context: Any, work: Callable[[ToolArguments], T], arguments: Json | None = None) -> T:
-        """Do what is no tool's work; what we refuse is the protocol's own kind of error."""
+        """Run work that is not a tool call; a refusal becomes an error of the protocol."""
         self._surface.meet(_client(context))
         try:
             return await _worked(context, arguments or {}, work)
@@ -153,13 +153,13 @@ _NOT_FOUND = -32002
 
 
 def _client(context: Any) -> str:
-    """The name by which a client has introduced itself; empty if it has not."""
+    """Return the client's name as it introduced itself; empty if it did not."""
     given = context.session.client_params
     return str(given.client_info.name) if given is not None else ""
 
 
 async def _worked(context: Any, arguments: Json, work: Callable[[ToolArguments], T]) -> T:
-    """Do the work of one call in a thread; when the client cancels the call, it ends at its next step."""
+    """Run one call in a thread; if the client cancels the call, the thread stops at its next step."""
     import anyio
     import anyio.from_thread
     import anyio.to_thread

@@ -1,4 +1,4 @@
-"""The session of a server that was given none: one for each process, named after its folder and its client.
+"""The default session of a server: one for each process, named after its folder and its client.
 
 Law: two processes never hold one name at the same time. A name is free again when its process ends, so that a client that
 starts again in the same folder continues the session that it had there.
@@ -33,7 +33,7 @@ class SessionClaim:
         self._folder = folder
 
     def claim(self, client: str) -> str:
-        """Take the first name that no other process holds, until this one ends."""
+        """Reserve the first free name until this process ends."""
         if sys.platform != "win32":  # no such lock there
             with suppress(OSError):  # a home that nothing can be written to
                 from undrift.stores.files import (
@@ -47,7 +47,7 @@ class SessionClaim:
         return f"{next(self._names(client))}-{os.getpid()}"
 
     def free(self, client: str) -> str:
-        """Return the name that `claim` would take; nothing is made."""
+        """Return the name that `claim` would reserve, without creating anything."""
         for name in self._names(client):
             if self._locked(name, create=False):
                 return name
@@ -60,7 +60,7 @@ class SessionClaim:
         yield from (f"{first}-{number}" for number in range(2, _MOST + 1))
 
     def _locked(self, name: str, *, create: bool) -> bool:
-        """Lock a name's file as long as this lives; with `create` false only look whether it could be locked."""
+        """Lock a name's file as long as this object lives; with `create` false, only test whether it is free."""
         if sys.platform == "win32":
             return True
         import fcntl

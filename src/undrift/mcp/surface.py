@@ -1,4 +1,4 @@
-"""All that undrift offers over the protocol, put together: tools, resources, and the rules for agents as a prompt.
+"""Everything that undrift offers over the protocol: tools, resources, and the rules for agents as a prompt.
 
 Law: the rules have one source, `undrift.core.agent_rules`.
 """
@@ -27,7 +27,7 @@ INSTRUCTIONS = (
 
 
 def surface_of(place: ServedHome, version: str, tools: ToolChoice = "default") -> Surface:
-    """Return what is served for a home. `tools`: ``default``: the four; ``all``: the rest, too."""
+    """Return what a home's server offers. `tools`: ``default`` for the four, ``all`` for the others too."""
     chosen = default_tools(place) + (more_tools(place) if tools == "all" else ())
 
     def rules(_call: ToolArguments) -> Sequence[Json]:

@@ -1,4 +1,4 @@
-"""The four tools that every model is given: task_update, recall, search, remember.
+"""The four default tools: task_update, recall, search, remember.
 
 Law: all that a client lists of them costs its user tokens on every turn, so it stays under 800 (a test counts it).
 """
@@ -36,13 +36,13 @@ _LONGEST_PATH = 4_096
 
 
 def described_object(properties: Json, *required: str) -> dict[str, Any]:
-    """Return the JSON schema of a flat object."""
+    """Return the JSON schema of an object whose fields are plain values."""
     schema: dict[str, Any] = {"type": "object", "properties": properties}
     return {**schema, "required": list(required)} if required else schema
 
 
 def guarded(tool: Tool, home: Path) -> Tool:
-    """Return a tool whose arguments are checked before it works, and whose errors are answers."""
+    """Return a tool that checks its arguments first and returns errors as answers."""
 
     def run(call: ToolArguments) -> Answer:
         try:
@@ -100,7 +100,7 @@ def _search(place: ServedHome, call: ToolArguments) -> Answer:
 
 
 def _left(place: ServedHome, session: "Session", query: str, limit: int, *, is_bound: bool) -> "tuple[Found, ...]":
-    """Find originals: of a session that was named, else of all in the home; what hooks record is in the client's session."""
+    """Find originals in the named session, else in the whole home."""
     if is_bound:
         return session.find(query, limit=limit)
     with place.store() as store:

@@ -1,4 +1,4 @@
-"""The offers of a server, apart from any protocol package: tools, prompts, resources, and the context of a call. Pure.
+"""The parts of a server, without any protocol package: tools, prompts, resources, and the context of a call. Pure.
 
 Law: content blocks, resources and messages are mappings in the protocol's own JSON, so that a server only passes them on.
 """
@@ -27,11 +27,11 @@ Json = Mapping[str, Any]
 
 
 class Stopped(Exception):
-    """The client cancels the call and does not wait for its answer."""
+    """The client cancelled the call and no longer waits for the answer."""
 
 
 class Unknown(InputError):
-    """There is no such resource, or no such prompt."""
+    """The resource or prompt does not exist."""
 
 
 def text_block(text: str) -> Json:
@@ -49,24 +49,24 @@ class Answer:
 
     @classmethod
     def of(cls, text: str, structured: Json | None = None) -> "Answer":
-        """Return an answer of one text."""
+        """Return an answer with one text."""
         return cls((text_block(text),), structured)
 
     @classmethod
     def of_data(cls, data: str, note: str = "", **structured: Any) -> "Answer":
-        """Return recorded text and a word of ours on it, both in the text and in the structured form: clients show one of them."""
+        """Return recorded text and our remark about it, as text and as structured data: clients show only one."""
         said = {"note": note} if note else {}
         return cls((text_block("\n".join(filter(None, (data, note)))),), {"data": data, **structured, **said})
 
     @classmethod
     def refused(cls, text: str) -> "Answer":
-        """Return what tells the model why nothing was done, and what to do."""
+        """Return an answer that tells the model why nothing was done, and what to do."""
         return cls((text_block(text),), None, is_error=True)
 
 
 @dataclass(frozen=True, slots=True)
 class ToolArguments:
-    """One call of a client.
+    """The arguments and the context of one tool call.
 
     `progress`: called with the done part, the whole (None if it is not known) and a word on it.
     """
@@ -82,14 +82,14 @@ class ToolArguments:
             raise Stopped
 
     def step(self, done: float, whole: float | None = None, what: str = "") -> None:
-        """Say how far a long call is. Raises Stopped: the client has taken it back."""
+        """Report the progress of a long call. Raises Stopped: the client has cancelled it."""
         self.check()
         self.progress(done, whole, what)
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool.
+    """One tool: its name, description and schema, and the function that answers a call.
 
     Args:
         description: The text that it reads before; every word is paid for on every turn.
@@ -106,7 +106,7 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class PromptTemplate:
-    """A prompt that a user can call up. `arguments`: each in the protocol's JSON."""
+    """A prompt that a user can choose. `arguments`: each in the protocol's JSON."""
 
     name: str
     description: str
@@ -116,34 +116,34 @@ class PromptTemplate:
 
 @dataclass(frozen=True, slots=True)
 class ResourcePage:
-    """Some of the resources, and the cursor of the next page; empty if there is none."""
+    """One page of resources, and the cursor of the next page; empty at the end."""
 
     resources: tuple[Json, ...] = field(hash=False)
     cursor: str = ""
 
 
 class Resources(Protocol):
-    """A resource that can be read by address."""
+    """The resources that a client can list and read by address."""
 
     def page(self, cursor: str, call: ToolArguments) -> ResourcePage:
-        """Return one page of what there is; the first one for an empty cursor.
+        """Return one page of the resources; an empty cursor means the first page.
 
         Raises InputError: the cursor is none of ours.
         """
         ...
 
     def templates(self) -> Sequence[Json]:
-        """Return the forms of all addresses."""
+        """Return the URI templates of all addresses."""
         ...
 
     def read(self, uri: str, call: ToolArguments) -> Sequence[Json]:
-        """Return the contents of one. Raises Unknown: there is no such resource."""
+        """Return the contents of one resource. Raises Unknown: there is no such resource."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Surface:
-    """All that a server offers. `meet`: called with the name of the client before each of its calls."""
+    """Everything that a server offers. `meet`: called with the client's name before each call."""
 
     name: str
     version: str

@@ -1,4 +1,4 @@
-"""The gateway: agents talk to it as to their provider, and their windows are managed on the way.
+"""The gateway: agents send it their requests, and it manages their windows on the way to the provider.
 
 Law: an entrance. Nothing is decided here that `Session` decides; after any fault here, the client's own bytes go upstream.
 """

@@ -1,4 +1,4 @@
-"""The answers of the gateway itself, in the provider's shape, so that the provider's client understands them."""
+"""The gateway's own answers, in the provider's format, so that the provider's client understands them."""
 
 import json
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -38,7 +38,7 @@ async def respond(
 
 
 def failure(provider: Provider, status: int, message: str) -> bytes:
-    """Return an error of ours in the provider's own shape, so that its client takes it for one."""
+    """Return our error in the provider's own format, so that its client understands it."""
     message = f"undrift: {message}"
     if provider == "anthropic":
         kind = "overloaded_error" if status == 503 else "api_error"

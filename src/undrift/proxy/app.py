@@ -1,4 +1,4 @@
-"""The gateway as an ASGI application: provider routes to `Exchange`, its own ones answered here.
+"""The gateway as an ASGI application: `Exchange` handles provider routes, this module the gateway's own routes.
 
 Law: deny by default. A request that no rule lets through is refused before anything is read of it.
 """
@@ -95,7 +95,7 @@ class Gateway:
         return Presence(self._url, self._port, os.getpid(), time.time_ns() // 1_000_000, upstreams)
 
     async def _stop(self) -> None:
-        """Close all, the answers that are being taken in first."""
+        """Close everything, after the answers that are being recorded."""
         if (shared := self._shared) is None:
             return
         await asyncio.to_thread(withdraw, Path(self._config.settings.home), self._port)
@@ -164,7 +164,7 @@ class Gateway:
             await self._refuse(send, 404, "no such route")
 
     async def _say_health(self, shared: GatewayContext, send: Send) -> None:
-        """Write and read the store, and say since when each provider has answered."""
+        """Write to the store and read it back, and report when each provider last began to answer."""
         now_s = time.monotonic()
         if now_s - self._health[0] >= _HEALTH_S:
             future = asyncio.get_running_loop().run_in_executor(shared.workers, shared.sessions.health)
@@ -186,7 +186,7 @@ class Gateway:
 
 
 async def _is_neighbour(scope: Mapping[str, Any], given: Mapping[str, str]) -> bool:
-    """Return whether a process of our own user asks for itself: a browser may ask for any page."""
+    """Return whether a process of our own user sends the request, and not a page in a browser."""
     peer = scope.get("state", {}).get(PEER)
     return "origin" not in given and isinstance(peer, LocalPeer) and await peer.is_ours()
 

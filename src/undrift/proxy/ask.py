@@ -1,4 +1,4 @@
-"""A question to a gateway's sessions for one request, and their answer."""
+"""A request to the gateway's sessions to manage one prompt, and the result."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ __all__ = ["Ask", "Bypass", "ManagedBody"]
 
 
 class Bypass(UndriftError):
-    """The original is to be sent; `reason` says why in one word, `is_fault` whether the fault is ours."""
+    """The client's body must be sent unchanged: `reason` is one word, `is_fault` tells whether undrift failed."""
 
     def __init__(self, reason: str, detail: str = "", *, is_fault: bool = True) -> None:
         super().__init__(detail or reason)
@@ -20,7 +20,7 @@ class Bypass(UndriftError):
 
 @dataclass(slots=True)
 class Ask:
-    """One request to manage. `deadline_s`: on the monotonic clock; the caller does not wait for a later answer."""
+    """One request to manage. `deadline_s`: on the monotonic clock; after it the caller no longer waits."""
 
     wire: str
     body: bytes

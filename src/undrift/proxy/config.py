@@ -1,4 +1,4 @@
-"""The configuration of a gateway. Law: fixed at start; no request, header or project file can change any of it."""
+"""The configuration of a gateway. Law: it is fixed at the start; no request, header or project file can change it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """The target of one provider's requests.
+    """The address to which requests for one provider are sent.
 
     `path`: what stands before the path of each request; empty, or with a slash in front and none behind.
     """
@@ -39,7 +39,7 @@ class Upstream:
 
 
 def upstream_of(url: str) -> Upstream:
-    """Read the address of a provider; a version at its end, which every request brings itself, is left out.
+    """Read the address of a provider, without a version at its end, because each request's path has one.
 
     Raises:
         SettingsError: It is none that requests could go to; the message says what is wrong, without the address's secrets.

@@ -1,4 +1,4 @@
-"""One request through the gateway, from the client's first byte to its last.
+"""One request through the gateway, from the client's first byte to the last byte of the answer.
 
 Law: the client gets what the provider sent, status and bytes; a failure is never a 200. A fault of ours is named in a
 header and in the log, and the original goes upstream. Nothing is sent twice once a byte has come back, and nothing waits
@@ -42,7 +42,7 @@ _LONGEST_ID = 500
 
 @dataclass(frozen=True, slots=True)
 class Asgi:
-    """A request as the server hands it on."""
+    """A request as the server passes it to an ASGI application."""
 
     method: str
     query: str
@@ -88,7 +88,7 @@ class Exchange:
         self._is_over = False
 
     async def run(self) -> None:
-        """Carry the request out; returns without an end of the response where the provider sent none."""
+        """Carry out the request; if the provider breaks off its response, ours is not ended either."""
         me = asyncio.current_task()
         assert me is not None
         self._shared.figures.streams += 1
@@ -120,14 +120,14 @@ class Exchange:
             self._progress.report(self._shared.figures, self._route, self._incoming.count)
 
     def _coming(self) -> Incoming:
-        """The body: as much of it as is managed, or so little that the rest can pass while it comes in."""
+        """Return the reader of the body, with the size limit of a managed or of an unmanaged request."""
         shared, is_owner = self._shared, self._asgi.is_owner
         most = shared.config.most_body_bytes if self._route.wire and is_owner else _KEPT_BYTES
         room = shared.room if is_owner else shared.others_room
         return Incoming(self._asgi.receive, room, most, shared.config.body_deadline_s)
 
     async def _watch(self, me: "asyncio.Task[Any]", all_in: asyncio.Event) -> None:
-        """End the request when its client leaves."""
+        """Cancel the request when its client disconnects."""
         await all_in.wait()
         await self._incoming.until_gone()
         if not self._is_over:
@@ -165,7 +165,7 @@ class Exchange:
                 await self._own(502, failure(self._route.provider, 502, message))
 
     async def _ask(self, body: bytes, rest: AsyncIterator[bytes] | None) -> None:
-        """Ask the provider; a prompt that it refuses as too long, once more with a smaller one."""
+        """Send the request to the provider; if it refuses the prompt as too long, send a smaller one."""
         while True:
             managed = self._progress.managed
             pairs = headers.upstream(
@@ -194,7 +194,7 @@ class Exchange:
                     raise
 
     async def _is_smaller(self, response: Any, held: bytes, body: bytes) -> bool:
-        """Return whether the answer was a refusal of the length, and there is something shorter to send now."""
+        """Return whether the provider refused the length, and there is a shorter prompt to send."""
         said = headers.plain(held, response.headers.get("content-encoding", ""), _REFUSAL_BYTES)
         refusal = too_long(response.status, said) if said is not None else None
         if refusal is None or self._progress.managed is None:
@@ -238,7 +238,7 @@ class Exchange:
         )
 
     async def _work(self, what: str, job: Callable[..., Any], ask: Ask, *more: Any) -> Any:
-        """Let a worker do a job for this request; None if it fails or takes too long, and why is noted."""
+        """Let a worker do a job for this request. None means: it failed or took too long; the reason is noted."""
         shared = self._shared
         if shared.overdue >= shared.most_overdue:
             self._progress.bypass = "overloaded"
@@ -280,7 +280,7 @@ class Exchange:
         )
 
     async def _relay(self, response: Any, held: bytes) -> None:
-        """Pass the response on as it comes; `held` is the part of its body that was read before."""
+        """Pass the response on, chunk by chunk; `held` is the part of the body that was already read."""
         self._progress.status = response.status
         self._progress.first_s = time.perf_counter() - self._progress.began_s
         self._coding = response.headers.get("content-encoding", "")
@@ -304,7 +304,7 @@ class Exchange:
         self._take_in()  # not before: the worker would hold the interpreter while the last bytes wait to be sent
 
     def _take_in(self) -> None:
-        """Give the answer to its session; what the client sends next is only read after that."""
+        """Let the session record the answer before the client's next request is read."""
         parts, self._parts = self._parts, None
         if (
             not parts
@@ -329,13 +329,13 @@ class Exchange:
         return [(name.encode("ascii"), value.encode("ascii", "replace")) for name, value in found]
 
     async def _own(self, status: int, body: bytes, more: Sequence[tuple[bytes, bytes]] = ()) -> None:
-        """Answer in the gateway's own name."""
+        """Send the gateway's own answer."""
         self._progress.status, self._is_over = status, True
         self._progress.bytes_out = len(body)
         await respond(self._asgi.send, status, body, more=[*self._own_headers(), *more])
 
     async def _turn_away(self, status: int, end: str, message: str) -> None:
-        """Refuse a body that is not all in, so that its client reads why although it may still be sending."""
+        """Refuse a body that is still coming in, so that its client can read why."""
         self._progress.end, self._progress.status, self._is_over = end, status, True
         body = failure(self._route.provider, status, message)
         self._progress.bytes_out = len(body)
@@ -345,7 +345,7 @@ class Exchange:
 
 
 async def _held(response: Any) -> tuple[bytes, bool]:
-    """The first bytes of a refusal, and whether they are all of it."""
+    """Read the first bytes of a refusal, and return whether they are all of it."""
     held = b""
     while len(held) <= _REFUSAL_BYTES:
         chunk = await response.content.readany()
@@ -356,7 +356,7 @@ async def _held(response: Any) -> tuple[bytes, bool]:
 
 
 def _recorded(shared: GatewayContext, managed: ManagedBody, wire: str, parts: list[bytes], coded: str) -> None:
-    """In a worker: take an answer in; what cannot be read is left."""
+    """Record an answer in a worker; ignore an answer that cannot be read."""
     try:
         body = headers.plain(b"".join(parts), coded, shared.config.most_answer_bytes)
         if body is not None:

@@ -1,4 +1,4 @@
-"""When a fault of ours is one too many: how long a session is left alone. Time is passed in."""
+"""Decides after how many faults, and for how long, a session's requests pass unchanged. The caller passes the time."""
 
 import threading
 
@@ -6,7 +6,7 @@ __all__ = ["Breaker", "Breakers"]
 
 
 class Breaker:
-    """Counts the faults of one session in a row. `faults_to_open`: after so many the session is left alone."""
+    """Counts the faults of one session in a row. After `faults_to_open` faults its requests pass unchanged."""
 
     def __init__(self, faults_to_open: int, recovery_s: float) -> None:
         self._limit = faults_to_open
@@ -16,25 +16,25 @@ class Breaker:
 
     @property
     def is_open(self) -> bool:
-        """True if the session is left alone."""
+        """True if the session's requests pass unchanged because of faults."""
         return self._faults >= self._limit
 
     def may_ask(self, now_s: float) -> bool:
-        """Tell whether it is time to ask for health."""
+        """Tell whether it is time to check the store's health again."""
         return now_s >= self._until_s
 
     def failed(self, now_s: float) -> None:
-        """Take in a fault, or that health has not returned."""
+        """Count a fault, or a failed check of health."""
         self._faults += 1
         self._until_s = now_s + self._recovery_s
 
     def worked(self) -> None:
-        """Take in that a request was managed."""
+        """Note that a request was managed without a fault."""
         self._faults = 0
 
 
 class Breakers:
-    """The breakers of all sessions; the one without a name is the store's. Any thread may ask.
+    """The breakers of all sessions; the empty name means the store's. Any thread may use them.
 
     `most`: above so many, those without a fault are forgotten.
     """
@@ -47,11 +47,11 @@ class Breakers:
 
     @property
     def open_count(self) -> int:
-        """The number of sessions that are left alone."""
+        """The number of sessions whose requests pass unchanged because of faults."""
         return sum(breaker.is_open for breaker in list(self._made.values()))
 
     def is_open(self, session_id: str) -> bool:
-        """Tell whether a session is left alone."""
+        """Tell whether a session's requests pass unchanged because of faults."""
         breaker = self._made.get(session_id)
         return breaker is not None and breaker.is_open
 

@@ -1,4 +1,4 @@
-"""Who may ask what: the names under which the gateway answers, where a page may come from, and the token of its own routes.
+"""Decides who may use the gateway: checks its host names, the origins of web pages, and the token of its own routes.
 
 Law: deny by default. A text that two readers could read in two ways is refused. Every request passes `foreign`; every path of the gateway's own but health passes `has_token`, the
 ones that do not exist as well.
@@ -18,18 +18,18 @@ _MOST_DECODED = 4
 
 
 def repeated(pairs: Iterable[tuple[str, str]]) -> str:
-    """Return which header, Host or Origin, a request has more than once; another reader may go by another of them."""
+    """Return the header, Host or Origin, that a request has more than once: servers differ in which one they use."""
     names = [name for name, _ in pairs]
     return next((name for name in ("host", "origin") if names.count(name) > 1), "")
 
 
 def is_framed(pairs: Iterable[tuple[str, str]]) -> bool:
-    """Return whether every server finds the same end of the body: in chunks, or by its length."""
+    """Return whether every server would find the same end of the body."""
     return [value.strip().lower() for name, value in pairs if name == "transfer-encoding"] in ([], ["chunked"])
 
 
 def climbs(path: str) -> bool:
-    """Tell whether a path leads out of the one that stands before it upstream, as any server there may read it."""
+    """Tell whether a path leaves the upstream's own path, in any server's reading of it."""
     for _ in range(_MOST_DECODED):
         if any(part.partition(";")[0] == ".." for part in path.replace("\\", "/").split("/")):
             return True
@@ -40,7 +40,7 @@ def climbs(path: str) -> bool:
 
 
 def foreign(headers: Mapping[str, str], host: str) -> str:
-    """Return why a request is refused; an empty string if it is not.
+    """Return the reason to refuse a request; empty if there is none.
 
     A name that leads here by a trick of DNS is not ours, and a web page of another origin has no business here.
     """
@@ -70,13 +70,13 @@ def _is_ours(name: str, host: str) -> bool:
 
 
 def _name(host: str) -> str:
-    """The name in a Host header or an origin, without its port; empty if it is malformed."""
+    """Return the name in a Host header or an origin, without the port; empty if it is malformed."""
     found = _HOST.fullmatch(host)
     return "" if found is None else (found[1] or found[2]).lower()
 
 
 def has_token(headers: Mapping[str, str], token: str) -> bool:
-    """Tell whether a request shows the token, as a bearer or in ``x-undrift-token``."""
+    """Tell whether a request has the token, as a bearer token or in ``x-undrift-token``."""
     kind, _, bearer = headers.get("authorization", "").partition(" ")
     shown = bearer.strip() if kind.lower() == "bearer" else headers.get("x-undrift-token", "")
     return hmac.compare_digest(shown.encode("utf-8", "replace"), token.encode("ascii"))

@@ -1,4 +1,4 @@
-"""Choose the headers that cross the gateway, and undo content codings; what grows beyond a limit is given up. Pure.
+"""Choose the headers that cross the gateway, and decode compressed bodies up to a size limit. Pure.
 
 Law: a request's header goes upstream only if that provider's list has it; so no provider is ever shown another one's key. A
 response's headers reach the client, those apart that speak of the connection.
@@ -53,7 +53,7 @@ _LIST_HEADERS = frozenset({"anthropic-beta"})
 def upstream(
     provider: Provider, given: Iterable[tuple[str, str]], *, is_read: bool, added: Mapping[str, str] | None = None
 ) -> Pairs:
-    """Return the headers of a request as they go upstream, in their order, repeated ones included.
+    """Return the headers to send to the provider, in their order, repeated ones included.
 
     Args:
         is_read: Whether the answer is taken in: then only codings are asked for that can be undone here.
@@ -70,7 +70,7 @@ def upstream(
 
 
 def downstream(given: Sequence[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """Return the headers of a response as they reach the client."""
+    """Return the headers of the response to the client."""
     pairs = ((name.lower(), value) for name, value in given)
     return [(name, value) for name, value in pairs if name.decode("latin-1") not in _OF_THE_CONNECTION]
 
@@ -91,7 +91,7 @@ def _joined(pairs: Pairs, name: str, value: str) -> Pairs:
 
 
 def plain(body: bytes, coding: str, most_bytes: int) -> bytes | None:
-    """Return a body without its content coding; None if that is not known, damaged, or too much."""
+    """Return a body decompressed. None means: the coding is unknown, or the body is damaged or too large."""
     name = coding.strip().lower()
     if name in ("", "identity"):
         return body if len(body) <= most_bytes else None

@@ -1,4 +1,4 @@
-"""The body of a request as it comes in: the memory for all bodies is limited, and so is the wait for each.
+"""The body of a request while it arrives: the memory for all bodies is limited, and so is each wait.
 
 Law: what is not there in time, or has no room, is refused before anything is asked of a provider. Used on the event loop alone.
 """
@@ -13,19 +13,19 @@ _LINGER_S = 2.0  # for so long a client that is refused may continue to send, so
 
 
 class ClientGone(ConnectionResetError):
-    """The client has left before its body was whole."""
+    """The client disconnected before its body was complete."""
 
 
 class TooLate(Exception):
-    """The client has sent nothing for too long."""
+    """The client sent nothing for too long."""
 
 
 class NoRoom(Exception):
-    """Too many bodies come in at once."""
+    """Too many bodies arrive at the same time."""
 
 
 class BodyRoom:
-    """The memory for the bodies that still come in. `most_bytes`: of all of them."""
+    """The memory for all bodies that are still arriving. `most_bytes`: its size."""
 
     def __init__(self, most_bytes: int) -> None:
         self._most = most_bytes
@@ -40,12 +40,12 @@ class BodyRoom:
         return True
 
     def give_back(self, count: int) -> None:
-        """Free what was taken."""
+        """Free the reserved bytes."""
         self.taken -= count
 
 
 class Incoming:
-    """One body; `close` has to follow.
+    """One arriving body; call `close` at the end.
 
     Args:
         most_bytes: What is longer is not waited for: the rest is passed on as it comes.
@@ -72,7 +72,7 @@ class Incoming:
         """True if the wait for its rest has ended."""
 
     async def first(self) -> tuple[bytes, bool]:
-        """Return the body, or its first bytes and that there are more.
+        """Return the body, or its first bytes, and whether there are more.
 
         Raises:
             ClientGone: It will not be whole.
@@ -100,7 +100,7 @@ class Incoming:
         return parts[0] if len(parts) == 1 else b"".join(parts), has_more
 
     async def rest(self, first: bytes, all_in: asyncio.Event) -> AsyncIterator[bytes]:
-        """Yield a long body as it comes in. Raises ConnectionError: the client has left, or sends nothing any more."""
+        """Yield the rest of a long body as it arrives. Raises ConnectionError: the client disconnected or stalled."""
         yield first
         has_more = True
         while has_more:
@@ -114,7 +114,7 @@ class Incoming:
         all_in.set()
 
     async def until_gone(self) -> None:
-        """Return when the client leaves; for a body that is all in."""
+        """Return when the client disconnects; call it when the body is complete."""
         try:
             while True:
                 await self._piece()
@@ -122,7 +122,7 @@ class Incoming:
             return
 
     async def drain(self) -> None:
-        """Drop what a refused client still sends, for a moment: the answer is lost if the connection closes before."""
+        """Read and drop the rest of a refused body for a moment: an early close would lose the answer."""
         self.close()
         try:
             async with asyncio.timeout(_LINGER_S):
@@ -132,7 +132,7 @@ class Incoming:
             return
 
     def close(self) -> None:
-        """Free the room."""
+        """Free this body's memory."""
         self._room.give_back(self._taken)
         self._taken = 0
 

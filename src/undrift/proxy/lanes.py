@@ -1,4 +1,4 @@
-"""The open sessions of a gateway, the one used last at the end. A lane is one of them; its lock says who may use it."""
+"""The open sessions of a gateway, least recently used first. A lane is one open session with its lock."""
 
 import threading
 import time
@@ -19,14 +19,14 @@ _CONVERSATIONS = 8  # that a session keeps in memory, see `undrift.session.prepa
 
 
 class Bodies:
-    """The bytes of the histories that one open session holds: of each beginning its newest body."""
+    """The sizes of the histories that an open session keeps: the newest body of each."""
 
     def __init__(self) -> None:
         self._sizes: OrderedDict[int, int] = OrderedDict()
         self.total = 0
 
     def add(self, beginning: bytes, size: int) -> int:
-        """Take in a request; return by how many bytes the session has grown. `size`: bytes of the body."""
+        """Note the size of a request; return by how many bytes the session grew. `size`: bytes of the body."""
         before, key = self.total, hash(beginning)
         self._sizes[key] = size
         self._sizes.move_to_end(key)
@@ -51,7 +51,7 @@ class LaneFigures:
 
 @dataclass(slots=True)
 class Lane:
-    """One open session, its lock, and what it was asked last."""
+    """One open session, its lock, and its latest requests."""
 
     found: Recognised
     session: Session | None = None
@@ -64,19 +64,19 @@ class Lane:
 
     @property
     def opened(self) -> Session:
-        """The session; raises `Bypass` where it was closed."""
+        """The session. Raises Bypass: it was closed."""
         if self.session is None:
             raise Bypass("closed")
         return self.session
 
     def shut(self) -> None:
-        """Release what it holds; a thread that waits for its lock takes another lane."""
+        """Close the session; a thread that waits for the lock then uses another lane."""
         self.is_closed = True
         self.session = None
 
 
 class Lanes:
-    """The lanes of one home; those used longest ago are closed if there are too many, or too large ones."""
+    """The lanes of one home. If they are too many or too large, the least recently used are closed."""
 
     def __init__(self, most: int, most_bytes: int) -> None:
         self._most = most
@@ -89,12 +89,12 @@ class Lanes:
         return len(self._lanes)
 
     def all(self) -> list[tuple[str, Lane]]:
-        """Return each lane with the id of its session, the one used last at the end."""
+        """Return each lane with its session's id, least recently used first."""
         with self._lock:
             return list(self._lanes.items())
 
     def get(self, session_id: str) -> Lane | None:
-        """Return the lane of a session; None if it is not open."""
+        """Return the lane of a session. None means: the session is not open."""
         with self._lock:
             return self._lanes.get(session_id)
 
@@ -105,7 +105,7 @@ class Lanes:
         return None if name is None else dict(lanes)[name]
 
     def locked(self, found: Recognised, known: Lane | None, deadline_s: float) -> Lane:
-        """Return the lane of a session, locked for this thread. Raises Bypass: another thread has it for too long.
+        """Return the lane of a session, locked for this thread. Raises Bypass: another thread kept the lock.
 
         `known`: its lane, if that was looked up already. `deadline_s`: on the monotonic clock; the end of the wait.
         """
@@ -122,14 +122,14 @@ class Lanes:
             lane.lock.release()
 
     def grow(self, lane: Lane, request: Request) -> None:
-        """Take in how large a session has become."""
+        """Note how much memory a session uses after a request."""
         with self._lock:
             if self._lanes.get(lane.found.session_id) is lane:
                 self._bytes += lane.bodies.add(request.bytes_of(0) if request.is_open else b"", len(request.body))
         self.make_room()
 
     def make_room(self) -> None:
-        """Close the sessions that were used longest ago and are not in use, until the others fit."""
+        """Close the least recently used sessions until the others fit; a session in use stays open."""
         closing: list[Lane] = []
         with self._lock:
             for name in list(self._lanes) if self._is_crowded() else ():
@@ -141,7 +141,7 @@ class Lanes:
             lane.lock.release()
 
     def close(self) -> None:
-        """Close all of them."""
+        """Close all sessions."""
         with self._lock:
             lanes = list(self._lanes.values())
             self._lanes.clear()

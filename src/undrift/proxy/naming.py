@@ -1,4 +1,4 @@
-"""Name a session so that a person knows it again: by its folder, its client, its first words. Pure.
+"""Names a session for people: by its folder, its client and the user's first words. Pure.
 
 Law: a name is for reading, nothing is decided by it. A client's or a tool's text is shown short, on one line, in
 printable characters, its secrets masked.
@@ -71,16 +71,16 @@ class Name:
 
     @property
     def place(self) -> str:
-        """Folder and client: what a log may show, which holds no content."""
+        """The folder and the client: a log may show them, because they contain none of the conversation."""
         return " · ".join(filter(None, (self.folder, self.client)))
 
     @property
     def text(self) -> str:
-        """All of it."""
+        """The whole name: folder, client and words."""
         return " · ".join(filter(None, (self.folder, self.client, self.words)))
 
     def as_json(self) -> dict[str, str]:
-        """Return what is stored."""
+        """Return the record of the name for the store."""
         return {"name": self.text, "folder": self.folder, "client": self.client, "words": self.words}
 
 
@@ -91,7 +91,7 @@ def name_from(stored: Mapping[str, Any] | None) -> Name:
 
 
 def name_of(form: Form, request: Request, agent: str) -> Name:
-    """Return the name of a session by one of its requests.
+    """Return the name of a session, from one of its requests.
 
     Raises WireError: one of the first items has the wrong shape.
     """
@@ -102,19 +102,19 @@ def name_of(form: Form, request: Request, agent: str) -> Name:
 
 
 def kind_of(request: Request, agent: str, *, is_sub: bool) -> Kind:
-    """Return what a request is to its session."""
+    """Return whether a request belongs to the main conversation, a sub-agent or a side task."""
     if is_sub:
         return "agent"
     return "main" if request.has("tools") or _known(agent) not in _WITH_TOOLS else "side"
 
 
 def is_sub_agent(headers: Mapping[str, str]) -> bool:
-    """Tell whether a header says that a sub-agent sends it."""
+    """Tell whether a header says that a sub-agent sent the request."""
     return any(headers.get(name) for name in _SUB_AGENT)
 
 
 def _texts(form: Form, request: Request) -> Iterator[tuple[str, str]]:
-    """The texts at the beginning of a request, each with its role: items first, as tools are long."""
+    """Yield the first texts of a request, each with its role: items first, because tools are long."""
     left = _LOOKED_AT_CHARACTERS
     for number in range(min(_LOOKED_AT, request.count)):
         view = form.read(request.load(number), f"{form.HISTORY}[{number}]")
@@ -130,7 +130,7 @@ def _texts(form: Form, request: Request) -> Iterator[tuple[str, str]]:
 
 
 def _words(text: str) -> str:
-    """The first words of a user's text, without what the client has wrapped around them."""
+    """Return the user's first words, without the text that the client added around them."""
     for _ in range(_MOST_WRAPPERS):
         if not (opened := _WRAPPER.match(text)):
             break
@@ -162,6 +162,6 @@ def _known(agent: str) -> str:
 
 
 def _line(text: str, most: int) -> str:
-    """The beginning of a text on one line; what is not plainly printable is left out."""
+    """Return the beginning of a text on one line, without characters that cannot be printed."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text[: 8 * most]).split())
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"

@@ -1,4 +1,4 @@
-"""The gateway's report on itself: one line a request, and figures for Prometheus.
+"""The gateway's log, one line for each request, and its figures for Prometheus.
 
 Law: no content, no key, no header of a client; a name that a client chose is shortened and escaped. Used on the event loop
 alone.
@@ -26,14 +26,14 @@ _BUCKETS_S = (0.001, 0.005, 0.015, 0.05, 0.15, 0.5, 1.5, 5.0)
 
 
 def safe_id(name: str) -> str:
-    """Return an id as a header and a log may show it: itself if it is short and plain, else escaped and cut."""
+    """Return an id that is safe in a header and a log: unchanged if short and plain, else escaped and cut."""
     if _PLAIN.fullmatch(name):
         return name
     return json.dumps(name[:_LONGEST_NAME])[1:-1].replace(" ", "_")
 
 
 def log_line(fields: Mapping[str, Any]) -> None:
-    """Write one line; what is empty is left out."""
+    """Write one log line; empty fields are omitted."""
     if not _log.isEnabledFor(logging.INFO):
         return
     kept = {name: _shown(value) for name, value in fields.items() if value not in ("", None)}
@@ -47,7 +47,7 @@ def _shown(value: Any) -> Any:
 
 
 class Counters:
-    """Counters since the start."""
+    """The gateway's counters since its start."""
 
     def __init__(self) -> None:
         self._counts: Counter[tuple[str, str]] = Counter()
@@ -57,7 +57,7 @@ class Counters:
         """Requests that are being answered right now."""
 
     def add(self, name: str, labels: str = "", by: int = 1) -> None:
-        """Count.
+        """Increase a counter.
 
         `name`: without the prefix. `labels`: as Prometheus writes them, without the braces; of values that we chose.
         `by`: at least 0.
@@ -65,12 +65,12 @@ class Counters:
         self._counts[name, labels] += by
 
     def planned(self, seconds: float) -> None:
-        """Take in how long a request took to manage."""
+        """Record how long a request took to manage."""
         self._plan_sum_s += seconds
         self._plan_s[next((limit for limit in _BUCKETS_S if seconds <= limit), float("inf"))] += 1
 
     def text(self, gauges: Mapping[str, int]) -> str:
-        """Return all figures in Prometheus' text form. `gauges`: name without the prefix to a value of now."""
+        """Return all figures in Prometheus' text format. `gauges`: name without the prefix -> current value."""
         lines: list[str] = []
         for name in sorted({name for name, _ in self._counts}):
             lines.append(f"# TYPE undrift_{name} counter")
@@ -109,7 +109,7 @@ class Progress:
     began_s: float = field(default_factory=time.perf_counter)
 
     def report(self, figures: Counters, route: Route, bytes_in: int) -> None:
-        """Count the request, and log its line."""
+        """Count the request and write its log line."""
         managed = self.managed
         kind = f'provider="{route.provider}",managed="{"yes" if managed else "no"}"'
         status = f"{self.status // 100}xx" if self.status else "none"

@@ -1,4 +1,4 @@
-"""Tell the owner's requests from those of other users who reach the port. It asks the system nothing.
+"""Distinguishes the owner's requests from those of other users of the machine. It asks the system nothing.
 
 Law: deny by default. A request is the owner's if it shows the token of the home in its path, or if the system says that the
 socket at the other end belongs to the owner's user. A provider's key proves nothing: every user has one.
@@ -49,7 +49,7 @@ _LISTENS = 10
 
 
 def split(path: str) -> tuple[str, str]:
-    """Return the token that a path begins with, or nothing, and the path without it.
+    """Return the token at the beginning of a path, if any, and the path without it.
 
     One that is wrong is taken out as well: it may be the token of another home.
     """
@@ -58,17 +58,17 @@ def split(path: str) -> tuple[str, str]:
 
 
 def is_misplaced(text: str, token: str) -> bool:
-    """Tell whether the token stands where it would reach the provider: after the first part of a path, or in a query."""
+    """Tell whether the token is in a place that the provider would see: later in the path, or in the query."""
     return any(is_token(one, token) for one in _DIGITS.findall(text))
 
 
 def is_token(shown: str, token: str) -> bool:
-    """Tell whether a request shows the token; takes equally long for every wrong one."""
+    """Tell whether a request has the token; the comparison takes the same time for every wrong token."""
     return bool(shown) and hmac.compare_digest(shown.encode("utf-8", "replace"), token.encode("ascii"))
 
 
 def base_url(url: str, token: str, provider: Provider) -> str:
-    """Return what a client of a provider is given as its base URL, without a version.
+    """Return the base URL to configure in a provider's client, without a version.
 
     `token`: of its home; without one only the system can say whose the requests are.
     """
@@ -76,12 +76,12 @@ def base_url(url: str, token: str, provider: Provider) -> str:
 
 
 def without_token(url: str) -> str:
-    """Return a base URL without the token of a gateway in it."""
+    """Return a base URL without the gateway's token."""
     return _TOKEN_BEFORE_VIA.sub("", url, count=1)
 
 
 def end_of(host: str, port: int) -> End:
-    """Return an end of a connection; an IPv4 address that stands in an IPv6 one, as itself.
+    """Return one end of a connection; an IPv4 address inside an IPv6 address becomes plain IPv4.
 
     Raises ValueError: it is no address.
     """
@@ -95,7 +95,7 @@ def is_of_this_machine(client: End, server: End) -> bool:
 
 
 def uid_in_table(table: str, client: End, server: End) -> int | None:
-    """Return whose the client's socket is, by the text of /proc/net/tcp or tcp6; None if it is not there.
+    """Return the user id of the client's socket from /proc/net/tcp or tcp6. None means: the socket is not listed.
 
     A closed socket has no inode; the system shows it as root's, for every former owner.
     """
@@ -113,7 +113,7 @@ def uid_in_table(table: str, client: End, server: End) -> int | None:
 
 
 def _in_table(end: End, wide: bool) -> str:
-    """An end as the table shows it: the address in words of the machine's own byte order."""
+    """Return an end in the notation of the table: the address in words of the machine's byte order."""
     packed = end[0].packed
     if wide and len(packed) < _ADDRESS_BYTES:
         packed = b"\0" * 10 + b"\xff\xff" + packed
@@ -122,7 +122,7 @@ def _in_table(end: End, wide: bool) -> str:
 
 
 def question(client: End, server: End) -> bytes:
-    """Return the message that asks Linux, over its socket for diagnoses, for the client's end of one connection."""
+    """Return the message that asks Linux's diagnostic socket about the client's end of a connection."""
     family = socket.AF_INET if client[0].version == 4 else socket.AF_INET6
     asked = _ASKED.pack(family, socket.IPPROTO_TCP, 0, 0xFFFFFFFF) + _PORTS.pack(client[1], server[1])
     asked += client[0].packed.ljust(_ADDRESS_BYTES, b"\0") + server[0].packed.ljust(_ADDRESS_BYTES, b"\0")
@@ -131,7 +131,7 @@ def question(client: End, server: End) -> bytes:
 
 
 def uid_in_answer(answer: bytes, client: End, server: End) -> int | None:
-    """Return whose the client's socket is, by the answer to `question`; None if it does not say.
+    """Return the user id of the client's socket from the answer to `question`. None means: it has none.
 
     If the connection has ended, the system names a socket that listens on the client's port: it may be any user's.
     """

@@ -1,4 +1,4 @@
-"""The other end of a connection: whether it is a process of the gateway's own user, as the system sees it.
+"""The client at the other end of a connection: whether the gateway's own user runs it, according to the system.
 
 Law: what the system does not say for certain is no. Only Linux says it; elsewhere the token alone proves the owner.
 """
@@ -24,19 +24,19 @@ _MOST_BYTES = 8 << 10
 
 
 def tells_users() -> bool:
-    """Tell whether this system says whose the other end of a connection of this machine is."""
+    """Tell whether this system can name the user at the other end of a local connection."""
     return sys.platform == "linux" and os.geteuid() != _nobody() and Path(_TABLES[0]).exists()
 
 
 class LocalPeer:
-    """Who is at the other end of one connection."""
+    """The user at the other end of one connection."""
 
     def __init__(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport
         self._is_ours: bool | None = None
 
     async def is_ours(self) -> bool:
-        """Tell whether a process of our own user holds the other end; the system is asked once for a connection."""
+        """Tell whether our own user's process holds the other end; the system is asked one time for each connection."""
         if self._is_ours is None:
             ends = _ends(self._transport)
             if ends is None or not is_of_this_machine(*ends) or not tells_users():
@@ -52,7 +52,7 @@ class LocalPeer:
 
 
 def _ends(transport: asyncio.BaseTransport) -> tuple[End, End] | None:
-    """The client's end and ours; None if it is not connected, or not over TCP."""
+    """Return the client's end and ours. None means: not connected, or not over TCP."""
     connection: Any = transport.get_extra_info("socket")
     try:
         client, server = connection.getpeername(), connection.getsockname()
@@ -62,7 +62,7 @@ def _ends(transport: asyncio.BaseTransport) -> tuple[End, End] | None:
 
 
 def _asked(client: End, server: End) -> int | None:
-    """Return the owner of the client's end, as the kernel answers for one connection."""
+    """Return the owner of the client's end, from the kernel's answer about this connection."""
     try:
         with closing(socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _DIAGNOSES)) as kernel:
             kernel.setblocking(False)  # the answer is there when the question has been sent
@@ -74,7 +74,7 @@ def _asked(client: End, server: End) -> int | None:
 
 
 def _looked_up(client: End, server: End) -> int | None:
-    """Return the owner of the client's end, by the table of all connections."""
+    """Return the owner of the client's end, from the table of all connections."""
     for path in _TABLES:
         try:
             uid = uid_in_table(Path(path).read_text(encoding="ascii"), client, server)
@@ -86,7 +86,7 @@ def _looked_up(client: End, server: End) -> int | None:
 
 
 def _nobody() -> int:
-    """The user as whom Linux shows those who have no number here: to be that one proves nothing."""
+    """Return the user id that Linux shows for unknown users: an equal id proves nothing."""
     try:
         return int(Path("/proc/sys/kernel/overflowuid").read_text(encoding="ascii"))
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""A file goes back into the request where a client notes that the file has not changed although its text has left."""
+"""Puts a file back into the request if the client notes "unchanged" but the file's text was removed."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,7 @@ __all__ = ["put_back"]
 
 
 def put_back(form: Form, request: Request, sent: bytes, count: Callable[[str], int]) -> tuple[bytes, int, int]:
-    """Return the body with each such note answered by its file; how many there were; the tokens that came back."""
+    """Return the body with files in place of such notes, the number of files, and their tokens."""
     if sent is request.body or not read_cache.may_have_note(request.body):
         return sent, 0, 0
     request.open()

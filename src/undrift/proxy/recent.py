@@ -23,30 +23,30 @@ _LOOKED_AT = 8
 
 @dataclass(frozen=True, slots=True)
 class SeenHistory:
-    """One history of a client: its form, and each message as bytes."""
+    """One history of a client: its wire form, and each message as bytes."""
 
     wire: str
     raws: Sequence[bytes]
 
 
 class Recent:
-    """The histories that a session had last. One thread adds, others may look meanwhile."""
+    """The most recent histories of a session. One thread adds histories; other threads may read at the same time."""
 
     def __init__(self) -> None:
         self._kept: list[SeenHistory] = []
 
     def add(self, history: SeenHistory) -> None:
-        """Take in a later request; an older state of the same conversation makes room for it."""
+        """Add a later request; it replaces an older state of the same conversation."""
         others = [one for one in self._kept if not _begins(one, history)]
         self._kept = [*others[1 - _KEPT :], history]
 
     def length(self, form: Form, request: Request) -> int:
-        """Return how many messages of a request stand in the longest history that it continues; 0 for none."""
+        """Return how many messages of a request match the longest history that it continues; 0 if none does."""
         return max((len(one.raws) for one in self._kept if _continues(one, form, request)), default=0)
 
 
 def history_of(form: Form, request: Request) -> SeenHistory | None:
-    """Return the history of an opened request, where the model has said something in it; else it may be any session's.
+    """Return a request's history if the model has answered in it; else it could belong to any session.
 
     Raises WireError: a message has the wrong shape.
     """
@@ -57,7 +57,7 @@ def history_of(form: Form, request: Request) -> SeenHistory | None:
 
 
 def longest(found: Iterable[tuple[str, int]]) -> str | None:
-    """Return the session with the greatest length above 0; None if there is none, or more than one."""
+    """Return the session with the greatest length above 0. None means: there is none, or a tie."""
     ranked = sorted(found, key=lambda one: one[1], reverse=True)
     if not ranked or ranked[0][1] == 0 or (len(ranked) > 1 and ranked[1][1] == ranked[0][1]):
         return None

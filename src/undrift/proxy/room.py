@@ -21,12 +21,12 @@ _GROUPS = Path("/sys/fs/cgroup")
 
 
 def most_open_bytes() -> int:
-    """Return how many bytes the bodies of all open sessions may have together on this machine."""
+    """Return the limit for the bodies of all open sessions on this machine, in bytes."""
     return machine_bytes() // _SHARE // _TIMES_BODY
 
 
 def machine_bytes(groups: Path = _GROUPS) -> int:
-    """Return the memory of the machine, or of the container if that is less.
+    """Return the memory of the machine or of the container, the smaller one, in bytes.
 
     `groups`: the folder in which Linux names the limits of containers.
     """
@@ -39,7 +39,7 @@ def machine_bytes(groups: Path = _GROUPS) -> int:
 
 
 def _group_files(groups: Path) -> list[Path]:
-    """The files in which Linux may say how much memory this process and its neighbours may have."""
+    """Return the files in which Linux may state this container's memory limit."""
     own = ""
     with suppress(OSError):
         lines = Path("/proc/self/cgroup").read_text(encoding="utf-8", errors="replace").splitlines()
@@ -50,7 +50,7 @@ def _group_files(groups: Path) -> list[Path]:
 
 
 def _limit(file: Path) -> int:
-    """Return the number in a file; 0 if there is none, or no limit."""
+    """Return the number in a file; 0 if there is no number, or no limit."""
     try:
         return int(file.read_text(encoding="ascii"))
     except (OSError, ValueError):

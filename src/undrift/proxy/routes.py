@@ -1,4 +1,4 @@
-"""Find the provider of a request, and whether its form is understood. Pure.
+"""Finds the provider of a request, and whether undrift can manage its form. Pure.
 
 Law: the provider follows from the path, else from headers that only one provider's clients send. Without either, the
 request goes nowhere: a key must not reach another vendor by a guess.
@@ -64,7 +64,7 @@ _AGENTS: tuple[tuple[str, Provider], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The target of a request. `wire`: the form of a request that is managed; empty if it only passes through."""
+    """The provider and address for a request. `wire`: the form if the request is managed, else empty."""
 
     provider: Provider
     path: str
@@ -73,7 +73,7 @@ class Route:
 
 
 def route_of(method: str, path: str, query: str, headers: Mapping[str, str]) -> Route | None:
-    """Return the target of a request; None if nothing names its provider."""
+    """Return the provider and address for a request. None means: nothing names its provider."""
     named, path = _via(path)
     inner = _VERSION.sub("", path, count=1) if path.startswith("/v1/") else path
     if method == "POST":

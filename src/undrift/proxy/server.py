@@ -1,4 +1,4 @@
-"""The gateway as a running server: it listens before it says so, and lets streams end before it goes."""
+"""The gateway as a running server: it announces itself when it listens, and lets streams end before it stops."""
 
 import asyncio
 import contextlib
@@ -78,7 +78,7 @@ class Server:
         )
 
     def run(self) -> None:
-        """Serve until a signal comes, or `stop` is called; a second signal does not wait for streams.
+        """Serve until a signal or `stop`; a second signal does not wait for streams.
 
         Raises SettingsError: it could not start.
         """
@@ -94,11 +94,11 @@ class Server:
             raise SettingsError("the gateway could not start: is undrift[proxy] installed?")
 
     def _is_full(self) -> bool:
-        """True if there are more connections than descriptors for them, and for those to the providers."""
+        """True if there are too few descriptors for more connections and their connections to providers."""
         return self._most is not None and len(self._server.server_state.connections) > self._most
 
     def stop(self) -> None:
-        """Let the streams end, then return from `run`."""
+        """Let the streams end, then make `run` return."""
         self._server.should_exit = True
 
     def __enter__(self) -> Self:
@@ -117,7 +117,7 @@ class Server:
 
 
 def _token(home: Path) -> str:
-    """Return the token of a home; if it has none, one that only this gateway knows, and those that it prints it for."""
+    """Return the home's token; a home without one gets a temporary token that is printed."""
     try:
         return http_token(home)
     except StoreError as error:  # requests go through all the same
@@ -126,7 +126,7 @@ def _token(home: Path) -> str:
 
 
 def _protocol() -> type[asyncio.Protocol]:
-    """The server's own protocol, whose requests know the other end of their connection."""
+    """Return the server's protocol, extended so that requests know the other end of their connection."""
     from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
     class Protocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
@@ -140,14 +140,14 @@ def _protocol() -> type[asyncio.Protocol]:
 
 
 def _on_signals(handler: Callable[[int, Any], None]) -> dict[int, Any]:
-    """Let the signals to stop call a handler, where this is the main thread; return what they called before."""
+    """Let stop signals call a handler, in the main thread only; return the previous handlers."""
     if threading.current_thread() is not threading.main_thread():
         return {}
     return {number: signal.signal(number, handler) for number in (signal.SIGINT, signal.SIGTERM)}
 
 
 def _listening(host: str, port: int) -> socket.socket:
-    """Open a socket that takes connections already, so that a client can connect as soon as it knows the address."""
+    """Open a listening socket, so that a client can connect as soon as it knows the address."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # asyncio asks this number, not the kernel
     try:
@@ -161,7 +161,7 @@ def _listening(host: str, port: int) -> socket.socket:
 
 
 def _send_at_once(listening: socket.socket) -> None:
-    """Let no part of an answer wait until the client has acknowledged the part before it, which takes it 40 ms.
+    """Send each part of an answer at once; the default would wait 40 ms for the client's acknowledgement.
 
     Accepted connections inherit the option. asyncio sets it only on sockets that were made with the number of TCP, and one
     that a starter hands over need not be.
@@ -171,7 +171,7 @@ def _send_at_once(listening: socket.socket) -> None:
 
 
 def _most_connections() -> int | None:
-    """Return how many connections fit into a process's descriptors; beyond that a client is asked to come back."""
+    """Return how many connections the process's file descriptors allow; later clients must try again."""
     try:
         import resource
     except ImportError:  # not on Windows

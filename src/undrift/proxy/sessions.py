@@ -1,4 +1,4 @@
-"""The open sessions of a gateway: which one a request belongs to, and what is sent in its place.
+"""The open sessions of a gateway: finds the session of a request, and prepares the body to send.
 
 Law: everything here runs in worker threads, never on the event loop; one session is used by one thread at a time. A
 request that cannot be managed raises, and the caller sends the original.
@@ -48,7 +48,7 @@ _STORE_WARNINGS = ("could not be stored first", "the store cannot be read")
 
 
 class OpenSessions:
-    """The open sessions of one home. `config`: of the gateway."""
+    """The open sessions of one home. `config`: the gateway's configuration."""
 
     def __init__(self, config: GatewayConfig) -> None:
         self._config = config
@@ -66,11 +66,11 @@ class OpenSessions:
 
     @property
     def bypassed_count(self) -> int:
-        """The number of sessions that are left alone."""
+        """The number of sessions whose requests pass unchanged because of faults."""
         return self._breakers.open_count
 
     def open_sessions(self) -> list[dict[str, Any]]:
-        """Return what is known of each open session, the one used last first."""
+        """Return the figures of each open session, most recently used first."""
         now_s = time.monotonic()
         return [
             {
@@ -87,7 +87,7 @@ class OpenSessions:
         ]
 
     def prepare(self, ask: Ask) -> ManagedBody:
-        """Return what to send in place of a request.
+        """Return the body to send in place of a request's body.
 
         Raises Bypass: the original is to be sent. Raises Declined: the client is to be answered by us, so that it sends
         whole histories.
@@ -113,7 +113,7 @@ class OpenSessions:
         return managed
 
     def again(self, ask: Ask, managed: ManagedBody, refusal: TooLong) -> ManagedBody | None:
-        """Return a smaller request in place of one that was refused as too long; None if there is none.
+        """Return a smaller body after the provider refused the length. None means: there is none.
 
         The session keeps the smaller budget: the provider has said what its model takes.
         """
@@ -134,7 +134,7 @@ class OpenSessions:
         return None if smaller.body == managed.body or smaller.bypass else smaller
 
     def record(self, managed: ManagedBody, wire: str, body: bytes) -> bool:
-        """Take in the answer to a request; return whether it was whole, and the session's newest request its question."""
+        """Record the answer to a request; return whether it was complete, and matches the session's newest request."""
         answer = sse.answer_of(wire, body, with_text=False)
         lane = self._lanes.get(managed.session_id)
         if lane is None:
@@ -149,11 +149,11 @@ class OpenSessions:
         return True
 
     def fault(self, session_id: str) -> None:
-        """Take in that a request of a session could not be managed in time, or at all."""
+        """Count a fault: a request of a session could not be managed, or not in time."""
         self._breakers.of(session_id).failed(time.monotonic())
 
     def health(self) -> str:
-        """Write to the store and read it back; return what is wrong, or an empty string."""
+        """Write to the store and read it back; return the problem, or an empty string."""
         text = hashlib.sha256(str(time.time_ns()).encode("ascii")).hexdigest()[:32]
         try:
             store = self._shared()
@@ -182,7 +182,7 @@ class OpenSessions:
             raise Bypass("unhealthy", wrong, is_fault=False)
 
     def _find(self, form: Form, request: Request, ask: Ask) -> tuple[Recognised, Lane | None]:
-        """The session of a request, and its lane where that is known already."""
+        """Return the session of a request, and its lane if that is known already."""
         if ask.session:
             return Recognised(ask.session, "given"), None
         if (given := given_id(form, request.fields)) is not None:
@@ -194,7 +194,7 @@ class OpenSessions:
         return recognise(self._shared(), form, request), None
 
     def _take(self, found: Recognised, known: Lane | None, ask: Ask, model: str | None) -> Lane:
-        """The lane of a session, locked for this thread, with the session open."""
+        """Return the session's lane, locked for this thread, with the session open."""
         lane = self._lanes.locked(found, known, ask.deadline_s)
         try:
             if lane.session is None:
@@ -207,13 +207,13 @@ class OpenSessions:
         return lane
 
     def _session(self, found: Recognised, settings: Settings) -> Session:
-        """A session on the store that all share: it is never closed by itself, so that the store stays open."""
+        """Open a session on the shared store; the session does not close the store."""
         context = SessionContext.of(found.session_id, self._shared(), settings, now_ms, home=settings.home)
         names_recall: RecallHint = "always" if self._config.recall_reachable else "offered"
         return Session(context, recognised=found, names_recall=names_recall)
 
     def _settings(self, model: str | None) -> Settings:
-        """The settings of a session that begins with this model: its window may be known to be smaller."""
+        """Return the settings for a session with this model, whose window may be smaller."""
         settings = self._config.settings
         limit = self._limits.get(model or "")
         if limit is None:
@@ -222,7 +222,7 @@ class OpenSessions:
         return replace(settings, budget_tokens=max(1, min(budget, int(limit * settings.window_share))))
 
     def _shared(self) -> Store:
-        """The one store: a connection behind a lock serves all threads, where 50 of them would wait for each other's locks."""
+        """Return the one store for all threads: one locked connection is faster than 50 that wait for file locks."""
         with self._opening:
             if self._store is None:
                 self._store = open_store(self._config.settings.home, Scope(), busy_timeout_ms=_BUSY_TIMEOUT_MS)
@@ -256,13 +256,13 @@ class OpenSessions:
         )
 
     def _find_name(self, lane: Lane) -> None:
-        """Use the name under which the session was stored before a restart."""
+        """Use the session's name that was stored before a restart."""
         named = self._shared().operations(lane.found.session_id, ("named",))
         if named:
             lane.figures.name, lane.figures.named_by, lane.figures.is_stored = name_from(named[0].payload), "main", True
 
     def _name(self, lane: Lane, form: Form, request: Request, ask: Ask) -> Kind:
-        """Name the session by this request, unless one of its user's conversation has done so; return its kind."""
+        """Name the session by this request, unless the user's conversation has named it; return the request's kind."""
         figures = lane.figures
         if form.delta(request.fields) is not None:  # the provider holds the history before it
             return figures.named_by or "main"
@@ -273,7 +273,7 @@ class OpenSessions:
         return kind
 
     def _store_name(self, lane: Lane, managed: ManagedBody) -> None:
-        """Write the name down once, beside the answer's way: of a session with a user, or that lets something go."""
+        """Store the session's name, once, if a user speaks in it or something was removed."""
         figures = lane.figures
         if figures.is_stored or not (figures.named_by == "main" or managed.actions):
             return
@@ -291,7 +291,7 @@ class OpenSessions:
 
 
 def _take_up(session: Session, task_id: str) -> None:
-    """Make the task that the client named the one in progress; one that has ended stays as it is."""
+    """Start the task that the client named; a task that has ended stays ended."""
     tasks = session.tasks()
     now = next((task for task in tasks if task.status == "in_progress"), None)
     if now is not None and now.id == task_id:
@@ -306,7 +306,7 @@ def _take_up(session: Session, task_id: str) -> None:
 
 
 def _smaller(refusal: TooLong, sent_tokens: int, share: float) -> int:
-    """The budget after a refusal, in our own count: what was sent, by the ratio that the provider has named."""
+    """Return a smaller budget after a refusal: the tokens sent, scaled by the provider's figures."""
     if refusal.sent_tokens and refusal.limit_tokens:
         return int(sent_tokens * refusal.limit_tokens / refusal.sent_tokens * _AFTER_REFUSAL)
     if refusal.limit_tokens:

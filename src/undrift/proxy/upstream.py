@@ -1,4 +1,4 @@
-"""The gateway's way to the providers: one pool of connections, no cookies, no redirects, no proxy of the environment.
+"""The gateway's connections to the providers: one pool, without cookies, redirects or proxy variables.
 
 Law: the host comes from the configuration alone; what a client sends can choose the path behind it and nothing else.
 """
@@ -21,7 +21,7 @@ _NOT_ADDED = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
 
 
 class Pool:
-    """Connections to the upstreams; made on the event loop, closed by `close`.
+    """The pool of connections to the providers. Create it on the event loop; `close` closes it.
 
     Raises SettingsError: the package aiohttp is not installed.
     """
