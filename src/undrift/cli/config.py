@@ -43,9 +43,9 @@ def _named(name: str) -> Setting:
     """The setting of that name or variable; else an error that suggests the nearest one."""
     known = {spelling: row for row in SETTINGS for spelling in (row.name, *row.environment)}
     if name not in known:
-        near = difflib.get_close_matches(name[:80], known, n=1, cutoff=0.6)
+        near = difflib.get_close_matches(name[:80], known, n=1, cutoff=0.5)
         meant = f" Did you mean {near[0]}?" if near else ""
-        raise click.UsageError(f"There is no setting {safe(name[:80])!r}.{meant} undrift config lists all.")
+        raise click.UsageError(f"There is no setting {safe(name[:80])!r}.{meant} undrift config --all lists all.")
     return known[name]
 
 

@@ -169,8 +169,10 @@ def _what_left(report: ReplayReport) -> None:
     ]
     if rest:
         blocks, tokens = sum(left.blocks for left in rest), sum(left.tokens for left in rest)
-        rows.append((f"{len(rest):,} more", f"{blocks:,}", f"{tokens:,}", "", "(all of them: --json)"))
+        rows.append((f"{len(rest):,} more", f"{blocks:,}", f"{tokens:,}", "", ""))
     draw(columns, rows)
+    if rest:
+        say("All of them: --json")
     first, last = report.prunes[0], report.prunes[-1]
     when = f"on turn {first.turn:,}" if first is last else f"on turns {first.turn:,} to {last.turn:,}"
     say(
