@@ -1,4 +1,4 @@
-"""One hook's answer: what came on stdin in, what the client reads out; empty for nothing.
+"""One hook's answer: reads the client's JSON from stdin and returns what to print; empty for nothing.
 
 Law: `answer` returns; every fault is one line in the log. The client waits: other work is left to a process of its own,
 and heavy modules are imported if they are used.
@@ -35,7 +35,7 @@ _WAIT_MS = 8_000
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The options that ``undrift install`` has registered.
+    """The options in the command that ``undrift install`` has registered.
 
     `home`: absolute path; None for ``~/.undrift``. `client_home`: the client's own folder, absolute; None for the usual
     one. `now`: do the slow work in this process and not in one of its own.
@@ -49,7 +49,7 @@ class Options:
 
 
 def answer(event: str, given: bytes, options: Options) -> str:
-    """Do what a hook asks for, and return what to print: one JSON object, or nothing.
+    """Do the work of a hook call, and return the output: one JSON object, or nothing.
 
     `event`: ``PreCompact`` or ``SessionStart``; another one does nothing.
     """

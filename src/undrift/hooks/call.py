@@ -1,4 +1,4 @@
-"""One call of a hook, checked, and where each client records its sessions."""
+"""One checked call of a hook, and the folders where each client records its sessions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ CLIENTS: Mapping[str, Layout] = {
 
 @dataclass(frozen=True, slots=True)
 class HookCall:
-    """One call of a hook, checked.
+    """One checked call of a hook.
 
     Args:
         source: Why a session starts: ``startup``, ``resume``, ``clear``, ``compact``; else empty.
@@ -50,11 +50,11 @@ class HookCall:
         return CLIENTS[self.client].format
 
     def folder(self) -> Path:
-        """The folder for this session in the home, made if it is absent."""
+        """Return this session's folder in the home; create it if it is absent."""
         from undrift.stores.files import safe_name
 
         return folder_of(self.home, safe_name(f"{self.client}-{self.session_id}"))
 
     def open(self) -> Transcript:
-        """Open the session's file; raises as `Transcript.open` does."""
+        """Open the session's file; it raises the same errors as `Transcript.open`."""
         return Transcript.open(self.transcript, self.sessions)

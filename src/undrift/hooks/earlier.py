@@ -1,4 +1,4 @@
-"""The open work of an earlier session of the same folder: offered when a session starts, in a few lines.
+"""Finds the open work of an earlier session in the same folder, and offers it when a session starts.
 
 Law: only the last part of the newest sessions is read; nothing open, or too long ago, is nothing said.
 """
@@ -42,7 +42,7 @@ _UNNAMED = re.compile(r"task \w{1,64}")
 
 @dataclass(frozen=True, slots=True)
 class LeftOpen:
-    """The open work of a session. `answered`: whether the agent had come to an end of its own."""
+    """The open work of a session. `answered`: the agent had finished its last answer."""
 
     request: str
     steps: tuple[str, ...]
@@ -55,7 +55,7 @@ class LeftOpen:
 
 
 def left_open(call: HookCall, *, now_ms: int) -> tuple[str, Path | None]:
-    """Return the offer, and the session's file so that it can be recorded; or nothing and None."""
+    """Return the offer and the session's file, which can then be recorded; or nothing and None."""
     own_ms = 0
     if call.source == "resume":  # its own history is in the window; only what came after it is news
         try:

@@ -1,4 +1,4 @@
-"""The home's part that belongs to the hooks: its folders, small files, log and lock.
+"""The hooks' part of the home: folders, small files, log and lock.
 
 Law: 0700 and 0600 from the first byte on; no link is followed or written through; what lies here is derived and may be
 deleted at any time, the store apart.
@@ -42,7 +42,7 @@ else:
 
 
 def home_folder(given: str | None) -> Path:
-    """Return the home of the hooks: as given, which must be absolute, else ``~/.undrift``.
+    """Return the home of the hooks: the given absolute path, else ``~/.undrift``.
 
     Raises InputError: it is a relative path: a hook runs in whichever project's folder. Raises RuntimeError: the user's
     home folder is not known.
@@ -54,13 +54,13 @@ def home_folder(given: str | None) -> Path:
 
 
 def recall_command(home: Path) -> str:
-    """Return the command by which an agent finds any original, with any PATH of its shell."""
+    """Return the command by which an agent recalls an original, for any PATH of its shell."""
     words = [sys.executable, "-P", "-m", "undrift", "recall", "--find", "WORDS", "--home", str(home)]
     return " ".join(map(shlex.quote, words))
 
 
 def folder_of(home: Path, name: str) -> Path:
-    """Return the folder of one session below ``hooks/`` of the home, made if it is absent.
+    """Return a session's folder below ``hooks/`` of the home; create it if it is absent.
 
     `home`: absolute. `name`: safe as a file name (`undrift.stores.files.safe_name`). Raises OSError: a link or a file
     stands in its place, or the system refuses.
@@ -79,7 +79,7 @@ def folder_of(home: Path, name: str) -> Path:
 
 
 def write_small(path: Path, content: bytes) -> None:
-    """Put a file in its place in one step, for its owner alone (0600). Raises OSError: the system refuses."""
+    """Replace a file in one step, readable only by its owner (0600). Raises OSError: the system refuses."""
     scratch = path.with_name(f".{path.name}.{os.getpid()}")
     with contextlib.suppress(FileNotFoundError):
         scratch.unlink()
@@ -94,7 +94,7 @@ def write_small(path: Path, content: bytes) -> None:
 
 
 def read_small(path: Path) -> bytes | None:
-    """Return a file that `write_small` wrote; None if there is none, or something else in its place."""
+    """Return a file that `write_small` wrote. None means: there is no such file."""
     try:
         descriptor = os.open(path, os.O_RDONLY | _NOFOLLOW | _NONBLOCK)
     except OSError:
@@ -108,7 +108,7 @@ def read_small(path: Path) -> bytes | None:
 
 @contextlib.contextmanager
 def locked(path: Path, wait_ms: int) -> Iterator[bool]:
-    """Hold a lock between processes while the block runs; it falls with the process that holds it.
+    """Hold a lock between processes while the block runs; it ends with the process.
 
     Args:
         path: The lock's file, made if it is absent.
@@ -140,7 +140,7 @@ def locked(path: Path, wait_ms: int) -> Iterator[bool]:
 
 
 def note(home: Path | None, text: str) -> None:
-    """Write one line to the log of the hooks; a failure to write is not the client's concern.
+    """Write one line to the hooks' log; a failure to write is ignored.
 
     Args:
         home: Where ``hooks.log`` is; None for the default home.
@@ -161,7 +161,7 @@ def note(home: Path | None, text: str) -> None:
 
 
 def open_log(home: Path) -> int:
-    """Open the log to write behind its end, and return the descriptor; one that has grown makes place first.
+    """Open the log for appending and return the descriptor; a log that is too large is replaced first.
 
     Raises OSError: something else stands in its place, or the system refuses.
     """

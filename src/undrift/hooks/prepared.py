@@ -1,4 +1,4 @@
-"""The text that was prepared for after a compaction: kept beside the session, used while it is fresh.
+"""The text prepared for the time after a compaction: stored in the session's folder, and used while it is current.
 
 Law: a text is given only if all that the agent did before the compaction was known when it was made.
 """
@@ -24,13 +24,13 @@ _GOES_ON = "(undrift, part 2: the rest of what was known before the compaction)\
 
 
 def save(folder: Path, position: ReadPosition, parts: tuple[str, ...]) -> None:
-    """Keep the parts of a text that was made of everything before the position."""
+    """Store the parts of a text made from everything before the position."""
     value = {"mark": asdict(position), "parts": parts}
     write_small(folder / _NAME, json.dumps(value).encode("ascii"))
 
 
 def load(folder: Path, transcript: Transcript, format_name: str) -> tuple[str, ...] | None:
-    """Return the parts of a text that is still fresh, or None."""
+    """Return the parts of a text that is still current. None means: there is none."""
     try:
         value = json.loads(read_small(folder / _NAME) or b"null")
         position, parts = ReadPosition(**value["mark"]), tuple(value["parts"])
@@ -42,7 +42,7 @@ def load(folder: Path, transcript: Transcript, format_name: str) -> tuple[str, .
 
 
 def has_news(transcript: Transcript, position: ReadPosition, format_name: str) -> bool:
-    """Tell whether the agent or the user did anything between the position and the compaction that followed."""
+    """Tell whether the agent or the user did anything between the position and the next compaction."""
     if transcript.size == position.offset:
         return False
     if transcript.size - position.offset > _MOST_TAIL_BYTES:

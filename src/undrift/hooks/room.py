@@ -45,7 +45,7 @@ def room_of(
     whole: bool = True,
     by_hand: bool = False,
 ) -> TextRoom:
-    """Say how large a text may be.
+    """Return the limits of a text.
 
     `by_hand`: the user asked for it: it does not show how large the window is, only one that came by itself does.
     """

@@ -1,6 +1,4 @@
-"""The way from the command line to a hook, without the command line's modules. Law: always returns;
-only Ctrl-C ends it, quietly.
-"""
+"""Starts a hook without the command line's other modules. Law: it always returns; only Ctrl-C ends it, quietly."""
 
 import contextlib
 import sys
@@ -21,7 +19,7 @@ _FLAGS = ("--json", "--now")  # --json: the answer is JSON in any case
 
 
 def read_input() -> bytes | None:
-    """Return what stands on stdin, at most one byte more than is allowed; None if a human sits at it."""
+    """Return stdin, at most one byte more than is allowed. None means: stdin is a terminal."""
     if sys.stdin is None:
         return b""
     if sys.stdin.isatty():

@@ -1,4 +1,4 @@
-"""The file in which a client records a session, opened without trust, and read from where it was left.
+"""Reads a client's session file without trusting it, from the position where the last call stopped.
 
 Law: only a regular file below the client's own folder is opened, no link on the way is followed, nothing is written.
 """
@@ -61,7 +61,7 @@ class ReadPosition:
 
 @dataclass(frozen=True, slots=True)
 class TranscriptLine:
-    """One line with its end, and the offset behind it; `text` is empty of a line that is too long."""
+    """One line with its end, and the offset after it; `text` is empty if the line is too long."""
 
     text: str
     end: int
@@ -79,7 +79,7 @@ class Transcript:
 
     @classmethod
     def open(cls, path: str, folder: Path) -> Self:
-        """Open a session file that lies below a folder.
+        """Open a session file below a folder.
 
         `path`: absolute, as a payload names it. `folder`: the client's folder of sessions; the user's own links in it
         count. Raises InputError: the path leads elsewhere, or is none. Raises OSError: there is no such file, a link is
@@ -106,11 +106,11 @@ class Transcript:
 
     @property
     def size(self) -> int:
-        """Bytes of the file now."""
+        """The current size of the file in bytes."""
         return os.fstat(self._file.fileno()).st_size
 
     def lines(self, start: int = 0) -> Iterator[TranscriptLine]:
-        """Yield the whole lines from an offset on; one that is still being written waits for the next time."""
+        """Yield the complete lines from an offset on; an incomplete last line waits for the next call."""
         self._file.seek(start)
         end = start
         while line := self._file.readline(LONGEST_LINE_BYTES):
@@ -128,7 +128,7 @@ class Transcript:
                 yield TranscriptLine("\n", end)
 
     def batch(self, start: int, most_bytes: int) -> list[TranscriptLine]:
-        """Read whole lines from an offset on until they reach a size."""
+        """Read complete lines from an offset on, up to a size."""
         found: list[TranscriptLine] = []
         for line in self.lines(start):
             found.append(line)
@@ -137,7 +137,7 @@ class Transcript:
         return found
 
     def skip(self, start: int) -> tuple[int, int]:
-        """Find the first line that begins at `start` or later; return its offset and how many lines stand before it."""
+        """Find the first line that begins at `start` or later; return its offset and the number of lines before it."""
         self._file.seek(0)
         lines, left, last = 0, start, b"\n"
         while left and (chunk := self._file.read(min(_CHUNK_BYTES, left))):
@@ -149,11 +149,11 @@ class Transcript:
         return self._file.tell(), lines
 
     def position(self, offset: int, lines: int) -> ReadPosition:
-        """Remember that everything before the offset was read."""
+        """Return a position that says: everything before the offset was read."""
         return ReadPosition(*self.identity, offset, lines, self._proof(offset))
 
     def knows(self, position: ReadPosition) -> bool:
-        """Tell whether a position is of this very file, and what was read then still stands in it."""
+        """Tell whether a position belongs to this file, and the part before it is unchanged."""
         same = (position.device, position.inode) == self.identity and 0 < position.offset <= self.size
         return same and self._proof(position.offset) == position.proof
 

@@ -1,4 +1,4 @@
-"""The slow work behind the hooks: every original of a session into the store, and the text for after its compaction.
+"""The slow work of the hooks: stores every original, and writes the text for the time after the compaction.
 
 Law: recording reads only what is new, and doing it again is harmless; a text is made of the whole session, or of its
 newest part if it is larger than any window.
@@ -41,7 +41,7 @@ _ROUNDS = 3
 
 
 def prepare(call: HookCall, transcript: Transcript) -> tuple[str, ...]:
-    """Make the text, keep it for the hook that asks for it, and return its parts."""
+    """Write the text, store it for the hook that asks for it, and return its parts."""
     parts: tuple[str, ...] = ()
     for _ in range(_ROUNDS):  # the client may still be writing the last results while it compacts
         position, entries, room = _newest(transcript, call)
@@ -53,7 +53,7 @@ def prepare(call: HookCall, transcript: Transcript) -> tuple[str, ...]:
 
 
 def parts_of(entries: Sequence[ContextEntry], recall: str, room: TextRoom = _ALL) -> tuple[str, ...]:
-    """Return what to give back, in as many parts as it needs; never more than two."""
+    """Return the text to restore, in one or two parts."""
     from undrift.core.restore import restore, restore_rules
 
     if room.rules_only:

@@ -1,3 +1,3 @@
-"""Recorded sessions: found, replayed, examined."""
+"""Recorded sessions: finds, replays and examines them."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""Examine recorded sessions for what their compactions removed: files in, findings out.
+"""Examines recorded sessions: what their compactions removed. Reads files, returns findings.
 
 Law: only ever reads; one file at a time, so that memory holds one session.
 """
@@ -37,12 +37,12 @@ _OVERLAP_BYTES = 32
 
 
 class SubAgentSession(TranscriptError):
-    """The file is a sub-agent's own session: its compactions are not the user's."""
+    """The file is a sub-agent's session, so its compactions are not the user's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Postmortem:
-    """One session's findings. `budget_tokens`: what `restore` was given for each compaction."""
+    """One session's findings. `budget_tokens`: the budget of `restore` after each compaction."""
 
     path: str
     format: str
@@ -55,13 +55,13 @@ class Postmortem:
     title: str = ""
 
     def usd(self, cost: float) -> float | None:
-        """Give US dollars of a cost in plain input tokens, or None if the price is not known."""
+        """Convert a cost in plain input tokens to US dollars. None means: the price is unknown."""
         return None if self.usd_per_million is None else cost * self.usd_per_million / 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Sums over the compactions of several sessions, each compaction and each rule once; sizes in tokens.
+    """Sums over the compactions of several sessions; repeated compactions count one time; sizes in tokens.
 
     Args:
         needed: Identifiers and lines of code used in the next calls that had been learned before.
@@ -134,7 +134,7 @@ def examine(
 
 
 def names_a_compaction(path: Path) -> bool:
-    """Say whether a file may hold a compaction: a quick look for the words that mark one; False if it is unreadable."""
+    """Tell from a quick look whether a file may contain a compaction; False if it is unreadable."""
     try:
         with path.open("rb") as file:
             tail = b""
@@ -149,7 +149,7 @@ def names_a_compaction(path: Path) -> bool:
 
 
 def counted_once(found: Iterable[Postmortem]) -> Iterator[Postmortem]:
-    """Mark the compactions that stand in an earlier file as well: clients copy a session when it is resumed or forked."""
+    """Mark compactions that an earlier file contains too, because clients copy resumed or forked sessions."""
     seen: set[tuple[int, int, int]] = set()
     for one in found:
         compactions: list[Compaction] = []
@@ -165,7 +165,7 @@ def counted_once(found: Iterable[Postmortem]) -> Iterator[Postmortem]:
 
 
 def totals(found: Iterable[Postmortem]) -> Totals:
-    """Add up what was found."""
+    """Add up the findings."""
     files = [[c for c in one.autopsy.compactions if not c.repeated] for one in found]
     every = [c for compactions in files for c in compactions]
     readable = [c for c in every if not c.encrypted]

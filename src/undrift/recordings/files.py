@@ -1,4 +1,4 @@
-"""The files in which agents record their sessions: found, opened and read.
+"""The files in which agents record their sessions: finds, opens and reads them.
 
 Law: only ever reads; every error names the file and what to do about it.
 """
@@ -29,7 +29,7 @@ _OPEN_ALREADY = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Homes:
-    """The folders of the clients that record sessions by themselves; None: not looked into.
+    """The folders of the clients that record sessions. None means: skip this client.
 
     `gemini`: Gemini CLI's, usually ``~/.gemini``.
     """
@@ -42,7 +42,7 @@ class Homes:
 
     @property
     def folders(self) -> dict[Path, tuple[str, ...]]:
-        """The folders that hold sessions, and how the sessions' own files are named in each."""
+        """The folders with sessions, and the pattern of the session files in each."""
         found: dict[Path, tuple[str, ...]] = {}
         for home, folder, *patterns in (
             (self.claude, "projects", "*/*.jsonl"),
@@ -57,7 +57,7 @@ class Homes:
 
 
 def open_recording(path: str | os.PathLike[str], *, format: str | None = None) -> Recording:  # noqa: A002
-    """Read a recorded session from its file, whichever known format it is in.
+    """Read a recorded session from its file, in any known format.
 
     Bytes that are no UTF-8 become U+FFFD; a last line that is still being written is counted, not an error.
 
@@ -142,7 +142,7 @@ def _lines(file: BinaryIO) -> Iterator[str]:
 
 
 def own_sessions(homes: Homes) -> tuple[Path, ...]:
-    """Find the user's own recorded sessions, the one written last first.
+    """Find the user's own recorded sessions, most recently written first.
 
     Gemini CLI copies a chat that it continues from its older form into the newer one: the copy counts.
 

@@ -1,4 +1,4 @@
-"""Write the text for an agent whose context was compacted: from a recorded session, or from its entries.
+"""Writes the text for an agent after a compaction, from a recorded session or from its entries.
 
 Law: only ever reads; what is chosen, and how it is said, is decided in `undrift.core.restore`.
 """
@@ -20,7 +20,7 @@ DEFAULT_BUDGET_TOKENS = 5_000
 def restore(
     path_or_entries: str | os.PathLike[str] | Sequence[ContextEntry], *, budget_tokens: int = DEFAULT_BUDGET_TOKENS
 ) -> Restored:
-    """Choose what an agent needs back after a compaction, from its session up to now.
+    """Choose the facts that an agent needs after a compaction, from its session so far.
 
     >>> said = {"role": "user", "kind": "text", "message": 0}
     >>> entries = [ContextEntry("e1", "reasoning", "Never touch the file pay.py.", 9, 1, said)]

@@ -1,4 +1,4 @@
-"""Recorded sessions of agents -> context entries; `detect` picks the reader. Pure.
+"""Converts recorded sessions of agents to context entries; `detect` chooses the reader. Pure.
 
 A new format is one module with `read` and `recognises`, and one line in `FORMATS`.
 """
@@ -49,7 +49,7 @@ def _characters_over_4(text: str) -> int:
 
 
 def detect(lines: Sequence[str]) -> str:
-    """Name the format of a session. Returns a key of `FORMATS`.
+    """Return the format of a session: a key of `FORMATS`.
 
     Raises TranscriptError: no reader recognises the lines.
     """

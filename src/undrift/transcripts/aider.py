@@ -41,7 +41,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def recognises(lines: Sequence[str]) -> bool:
-    """Say whether a chat starts among the lines, or both the user and aider speak in them as aider marks it."""
+    """Tell whether a chat of aider begins in these lines, or both the user and aider speak in them."""
     rows = [line.rstrip("\r\n") for line in lines]
     if any(row.startswith(_START) for row in rows):
         return True

@@ -1,4 +1,4 @@
-"""The values that every reader of recorded sessions deals in. Pure: no I/O, no clock; a reader turns lines into a `Recording`."""
+"""The values of every reader of recorded sessions. Pure: no I/O, no clock; a reader turns lines into a `Recording`."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -57,7 +57,7 @@ class Reader(Protocol):
     """The interface of a module in the table `FORMATS`."""
 
     def read(self, lines: Iterable[str], *, count: Callable[[str], int]) -> Recording:
-        """Read a whole session; never raises on what the lines hold."""
+        """Read a whole session; malformed lines never raise an error."""
 
     def recognises(self, lines: Sequence[str]) -> bool:
         """Tell whether a file with these first lines has this format."""
@@ -65,7 +65,7 @@ class Reader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RecordedBlock:
-    """One block of a provider message, before it has an id, a time and a place.
+    """One block of a message, before it gets an id, a time and a place.
 
     `extra`: further metadata. ``call_id`` pairs calls with results; it is absent where the record names none.
     """
@@ -79,7 +79,7 @@ class RecordedBlock:
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """Something in a record that did not become (part of) an entry; `reason` is a short stable phrase."""
+    """A part of a record that became no entry; `reason` is a short stable phrase."""
 
     reason: str
 

@@ -1,4 +1,4 @@
-"""The shared reading of a message's inside: contents flattened to text, calls, results. Pure."""
+"""Parses the content of a message for all readers: texts, calls, results. Pure."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -18,12 +18,12 @@ _MEDIA = frozenset({"media_type", "mimeType", "mime_type"})
 
 
 def dump(value: Any) -> str:
-    """Write JSON with every character as itself."""
+    """Write a value as JSON without ASCII escapes."""
     return json.dumps(value, ensure_ascii=False)
 
 
 def text(role: Role, content: str, **extra: Any) -> Part:
-    """Make a text block, or count it if there is nothing in it."""
+    """Make a text block; an empty text is only counted."""
     if not content.strip():
         return Skip("empty text")
     if role == "system":
@@ -32,13 +32,13 @@ def text(role: Role, content: str, **extra: Any) -> Part:
 
 
 def image(role: Role) -> Iterator[Part]:
-    """Make an image block; its data is counted, not kept."""
+    """Make an image block; the image data is counted but not stored."""
     yield RecordedBlock("image", role, IMAGE)
     yield Skip("image data")
 
 
 def contents(role: Role, content: Any, **extra: Any) -> Iterator[Part]:
-    """Make one block of each part of a message's content: texts and pictures."""
+    """Make a block for each part of a message's content: texts and pictures."""
     if not isinstance(content, str | list) or not content:
         yield Skip("message without content")
         return
@@ -59,7 +59,7 @@ def call(call_id: Any, name: Any, given: Any) -> RecordedBlock:
 
 
 def arguments(given: Any) -> Any:
-    """Read the JSON object in a string; any other value stays as it is."""
+    """Parse the JSON object in a string; return any other value unchanged."""
     if not isinstance(given, str):
         return given
     found, failed = decode(given)
@@ -67,7 +67,7 @@ def arguments(given: Any) -> Any:
 
 
 def result(role: Role, call_id: Any, content: Any, *, is_error: bool) -> Iterator[Part]:
-    """Make a result block out of any output of a tool, and count the parts without text."""
+    """Make a result block from a tool's output, and count the parts without text."""
     flat, skips = flatten(content)
     yield RecordedBlock("result", role, flat, "tool_result", {**_named(call_id), "is_error": is_error})
     yield from skips
@@ -78,7 +78,7 @@ def _named(call_id: Any) -> dict[str, str]:
 
 
 def flatten(content: Any) -> tuple[str, list[Skip]]:
-    """Turn content (a string, a part, a list of parts) into text, parts parted by line ends, and count what has none."""
+    """Join the texts of a content (string, part or list of parts) with line ends, and count the other parts."""
     skips: list[Skip] = []
     parts = content if isinstance(content, list) else [content]
     texts = [_part(part, skips) for part in parts if part is not None]

@@ -1,4 +1,4 @@
-"""Messages of chat completions, as several clients keep them -> blocks. Pure.
+"""Converts messages of chat completions, as several clients store them, to blocks. Pure.
 
 ================================================== ==========================================================
 message or part                                    becomes
@@ -39,14 +39,14 @@ _LATEST_S = 1 << 38
 
 
 def is_message(value: Any) -> bool:
-    """Say whether a value is a message of a chat."""
+    """Tell whether a value is a message of a chat."""
     if not isinstance(value, dict) or not ("content" in value or "tool_calls" in value):
         return False
     return value.get("role") in (*_ROLES, *_RESULTS)
 
 
 def moment(stamp: Any) -> int | None:
-    """Give a time as Unix milliseconds: ISO 8601, or Unix seconds as a number; None for anything else."""
+    """Convert a time to Unix milliseconds: ISO 8601, or Unix seconds as a number. None means: it is no time."""
     if isinstance(stamp, bool) or not isinstance(stamp, int | float):
         return milliseconds(stamp)
     return max(0, int(stamp * 1000)) if abs(stamp) < _LATEST_S else None

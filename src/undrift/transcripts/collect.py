@@ -1,4 +1,4 @@
-"""Blocks, one after the other, -> entries with ids, times, message numbers and pairs. Pure; one `Collector` a file."""
+"""Converts blocks to entries with ids, times, message numbers and pairs. Pure; one `Collector` for each file."""
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
@@ -14,14 +14,14 @@ __all__ = ["Collector", "RecordPlace"]
 
 @dataclass(frozen=True, slots=True)
 class RecordPlace:
-    """The place of a record: line from 1, and its number on that line from 0."""
+    """The place of a record: its line, from 1, and its number on that line, from 0."""
 
     line: int
     part: int
 
     @property
     def name(self) -> str:
-        """A name that no later line of the file can change."""
+        """The name of this place, ``line-N`` or ``line-N.M``; later lines of the file never change it."""
         return f"line-{self.line}" + (f".{self.part}" if self.part else "")
 
 
@@ -35,7 +35,7 @@ class _Row:
 
 
 class Collector:
-    """Gathers what a reader finds; `recording` makes the entries.
+    """Collects the blocks that a reader finds; `recording` makes the entries.
 
     A client that runs tools while the model still speaks writes an assistant message in parts between the results; the
     parts are brought together again by the provider's message id, so that the entries stand as the provider saw them.
@@ -56,7 +56,7 @@ class Collector:
         self.cwd: str | None = None
 
     def records(self, lines: Iterable[str]) -> Iterator[tuple[RecordPlace, dict[str, Any]]]:
-        """Yield every JSON object with its place; count the lines that hold none, and know whether the last was cut."""
+        """Yield every JSON object with its place; count lines without any."""
         failed: str | None = None
         for number, line in enumerate(lines, 1):
             if not line.strip():
@@ -72,7 +72,7 @@ class Collector:
             self.skip(failed)
 
     def cut(self, reason: str | None) -> None:
-        """Count what the end of the file lacks, if anything: the session is being written, or its writer was killed."""
+        """Count an incomplete end of the file: the session is still being written, or the client was killed."""
         self._unfinished = True
         if reason is not None:
             self.skip(reason)
@@ -82,7 +82,7 @@ class Collector:
         self._skipped[reason] += 1
 
     def identify(self, session_id: Any, cwd: Any) -> None:
-        """Keep the first session id and working directory."""
+        """Store the first session id and working directory."""
         if self.session_id is None and isinstance(session_id, str) and session_id:
             self.session_id = session_id
         if self.cwd is None and isinstance(cwd, str) and cwd:
@@ -95,7 +95,7 @@ class Collector:
             self._models[model] = self._models.pop(model, 0) + 1
 
     def compaction(self) -> None:
-        """Note that the client compacts here; nothing that follows belongs to an earlier message."""
+        """Note that the client compacts here; later blocks do not belong to earlier messages."""
         self._role = None
         self._message_ids.clear()
         if self._compactions[-1:] != [len(self._rows)]:
@@ -111,7 +111,7 @@ class Collector:
         message_id: str | None = None,
         at_ms: int | None = None,
     ) -> None:
-        """Take the parts of one record.
+        """Add the blocks of one record.
 
         `stamp`: its ISO 8601 time, or anything else for none. `name`: its own unique id; empty for none. `at_ms`: its
         time in Unix milliseconds, where the client writes no ISO 8601.
@@ -150,7 +150,7 @@ class Collector:
         return self._message
 
     def recording(self, *, count: Callable[[str], int]) -> Recording:
-        """Make the recording; `count` gives the tokens of a text."""
+        """Make the recording; `count` returns the tokens of a text."""
         # stable, and every row after a compaction has a higher number than any before it: indices stay true
         rows = sorted(self._rows, key=lambda row: row.message)
         now_ms = next((row.timestamp_ms for row in rows if row.timestamp_ms is not None), 0)

@@ -1,4 +1,4 @@
-"""A file of messages, as one JSON document or one record a line -> the first conversation in it. Pure.
+"""Reads the first conversation of a file of messages: one JSON document, or one record in each line. Pure.
 
 A file of many conversations is no session: no provider ever saw them together. The first that holds a message is read,
 the messages of the others are counted as `OTHER`.

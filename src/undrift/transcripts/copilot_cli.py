@@ -65,7 +65,7 @@ _SEALED = ("encryptedContent", "reasoningOpaque")
 
 
 def recognises(lines: Sequence[str]) -> bool:
-    """Say whether one of the lines is an event that only Copilot CLI writes."""
+    """Tell whether one of the lines is an event that only Copilot CLI writes."""
     return any(_is_ours(record) for line in lines for record in decode(line)[0])
 
 

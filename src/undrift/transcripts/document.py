@@ -1,4 +1,4 @@
-"""A file that is one JSON document -> its members, also of a damaged one. Pure; never raises on what the file holds.
+"""Splits a file that is one JSON document into its members, even if it is damaged. Pure; never raises on content.
 
 The clients that keep a session in one document keep its messages in one long array. The document is not decoded as a
 whole: its brackets are matched, and each member and each element of that array is decoded for itself, so that damage
@@ -33,7 +33,7 @@ _Span = tuple[str, str, int, int, bool]
 def members(
     collector: Collector, lines: Iterable[str], arrays: Sequence[str], *, longest: int = LONGEST_CHARACTERS
 ) -> Iterator[tuple[str, RecordPlace, Any]]:
-    """Yield each member of the document with its key and place; of the `arrays`, and of a bare array, each element.
+    """Yield each member of the document with its key and place; arrays in `arrays` are yielded element by element.
 
     The collector counts what cannot be decoded, and a document without its end.
 
@@ -106,7 +106,7 @@ def _spans(text: str, arrays: frozenset[str]) -> Iterator[_Span]:
 
 
 def outline(lines: Sequence[str]) -> frozenset[str]:
-    """Name the keys at the beginning of a document, such as ``info.id`` or ``messages[].parts``; it may be cut anywhere."""
+    """List the first keys of a document, such as ``info.id`` or ``messages[].parts``; the text may be incomplete."""
     text = "\n".join(line.removesuffix("\n") for line in lines)[:_OUTLINE_CHARACTERS]
     paths: set[str] = set()
     stack: list[str] = []  # of each open bracket the path of what is in it; deep ones need none

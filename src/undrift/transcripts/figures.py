@@ -1,4 +1,4 @@
-"""Read a client's own figures of its prompts and compactions: tokens sent, cached and written; what was kept. Pure.
+"""Reads a client's own figures of its prompts and compactions: tokens sent, cached and written. Pure.
 
 A second, cheap look at a session's file, apart from its reader: lines that hold none of `_MARKS` are not decoded. A figure
 that was not recorded is absent, never guessed.
@@ -53,7 +53,7 @@ class Boundary:
 
 @dataclass(frozen=True, slots=True)
 class RecordedFigures:
-    """All that one file says of its prompts and compactions, in its order; `sub_agent`: the session is a sub-agent's."""
+    """The figures of all prompts and compactions in one file, in order; `sub_agent`: it is a sub-agent's session."""
 
     prompts: tuple[PromptUsage, ...]
     boundaries: tuple[Boundary, ...]
@@ -69,7 +69,7 @@ class _FiguresReader:
     summary_due: bool = False
 
     def claude(self, number: int, record: Mapping[str, Any]) -> None:
-        """Take a record of Claude Code; a message written in parts names its usage in each: the last one counts."""
+        """Read a record of Claude Code; each part of a message repeats the usage, and the last part counts."""
         if self.sub_agent is None and isinstance(record.get("isSidechain"), bool):
             self.sub_agent = bool(record["isSidechain"])
         uuid = text_at(record, "uuid")
@@ -91,7 +91,7 @@ class _FiguresReader:
             self._prompt(text_at(message, "id") or f"line {number}", _usage(number, at_ms, object_at(message, "usage")))
 
     def codex(self, number: int, record: Mapping[str, Any]) -> None:
-        """Take a record of Codex; its counts come after each answer, and at times twice."""
+        """Read a record of Codex; usage follows each answer and is sometimes repeated."""
         kind, payload = text_at(record, "type"), object_at(record, "payload")
         at_ms = milliseconds(record.get("timestamp"))
         if kind == "session_meta" and self.sub_agent is None:
@@ -115,7 +115,7 @@ class _FiguresReader:
 
 
 def figures(lines: Iterable[str], *, format: str) -> RecordedFigures:  # noqa: A002 - as `read` calls it
-    """Read what a client recorded of its prompts and compactions.
+    """Read the figures that a client recorded about its prompts and compactions.
 
     `format`: a key of `undrift.transcripts.FORMATS`; of a format without such figures there are none.
     """

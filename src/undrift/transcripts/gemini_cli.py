@@ -48,7 +48,7 @@ _SNAPSHOT = "<state_snapshot>"
 
 
 def recognises(lines: Sequence[str]) -> bool:
-    """Say whether the lines begin a document of Gemini CLI, or one of them is a record that only it writes."""
+    """Tell whether the lines begin a document of Gemini CLI, or contain a record that only it writes."""
     keys = outline(lines)
     return (
         {"sessionId", "projectHash"} <= keys
@@ -94,7 +94,7 @@ class _GeminiChat:
     messages: dict[str, tuple[RecordPlace, Mapping[str, Any] | None]] = field(default_factory=dict)
 
     def take(self, place: RecordPlace, record: Mapping[str, Any]) -> None:
-        """Take a record of the form that grows line by line."""
+        """Read a record of a file that grows line by line."""
         if "$rewindTo" in record:
             self.collector.skip("rewind")
         elif isinstance(record.get("$set"), dict):
@@ -108,7 +108,7 @@ class _GeminiChat:
             self.about(record)
 
     def message(self, place: RecordPlace, record: Any) -> None:
-        """Take a message; one that is known is replaced where it stands."""
+        """Add a message; a known message is replaced at its old place."""
         if not isinstance(record, dict):
             self.collector.skip("unknown record: (none)")
             return
@@ -140,7 +140,7 @@ class _GeminiChat:
                 self.collector.skip(f"client record: {key}" if key in _CLIENT else f"unknown record: {printable(key)}")
 
     def finish(self) -> None:
-        """Hand the messages to the collector."""
+        """Pass the messages to the collector."""
         called = {
             text_at(call, "id")
             for _, record in self.messages.values()

@@ -1,4 +1,4 @@
-"""A line of any text -> the JSON objects on it. Pure; never raises on what a line holds.
+"""Decodes the JSON objects on a line of any text. Pure; never raises on content.
 
 The values are safe to hand on: no NaN or infinity (null instead), no integer beyond 64 bits (a float instead, as the
 JavaScript clients themselves would read it), no lone surrogate (U+FFFD instead), no nesting beyond `MAX_DEPTH`. If a
@@ -56,7 +56,7 @@ _DECODER = json.JSONDecoder(parse_float=_finite, parse_int=_integer, parse_const
 
 
 def decode(line: str) -> tuple[list[dict[str, Any]], str | None]:
-    """Decode the objects on a line and say why the rest, if any, is unreadable.
+    """Decode the objects on a line; if there is an unreadable rest, return the reason.
 
     Two processes that append to one file leave two records on one line; both are taken.
     """
@@ -81,7 +81,7 @@ def decode(line: str) -> tuple[list[dict[str, Any]], str | None]:
 
 
 def decode_at(text: str, at: int) -> tuple[Any, int, str | None]:
-    """Decode the one JSON value, of any type, that begins at a place.
+    """Decode one JSON value of any type that begins at a position.
 
     `at`: where the value begins, in characters; not on white space.
     """
@@ -134,25 +134,25 @@ def _laundered(value: Any) -> Any:
 
 
 def text_at(record: Mapping[str, Any], key: str) -> str:
-    """Give the string at `key`, or the empty string."""
+    """Return the string at `key`, or an empty string."""
     value = record.get(key)
     return value if isinstance(value, str) else ""
 
 
 def object_at(record: Mapping[str, Any], key: str) -> dict[str, Any]:
-    """Give the object at `key`, or an empty one."""
+    """Return the object at `key`, or an empty one."""
     value = record.get(key)
     return value if isinstance(value, dict) else {}
 
 
 def list_at(record: Mapping[str, Any], key: str) -> list[Any]:
-    """Give the array at `key`, or an empty one."""
+    """Return the array at `key`, or an empty one."""
     value = record.get(key)
     return value if isinstance(value, list) else []
 
 
 def printable(value: Any, limit_characters: int = 40) -> str:
-    """Make a name out of `value` that fits a line of a report."""
+    """Return `value` as a name that fits on a report's line."""
     if not isinstance(value, str) or not value:
         return "(none)"
     text = "".join(c if c.isprintable() else "?" for c in value[: limit_characters + 1])
@@ -160,7 +160,7 @@ def printable(value: Any, limit_characters: int = 40) -> str:
 
 
 def milliseconds(stamp: Any) -> int | None:
-    """Convert an ISO 8601 string to Unix milliseconds (UTC where it names no zone; at least 0), or give None."""
+    """Convert an ISO 8601 string to Unix milliseconds (UTC without a zone; at least 0). None means: it is no time."""
     if not isinstance(stamp, str):
         return None
     try:
@@ -172,7 +172,7 @@ def milliseconds(stamp: Any) -> int | None:
 
 
 def epoch_ms(value: Any) -> int | None:
-    """Take a number of Unix milliseconds as it is (whole, at least 0), or give None for anything else."""
+    """Return a whole number of Unix milliseconds, at least 0. None means: it is something else."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not -math.inf < value < _YEAR_10000_MS:
         return None
     return max(0, int(value))

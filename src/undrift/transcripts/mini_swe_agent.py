@@ -41,7 +41,7 @@ _RETURN_CODE = re.compile(r"\s*<returncode>\s*(-?\d+)\s*</returncode>")
 
 
 def recognises(lines: Sequence[str]) -> bool:
-    """Say whether the file opens as the agent writes it: its own keys, or its own instructions to the model."""
+    """Tell whether the file begins as the agent writes it: with its keys, or its instructions to the model."""
     text = "\n".join(lines)
     if not text.lstrip("\ufeff \t\r\n").startswith(("{", "[")):
         return False
@@ -90,7 +90,7 @@ class _MessagesReader:
         self._waiting: str | None = None
 
     def parts(self, message: Any) -> Iterator[Part]:
-        """Yield what one message falls into."""
+        """Yield the blocks of one message."""
         self._number += 1
         waiting, self._waiting = self._waiting, None
         role = text_at(message, "role") if isinstance(message, dict) else ""

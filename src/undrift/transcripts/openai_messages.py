@@ -28,7 +28,7 @@ _SESSIONS = ("session_id", "conversation_id", "instance_id")
 
 
 def recognises(lines: Sequence[str]) -> bool:
-    """Say whether a message, or a list of them, stands among the lines."""
+    """Tell whether the lines contain a message or a list of messages."""
     text = "\n".join(lines)
     if '"role"' in text and conversations.begins_with(lines, _ARRAYS, chat.is_message):
         return True

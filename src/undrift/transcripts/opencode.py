@@ -45,7 +45,7 @@ _PARTED = ("step-start", "step-finish")
 
 
 def recognises(lines: Sequence[str]) -> bool:
-    """Say whether the lines begin a session that opencode has exported."""
+    """Tell whether the lines begin a session that opencode exported."""
     keys = outline(lines)
     of_project = {"info.projectID", "info.directory", "info.slug"} & keys
     return ({"info.id", "info.time"} <= keys and bool(of_project)) or {"messages[].info", "messages[].parts"} <= keys
@@ -74,7 +74,7 @@ class _OpencodeSession:
         self._due = False  # a compaction's summary is still to come
 
     def message(self, place: RecordPlace, record: Mapping[str, Any]) -> None:
-        """Take a message with its parts; the results of a step stand behind its calls."""
+        """Add a message with its parts; the results of a step come after its calls."""
         info = object_at(record, "info")
         at_ms = epoch_ms(object_at(info, "time").get("created"))
         assistant = info.get("role") == "assistant"

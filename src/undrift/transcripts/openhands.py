@@ -49,7 +49,7 @@ _ASIDE = frozenset({"blocking", "confirmation_state", "hidden", "impl_source", "
 
 
 def recognises(lines: Sequence[str]) -> bool:
-    """Say whether an event stands among the lines, or the log of a request begins."""
+    """Tell whether the lines contain an event, or begin the log of a request."""
     text = "\n".join(lines)
     if '"source"' in text and conversations.begins_with(lines, (_HISTORY,), _is_event):
         return True
@@ -100,7 +100,7 @@ class _Events:
         self._calls: dict[Any, str] = {}
 
     def take(self, place: RecordPlace, event: Any) -> None:
-        """Take one event."""
+        """Add one event."""
         if not isinstance(event, dict):
             self._collector.skip("unknown event: (none)")
         elif isinstance(event.get("kind"), str) and not text_at(event, "action") and not text_at(event, "observation"):

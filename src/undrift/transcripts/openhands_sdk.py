@@ -1,4 +1,4 @@
-"""Events of the OpenHands SDK, which have a ``kind`` -> blocks. Pure.
+"""Converts events of the OpenHands SDK, which have a ``kind``, to blocks. Pure.
 
 ================================================== ==========================================================
 event                                              becomes
@@ -47,7 +47,7 @@ _SOURCES = frozenset({"agent", "environment", "hook", "user"})
 
 
 def is_event(value: Any) -> bool:
-    """Say whether a value is an event of the SDK that belongs to a conversation."""
+    """Tell whether a value is an event of the SDK in a conversation."""
     if not isinstance(value, dict) or text_at(value, "source") not in _SOURCES:
         return False
     kind = value.get("kind")
@@ -55,12 +55,12 @@ def is_event(value: Any) -> bool:
 
 
 def message_id(event: Mapping[str, Any]) -> str | None:
-    """Name the answer of the model that an event is a piece of; None if it is none."""
+    """Return the id of the model's answer that an event is part of. None means: it is no part of one."""
     return (text_at(event, "llm_response_id") or None) if event.get("source") == "agent" else None
 
 
 def parts(event: Mapping[str, Any]) -> Iterator[Part]:
-    """Yield what an event falls into."""
+    """Yield the blocks of an event."""
     kind = text_at(event, "kind")
     if kind in _PARTS:
         yield from _PARTS[kind](event)

@@ -53,7 +53,7 @@ _CLIENT = frozenset(
 
 
 def recognises(lines: Sequence[str]) -> bool:
-    """Say whether one of the lines is a record that only pi writes."""
+    """Tell whether one of the lines is a record that only pi writes."""
     return any(_is_ours(record) for line in lines for record in decode(line)[0])
 
 

@@ -45,7 +45,7 @@ _SHELL = "shell"
 
 
 def recognises(lines: Sequence[str]) -> bool:
-    """Say whether the lines begin a trajectory of SWE-agent."""
+    """Tell whether the lines begin a trajectory of SWE-agent."""
     keys = outline(lines)
     told = {"history[].agent", "history[].message_type", "history[].thought"} & keys
     return {"trajectory[].action", "trajectory[].observation"} <= keys or ("history[].role" in keys and bool(told))
@@ -84,13 +84,13 @@ class _Trajectory:
         self._waiting: str | None = None  # the id of the action that is still to be answered
 
     def configured(self, given: Any) -> None:
-        """Take the configuration, which newer versions keep as text."""
+        """Read the configuration, which newer versions store as text."""
         found = decode(given)[0] if isinstance(given, str) else [given] if isinstance(given, dict) else []
         for config in found:
             self.collector.name_model(object_at(object_at(config, "agent"), "model").get("name"))
 
     def message(self, place: RecordPlace, record: Mapping[str, Any]) -> None:
-        """Take a message of the history."""
+        """Add a message of the history."""
         agent = record.get("agent") or "(none)"
         if self.agent is None:
             self.agent = agent
@@ -100,7 +100,7 @@ class _Trajectory:
             self.collector.add(self._parts(record), place, None)
 
     def step(self, place: RecordPlace, step: Mapping[str, Any]) -> None:
-        """Take a step of the trajectory in place of the history."""
+        """Add a step of the trajectory, if there is no history."""
         said = {"role": "assistant", "content": step.get("response"), "action": step.get("action")}
         self.collector.add(self._parts(said), place, None)
         self.collector.add(self._parts({"role": "user", "content": step.get("observation")}), place, None)

@@ -1,3 +1,3 @@
-"""Decide which memories count, and how much. Pure."""
+"""Decides which memories are used, and with what score. Pure."""
 
 __all__: list[str] = []

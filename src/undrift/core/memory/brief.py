@@ -35,7 +35,7 @@ _LATEST_MS = 253_402_300_799_000  # the end of the year 9999
 
 @dataclass(frozen=True, slots=True)
 class Brief:
-    """A text for a window. `hits`: what stands in it, in its order, each with the parts of its score."""
+    """A text for a window. `hits`: the memories in it, in order, each with the parts of its score."""
 
     text: str
     tokens: int = 0
@@ -57,7 +57,7 @@ def brief(
     count: Callable[[str], int],
     shows_scores: bool = True,
 ) -> Brief:
-    """Return the best of what was found as a text. Raises InputError: the budget is below 0.
+    """Write the best hits as a text. Raises InputError: the budget is below 0.
 
     `hits`: best first. Contradicted and no longer valid memories are left out. If several sources without trust say
     nearly the same, only the first stays. `budget_tokens`: most tokens of the text, at least 0. `shows_scores`: whether
@@ -87,7 +87,7 @@ def brief(
 
 
 def is_brief(text: str) -> bool:
-    """Tell whether a text begins as a brief does, or as a line of one: what was recalled is not remembered again."""
+    """Tell whether a text begins like a brief or one of its lines: a brief is not remembered again."""
     return _OPENING.match(text) is not None
 
 

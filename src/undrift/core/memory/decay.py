@@ -1,4 +1,4 @@
-"""Semantic decay: what an old memory's score is still worth at the moment of a question. Pure.
+"""Semantic decay: how much of an old memory's score remains at the time of a question. Pure.
 
 Law: a decayed score is computed, never stored, and never above the raw one; age and stored weight apply once each.
 """
@@ -42,7 +42,7 @@ def apply_semantic_decay(
     floor: float = MIN_DECAY_FLOOR,
     penalty: float = CONTRADICTION_PENALTY,
 ) -> list[ScoredMemoryEntry]:
-    """Return the entries with their decayed scores, in the order given.
+    """Return the entries with their decayed scores, in the same order.
 
     ``raw * max(floor, decay_weight * exp(-decay_rate * age))``, for a valid entry at least ``min(floor, raw)``; a
     contradicted entry's is multiplied by `penalty` after that, and may go below. Entries of the current task, and pinned
@@ -75,7 +75,7 @@ def apply_decay_by_type(
     floor: float = MIN_DECAY_FLOOR,
     penalty: float = CONTRADICTION_PENALTY,
 ) -> list[ScoredMemoryEntry]:
-    """Apply `apply_semantic_decay` with the rate of each entry's type, by `DECAY_RATES`: what a search does."""
+    """Decay each entry at the rate of its type in `DECAY_RATES`, as a search does."""
     _check(current_task_index, current_phase_index, decay_rate, phase_weight, floor, penalty)
     now = (current_phase_index, current_task_index)
     return [
@@ -85,7 +85,7 @@ def apply_decay_by_type(
 
 
 def age_tasks(entry: MemoryEntry, current_task_index: int, current_phase_index: int, phase_weight: int) -> int:
-    """Return an entry's age in tasks: 0 in the current task and in what lies ahead, at least 1 in what lies behind.
+    """Return an entry's age in tasks: 0 for the current task and later ones, at least 1 for earlier ones.
 
     A phase with more tasks than `phase_weight` would else give the past a negative age, which grows a score.
     """
@@ -96,7 +96,7 @@ def age_tasks(entry: MemoryEntry, current_task_index: int, current_phase_index: 
 
 
 def ranked(entries: Iterable[ScoredMemoryEntry]) -> list[ScoredMemoryEntry]:
-    """Return the entries best first: by decayed score, raw score, time, order of recording, id.
+    """Sort the entries, best first: by decayed score, raw score, time, order of recording, id.
 
     The raw score decides second because old entries of raw scores up to 0.6 all land on the floor.
     """

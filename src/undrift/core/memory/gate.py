@@ -1,4 +1,4 @@
-"""Decide what may enter the memory without a request. Pure.
+"""Decides which results become memories without a request. Pure.
 
 Law: a closed list; everything else stays out, for every caller.
 """
@@ -17,11 +17,11 @@ ADMITTED: frozenset[tuple[str, str]] = frozenset(
 
 
 def is_admitted(type_: str, status: str) -> bool:
-    """Tell whether a memory of this type and status may enter by itself."""
+    """Tell whether a result of this type and status may become a memory without a request."""
     return (type_, status) in ADMITTED
 
 
 def is_borne_out(task: Task) -> bool:
-    """Tell whether a task is completed with a summary that is valid, and faithful to its raw logs."""
+    """Tell whether a task is completed and its summary is valid and faithful to its raw logs."""
     verdict: Mapping[str, Any] = task.validation or {}
     return task.status == "completed" and bool(verdict.get("is_valid")) and bool(verdict.get("is_faithful"))

@@ -1,4 +1,4 @@
-"""Limit how many of the first hits come from sources without trust: shares, not a filter after a ranking. Pure.
+"""Limits how many of the first hits come from untrusted sources. Pure.
 
 Law: nothing is left out but what stands after the last place. A flood of notes moves trusted hits by a place or two, for
 any text and any number of sources.
@@ -19,7 +19,7 @@ _A_FIFTH = 5
 
 
 def within_quotas(hits: Sequence[_Hit], untrusted: Callable[[_Hit], str | None], k: int) -> list[_Hit]:
-    """Return the first k hits, of which no share belongs to a flood.
+    """Return the first k hits; untrusted sources get only a limited share of them.
 
     Args:
         untrusted: The source of a hit without trust; None for all others.

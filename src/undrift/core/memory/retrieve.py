@@ -1,4 +1,4 @@
-"""Read a query, and make one ranking of hits by words and by vectors. Pure.
+"""Parses a query, and merges the hits by words and by vectors into one ranking. Pure.
 
 Law: a score is explained in full by its parts; the same hits give the same order, of equals the newest first. Both kinds of
 hits are divided by their best and added up: adding up ranks instead was measured to hurt (PEERS part 2, headline 3).
@@ -48,7 +48,7 @@ _LAST_OF_A_QUESTION = ("?", "\uff1f", "\u061f")
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A query, read.
+    """A parsed query.
 
     Args:
         words: Those that carry the meaning, lower case, each once; all words if none does.
@@ -61,7 +61,7 @@ class Query:
 
 
 class NeighbouredLine(Protocol):
-    """A memory among its neighbours, those of the same source."""
+    """A memory and its neighbours from the same source."""
 
     @property
     def speaker(self) -> str:
@@ -91,7 +91,7 @@ class NeighbouredLine(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The weight of each ingredient; chosen on two conversations, judged on three others (docs/memory-retrieval.md).
+    """The weight of each part of the score; chosen on two conversations, tested on three (docs/memory-retrieval.md).
 
     The effect of neighbours and questions is damped by the length of the text that it changes, or that it comes from: by
     min(1, 200 / length).
@@ -137,7 +137,7 @@ class Ranked:
 
 
 def speaker_keys(text: str) -> list[str]:
-    """Return what in a query could be a speaker: its words and runs of up to three of them, stop words alone left out."""
+    """Return the words of a query that could name a speaker: runs of up to three words, not only stop words."""
     words = [word.casefold() for word in _written(text)][: 2 * _MOST_WORDS]
     runs = (
         words[start : start + length]
@@ -148,7 +148,7 @@ def speaker_keys(text: str) -> list[str]:
 
 
 def parse(text: str, speakers: Collection[str] = ()) -> Query:
-    """Take a query apart: whom it names, and the words that carry its meaning.
+    """Parse a query into the speakers that it may name and its meaningful words.
 
     A speaker's name is no word to look for: other people say the name, the speaker seldom does.
 
@@ -165,7 +165,7 @@ def parse(text: str, speakers: Collection[str] = ()) -> Query:
 
 
 def is_question(text: str) -> bool:
-    """Tell whether a statement ends as a question."""
+    """Tell whether a statement ends like a question."""
     return text[-100:].rstrip().rstrip("\"')]}*_ ").endswith(_LAST_OF_A_QUESTION)
 
 

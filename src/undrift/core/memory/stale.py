@@ -19,7 +19,7 @@ LEAST_SAMPLES = 5
 
 @dataclass(frozen=True, slots=True)
 class Stale:
-    """A memory that can go.
+    """A memory whose score is so low that it may be hidden, with the reason.
 
     Args:
         weight: Its weight now: for a contradicted one by its age, for any other the stored weight alone.

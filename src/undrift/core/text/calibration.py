@@ -1,4 +1,4 @@
-"""From what a provider reports of its prompts to the tokens of the next one. Pure.
+"""From the token counts that a provider reports to an estimate for the next prompt. Pure.
 
 Law: the active calibration follows from the last `REPORTS` kept reports alone, and meets the newest of them exactly. So
 the next report removes a wrong one, and no figure is ever a high-water mark.
@@ -31,7 +31,7 @@ _NEWS = 0.02  # a smaller error is not worth a write; one report in nine is news
 
 @dataclass(frozen=True, slots=True)
 class UsageReport:
-    """One prompt, as it was counted here and by the provider. Raises InputError: one of them is below 0.
+    """Our token count of one prompt, and the provider's. Raises InputError: a count is below 0.
 
     Args:
         counted_tokens: The whole request, in the model's own tokens (`Model.token_factor`), at least 0.
@@ -61,7 +61,7 @@ class Calibration:
         return max(0, ceil(round(self.offset_tokens + self.slope * counted_tokens, 6)))
 
     def counted(self, tokens: int) -> int:
-        """Return how much may be counted here for a budget of `tokens`.
+        """Return how many tokens our own count may reach for a budget of `tokens`.
 
         Never less than a quarter nor more than four times of it, for any report: text that leaves a window on a wrong
         report does not come back by itself.
@@ -71,7 +71,7 @@ class Calibration:
 
 
 def is_plausible(report: UsageReport, *, unseen_tokens: int = 0) -> bool:
-    """Say whether a report can belong to the request that was counted.
+    """Tell whether a report can belong to the request that was counted.
 
     `unseen_tokens`: what the request may hold beside what was counted; a recording lacks the system prompt and tools.
     """
@@ -80,7 +80,7 @@ def is_plausible(report: UsageReport, *, unseen_tokens: int = 0) -> bool:
 
 
 def is_news(reports: Sequence[UsageReport], report: UsageReport) -> bool:
-    """Say whether a plausible report is worth keeping: the kept ones miss it by more than two in a hundred."""
+    """Tell whether to keep a plausible report: the kept reports differ from it by more than 2%."""
     missed = calibration_of(reports).tokens(report.counted_tokens) - report.reported_tokens
     return abs(missed) > _NEWS * report.reported_tokens
 

@@ -1,4 +1,4 @@
-"""Tell the kind of a tool call by the tool names and arguments of the known clients. Pure, linear in the arguments."""
+"""Tells the kind of a tool call from the tool names and arguments of known clients. Pure, linear in the arguments."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ _PREFIX = re.compile(r"\A.*(?:__|[./:])", re.DOTALL)
 
 
 def bare_name(tool: str) -> str:
-    """Give a tool's name in lower case, without the server or name space before it."""
+    """Return a tool's name in lower case, without the server's or namespace's name."""
     return _PREFIX.sub("", tool[-200:]).lower()
 
 
@@ -48,7 +48,7 @@ def shown_file(command: str) -> str:
 
 
 def edit_of(tool: str, call: Mapping[str, Any]) -> tuple[frozenset[str], frozenset[str], Sequence[str]]:
-    """Give what an edit took out, what it touched, and the lines that it wrote; nothing of a call that edits nothing."""
+    """Return what an edit removed, what it touched, and the lines that it wrote; empty for other calls."""
     old: list[str] = []
     new: list[str] = []
     if tool.lower() == "apply_patch":

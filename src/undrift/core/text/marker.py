@@ -1,4 +1,4 @@
-"""The mark that says which task a tool result belongs to, where nothing but the text can say it. Pure, and linear in the text.
+"""The marker that names a tool result's task, used if only the text can name it. Pure, linear in the text.
 
 Law: a mark is content, and content can be forged. The authority is the task store, which knows a call's task by the
 call's id; a mark only carries it if there is no side channel, and `marker_of` may be asked only about text that
@@ -113,7 +113,7 @@ def safe_id(task_id: str) -> str:
 
 
 def mark(text: str, task_id: str) -> str:
-    """Return the text, its look-alikes neutralised, with the mark of a task as its last line.
+    """Return the text with a task's marker as its last line; imitations of markers in the text are made harmless.
 
     `text`: the result of a tool; if it has several parts, the last text part.
     """
@@ -122,7 +122,7 @@ def mark(text: str, task_id: str) -> str:
 
 
 def marker_of(text: str) -> str | None:
-    """Return the safe id in the mark on the last line; None without one. White space after it does not count.
+    """Return the safe id in the marker on the last line. None means: there is no marker.
 
     Ask only about text that `mark` has written: for any other text the answer is what its author wrote.
     """
@@ -137,7 +137,7 @@ def marker_of(text: str) -> str | None:
 
 
 def neutralise(text: str) -> str:
-    """Make unreadable what could be read as a mark; the very same object if there is nothing of the kind.
+    """Make imitations of markers unreadable; a text without any is returned unchanged.
 
     A look-alike is the word ``sigma-task`` before a colon, however it is spelled: in any case, with white space, line
     ends or unseen characters between its letters, in letters and dashes of other alphabets, as HTML entities, escapes
@@ -155,7 +155,7 @@ def neutralise(text: str) -> str:
 
 
 def strip_markers(text: str) -> str:
-    r"""Return the text without marks, as a user may see it: a mark alone on its line goes with the line.
+    r"""Return the text without markers, for the user; a line with only a marker is removed.
 
     One pass: what only becomes a mark when another is taken out of it was never a mark of ours, and stays.
     """
@@ -163,7 +163,7 @@ def strip_markers(text: str) -> str:
 
 
 class StreamStripper:
-    """Strips marks from a text that arrives in pieces: the pieces it gives make up `strip_markers` of the whole.
+    """Strips markers from a text that arrives in pieces; the result equals `strip_markers` of the whole text.
 
     It holds back a line end and the beginning of a mark, at most 86 characters, until more is known.
     """
@@ -173,11 +173,11 @@ class StreamStripper:
 
     @property
     def held_characters(self) -> int:
-        """The characters that are held back, a mark that will not be shown included: at most 171."""
+        """The number of characters held back, because they may be part of a marker: at most 171."""
         return len(self._held)
 
     def feed(self, delta: str) -> str:
-        """Return the part of the text that can be shown by now; maybe nothing."""
+        """Add a piece; return the part of the text that can be shown now, which may be empty."""
         text = self._held + delta
         cut, marked, begun = _open_end(text)
         if not marked:
@@ -188,7 +188,7 @@ class StreamStripper:
         return strip_markers(text[:cut])
 
     def close(self) -> str:
-        """Return what was held back and is none; the next `feed` begins a new text."""
+        """Return the held characters that are no marker; the next `feed` begins a new text."""
         held, self._held = self._held, ""
         return strip_markers(held)
 

@@ -1,4 +1,4 @@
-"""A reference is a name or a line of code: what an agent may need again. Pure, linear in the text.
+"""Finds references: names and lines of code that an agent may need again. Pure, linear in the text.
 
 Law: the only definition. The engine weighs references by it, the measure counts them by it, and so do the restore text and
 the autopsy. Each of them has its own rule for *needed* (docs/MEASURES.md).
@@ -41,7 +41,7 @@ _GUTTER = re.compile(r"\s*(\d{1,9})\s*[→|:\t]")
 
 
 class NameTable(dict[str, str | None]):
-    """Candidate -> the name in it, None for a plain word. It fills itself; share one among the entries of a run."""
+    """Possible name -> the name in it, None for a plain word. Each value is computed on first use."""
 
     def __missing__(self, candidate: str) -> str | None:
         name = self[candidate] = name_in(candidate)
@@ -49,19 +49,19 @@ class NameTable(dict[str, str | None]):
 
 
 def name_in(candidate: str) -> str | None:
-    """Return the name in a match of `NAME_CANDIDATE`, None for a plain word."""
+    """Return the name in a match of `NAME_CANDIDATE`. None means: it is a plain word."""
     name = candidate.strip(_NAME_EDGE)
     return name if len(name) >= _NAME_MIN_CHARACTERS and _NAME_SHAPE.search(name) else None
 
 
 def line_number(line: str) -> int | None:
-    """Return the number in front of a line of a listing, None for any other line."""
+    """Return the line number at the start of a listing's line. None means: there is none."""
     gutter = _GUTTER.match(line)
     return int(gutter[1]) if gutter else None
 
 
 def normal(line: str) -> str:
-    """Return a line without outer space and without the number of a listing: the form in which lines are compared."""
+    """Return a line without outer spaces and line number, so that lines can be compared."""
     stripped = line.strip()
     if stripped and stripped[0].isdigit() and (gutter := _GUTTER.match(line)):
         return line[gutter.end() :].strip()
@@ -69,17 +69,17 @@ def normal(line: str) -> str:
 
 
 def decoded_call(text: str) -> str:
-    """Return the JSON of a call with its escaped newlines, tabs and quotes as written."""
+    """Return the JSON of a call with newlines, tabs and quotes in place of their escapes."""
     return text.replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
 
 
 def lines_of(text: str) -> list[str]:
-    """Return every line of a text or call in its normal form."""
+    """Return every line of a text or call, as `normal` returns it."""
     return [normal(line) for line in decoded_call(text).split("\n")]
 
 
 def references_in(text: str) -> frozenset[Reference]:
-    """Return every name and line of code of a text."""
+    """Return every name and every line of code in a text."""
     found: set[Reference] = {
         ("identifier", name) for candidate in NAME_CANDIDATE.findall(text) if (name := name_in(candidate))
     }

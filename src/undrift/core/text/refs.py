@@ -1,4 +1,4 @@
-"""Names of things: ids and references out of content. Pure.
+"""Ids and references, computed from content. Pure.
 
 A reference is opaque: nothing of a hostile id, path or text shows in it, so that it can stand in a shell command.
 """
@@ -15,5 +15,5 @@ def ref_of(session_id: str, entry_id: str) -> str:
 
 
 def message_id(previous_id: str, digest: bytes) -> str:
-    """Chain a message to all before it: the same id means the same history up to and including this message."""
+    """Return a message's chain id: two equal ids mean equal histories up to and including this message."""
     return hashlib.sha256(previous_id.encode("ascii") + digest).hexdigest()[:32]

@@ -23,7 +23,7 @@ _OPENS = ("#", "Human:", "Assistant:", "System:", "User:", "===", "---", "```", 
 
 
 def safe_line(line: str) -> str:
-    """Make one line safe; a line without anything to make safe is given back as it is.
+    """Make one line safe; a line that is already safe stays unchanged.
 
     A line that looks like a heading or a speaker is moved in by a space: our own headings stand at the edge.
     """
@@ -35,7 +35,7 @@ def safe_line(line: str) -> str:
 
 
 def safe_lines(lines: list[str]) -> list[str]:
-    """Mask the secrets in lines that stand together, and make each safe; there are as many as before.
+    """Mask the secrets in a group of lines and make each line safe; the number of lines stays the same.
 
     A secret that spans lines leaves the rest of its lines empty.
     """
@@ -53,6 +53,6 @@ def safe_lines(lines: list[str]) -> list[str]:
 
 
 def label(text: str, characters: int = 300) -> str:
-    """Make a heading's part out of a path or a command: one line, at most `characters` long."""
+    """Return a path or a command as part of a heading: one line, at most `characters` long."""
     line = safe_line(mask(" ".join(text.split())).text).strip()
     return line if len(line) <= characters else line[: characters - 1] + "…"

@@ -1,4 +1,4 @@
-"""Find secrets in a text and put a marker in their place, before anything is stored. Pure, and linear in the text.
+"""Finds secrets in a text and replaces them by markers, before anything is stored. Pure, and linear in the text.
 
 One maintained list, `PATTERNS`. Each pattern names literals that every match begins with: they are found with
 `str.find` (1 to 3 GB/s) and the expression is tried only if one stands, so that clean text costs little. Every
@@ -28,7 +28,7 @@ _ROUNDS = 8
 
 @dataclass(frozen=True, slots=True)
 class Masked:
-    """A text without its secrets.
+    """A text with its secrets replaced by markers.
 
     Args:
         text: The text with ``[masked:NAME]`` in the place of each secret; the same object when there was none.
@@ -71,7 +71,7 @@ def _compiled(expression: str) -> re.Pattern[str]:
 
 
 def mask(text: str) -> Masked:
-    """Put ``[masked:NAME]`` in the place of every secret.
+    """Replace every secret by ``[masked:NAME]``.
 
     Deterministic and idempotent: a masked text is left as it is. If secrets overlap, one marker covers them all. It
     has the name of the one that begins first, of the longest among those.

@@ -1,4 +1,4 @@
-"""Estimate the tokens of a text, without a tokenizer, a download or a dependency. Pure.
+"""Estimates the tokens of a text, without a tokenizer, a download or a dependency. Pure.
 
 The estimate is a linear form over counts of character classes and of a few runs. A byte is first mapped to its class
 (lower, upper, digit, space, other white space, punctuation, control, and one class for each group of UTF-8 lead
@@ -79,7 +79,7 @@ def _beyond_ascii(encoded: bytes, classes: bytes) -> int:
 
 
 def characters_per_4(text: str) -> int:
-    """Count four characters as one token, rounded up: the unit of outside measures.
+    """Return the characters divided by four, rounded up: the token unit of outside benchmarks.
 
     Returns at least 1, but 0 for the empty string.
     """
@@ -102,7 +102,7 @@ def token_count(text: str) -> int:
 
 
 def counter(name: str, install: Callable[[str], str] = "the extra undrift[{}]".format) -> Callable[[str], int]:
-    """Give the counting function of a name. Returns a function from a text to its tokens, at least 0.
+    """Return the function with this name that counts a text's tokens, at least 0.
 
     `name`: ``estimate``, ``characters/4`` or ``tiktoken:ENCODING`` (for example ``tiktoken:o200k_base``). The last is
     exact and the only one that needs a package; that package fetches a vocabulary which it does not have. Raises

@@ -1,4 +1,4 @@
-"""The texts that stand where a finished task's raw logs stood. Pure; the same values give the same bytes.
+"""The texts that replace a finished task's raw logs. Pure; the same values give the same bytes.
 
 Law: everything in a tombstone but its own words is hostile: a task's id, its title, its summary. A text that could be
 read as a mark, as another tombstone or as the end of this one is made unreadable before it goes in. A summary comes annotated
@@ -65,7 +65,7 @@ _LIKE = {
 
 @dataclass(frozen=True, slots=True)
 class RolledTask:
-    """A finished task as one line of `roll_up`.
+    """One finished task, for one line of `roll_up`.
 
     `summary`: stored and annotated; its beginning is shown, on one line.
     """
@@ -77,7 +77,7 @@ class RolledTask:
 
 
 def tool_tombstone(task_id: str, summary: str | None = None, *, ref: str = "", log_path: str = "") -> str:
-    """Return what stands in place of a tool result of a finished task. Raises InputError: `ref` is not a reference.
+    """Return the text that replaces a tool result of a finished task. Raises InputError: `ref` is no reference.
 
     `summary`: only in the last tombstone of its kind; None gives the short form. `ref`: what `recall` takes: 16
     characters of ``[0-9a-f]``; empty if there is none. `log_path`: of the exported log, made of safe or hashed names;
@@ -87,7 +87,7 @@ def tool_tombstone(task_id: str, summary: str | None = None, *, ref: str = "", l
 
 
 def assistant_tombstone(task_id: str, summary: str | None = None, *, ref: str = "", log_path: str = "") -> str:
-    """Return what stands in place of an assistant's thinking and text within a finished task.
+    """Return the text that replaces an assistant's thinking and texts in a finished task.
 
     Arguments and errors are those of `tool_tombstone`.
     """
@@ -95,17 +95,17 @@ def assistant_tombstone(task_id: str, summary: str | None = None, *, ref: str = 
 
 
 def rolling_tombstone(task_id: str, *, ref: str = "", log_path: str = "") -> str:
-    """Return what stands in place of an old tool result of a task that is still open."""
+    """Return the text that replaces an old tool result of an open task."""
     return _tombstone(_ROLLING, task_id, None, ref, log_path)
 
 
 def purged_tombstone(task_id: str) -> str:
-    """Return what stands in place of a block of a task whose original was destroyed for good."""
+    """Return the text that replaces a task's block whose original was purged."""
     return _tombstone(_PURGED, task_id, None, "", "")
 
 
 def roll_up(tasks: Sequence[RolledTask], *, summary_characters: int = 160) -> str:
-    """Return one list for several old tombstones: a line for each task, oldest first as given.
+    """Return one list that replaces several old tombstones: a line for each task, oldest first.
 
     `tasks`: at least one. `summary_characters`: how much of title and of summary a line shows, at least 1. Raises
     InputError: no task, a bad length, or a reference that is none.
@@ -122,7 +122,7 @@ def roll_up(tasks: Sequence[RolledTask], *, summary_characters: int = 160) -> st
 
 
 def clean_summary(summary: str) -> str:
-    """Return a summary that can end, open or imitate no tombstone and no mark; the same object if it cannot anyway."""
+    """Return a summary that cannot end, open or imitate a tombstone or a marker."""
     if len(summary) > MOST_SUMMARY_CHARACTERS:
         half = MOST_SUMMARY_CHARACTERS // 2
         left = len(summary) - 2 * half
@@ -134,7 +134,7 @@ def clean_summary(summary: str) -> str:
 
 
 def is_tombstone(text: str) -> bool:
-    """Tell whether a text has the form of one of our tombstones.
+    """Tell whether a text has the form of a tombstone of ours.
 
     The form proves nothing: a tool can print it. Ask only about a block of which the store already says that it was
     evicted, to see that it was not changed.

@@ -1,4 +1,4 @@
-"""Text as it reads without its escape codes, every character in its old place. Pure, linear in the text.
+"""Removes escape codes from a text; every character keeps its position. Pure, linear in the text.
 
 Colour codes, real or spelled out, become spaces; an encoded sign that ends a name or a value (``%3D``, ``%253D``,
 ``\\u003d``) becomes the sign with spaces before it. An escaped letter or digit stays: inside a key nothing is decoded.
@@ -16,7 +16,7 @@ _ESCAPED = re.compile(
 
 
 def unescaped(text: str) -> str:
-    """Return the text without escape codes, as long as before; the same object if it has none."""
+    """Return the text without escape codes, with its length unchanged."""
     if not any(sign in text for sign in _SIGNS):
         return text
     return _ESCAPED.sub(_blank, text)

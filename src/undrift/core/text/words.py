@@ -1,4 +1,4 @@
-"""The words of a text, and what the forms of one word have in common. Pure, linear in the text.
+"""The words of a text, and their stems. Pure, linear in the text.
 
 Law: the only splitter and the only stemmer. A word is a run of letters and digits, which is how the full-text index cuts a
 text. A term is what stands between blanks: it holds words, and the signs that join them, as in ``3.11``, ``C++``, ``src/a.py``.
@@ -32,17 +32,17 @@ _IRREGULAR = {
 
 
 def words_written(text: str) -> list[str]:
-    """Return the words of a text as written, repeated ones repeated."""
+    """Return the words of a text as written, with repetitions."""
     return [word[:_LONGEST_WORD] for word in _WORD.findall(text)]
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text in lower case, repeated ones repeated."""
+    """Return the words of a text in lower case, with repetitions."""
     return [word.casefold() for word in words_written(text)]
 
 
 def speaker_key(name: str) -> str:
-    """Return the key of a speaker: the words of the name; empty if it has none."""
+    """Return a speaker's name as a key: its words in lower case; empty if it has no words."""
     return " ".join(words_of(name)[:_MOST_WORDS_OF_A_SPEAKER])
 
 
@@ -53,12 +53,12 @@ def terms_of(text: str) -> list[str]:
 
 
 def opened(text: str) -> str:
-    """Return a text with its negations as words of their own: ``can not`` for ``can't``."""
+    """Return a text with each negation as a separate word: ``can not`` for ``can't``."""
     return _CONTRACTION.sub(lambda m: "can not" if m[1] else "will not" if m[2] else f"{m[3]} not", text)
 
 
 def stem(word: str) -> str:
-    """Return what the forms of an English word, and its usual short form, have in common."""
+    """Return the stem that all forms of an English word share, its usual short form included."""
     word = word.replace("\u2019", "'").removesuffix("'s")
     word = _IRREGULAR.get(word, word)
     if not word.isalpha() or len(word) < 4:

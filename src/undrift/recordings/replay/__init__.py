@@ -1,4 +1,4 @@
-"""A recorded session through the engine, turn by turn, as its client would have sent it; and what came of it."""
+"""Replays a recorded session through undrift, turn by turn, as its client would have sent it, and reports on it."""
 
 from undrift.recordings.replay.report import Left, Prune, ReplayCost, ReplayReport
 from undrift.recordings.replay.run import replay, replay_folder

@@ -1,4 +1,4 @@
-"""A recording -> the history that its client would have sent, had it never compacted. Pure.
+"""Builds from a recording the history that its client would have sent without any compaction. Pure.
 
 The client's own compactions are undone: their summaries and the files that they attached again are left out and
 counted, as what was summarised stands in the recording whole. Thinking is left out as well: most recordings hold no
@@ -24,7 +24,7 @@ _EMPTY = "empty text"
 
 @dataclass(slots=True)
 class ReplayedHistory:
-    """Messages that a provider takes, and of each block the entry that it was.
+    """Messages that a provider accepts, and the recorded entry behind each block.
 
     Args:
         messages: Of the Anthropic form: user first, roles in turn, every call answered in the very next message.
@@ -54,12 +54,12 @@ class ReplayedHistory:
 
 
 def metadata_of(entry: ContextEntry, name: str) -> Any:
-    """Return one value of an entry's metadata, or None."""
+    """Return one value of an entry's metadata. None means: it has no such value."""
     return entry.metadata.get(name) if entry.metadata else None
 
 
 def history_of(recording: Recording) -> ReplayedHistory:
-    """Build the history of a recording; it may come out empty, or without any message of the agent."""
+    """Build the history of a recording; it may be empty, or have no message of the agent."""
     builder = _Builder(recording)
     for index, entry in enumerate(recording.entries):
         builder.take(index, entry)
@@ -80,7 +80,7 @@ class _Builder:
         self._number: Any = None
 
     def take(self, index: int, entry: ContextEntry) -> None:
-        """Put the entry where it belongs, or count it."""
+        """Add an entry to its message, or count it as skipped."""
         role, kind = metadata_of(entry, "role"), metadata_of(entry, "kind")
         if metadata_of(entry, "message") != self._number:
             self.answer()
@@ -120,7 +120,7 @@ class _Builder:
         self._waiting.append(result)
 
     def answer(self) -> None:
-        """Put the results of the message just read right behind it."""
+        """Add the results of the last message directly after it."""
         for entry in self._waiting:
             block = {"type": "tool_result", "tool_use_id": entry.pair_id, "content": entry.content}
             self._put("user", entry, {**block, "is_error": True} if metadata_of(entry, "is_error") else block)

@@ -40,13 +40,13 @@ class ReplayCost:
         return self.after / self.before - 1 if self.before else 0.0
 
     def usd(self, tokens: float) -> float | None:
-        """Return the price of so many plain input tokens in US dollars; None if it is unknown."""
+        """Convert plain input tokens to US dollars. None means: the price is unknown."""
         return None if self.usd_per_million is None else tokens * self.usd_per_million / 1e6
 
 
 @dataclass(frozen=True, slots=True)
 class Prune:
-    """One turn on which something left.
+    """One turn on which something was removed.
 
     Args:
         moment: Why just then, as in `undrift.core.window.low_water.Moment`; empty if no mark decided it.
@@ -65,7 +65,7 @@ class Prune:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """The blocks of one origin that left or were cut."""
+    """The blocks of one origin that were removed or cut."""
 
     kind: Literal["pruned", "cut", "trimmed", "folded", "evicted", "pinned", "noted"]
     what: Origin

@@ -1,4 +1,4 @@
-"""The replay itself: drives `Session` from outside, as any client does, and sums up.
+"""The replay itself: it drives `Session` as a client does, and adds up the results.
 
 Law: decides nothing. It writes derived data into a folder of its own, which each replay rebuilds. The session's
 clock is the recording's.
@@ -45,7 +45,7 @@ _NOT_STORED = "nothing left the window, because it could not be stored first: "
 
 
 def replay_folder(home: str | os.PathLike[str], path: str | os.PathLike[str]) -> Path:
-    """Return the folder in which the replay of a file keeps what left: ``replays/<16 hex digits>`` of the home."""
+    """Return the folder for the replay of a file: ``replays/<16 hex digits>`` of the home."""
     return Path(home) / "replays" / hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:16]
 
 
@@ -57,7 +57,7 @@ def replay(
     settings: Settings,
     progress: Callable[[int, int], None] | None = None,
 ) -> ReplayReport:
-    """Run a recorded session through the engine.
+    """Run a recorded session through undrift.
 
     `path`: its file; names the folder under `home` that this replay rebuilds. The file itself is not opened. `home`:
     what left can be recalled there (`replay_folder`). Raises StoreError: the folder refuses, or the disk is full;
@@ -111,7 +111,7 @@ class _Side:
         self.peak = 0
 
     def add(self, number: int, texts: Sequence[Text], tokens: int, at_ms: int | None) -> set[int]:
-        """Add one prompt; return the entries that held what it has lost."""
+        """Add one prompt; return the entries that contained what it has lost."""
         self.cost.add(texts, at_ms=at_ms)
         self.tokens += tokens
         self.peak = max(self.peak, tokens)
@@ -212,7 +212,7 @@ class _Replay:
         return has_changed
 
     def report(self, path: str, folder: Path) -> ReplayReport:
-        """Sum up."""
+        """Return the report of the whole replay."""
         recording = self._recording
         times = sorted(self._prepare_ms) or [0.0]
         return ReplayReport(

@@ -1,4 +1,4 @@
-"""Bodies -> the texts that the model reads, with their tokens; each block of the history is read once.
+"""Finds the texts that the model reads in a request body, with their tokens; each block is read one time.
 
 A session of a thousand turns sends its first block a thousand times. Untouched blocks are the very objects
 of the history, so they are known by identity.
@@ -17,7 +17,7 @@ Text = tuple[str, int]
 
 
 class ReplayTexts:
-    """The texts of a history and of the windows made of it.
+    """The texts of a history and of its windows, with their tokens.
 
     `history`: kept, and its blocks with it; hence identities stay true.
     """
@@ -38,12 +38,12 @@ class ReplayTexts:
             self._blocks.update(zip(map(id, message["content"]), texts, strict=True))
 
     def of_message(self, message: Mapping[str, Any]) -> list[Text]:
-        """Give the texts of a message, of the history or an edited one."""
+        """Return the texts of a message, original or edited."""
         known = self._messages.get(id(message))
         return known if known is not None else [self._of_block(block) for block in message["content"]]
 
     def of_body(self, body: Mapping[str, Any]) -> list[Text]:
-        """Give every text that is sent, in order."""
+        """Return every text that is sent, in order."""
         texts = list(self.system)
         for message in body["messages"]:
             texts += self.of_message(message)
