@@ -1,5 +1,4 @@
-"""Plans, dispatched: each task to an implementer and a reviewer, in order, until all are done; what one agent learned
-reaches the next.
+"""Dispatches plans: each task goes to an implementer and a reviewer until it is done; later agents get the facts.
 
 Law: deterministic, and no model is asked; every result is on disk, with its facts and the ledger, before it counts.
 """

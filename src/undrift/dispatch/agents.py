@@ -1,4 +1,4 @@
-"""Programs that play a role: a prompt on stdin, a result block somewhere in what they print.
+"""Programs as agents: a program reads a prompt from stdin and prints a result block.
 
 Law: no shell reads anything; a program has a time and a size to keep to, and none of ours outlives its dispatch.
 """
@@ -37,7 +37,7 @@ _PIECE = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The outcome of a program: its output, and one sentence on why that does not count, if so."""
+    """The output of a program; if it does not count, also one sentence with the reason."""
 
     output: str
     fault: str = ""
@@ -47,7 +47,7 @@ class Agents(Protocol):
     """The interface of an agent: it answers prompts."""
 
     def answer(self, prompt: CompiledPrompt) -> Reply:
-        """Return what the agent of the prompt's role printed.
+        """Return the output of the agent for the prompt's role.
 
         Raises DispatchError: there is no such agent, or it cannot be started: no other attempt would change that.
         """
@@ -55,7 +55,7 @@ class Agents(Protocol):
 
 
 class CommandAgents:
-    """Agents that are programs. Raises DispatchError: a role has no program, or a program is not there.
+    """Agents that are programs. Raises DispatchError: a role has no program, or the program does not exist.
 
     `commands`: for each role the words of its program by the name of a provider; under ``""`` one for all others.
     `timeout_s`: how long one may take, in seconds; above 0. `most_output_bytes`: how much one may print; above 0.
@@ -83,7 +83,7 @@ class CommandAgents:
             self._commands[role] = {provider: self._found(role, words) for provider, words in given.items()}
 
     def words(self, role: Role, provider: str) -> list[str]:
-        """Return the words of the program for a role and a provider. Raises DispatchError: the plan has none."""
+        """Return the command of a role and a provider, as words. Raises DispatchError: the plan has none."""
         known = self._commands[role]
         found = known.get(provider) or known.get("")
         if found is None:
@@ -184,7 +184,7 @@ class _PipeReader:
                         self.is_over = True
 
     def wait(self, seconds: float) -> None:
-        """Wait for the end, but no longer than that."""
+        """Wait for the end of the pipe, at most `seconds`."""
         self._thread.join(seconds)
 
     @property

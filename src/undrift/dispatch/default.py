@@ -1,4 +1,4 @@
-"""The dispatcher of a process that asks for none of its own: everything in memory, made when it is first used.
+"""The default dispatcher of a process: everything in memory, created on first use.
 
 Law: no work at import; there is one of it.
 """
@@ -30,7 +30,7 @@ def dispatch_runtime_manager() -> DispatchRuntimeManager:
 
 
 def stored_manager(facts: SqliteSessionFactStore, settings: Settings) -> DispatchRuntimeManager:
-    """Return a dispatcher of one run in the store of a home. `facts`: of the run; stays the caller's to close."""
+    """Return a dispatcher whose run is in a home's store. `facts`: the run's facts; the caller closes them."""
     return _manager(facts, settings, SqliteRunStore(facts))
 
 

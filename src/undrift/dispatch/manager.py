@@ -1,4 +1,4 @@
-"""The dispatcher of a run: which agent is next, what it is sent, and what becomes of what it prints.
+"""The dispatcher of a run: chooses the next agent, writes its prompt, and records its output.
 
 Law: the order is "plan, write, take over": a result counts once it is on disk, with its facts, in one transaction, and
 never twice. `undrift.core.dispatch` decides about a result.
@@ -46,7 +46,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Ingested:
-    """The outcome of an output. `repeated`: whether it was taken in before; then nothing was changed."""
+    """The result of recording an output. `repeated`: it was recorded before, so nothing changed."""
 
     task_id: str
     role: Role
@@ -58,7 +58,7 @@ class Ingested:
 
 
 class DispatchRuntimeManager:
-    """Dispatches the tasks of runs, and carries what one agent learned to the next.
+    """Dispatches the tasks of runs, and passes the facts of one agent to the next.
 
     Args:
         classifier: Says how hard a task looks.
@@ -99,7 +99,7 @@ class DispatchRuntimeManager:
         self._mask_secrets = mask_secrets
 
     def init_run(self, run_id: str, tasks: Sequence[PlanTask], *, context: str = "", max_attempts: int = 6) -> Run:
-        """Begin a run, or take it up again where it was; a plan that has changed meanwhile counts from now on.
+        """Start a run, or continue it; if the plan has changed since, the new plan is used.
 
         A finished task stays finished, also if the plan says otherwise now.
 
@@ -140,7 +140,7 @@ class DispatchRuntimeManager:
         return _run_of(run_id, self._runs.load(run_id, [RUN]))
 
     def ledgers(self, run_id: str) -> dict[str, TaskLedger]:
-        """Return what is known of each task of a run, in the plan's order.
+        """Return the ledger of each task of a run, in the plan's order.
 
         Raises:
             DispatchError: There is no run of this name.
@@ -150,7 +150,7 @@ class DispatchRuntimeManager:
         return {task.id: _ledger_of(run, task.id, records) for task in run.tasks}
 
     def ledger(self, run_id: str, task_id: str) -> TaskLedger:
-        """Return what is known of one task.
+        """Return the ledger of one task.
 
         Raises:
             DispatchError: There is no such run, or no such task in it.
@@ -166,7 +166,7 @@ class DispatchRuntimeManager:
         max_output_tokens: int = prompts.MAX_OUTPUT_TOKENS,
         max_prompt_tokens: int = prompts.MAX_PROMPT_TOKENS,
     ) -> CompiledPrompt:
-        """Return the prompt of the next agent. Nothing is written, and the same call gives the same prompt.
+        """Return the prompt for the next agent; nothing is written, and a second call gives the same prompt.
 
         Args:
             run_id: The run.
@@ -210,7 +210,7 @@ class DispatchRuntimeManager:
     def ingest_output(
         self, run_id: str, task_id: str, role: Role, output: str, *, attempt: int | None = None
     ) -> Ingested:
-        """Take in what an agent has printed: the result, its facts and the ledger, in one transaction.
+        """Record an agent's output in one transaction: the result, its facts and the ledger.
 
         Args:
             run_id: The run.
@@ -247,7 +247,7 @@ class DispatchRuntimeManager:
     def note_fault(
         self, run_id: str, task_id: str, role: Role, evidence: str, *, output: str = "", attempt: int | None = None
     ) -> Ingested:
-        """Note that an agent gave no result; the next attempt reads why.
+        """Record that an agent gave no result; the next attempt gets the reason.
 
         Args:
             run_id: The run.
@@ -273,7 +273,7 @@ class DispatchRuntimeManager:
         return Ingested(task_id, role, after.next_action, after)
 
     def reopen(self, run_id: str, task_id: str) -> TaskLedger:
-        """Start a halted task again: the requests stay, the counts restart.
+        """Restart a halted task: the required fixes stay, the counters start at 0.
 
         Raises:
             DispatchError: There is no such task, or it is not halted.

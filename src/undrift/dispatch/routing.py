@@ -1,4 +1,4 @@
-"""Choose the provider of a task, by how hard it looks.
+"""Chooses the provider of a task by the task's complexity.
 
 Law: decides nothing about a task; the levels are a classifier's, the names the user's.
 """
@@ -15,14 +15,14 @@ __all__ = ["RoutingTable"]
 
 @dataclass(frozen=True, slots=True)
 class RoutingTable:
-    """The provider for each level: the name of one of the commands of a plan."""
+    """The provider for each level of complexity: a name among the plan's commands."""
 
     simple: str = "simple"
     complex: str = "complex"
 
     @classmethod
     def from_env_or_default(cls) -> Self:
-        """Read ``UNDRIFT_ROUTE_SIMPLE`` and ``UNDRIFT_ROUTE_COMPLEX``; without them a provider has the name of its level.
+        """Read ``UNDRIFT_ROUTE_SIMPLE`` and ``UNDRIFT_ROUTE_COMPLEX``; by default a provider is named like its level.
 
         Raises:
             SettingsError: A variable is wrong; the message names it.
@@ -31,11 +31,11 @@ class RoutingTable:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Self:
-        """Take the names from settings that are there already."""
+        """Read the providers' names from settings."""
         return cls(settings.route_simple, settings.route_complex)
 
     def provider_for(self, level: Level) -> str:
-        """Return the provider for a level.
+        """Return the provider for a level of complexity.
 
         Raises:
             DispatchError: There is no such level.

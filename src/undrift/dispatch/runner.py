@@ -1,4 +1,4 @@
-"""A plan from its first task to its last: prompt, agent, result, and again, until each is done or one is halted.
+"""Runs a plan from its first task to its last: prompt, agent, result, until every task is done or one is halted.
 
 Law: everything that it knows is in the manager's store, so it can be killed at any moment and begun again.
 """
@@ -22,7 +22,7 @@ TaskState = Literal["open", "done", "halted"]
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One step of a run.
+    """One step of a run, for a report of its progress.
 
     `kind`: ``prompt``: an agent is about to be sent one; ``result``: what it printed was taken in; ``fault``: it gave
     no result. `facts`: how many facts of other tasks stood in the prompt, or how many the result gave.
@@ -42,7 +42,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class TaskReport:
-    """The state of a task of a run."""
+    """The state of one task of a run."""
 
     task_id: str
     state: TaskState
@@ -72,7 +72,7 @@ def dispatch(
     on_event: Callable[[Event], None] = lambda _: None,
     take_up: Iterable[str] = (),
 ) -> RunReport:
-    """Run the open tasks of a run in order; stop at the first one that is halted, as later ones may build on it.
+    """Run the open tasks of a run in order; stop at a halted task, because later tasks may need it.
 
     `on_event`: called with each step, after it is on disk. `take_up`: ids of halted tasks to start again. Raises
     DispatchError: there is no such run, or an agent cannot be started. Raises StoreError: the disk refuses, or another
@@ -89,7 +89,7 @@ def dispatch(
 
 
 def report_of(manager: DispatchRuntimeManager, run_id: str) -> RunReport:
-    """Return where a run stands. Raises DispatchError: there is no such run."""
+    """Return the state of a run. Raises DispatchError: the run is unknown."""
     tasks = tuple(
         TaskReport(task_id, "done" if ledger.is_done else "halted" if ledger.is_halted else "open", ledger)
         for task_id, ledger in manager.ledgers(run_id).items()
@@ -100,7 +100,7 @@ def report_of(manager: DispatchRuntimeManager, run_id: str) -> RunReport:
 def _step(
     manager: DispatchRuntimeManager, run_id: str, task_id: str, agents: Agents, on_event: Callable[[Event], None]
 ) -> TaskLedger:
-    """Dispatch one agent and take in what it printed."""
+    """Dispatch one agent and record its output."""
     prompt = manager.compile_prompt(run_id, task_id)
     role, attempt = prompt.role, prompt.attempt
     sent = Event(

@@ -1,4 +1,4 @@
-"""The runs of a dispatcher: kept in memory, or in the store of a home.
+"""The stores for a dispatcher's runs: in memory, or in the store of a home.
 
 Law: a save is whole or not at all, the facts of the result among it; what another process has changed meanwhile is refused.
 """

@@ -1,3 +1,3 @@
-"""Long-term memory: stored, found, kept true."""
+"""Long-term memory: stores memories, finds them, and marks superseded ones."""
 
 __all__: list[str] = []

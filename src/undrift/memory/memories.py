@@ -1,4 +1,4 @@
-"""Long-term memory of a session: what is stored, what it supersedes, what a question finds of it.
+"""Long-term memory of a session: stores memories, supersedes others, and answers questions.
 
 Law: what is true now comes first and says so; what is unsure stays open; nothing is inferred from a tool's output. A decayed
 score is computed when asked and never stored. Every change is on disk before it is reported.
@@ -43,7 +43,7 @@ _OURS = ("[Pinned ", "[active_context.md", "[Finished tasks, rolled up.", "[Reme
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Two memories that exclude each other: a contradiction that is not resolved.
+    """A conflict that is not resolved: two memories that exclude each other.
 
     `evidence`: the words of the loser and of the winner in time that it rests on. `reason`: why neither superseded the
     other: ``confidence``, ``trust``, ``pinned``, ``scope``, ``speaker`` or ``time``.
@@ -100,7 +100,7 @@ class Memories:
         raise AssertionError  # the last attempt returns or raises
 
     def together(self, statements: Iterable[tuple[str, Mapping[str, Any]]], at_ms: int) -> MemoryChange | None:
-        """Return the change that remembers statements with something else; None if all of them are there already."""
+        """Return the change that remembers statements in another commit. None means: all are already stored."""
         pending: dict[str, MemoryUpdate] = {}
         plans = []
         for content, fields in statements:
@@ -117,7 +117,7 @@ class Memories:
         return MemoryChange((*self._repository.searchable(updates), *self._unchanged(plans, new)), payload)
 
     def checked(self, content: str) -> str:
-        """Return a statement as it may be stored: secrets masked. Raises InputError: it is empty, or undrift's own."""
+        """Return a statement with secrets masked. Raises InputError: it is empty, or a text of undrift."""
         if not isinstance(content, str) or not content.strip():
             raise InputError("a memory's content must be a text with something in it")
         said = content.strip()
@@ -153,7 +153,7 @@ class Memories:
         return tuple(_current_first(within_quotas(best, _untrusted, len(best)))[:k])
 
     def conflicts(self, seq: int | None = None) -> tuple[Conflict, ...]:
-        """Return what stays open: both memories are there, hold, and are seen."""
+        """Return the open conflicts between two active memories that the session may see."""
         viewer = self._viewer(seq)
         entries = {entry.id: entry for entry in self._repository.read.seen(viewer)}
         found = []
@@ -166,7 +166,7 @@ class Memories:
         return tuple(found)
 
     def all(self, seq: int | None = None) -> tuple[MemoryEntry, ...]:
-        """Return every memory that the session sees, oldest first."""
+        """Return every memory that the session may see, oldest first."""
         return tuple(self._repository.read.seen(self._viewer(seq)))
 
     def _planned(self, entry: MemoryEntry, at_ms: int, pending: Mapping[str, MemoryUpdate]) -> _Plan:

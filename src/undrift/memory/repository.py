@@ -1,4 +1,4 @@
-"""The memories of a home behind one store: written, read, and found by words and vectors.
+"""The memories of a home: writes them, reads them, and finds them by words and vectors.
 
 Law: nothing is cached that another process can change. The search index is derived from the memories: it can be deleted at
 any time and rebuilt.
@@ -20,7 +20,7 @@ __all__ = ["MemoryRepository", "default_embedder", "remembered", "repository_of"
 
 
 class MemoryRepository:
-    """Every writing and reading of memories.
+    """Reads, writes and searches the memories of one store.
 
     `store`: the open store; it is shared, and not closed here. `embedder`: makes vectors; None searches by words alone.
     """
@@ -41,7 +41,7 @@ class MemoryRepository:
         payload: Mapping[str, Any],
         unless: Sequence[Unchanged] = (),
     ) -> int:
-        """Write changes of memories in one commit, and make new ones searchable in it.
+        """Write changes of memories in one commit; new memories become searchable in it.
 
         Raises StoreConflict: nothing was written: a memory was changed or added meanwhile. Raises StoreError: nothing
         was written: the disk refused.
@@ -50,24 +50,24 @@ class MemoryRepository:
         return self._store.commit(context, kind, (*self.searchable(updates), *unless), payload=payload)
 
     def searchable(self, updates: Sequence[MemoryUpdate]) -> tuple[MemoryUpdate | MemoryLines, ...]:
-        """Return changes together with what makes the new memories searchable."""
+        """Return the changes with the data that makes new memories searchable."""
         new = remembered([one.after for one in updates if one.before is None and one.after is not None])
         return (*updates, embedded(self._search.embedder, list(map(line, new))))
 
     def find(self, query: str, viewer: Viewer, *, k: int, only: Filter = ALL) -> list[Hit]:
-        """Find the memories that fit a query best, of those that a viewer may see."""
+        """Find the memories that fit a query best, among those that a viewer may see."""
         with self._search.open() as index:
             return MemorySearch(index).search(
                 query, k=k, only=only, accept=lambda ids: index.visible(ids, viewer), of_the_past=viewer.seq is not None
             )
 
     def rebuild(self) -> int:
-        """Rebuild the search from the memories; the same answers come out. Return how many are searched."""
+        """Rebuild the search from the memories; results stay the same. Return the number of active memories."""
         return self._search.rebuild(lambda entries: map(line, remembered(entries)))
 
 
 def default_embedder(name: str) -> Embedder | None:
-    """Return the embedder that a setting names; nothing is loaded yet.
+    """Return the embedder that a setting names; its model is loaded later.
 
     `name`: ``auto`` (the one whose model comes with its package, where that is installed), ``wordllama`` or ``none``.
     Raises StoreError: it is asked for and not installed.

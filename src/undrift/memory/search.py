@@ -1,4 +1,4 @@
-"""Memories found again: by their words, by their vectors, by what stands beside them, in one ranking.
+"""Searches memories by words, by vectors and by their neighbours, in one ranking.
 
 Law: ranks what the index of the store finds, and keeps nothing. Without an embedder the words decide alone.
 """
@@ -31,7 +31,7 @@ Accept = Callable[[Sequence[str]], Collection[str]]
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """A memory as it is searched.
+    """A memory as the search uses it.
 
     `source`: where it comes from, such as a document or a conversation: memories of one source are neighbours. `scope`:
     the owner: a session, an agent, a project. Neighbours are of one scope. `tier`: the tier of trust; 0: no trust.
@@ -48,7 +48,7 @@ class Remembered:
 
 
 class Hit(NamedTuple):
-    """A memory that was found; `score` is 0 to 1 and comparable within one search, `why` are its parts (`core.retrieve`)."""
+    """A found memory; `score` is 0 to 1 and comparable within one search, `why` has its parts (`core.retrieve`)."""
 
     id: str
     score: float
@@ -78,7 +78,7 @@ class _Found(NamedTuple):
 
 
 class MemorySearch:
-    """The search over memories."""
+    """Searches an index of memories."""
 
     def __init__(self, index: SearchedMemories, *, weights: Weights = WEIGHTS) -> None:
         self._index = index
@@ -157,11 +157,11 @@ class OwnSearch(MemorySearch):
     _index: MemoryIndex
 
     def add(self, memories: Iterable[Remembered]) -> None:
-        """Make memories searchable; those that are there already stay. Raises as `MemoryIndex.add` does."""
+        """Make memories searchable; known ones are skipped. It raises the same errors as `MemoryIndex.add`."""
         self._index.add(map(line, memories))
 
     def remove(self, ids: Iterable[str]) -> None:
-        """Take memories out of the search; ids that are not in it are passed over."""
+        """Remove memories from the search; unknown ids are skipped."""
         self._index.remove(ids)
 
     def rebuild(self, memories: Iterable[Remembered]) -> None:
@@ -170,7 +170,7 @@ class OwnSearch(MemorySearch):
 
 
 def line(memory: Remembered) -> MemoryLine:
-    """Return what is indexed of a memory."""
+    """Return the indexed parts of a memory."""
     return MemoryLine(
         memory.id,
         memory.text,

@@ -1,4 +1,4 @@
-"""A session's memory kept in health: what enters by itself, what goes out of sight, how well searches do, what is handed out.
+"""Maintains a session's memory: adds results, hides outdated memories, rates searches, writes briefs.
 
 Law: nothing enters by itself that is not on the list of `core.gate`, and each refusal is logged; what goes out of sight
 stays on disk and comes back with a rewinding; of a rated question nothing is kept but its hash.
@@ -33,7 +33,7 @@ _LOOKED_AT = 30
 
 @dataclass(frozen=True, slots=True)
 class StalePruned:
-    """The memories that a pruning hid, or would hide. `seq`: the operation; 0 for a dry run."""
+    """The memories that a pruning hid, or would hide. `seq`: its operation; 0 for a dry run."""
 
     stale: tuple[Stale, ...]
     threshold: float
@@ -55,7 +55,7 @@ class MemoryUpkeep:
     def admit(
         self, content: str, *, type_: str, status: str, at_ms: int, fields: Mapping[str, Any]
     ) -> MemoryEntry | None:
-        """Remember what enters by itself, or log that it was refused; see `Session.admit`."""
+        """Remember an allowed result, or log the refusal; see `Session.admit`."""
         if is_admitted(type_, status):
             made = {**fields, "type": type_, "status": status, "trust": "task"}
             return self._memories.remember(content, at_ms=at_ms, fields=made)
@@ -65,7 +65,7 @@ class MemoryUpkeep:
         return None
 
     def admitted(self, changed: Iterable[TaskUpdate], at_ms: int) -> MemoryChange | None:
-        """Return what remembers the summaries of tasks that are being completed and are borne out by their logs.
+        """Return the change that remembers the summaries of completed tasks, if their logs support them.
 
         It is written with the tasks; what stands in the way of it is logged, and no more.
         """
@@ -95,7 +95,7 @@ class MemoryUpkeep:
         _log.warning("session %.80r: a task's summary is not remembered: %s", self._session_id, error)
 
     def prune(self, *, dry_run: bool, threshold: float | None, at_ms: int) -> StalePruned:
-        """Take stale memories out of sight; see `Session.prune_memories`."""
+        """Hide outdated memories; see `Session.prune_memories`."""
         limit = self._settings.stale_eviction_threshold if threshold is None else threshold
         context = self._context.run
         seen = self._repository.read.seen(Viewer(context.agent, self._session_id))
@@ -114,7 +114,7 @@ class MemoryUpkeep:
         return StalePruned(found, limit, len(seen), seq)
 
     def rate(self, query: str, returned: Collection[str], useful: Collection[str], at_ms: int) -> Precision:
-        """Take in how useful a search was; see `Session.rate_search`."""
+        """Record how useful a search was; see `Session.rate_search`."""
         if not isinstance(query, str):
             raise InputError(f"a query must be a text, not {type(query).__name__}")
         of_all, of_use = rated(returned, useful)
@@ -132,11 +132,11 @@ class MemoryUpkeep:
         return found
 
     def precision(self) -> Precision:
-        """Return how well the newest rated searches of the home did."""
+        """Return the precision of the newest rated searches of the home."""
         window = self._settings.retrieval_monitor_window
         return precision(self._store.ratings(window), window)
 
     def brief(self, query: str, budget_tokens: int, *, now_ms: int, shows_scores: bool = True) -> Brief:
-        """Return what is remembered about something as a text; see `Session.brief`."""
+        """Return the memories about a question as a text; see `Session.brief`."""
         hits = self._memories.search(query, k=_LOOKED_AT)
         return brief(hits, budget_tokens, now_ms=now_ms, count=self._context.count, shows_scores=shows_scores)

@@ -106,7 +106,7 @@ def _of(text: str) -> Iterator[Piece]:
 
 
 def _names(word: str) -> Iterator[str]:
-    """Yield the pieces that begin near a digit: most secrets look like that."""
+    """Yield pieces of a word around its digits: most secrets look like that."""
     while (digit := _DIGIT.search(word)) and len(name := word[(start := max(0, digit.start() - 20)) :][:48]) >= 10:
         yield name
         word = word[start + len(name) :]

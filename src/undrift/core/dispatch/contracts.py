@@ -1,4 +1,4 @@
-"""Read what an agent printed: one block of JSON between two marks, read into a result or refused by name. Pure.
+"""Reads an agent's output: one JSON block between two marker lines; a wrong block is refused with reasons. Pure.
 
 Law: for any output of an agent, the only error that leaves this module is `ContractError`; the time is linear in the output.
 """
@@ -45,7 +45,7 @@ _Check = Callable[[Any, str], None]
 
 
 def read_implementer_result(output: str) -> ImplementerResult:
-    """Read what an implementer prints.
+    """Read the result in an implementer's output.
 
     The block holds ``task_id``, ``status`` (one of `STATUSES`) and ``summary``, and may hold ``files_changed`` (or
     ``files_modified``), ``tests`` (each with ``command``, ``passed`` and maybe ``failures``), ``follow_up_actions``,
@@ -67,7 +67,7 @@ def read_implementer_result(output: str) -> ImplementerResult:
 
 
 def read_reviewer_result(output: str) -> ReviewerResult:
-    """Read what a reviewer prints.
+    """Read the result in a reviewer's output.
 
     The block holds ``task_id`` and ``assessment`` (one of `ASSESSMENTS`), and may hold ``strengths``, ``issues`` (each
     with ``message`` and maybe ``severity``, one of `SEVERITIES`, ``file`` and ``fix``) and ``required_fixes``.

@@ -69,7 +69,7 @@ class Plan:
 
 
 def parse_plan(text: str, form: Literal["json", "toml"]) -> Plan:
-    """Read a plan. Raises DispatchError: it is none; the message names the place and the remedy.
+    """Parse a plan. Raises DispatchError: it is invalid; the message names the place and the remedy.
 
     It has ``tasks``, a list of objects with ``id``, ``prompt`` and maybe ``criteria`` and ``files``, and may have
     ``commands``, ``context``, ``max_attempts`` and ``timeout_s``. A command is a line of words, quoted as for a shell but
@@ -128,7 +128,7 @@ def _commands(given: Any) -> dict[str, dict[str, tuple[str, ...]]]:
 
 
 def words(line: Any, at: str) -> tuple[str, ...]:
-    """Split a command into words as a shell would, without any of a shell's doing.
+    """Split a command into words as a shell would, without running a shell.
 
     Raises DispatchError: it is no text, has an open quote, or no word.
     """

@@ -1,4 +1,4 @@
-"""Write an agent's prompt: a part that is the same for all tasks of a role, then what this one dispatch needs. Pure.
+"""Writes an agent's prompt: a part that all tasks of a role share, then the part for this task. Pure.
 
 Law: the same values give the same bytes; the first part depends on the role and the plan's context alone, so that a
 provider can keep it cached. A tight budget removes the reviewer's requests last.
@@ -75,7 +75,7 @@ _GUIDES: Mapping[Role, str] = {
 
 @dataclass(frozen=True, slots=True)
 class PromptContext:
-    """The parts of a prompt around its task."""
+    """The plan's context for a prompt: everything except the task itself."""
 
     plan: str = ""
     facts: str = ""

@@ -24,7 +24,7 @@ RUN = "run"
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A plan on its way. `plan_version`: 1, and one more with each change of the plan."""
+    """A plan that is being run. `plan_version`: 1, plus one for each change of the plan."""
 
     id: str
     tasks: tuple[PlanTask, ...]

@@ -1,4 +1,4 @@
-"""The ledger of a task: what its attempts left behind, and what to do with it next. Pure.
+"""The ledger of a task: the results of its attempts, and the next action. Pure.
 
 Law: a retry learns of the attempt before by the ledger alone: facts leave a task's own results out. Every
 text in it is an agent's, and went through `one_line`.
@@ -131,7 +131,7 @@ class TaskLedger:
 
     @property
     def is_halted(self) -> bool:
-        """True if a person has to look at it."""
+        """True if the task waits for a person."""
         return self.next_action == "halt_and_escalate"
 
     def answered(self, role: Role) -> int:
@@ -140,7 +140,7 @@ class TaskLedger:
 
 
 def role_of(action: NextAction) -> Role | None:
-    """Return the role to dispatch next; None if there is none."""
+    """Return the role to dispatch next. None means: no agent is needed."""
     if action == "dispatch_reviewer":
         return "reviewer"
     return None if action in ("advance_to_next_task", "halt_and_escalate") else "implementer"

@@ -1,4 +1,4 @@
-"""Give an agent back what its compaction removed: lines of its own history, within a budget. Pure.
+"""Chooses the lines of a session's history that an agent needs after a compaction, within a budget. Pure.
 
 `restore` reads the session (`trace`, `history`), says what each line and name is worth (`worth`, `weights`), takes what
 was said outright (`stated`), fills the rest with the lines of most worth (`choose`) and writes it down (`render`).
@@ -28,7 +28,7 @@ _SPARE = 1.15  # prices are estimates: more lines are chosen than may fit, and t
 def restore(
     entries: Sequence[ContextEntry], *, budget_tokens: int = 5_000, count: Callable[[str], int] = estimate
 ) -> Restored:
-    """Choose what an agent will most likely need again, and write it down to be read by it.
+    """Choose the lines that an agent will most likely need again, and write them as a text.
 
     Deterministic: the same entries, budget and counter give the same text.
 
@@ -69,7 +69,7 @@ def restore(
 def restore_rules(
     entries: Sequence[ContextEntry], *, budget_tokens: int, count: Callable[[str], int] = estimate
 ) -> Restored:
-    """Write down the lines of the user that read like rules, the newest first, and nothing else.
+    """Write only the user's lines that read like rules, newest first.
 
     `budget_tokens`: the most tokens of the text; below 1 there is none.
     """
@@ -104,7 +104,7 @@ def _names_in(history: RestoreHistory, keys: set[str]) -> set[str]:
 
 
 def _fitting(page: RestorePage, picks: list[Pick], budget_tokens: int, count: Callable[[str], int]) -> Restored | None:
-    """Render as many of the best picks as fit, None if not even the page without them does."""
+    """Render as many of the best lines as fit. None means: the page does not fit even without them."""
     taken = len(picks)
     while True:
         text, items = page.render(picks[:taken], count)

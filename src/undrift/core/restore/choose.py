@@ -1,4 +1,4 @@
-"""Choose the lines to give back: the best score per character, each name counted once. Pure."""
+"""Chooses the lines to restore: the best score per character; each name counts one time. Pure."""
 
 import heapq
 from collections.abc import Iterator, Mapping
@@ -22,7 +22,7 @@ _LEAST = 1e-4  # worth below which nothing is given back
 
 @dataclass(frozen=True, slots=True)
 class Pick:
-    """A line that was chosen: its entry, its place in it, and what it was worth when it was chosen."""
+    """A chosen line: its entry, its position, and its score at the time."""
 
     place: int
     index: int
@@ -30,7 +30,7 @@ class Pick:
 
 
 def group_of(history: RestoreHistory, place: int) -> str | int:
-    """Give what a line is shown under: its file, or its own entry."""
+    """Return the group under which a line is shown: its file, or its own entry."""
     trace = history.traces[place]
     return file_key(trace.path) if trace.path and trace.kind == "read" else place
 
@@ -48,20 +48,20 @@ class _Shelf:
         self._opened: set[str | int] = set()
 
     def worth(self, key: str, place: int, index: int) -> float:
-        """Sum the chances of what the line would newly show."""
+        """Return the line's score: the sum of the chances of everything new in it."""
         wanted = dict.fromkeys(self._history.traces[place].line_names[index])
         names, covered = self._names, self._covered
         shown = sum([names[name] for name in wanted if name in names and name not in covered])
         return _LINE_WORTH * self._lines.get(key, 0.0) + shown
 
     def price(self, place: int, index: int) -> int:
-        """Give the characters that the line would cost, its heading included if that is not yet there."""
+        """Return the characters that the line costs, with its heading if that is not shown yet."""
         trace = self._history.traces[place]
         own = len(trace.lines[index]) + _GUTTER
         return own if group_of(self._history, place) in self._opened else own + _HEADER + min(len(trace.brief), 120)
 
     def take(self, place: int, index: int) -> bool:
-        """Take a line; say whether it opened its group."""
+        """Choose a line; return whether it is the first of its group."""
         self._covered.update(self._history.traces[place].line_names[index])
         group = group_of(self._history, place)
         is_new = group not in self._opened
@@ -83,7 +83,7 @@ def choose(
     shown_lines: AbstractSet[str] = frozenset(),
     shown_names: AbstractSet[str] = frozenset(),
 ) -> list[Pick]:
-    """Choose lines greedily by worth per character until `characters` are spent. Returns the best first.
+    """Choose lines by score per character until `characters` are used; return the best first.
 
     A name is worth something only in the first line that shows it, and a file or result costs its heading only once.
 

@@ -1,4 +1,4 @@
-"""Read all entries together: who named what first, how often, how lately; which files are in use. Pure."""
+"""Reads all entries of a session: who used a name first, how often, and how recently; which files are in use. Pure."""
 
 import math
 from collections import Counter
@@ -42,7 +42,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class RestoreHistory:
-    """A session up to now. `stale`: keys that an edit has taken out of a file since they were last shown."""
+    """A session so far. `stale`: keys that an edit removed from a file after they were last shown."""
 
     entries: Sequence[ContextEntry]
     traces: Sequence[Trace]
@@ -59,7 +59,7 @@ class RestoreHistory:
 
 
 def history_of(entries: Sequence[ContextEntry], horizon_characters: int = HORIZON_CHARACTERS) -> RestoreHistory:
-    """Read a session, the newest `horizon_characters` of it.
+    """Read the newest `horizon_characters` of a session.
 
     `horizon_characters`: how much text is looked at, from the end.
     """

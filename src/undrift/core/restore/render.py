@@ -1,4 +1,4 @@
-"""Lines that were chosen -> a text that an agent reads, in sections that say what they are. Pure."""
+"""Writes chosen lines as a text for an agent, in labelled sections. Pure."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ _BRIDGE_CHARACTERS = 40  # a line this short between two chosen ones is shown wi
 
 @dataclass(frozen=True, slots=True)
 class RestoredItem:
-    """Lines of one entry that stand together in the text.
+    """Consecutive lines of one entry in the text.
 
     Args:
         kind: ``requests``, ``pasted``, ``plan``, ``statement``, ``verdict``, ``edit``, ``file`` or ``result``.
@@ -54,7 +54,7 @@ class RestoredItem:
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """The text that an agent gets back.
+    """The text that restores facts for an agent, with its lines.
 
     >>> said = {"role": "user", "kind": "text", "message": 0}
     >>> entries = [ContextEntry("e1", "reasoning", "Never touch the file pay.py.", 9, 1, said)]
@@ -74,7 +74,7 @@ class Restored:
 
 
 class RestorePage:
-    """Gathers what was said outright; `render` adds the chosen lines and writes all of it."""
+    """Collects requests, rules and plans; `render` adds the chosen lines and writes the text."""
 
     def __init__(self, history: RestoreHistory) -> None:
         self._history = history
@@ -84,7 +84,7 @@ class RestorePage:
         self.characters = len(_TITLE) + len(_SECTIONS["file"]) + len(_SECTIONS["result"]) + 8
 
     def say(self, kind: str, excerpts: Iterable[Excerpt], characters: int) -> None:
-        """Take excerpts, best first, as long as they fit `characters`; one too long is cut after a whole line."""
+        """Add excerpts, best first, while they fit `characters`; a long one is cut after a whole line."""
         left = characters - len(_SECTIONS[kind]) - 1
         for excerpt in excerpts:
             left -= len(excerpt.title) + 3
@@ -107,11 +107,11 @@ class RestorePage:
                 self.characters += cost + (len(_SECTIONS[kind]) + 1 if first else 0)
 
     def said_lines(self) -> list[str]:
-        """Give every line taken so far."""
+        """Return every line that was added."""
         return [line for _, _, lines in self._said for line in lines]
 
     def render(self, picks: Sequence[Pick], count: Callable[[str], int]) -> tuple[str, tuple[RestoredItem, ...]]:
-        """Write the text with these lines in it; empty if there is nothing to give back."""
+        """Write the text with these lines; empty if there is nothing to restore."""
         blocks: list[tuple[str, str, RestoredItem]] = []
         for kind, excerpt, lines in self._said:
             text = "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Find what was said outright: the user's requests and rules, the plan, the newest edits, the newest failure. Pure.
+"""Finds explicit statements: the user's requests and rules, the plan, the newest edits and failure. Pure.
 
 Each is a list of `Excerpt`: lines as they stand in the history, the most wanted first.
 """
@@ -35,7 +35,7 @@ _DONE = frozenset({"completed", "done", "deleted", "cancelled"})
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """Lines that belong together. `lines`: as they stand in the history. `age`: how many calls ago."""
+    """Lines that belong together. `lines`: unchanged from the history. `age`: the number of calls since."""
 
     source: str
     path: str | None
@@ -46,7 +46,7 @@ class Excerpt:
 
 
 def requests(entries: Sequence[ContextEntry]) -> list[Excerpt]:
-    """Give the last requests, then the first, then single lines of earlier ones that read like rules; only what was typed."""
+    """Return the last requests, the first, and rule-like lines of others; only text that the user typed."""
     found: list[Excerpt] = []
     ruled: list[Excerpt] = []
     first: Excerpt | None = None
@@ -61,12 +61,12 @@ def requests(entries: Sequence[ContextEntry]) -> list[Excerpt]:
 
 
 def rules(entries: Sequence[ContextEntry]) -> list[Excerpt]:
-    """Give the typed lines that read like rules, the newest first."""
+    """Return the typed lines that read like rules, newest first."""
     return [rule for entry in _user_texts(entries) for rule in _rules_in(entry, typed_and_pasted(entry.content)[0])]
 
 
 def pasted(entries: Sequence[ContextEntry]) -> list[Excerpt]:
-    """Give what the user pasted into the last requests and the first one."""
+    """Return the text that the user pasted into the last requests and the first one."""
     typed_texts = _user_texts(entries)
     shown = typed_texts if len(typed_texts) <= _LAST_REQUESTS else [*typed_texts[:_LAST_REQUESTS], typed_texts[-1]]
     found = [(entry, typed_and_pasted(entry.content)[1]) for entry in shown]
@@ -91,7 +91,7 @@ def _rules_in(entry: ContextEntry, typed: Sequence[str]) -> list[Excerpt]:
 
 
 def plan(entries: Sequence[ContextEntry]) -> list[Excerpt]:
-    """Give the open steps of the newest plan or task list; done ones are left out."""
+    """Return the open steps of the newest plan or task list."""
     tasks: dict[str, tuple[str, str, str]] = {}
     for entry in entries:
         about = entry.metadata or {}
@@ -121,7 +121,7 @@ def _steps(source: str, given: Mapping[str, Any]) -> dict[str, tuple[str, str, s
 
 
 def newest_edits(history: RestoreHistory) -> list[Excerpt]:
-    """Give what the last edits wrote, one per file, the newest first."""
+    """Return the text that the last edits wrote, one for each file, newest first."""
     found: list[Excerpt] = []
     files: set[str] = set()
     for place in range(len(history.traces) - 1, -1, -1):
@@ -139,7 +139,7 @@ def newest_edits(history: RestoreHistory) -> list[Excerpt]:
 
 
 def verdicts(history: RestoreHistory) -> list[Excerpt]:
-    """Give the telling lines of the newest result that says how a run went, if it is recent."""
+    """Return the most important lines of the newest test or build result, if it is recent."""
     for place in range(len(history.traces) - 1, -1, -1):
         trace = history.traces[place]
         age = history.ages[place]
@@ -157,7 +157,7 @@ def verdicts(history: RestoreHistory) -> list[Excerpt]:
 
 
 def statements(history: RestoreHistory) -> list[Excerpt]:
-    """Give what the agent said last."""
+    """Return the agent's last statements."""
     for place in range(len(history.traces) - 1, -1, -1):
         if history.traces[place].kind == "said":
             lines = [line for line in history.traces[place].lines if line.strip()]

@@ -1,4 +1,4 @@
-"""Read one entry once: its lines, the names in them, the file it is about. Pure; an entry's trace never changes."""
+"""Reads one entry: its lines, the names in them, and its file. Pure; the result never changes."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ _COMMAND_CHARACTERS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """The trace of one entry.
+    """The lines, names and file of one entry.
 
     Args:
         keys: The lines without number gutter and outer space: what is compared.
@@ -47,7 +47,7 @@ class Trace:
 
 
 def file_key(path: str) -> str:
-    """Give the last two parts of a path: relative and absolute names of a file meet there."""
+    """Return the last two parts of a path, which are equal for relative and absolute names of a file."""
     return "/".join(path.replace("\\", "/").rstrip("/").split("/")[-2:])
 
 

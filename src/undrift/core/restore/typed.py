@@ -1,4 +1,4 @@
-"""Tell the user's typing from pasted text, and from what a client wrote in the user's name. Pure, and linear.
+"""Separates the user's typing from pasted text, and from text that a client wrote in the user's name. Pure, and linear.
 
 Law: if it is not certain that the user typed a line, the user did not: a pasted line must not come back as a rule.
 """
@@ -27,7 +27,7 @@ _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\ufe0e\ufe0f\uffa0
 
 
 def user_texts(entries: Sequence[ContextEntry]) -> Iterator[ContextEntry]:
-    """Yield what the user typed, the newest first, without what the client wrote in the user's name.
+    """Yield the texts that the user typed, newest first, without those that the client wrote.
 
     A text beside a tool's result, in one record, is taken for the client's: that is where clients put their own words.
     """
@@ -45,7 +45,7 @@ def user_texts(entries: Sequence[ContextEntry]) -> Iterator[ContextEntry]:
 
 
 def typed_and_pasted(text: str) -> tuple[list[str], list[str]]:
-    """Part the lines of a user's text into those that were typed and those that were pasted or quoted.
+    """Split the lines of a user's text into typed lines, and pasted or quoted lines.
 
     Pasted text can hold fences itself. So all from the first fence to the last one counts as pasted, and all up to the
     end if one fence is left open. In both lists `GAP` replaces the lines between two of its own.

@@ -1,4 +1,4 @@
-"""Estimate how likely the agent needs a name or a line again: features, and a sum of weights over them. Pure.
+"""Estimates how likely the agent needs a name or line again: a weighted sum of features. Pure.
 
 The weights are those of two logistic regressions, see `weights`. A feature is the number of a bin; the bins are here.
 """
@@ -148,12 +148,12 @@ def _distances(flags: Sequence[bool]) -> Sequence[int]:
 
 
 def worth_of_names(history: RestoreHistory) -> dict[str, float]:
-    """Give the chance that each name is used in the next 30 calls, from 0 to 1."""
+    """Return the chance of each name to be used in the next 30 calls, from 0 to 1."""
     return dict(_chances(name_features(history), weights.NAMES))
 
 
 def worth_of_lines(history: RestoreHistory) -> dict[str, float]:
-    """Give the chance that each line, by its key, is used in the next 30 calls, from 0 to 1."""
+    """Return the chance of each line, by key, to be used in the next 30 calls, from 0 to 1."""
     return dict(_chances(line_features(history), weights.LINES))
 
 

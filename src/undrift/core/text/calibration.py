@@ -80,7 +80,7 @@ def is_plausible(report: UsageReport, *, unseen_tokens: int = 0) -> bool:
 
 
 def is_news(reports: Sequence[UsageReport], report: UsageReport) -> bool:
-    """Tell whether to keep a plausible report: the kept reports differ from it by more than 2%."""
+    """Tell whether to keep a plausible report: the calibration so far misses it by more than 2%."""
     missed = calibration_of(reports).tokens(report.counted_tokens) - report.reported_tokens
     return abs(missed) > _NEWS * report.reported_tokens
 

@@ -36,7 +36,7 @@ def user_item(text: str) -> dict[str, Any]:
 
 
 def _signature(parts: Sequence[Any]) -> dict[str, Any]:
-    """Return the first signature in a turn: the turn's tombstone needs it to stay valid as thinking."""
+    """Return the first signature in a turn; the turn's tombstone needs it."""
     for part in parts:
         for name in ("thoughtSignature", "thought_signature"):
             if part.get(name):
