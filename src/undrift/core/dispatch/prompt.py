@@ -75,7 +75,7 @@ _GUIDES: Mapping[Role, str] = {
 
 @dataclass(frozen=True, slots=True)
 class PromptContext:
-    """The plan's context for a prompt: everything except the task itself."""
+    """The context of a task in a prompt: the plan, the facts of earlier agents, and the provider."""
 
     plan: str = ""
     facts: str = ""

@@ -139,7 +139,7 @@ def newest_edits(history: RestoreHistory) -> list[Excerpt]:
 
 
 def verdicts(history: RestoreHistory) -> list[Excerpt]:
-    """Return the most important lines of the newest test or build result, if it is recent."""
+    """Return the most important lines of the newest result that tells how a run went, if it is recent."""
     for place in range(len(history.traces) - 1, -1, -1):
         trace = history.traces[place]
         age = history.ages[place]

@@ -136,7 +136,7 @@ class Signatures:
         return self._count(data.decode("utf-8"))
 
     def _known(self, block: CheckedBlock, *, is_latest: bool, calls: set[str]) -> _IssuedThinking:
-        """A8: the signature is one that was issued, for this text; in the latest answer, nothing is moved.
+        """The signature must have been issued for this text; in the latest answer, no block may move (rule A8).
 
         ``messages.N.content.M: Invalid `signature` in `thinking` block``
         """
@@ -170,7 +170,7 @@ def _fault(issued: _IssuedThinking, reading: ThinkingReading, model: str, *, bin
 
 
 def _bound_elsewhere(block: CheckedBlock, request: CheckedRequest) -> Exception:
-    """A10: something before the block is not what it was when the block was made."""
+    """The text before the block must be unchanged since the block was issued (rule A10)."""
     text = (
         f"{block.path}: Invalid `signature` in `thinking` block. The block is bound to a different conversation. Remove "
         'the block, or set `thinking.block_binding.prefix_mismatch_behavior` to "drop_block".'

@@ -29,7 +29,7 @@ def check(request: CheckedRequest) -> None:
 
 
 def thread_is_not_served(request: CheckedRequest) -> None:
-    """A24: a thread's request is answered with ``thread_unsupported_request``, after which clients go stateless."""
+    """A thread's request is answered with ``thread_unsupported_request``, after which clients go stateless (rule A24)."""
     if request.body.get("thread") is not None:
         raise invalid(
             "thread: message threads are not supported for this request",
@@ -45,13 +45,13 @@ def context_management_needs_its_beta(request: CheckedRequest) -> None:
 
 
 def block_binding_needs_its_beta(request: CheckedRequest) -> None:
-    """A11, without its header: ``thinking.block_binding: Extra inputs are not permitted``."""
+    """Without its header: ``thinking.block_binding: Extra inputs are not permitted`` (rule A11)."""
     if request.thinking.get("block_binding") is not None and BINDING_BETA not in request.betas:
         raise invalid("thinking.block_binding: Extra inputs are not permitted", "A11")
 
 
 def markers_are_placed_and_ordered(request: CheckedRequest) -> None:
-    """A16: at most 4 markers, none on thinking or on an empty text, none of an hour after one of five minutes.
+    """At most 4 markers, none on thinking or on an empty text, none of an hour after one of five minutes (rule A16).
 
     ``A maximum of 4 blocks with cache_control may be provided. Found 5.``
     """
@@ -78,7 +78,7 @@ def markers_are_placed_and_ordered(request: CheckedRequest) -> None:
 
 
 def contents_are_not_empty(request: CheckedRequest) -> None:
-    """A6: the provider's table of empty contents; an assistant's content and a tool result may be empty.
+    """Contents must not be empty, except an assistant's content and a tool result (rule A6).
 
     ``messages.0: user messages must have non-empty content``, ``messages: text content blocks must be non-empty``,
     ``messages: text content blocks must contain non-whitespace text``.
@@ -108,7 +108,7 @@ def system_role_is_known_to_the_model(request: CheckedRequest) -> None:
 
 
 def calls_have_their_own_ids(request: CheckedRequest) -> None:
-    """A3: the ids of all ``tool_use`` blocks of a request differ."""
+    """The ids of all ``tool_use`` blocks of a request must differ (rule A3)."""
     seen: set[str] = set()
     for group in request.groups:
         for block in group.of_kind("tool_use"):
@@ -118,7 +118,7 @@ def calls_have_their_own_ids(request: CheckedRequest) -> None:
 
 
 def calls_are_answered_at_once(request: CheckedRequest) -> None:
-    """A1: the next message answers every call, before it says anything else; A7: no role system comes between.
+    """The next message answers every call before any other text (rule A1), without a system message between (A7).
 
     ``messages.N: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_... Each `tool_use`
     block must have a corresponding `tool_result` block in the next message.``
@@ -142,7 +142,7 @@ def calls_are_answered_at_once(request: CheckedRequest) -> None:
 
 
 def results_have_their_calls(request: CheckedRequest) -> None:
-    """A2: each result answers a call of the message before, and each call has one result.
+    """Each result must answer a call of the message before, and each call has one result (rule A2).
 
     ``unexpected `tool_use_id` found in `tool_result` blocks: ...``
     """
@@ -168,7 +168,7 @@ def results_have_their_calls(request: CheckedRequest) -> None:
 
 
 def last_message_is_no_prefill(request: CheckedRequest) -> None:
-    """A5: from the generation of 4.6 on the last message is not the assistant's."""
+    """From generation 4.6 on, the last message must not be the assistant's (rule A5)."""
     if request.messages[-1].role == "assistant" and not accepts_prefill(request.model):
         raise invalid(
             "This model does not support assistant message prefill. The conversation must end with a user message.",
@@ -177,7 +177,7 @@ def last_message_is_no_prefill(request: CheckedRequest) -> None:
 
 
 def manual_thinking_opens_the_turn(request: CheckedRequest) -> None:
-    """A9: with thinking ``enabled``, an open tool loop starts with thinking, and so does each message that has any.
+    """With thinking ``enabled``, an open tool loop and each message with thinking must start with thinking (rule A9).
 
     ``messages.N.content.0.type: Expected `thinking` or `redacted_thinking`, but found `text`. When `thinking` is
     enabled, a final `assistant` message must start with a thinking block ...``

@@ -63,7 +63,7 @@ class SignatureBook:
         return signature
 
     def check_known(self, signature: Any) -> None:
-        """G8: a signature comes back unaltered: ``Corrupted thought signature``."""
+        """A signature must come back unchanged: ``Corrupted thought signature`` (rule G8)."""
         if not isinstance(signature, str):
             refuse(_CORRUPTED_TEXT, rule="G8")
         plain = _plain(signature)
@@ -133,7 +133,7 @@ class GeminiSimulator:
         return self._answer(request, turn, named, split)
 
     def _minimum_of(self, model: str) -> int:
-        """G11: the shortest prefix that is read from the cache: 2,048 tokens for 2.5, 4,096 for newer models."""
+        """Return the shortest prefix that is cached: 2,048 tokens for 2.5, 4,096 for newer models (rule G11)."""
         if self._minimum_tokens is not None:
             return self._minimum_tokens
         return 2048 if "gemini-2" in model else 4096
@@ -175,13 +175,13 @@ class GeminiSimulator:
 
     @staticmethod
     def _thought_parts(request: Mapping[str, Any], turn: ModelTurn) -> list[dict[str, Any]]:
-        """G9: a summary of the thinking, only if the request asks for it."""
+        """Return a summary of the thinking, only if the request asks for it (rule G9)."""
         config = field_of(field_of(request, "generationConfig") or {}, "thinkingConfig") or {}
         wanted = bool(field_of(config, "includeThoughts"))
         return [{"text": turn.thinking, "thought": True}] if wanted and turn.thinking else []
 
     def _said_parts(self, turn: ModelTurn) -> list[dict[str, Any]]:
-        """G3, G7: the first call is signed; without a call the text is, where the model thought."""
+        """The first call is signed; without a call the text is, where the model thought (rules G3, G7)."""
         parts: list[dict[str, Any]] = [{"text": turn.text}] if turn.text or not turn.calls else []
         thought = turn.thinking is not None
         if thought and not turn.calls:
@@ -199,7 +199,7 @@ class GeminiSimulator:
 
 
 def signs_the_current_turn(contents: Sequence[Content], book: SignatureBook, *, required: bool) -> None:
-    """G1: in the current turn the first call of each step carries the signature that was issued for it.
+    """In the current turn the first call of each step carries the signature that was issued for it (rule G1).
 
     The current turn is all after the newest user content that is more than responses; G2: what is before it is free.
     ``Function call `NAME` in the `N.` content block is missing a `thought_signature`.``, N counted from zero.

@@ -117,7 +117,7 @@ def names_its_functions(content: Mapping[str, Any], position: int) -> None:
 
 
 def does_not_mix_calls_and_responses(content: Content) -> None:
-    """G3: calls and responses stand in contents of their own: FC1, FC2, then FR1, FR2; each on its side.
+    """Calls and responses must be in separate contents: FC1, FC2, then FR1, FR2 (rule G3).
 
     ``Please ensure that function call turn contains at least one function_call part which can not be mixed with
     function_response parts.``
@@ -137,14 +137,16 @@ def starts_with_the_user(contents: Sequence[Content]) -> None:
 
 
 def keeps_calls_behind_a_user_turn(contents: Sequence[Content]) -> None:
-    """G5: ``Please ensure that function call turn comes immediately after a user turn or after a function response turn.``."""
+    """``Please ensure that function call turn comes immediately after a user turn or after a function response turn.``
+    (rule G5).
+    """
     for position, content in enumerate(contents):
         if content.calls and (position == 0 or contents[position - 1].role != "user"):
             refuse(_CALL_TURN_TEXT, rule="G5")
 
 
 def answers_calls_in_the_next_content(contents: Sequence[Content]) -> None:
-    """G4: as many responses as calls, in the very next content; none without calls in front of it.
+    """The next content must have as many responses as there are calls; without calls it has none (rule G4).
 
     ``Please ensure that the number of function response parts is equal to the number of function call parts of the
     function call turn.`` and ``Please ensure that function response turn comes immediately after a function call turn.``

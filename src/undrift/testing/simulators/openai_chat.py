@@ -179,7 +179,7 @@ def has_a_role(message: Mapping[str, Any], position: int) -> None:
 
 
 def has_content(message: Mapping[str, Any], position: int) -> None:
-    """C3: content is a text or a list of parts; only an assistant's with calls may be null.
+    """Content is a text or a list of parts; only a message of the assistant with calls may have null (rule C3).
 
     ``Invalid value for 'content': expected a string, got null.`` and ``Invalid 'messages[N].content': empty array. ...``
     """
@@ -251,7 +251,7 @@ def has_short_call_ids(message: Mapping[str, Any], position: int) -> None:
 
 
 def names_each_call_once(messages: Messages, *, across_messages: bool) -> None:
-    """C1, A3's like: no two calls share an id: ``Duplicate value for 'tool_call_id' of call_... in message[N]``."""
+    """A3's like: no two calls share an id: ``Duplicate value for 'tool_call_id' of call_... in message[N]`` (rule C1)."""
     known: set[str] = set()
     for position, message in enumerate(messages):
         if not across_messages:
@@ -263,7 +263,7 @@ def names_each_call_once(messages: Messages, *, across_messages: bool) -> None:
 
 
 def answers_each_call(messages: Messages) -> None:
-    """C1, C2: one tool message for each call, in a row right behind it, and none without its call.
+    """Each call must have one tool message directly after it, and each tool message a call (rules C1, C2).
 
     ``An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. ...`` and
     ``Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.``
@@ -292,7 +292,9 @@ def _has_all_answers(asked: Sequence[str], answered: set[str], asked_at: int) ->
 
 
 def signs_the_current_turn(messages: Messages, book: SignatureBook) -> None:
-    """C4: since the newest user message, the first call of each step carries its signature; the texts of G1 and G8."""
+    """Since the newest user message, the first call of each step carries its signature; the texts of G1 and G8 (rule
+    C4).
+    """
     newest = max((at for at, message in enumerate(messages) if message["role"] == "user"), default=-1)
     for position, message in enumerate(messages):
         for number, call in enumerate(message.get("tool_calls") or []):
@@ -337,7 +339,7 @@ def named_model(request: Mapping[str, Any], model: str | None) -> str:
 
 
 def writes_the_cache(model: str) -> bool:
-    """R8, R9: tell whether writing the cache has a price: from GPT-5.6 on."""
+    """Tell whether a write to the cache has a price: from GPT-5.6 on (rules R8, R9)."""
     found = re.search(r"gpt-(\d+)(?:\.(\d+))?", model)
     return found is not None and (int(found[1]), int(found[2] or 0)) >= (5, 6)
 

@@ -121,7 +121,7 @@ class OpenAIResponsesSimulator:
         return self._answer(request, items, turn, named, bill, now_ms)
 
     def _history(self, request: Mapping[str, Any]) -> Items:
-        """R5: what the server holds: ``Previous response with id 'resp_...' not found.``."""
+        """Return the history that the server stores: ``Previous response with id 'resp_...' not found.`` (rule R5)."""
         if request.get("conversation"):
             held = request["conversation"]
             identity = held.get("id") if isinstance(held, Mapping) else held
@@ -164,7 +164,7 @@ class OpenAIResponsesSimulator:
         return issued.item
 
     def _check_reasoning(self, item: Mapping[str, Any]) -> None:
-        """R4: encrypted content comes back as it was issued, under its own id; without it, the item must be stored.
+        """Encrypted content must come back unchanged under its own id; without it, the item must be stored (rule R4).
 
         ``The encrypted content gAAA... could not be verified.`` with code ``invalid_encrypted_content``.
         """
@@ -183,7 +183,7 @@ class OpenAIResponsesSimulator:
             refuse(text, None, "invalid_encrypted_content", rule="R4")
 
     def _check_following(self, item: Mapping[str, Any], following: Mapping[str, Any] | None) -> None:
-        """R3: ``Item 'rs_...' of type 'reasoning' was provided without its required following item.``."""
+        """``Item 'rs_...' of type 'reasoning' was provided without its required following item.`` (rule R3)."""
         identity = item.get("id") or self._encrypted.get(item.get("encrypted_content") or "")
         issued = self._items.get(str(identity))
         wanted = issued.following if issued is not None else None
@@ -192,7 +192,9 @@ class OpenAIResponsesSimulator:
             refuse(text, "input", rule="R3")
 
     def _check_calls_have_their_reasoning(self, items: Items) -> None:
-        """R3: ``Item 'fc_...' of type 'function_call' was provided without its required 'reasoning' item: 'rs_...'.``."""
+        """``Item 'fc_...' of type 'function_call' was provided without its required 'reasoning' item: 'rs_...'.`` (rule
+        R3).
+        """
         met: set[str] = set()
         for item in items:
             if type_of(item) == "reasoning":
@@ -341,7 +343,7 @@ def _echoed(request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _usage(bill: Bill, reasoning_tokens: int) -> dict[str, Any]:
-    """R8: `input_tokens` includes what was read from the cache and what was written to it."""
+    """Return the usage: `input_tokens` includes tokens read from the cache and written to it (rule R8)."""
     input_tokens = bill.fresh_tokens + bill.read_tokens + bill.written_tokens
     details = {"cached_tokens": bill.read_tokens, "cache_write_tokens": bill.written_tokens}
     return {

@@ -132,7 +132,7 @@ def has_no_item_twice(items: Items) -> None:
 
 
 def pairs_calls_and_outputs(items: Items) -> None:
-    """R1, R2: one output for each call, somewhere behind it, and no output without a call.
+    """Each call must have one output anywhere after it, and each output a call (rules R1, R2).
 
     ``No tool output found for function call call_....`` and
     ``No tool call found for function call output with call_id call_....``
@@ -150,7 +150,9 @@ def pairs_calls_and_outputs(items: Items) -> None:
 
 
 def keeps_outputs_behind_their_calls(items: Items) -> None:
-    """R1, clones: a run of calls, then at once a run of their outputs: ``No tool output found for tool call ...``."""
+    """Clones: a run of calls, then at once a run of their outputs: ``No tool output found for tool call ...`` (rule
+    R1).
+    """
     waiting: list[str] = []
     answering = False
     for item in items:
