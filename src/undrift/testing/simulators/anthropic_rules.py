@@ -29,7 +29,7 @@ def check(request: CheckedRequest) -> None:
 
 
 def thread_is_not_served(request: CheckedRequest) -> None:
-    """A thread's request is answered with ``thread_unsupported_request``, after which clients go stateless (rule A24)."""
+    """Refuse a request of a thread: ``thread_unsupported_request``; clients then send the whole history (rule A24)."""
     if request.body.get("thread") is not None:
         raise invalid(
             "thread: message threads are not supported for this request",
@@ -45,7 +45,7 @@ def context_management_needs_its_beta(request: CheckedRequest) -> None:
 
 
 def block_binding_needs_its_beta(request: CheckedRequest) -> None:
-    """Without its header: ``thinking.block_binding: Extra inputs are not permitted`` (rule A11)."""
+    """``block_binding`` needs its beta header: ``thinking.block_binding: Extra inputs are not permitted`` (rule A11)."""
     if request.thinking.get("block_binding") is not None and BINDING_BETA not in request.betas:
         raise invalid("thinking.block_binding: Extra inputs are not permitted", "A11")
 

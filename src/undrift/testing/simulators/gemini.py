@@ -181,7 +181,7 @@ class GeminiSimulator:
         return [{"text": turn.thinking, "thought": True}] if wanted and turn.thinking else []
 
     def _said_parts(self, turn: ModelTurn) -> list[dict[str, Any]]:
-        """The first call is signed; without a call the text is, where the model thought (rules G3, G7)."""
+        """Return the text and calls; the first call is signed, without a call the text is signed (rules G3, G7)."""
         parts: list[dict[str, Any]] = [{"text": turn.text}] if turn.text or not turn.calls else []
         thought = turn.thinking is not None
         if thought and not turn.calls:

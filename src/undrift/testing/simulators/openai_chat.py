@@ -251,7 +251,7 @@ def has_short_call_ids(message: Mapping[str, Any], position: int) -> None:
 
 
 def names_each_call_once(messages: Messages, *, across_messages: bool) -> None:
-    """A3's like: no two calls share an id: ``Duplicate value for 'tool_call_id' of call_... in message[N]`` (rule C1)."""
+    """No two calls share an id: ``Duplicate value for 'tool_call_id' of call_... in message[N]`` (rule C1)."""
     known: set[str] = set()
     for position, message in enumerate(messages):
         if not across_messages:
@@ -292,9 +292,7 @@ def _has_all_answers(asked: Sequence[str], answered: set[str], asked_at: int) ->
 
 
 def signs_the_current_turn(messages: Messages, book: SignatureBook) -> None:
-    """Since the newest user message, the first call of each step carries its signature; the texts of G1 and G8 (rule
-    C4).
-    """
+    """Since the newest user message, the first call of each step must carry its signature (rule C4)."""
     newest = max((at for at, message in enumerate(messages) if message["role"] == "user"), default=-1)
     for position, message in enumerate(messages):
         for number, call in enumerate(message.get("tool_calls") or []):

@@ -150,9 +150,7 @@ def pairs_calls_and_outputs(items: Items) -> None:
 
 
 def keeps_outputs_behind_their_calls(items: Items) -> None:
-    """Clones: a run of calls, then at once a run of their outputs: ``No tool output found for tool call ...`` (rule
-    R1).
-    """
+    """A run of calls must be followed at once by a run of their outputs (rule R1, for clones of the API)."""
     waiting: list[str] = []
     answering = False
     for item in items:
