@@ -36,6 +36,7 @@ SEEDS = "Names of the seed documents"
 """The group of the settings that do not count among the 15."""
 
 _INTEGER_LIMIT = 2**63  # what SQLite holds; sys.maxsize still means "never"
+_SHORT_TOKENS = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,3})?)([km])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +146,7 @@ def _integer(text: str) -> int:
 
 def tokens_of(text: str) -> int:
     """Return the tokens that a text means: 60000, 60k or 0.06m. Raises ValueError: it is no whole number."""
-    found = re.fullmatch(r"([0-9]{1,12}(?:\.[0-9]{1,3})?)([km])", text.lower())
-    if found is None:
+    if (found := _SHORT_TOKENS.fullmatch(text.lower())) is None:
         return _integer(text)
     tokens = float(found[1]) * (1_000 if found[2] == "k" else 1_000_000)
     if tokens != int(tokens):
