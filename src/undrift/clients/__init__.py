@@ -1,4 +1,4 @@
-"""The clients that undrift can hook into or serve: where each keeps its settings, what an entry of ours looks like there.
+"""The clients that undrift can hook into or serve: the place of their settings, and the form of our entries.
 
 Law: text in, text out; only `undrift.clients.place` touches the disk. Everything that is not ours stays byte for byte.
 """

@@ -17,7 +17,7 @@ _OURS = re.compile(r"(?:^|[\s/\\])undrift(?:\.exe)?['\"]? hook [A-Z][A-Za-z]+ --
 
 @dataclass(frozen=True, slots=True)
 class EntryScope:
-    """The place of the entries.
+    """The settings file to change: the user's or the project's.
 
     `project`: the project's folder for settings of one project; None for those of the user.
     """
@@ -47,17 +47,17 @@ class HookedClient:
     lacking: str = ""
 
     def installed(self, text: str, make: Callable[[str, int], str]) -> Edited:
-        """Return the text with our entries, which it must not hold yet; raises as `with_hooks` does."""
+        """Return the text with our entries added, if it has none yet; raises the same errors as `with_hooks`."""
         return with_hooks(text, self.groups(make), comments=self.comments)
 
     def without_ours(self, text: str, pieces: Sequence[str] = (), containers: Sequence[str] | None = None) -> str:
-        """Return the text without our entries; raises as `without_hooks` does."""
+        """Return the text without our entries; raises the same errors as `without_hooks`."""
         if not text.strip("\ufeff \t\r\n"):
             return text
         return without_hooks(text, is_ours, pieces=pieces, containers=containers, comments=self.comments)
 
     def home(self, text: str) -> Path | None:
-        """Return the home that our entries in the text name, or None if there are none."""
+        """Return the home in our entries. None means: the text has no entries of ours."""
         if not text.strip("\ufeff \t\r\n"):
             return None
         for line in our_commands(text, is_ours, comments=self.comments):
@@ -71,19 +71,19 @@ class HookedClient:
         return None
 
     def has(self, text: str, make: Callable[[str, int], str]) -> bool:
-        """Tell whether exactly these entries of ours stand in the text."""
+        """Tell whether the text has exactly these entries of ours."""
         if not text.strip("\ufeff \t\r\n"):
             return False
         return has_hooks(text, self.groups(make), is_ours, comments=self.comments)
 
 
 def is_ours(text: str) -> bool:
-    """Tell whether a hook's command is one that `command` made, of this version or another."""
+    """Tell whether `command`, of any version of undrift, made a hook's command."""
     return _OURS.search(text) is not None
 
 
 def command(program: Sequence[str], client: str, home: Path, client_home: Path) -> Callable[[str, int], str]:
-    """Return what makes the shell command for an event and a part of the text.
+    """Return the shell command for an event and a part of the text.
 
     `home`: absolute. `client_home`: absolute.
     """
@@ -96,7 +96,7 @@ def command(program: Sequence[str], client: str, home: Path, client_home: Path) 
 
 
 def hook(command_line: str, **more: Any) -> Mapping[str, Any]:
-    """Return one hook as the clients' settings have it."""
+    """Return one hook in the format of the clients' settings."""
     return {"type": "command", "command": command_line, **more}
 
 

@@ -1,4 +1,4 @@
-"""Our entries in a settings file that lists hooks by event, put in and taken out. Pure.
+"""Adds our entries to a settings file that lists hooks by event, and removes them. Pure.
 
 Everything is put in as a few pieces of text, and nothing else is touched: with those pieces remembered, taking them out
 gives the very bytes from before. If the client has rewritten its file in between, our entries are found by their
@@ -35,7 +35,7 @@ class Edited:
 
 
 def has_hooks(text: str, wanted: Groups, is_ours: Callable[[str], bool], *, comments: bool = False) -> bool:
-    """Tell whether exactly the wanted entries of ours stand in the text."""
+    """Tell whether the text has exactly the wanted entries of ours."""
     hooks = _hooks(parse(text, comments=comments))
     found: dict[str, list[Any]] = {}
     for event, node in hooks.members.items() if hooks else ():
@@ -53,7 +53,7 @@ def our_commands(text: str, is_ours: Callable[[str], bool], *, comments: bool = 
 
 
 def with_hooks(text: str, wanted: Groups, *, comments: bool = False) -> Edited:
-    """Put entries in. Raises InputError: the text is malformed, or keeps something else where hooks belong.
+    """Add our entries. Raises InputError: the text is malformed, or has something other than hooks there.
 
     `text`: the file, without entries of ours; blank if there is none.
     """
@@ -90,7 +90,7 @@ def without_hooks(
     containers: Sequence[str] | None = None,
     comments: bool = False,
 ) -> str:
-    """Take our entries out. Raises InputError: the text is malformed.
+    """Remove our entries. Raises InputError: the text is malformed.
 
     `containers`: from `with_hooks` as well; None if nothing is remembered: then empty ones are removed.
     """

@@ -1,4 +1,4 @@
-"""Members and items put into a JSON text and taken out, in the text's own style; nothing else of it is touched. Pure."""
+"""Adds and removes members and items of a JSON text, in its own style; the rest of the text stays unchanged. Pure."""
 
 import json
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ __all__ = ["inserted", "item_span", "member_span", "shown"]
 
 
 def item_span(array: Node, index: int) -> tuple[int, int]:
-    """Return what to cut so that one item goes, its comma with it."""
+    """Return the span to cut to remove one item and its comma."""
     items = array.items
     if index:
         return items[index - 1].end, items[index].end
@@ -18,7 +18,7 @@ def item_span(array: Node, index: int) -> tuple[int, int]:
 
 
 def member_span(container: Node, name: str) -> tuple[int, int]:
-    """Return what to cut so that one member of an object goes, its comma with it."""
+    """Return the span to cut to remove one member of an object and its comma."""
     names = list(container.members)
     index = names.index(name)
     if index:
@@ -29,7 +29,7 @@ def member_span(container: Node, name: str) -> tuple[int, int]:
 
 
 def shown(value: Any, text: str, depth: int) -> str:
-    """Return a value as it stands at a depth, in the style of the text."""
+    """Return a value as JSON, indented for its depth in the style of the text."""
     unit, line_end = indent_of(text), line_end_of(text)
     lines = json.dumps(value, indent=unit, ensure_ascii=False).split("\n")
     return (line_end + unit * depth).join(lines)

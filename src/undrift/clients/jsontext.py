@@ -21,7 +21,7 @@ _INDENT = re.compile(r'^([ \t]+)"', re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A value and where it stands."""
+    """A value and its place in the text."""
 
     kind: Literal["object", "array", "scalar"]
     start: int
@@ -114,11 +114,11 @@ class _Scanner:
 
 
 def indent_of(text: str) -> str:
-    """Return what one level is indented by: as in the first indented member, else two spaces."""
+    """Return the indentation of one level: that of the first indented member, else two spaces."""
     match = _INDENT.search(text)
     return match.group(1) if match else "  "
 
 
 def line_end_of(text: str) -> str:
-    """Return how the text ends its lines."""
+    """Return the line end that the text uses."""
     return "\r\n" if "\r\n" in text else "\n"

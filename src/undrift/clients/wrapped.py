@@ -17,7 +17,7 @@ _Environment = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """The base URL of each provider, in the form in which clients want it.
+    """The base URL of each provider, in the format that clients expect.
 
     `openai`: with the version that its upstream has.
     """

@@ -71,7 +71,7 @@ class Sharing:
 
 
 def in_turn(method: F) -> F:
-    """Make a method of what has a `_sharing` wait for its turn.
+    """Make a method wait until other threads have left the methods of this object.
 
     Raises StoreError: when it is called: what is shared was closed.
     """
@@ -85,7 +85,7 @@ def in_turn(method: F) -> F:
 
 
 def of_part(name: str, method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
-    """Make a method of a whole that is the method of one of its parts.
+    """Make a method of an object that calls the same method of one of its parts.
 
     `method`: its signature and its docstring are those of the new one.
     """

@@ -1,4 +1,4 @@
-"""The details of many records in little memory: what records have in common is kept once."""
+"""The details of many records, stored compactly: parts that several records share are in memory one time."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""The command that adds an optional package to the installation that runs. Pure but for a look at that installation."""
+"""The command that adds an optional package to this installation. Pure except for a look at the installation."""
 
 import shlex
 import sys

@@ -1,4 +1,4 @@
-"""The values of session facts: what one sub-agent learned, what it handed in, and what another one asks for. Pure.
+"""The values of session facts: what one agent of a plan learned and reported, and what another asks for. Pure.
 
 Law: values only, and the one function that names a fact. They check nothing: what agents hand in is checked where it is
 read, field by field, so that one bad field costs only itself.
@@ -51,7 +51,7 @@ def create_fact_id(subject: str, relation: str, object: str) -> str:  # noqa: A0
 
 @dataclass(frozen=True, slots=True)
 class SessionFact:
-    """One thing that a sub-agent said, as subject, relation and object.
+    """One statement of an agent, as subject, relation and object.
 
     Args:
         id: Of `create_fact_id`.
@@ -90,18 +90,18 @@ class SessionFact:
 
     @property
     def triple(self) -> tuple[str, str, str]:
-        """Subject, relation and object: what the fact says."""
+        """The subject, relation and object of the fact."""
         return self.subject, self.relation, self.object
 
     @property
     def seen(self) -> int:
-        """When it was said last, in Unix milliseconds."""
+        """The time when an agent last stated the fact, in Unix milliseconds."""
         return self.valid_from if self.last_seen is None else max(self.valid_from, self.last_seen)
 
 
 @dataclass(frozen=True, slots=True)
 class FactQuery:
-    """The question of a task that is about to be dispatched.
+    """The query for the facts that a task needs, before it is dispatched.
 
     Args:
         task_description: Its prompt; the words of it are looked for.
@@ -128,7 +128,7 @@ class FactQuery:
 
 @dataclass(frozen=True, slots=True)
 class RanTest:
-    """One command of an implementer's tests, and what came of it."""
+    """One test command that an implementer ran, and its result."""
 
     command: str
     passed: bool
@@ -170,7 +170,7 @@ class ImplementerResult:
 
 @dataclass(frozen=True, slots=True)
 class ReviewIssue:
-    """One thing that a reviewer found: its severity (``critical``, ``important``, ``minor``), where, what, and the fix."""
+    """One issue of a reviewer: severity (``critical``, ``important``, ``minor``), place, problem and fix."""
 
     message: str
     severity: str = "important"
@@ -202,7 +202,7 @@ class ReviewerResult:
 
 @dataclass(frozen=True, slots=True)
 class FactVersion:
-    """A fact as a store holds it: `sequence` grows with each version of any fact of a run, and never changes."""
+    """A stored version of a fact; `sequence` grows with each version of any fact of a run."""
 
     sequence: int
     fact: SessionFact
@@ -210,17 +210,17 @@ class FactVersion:
 
 @dataclass(frozen=True, slots=True)
 class FactChange:
-    """A version before (None: it is new) and after (None: it is dropped) a change; both have the same sequence."""
+    """A fact's version before (None: it is new) and after (None: it is dropped) a change, with the same sequence."""
 
     before: FactVersion | None
     after: FactVersion | None
 
 
 class SessionFactStore(Protocol):
-    """The facts of one run. Synchronous; no fact is ever changed, a changed one takes its place."""
+    """Stores the facts of one run. Synchronous; a new version replaces a fact, no version is changed."""
 
     def add(self, facts: Iterable[SessionFact]) -> None:
-        """Add what one result said; what it replaces is valid no more. A malformed fact is passed over and logged.
+        """Add the facts of one result and end those that they replace; a malformed fact is logged and skipped.
 
         The facts of one call are one batch: of a relation that can have many objects, the batch as a whole takes the
         place of the one before it. A triple that is valid already is only seen again.
@@ -240,11 +240,11 @@ class SessionFactStore(Protocol):
         ...
 
     def count(self) -> int:
-        """Return how many facts are valid."""
+        """Return the number of valid facts."""
         ...
 
     def compact(self, max_facts: int) -> None:
-        """Keep at most `max_facts` valid facts: drop all ended ones first, then the oldest by `valid_from`.
+        """Keep at most `max_facts` valid facts: drop all that have ended, then the oldest by `valid_from`.
 
         If there are fewer valid ones, the ended ones are dropped, oldest first, beyond four times `max_facts` in all.
         """
@@ -252,24 +252,24 @@ class SessionFactStore(Protocol):
 
 
 class FactExtractor(Protocol):
-    """Turns results into facts; never raises for what an agent wrote."""
+    """Extracts facts from an agent's results; an agent's text never makes it raise."""
 
     def extract_from_implementer(
         self, result: ImplementerResult | Mapping[str, Any], task_id: str
     ) -> list[SessionFact]:
-        """Return what an implementer's result says; `task_id` is the task that the run is bound to."""
+        """Return the facts in an implementer's result; `task_id` is the task of this run."""
         ...
 
     def extract_from_reviewer(self, result: ReviewerResult | Mapping[str, Any], task_id: str) -> list[SessionFact]:
-        """Return what a reviewer's result says; `task_id` is the task that the run is bound to."""
+        """Return the facts in a reviewer's result; `task_id` is the task of this run."""
         ...
 
 
 class FactRetriever(Protocol):
-    """Finds what a task should know; never raises."""
+    """Finds the facts that a task needs; never raises."""
 
     def retrieve(self, query: FactQuery) -> list[SessionFact]:
-        """Return the facts that match best, the best first."""
+        """Return the best matching facts, best first."""
         ...
 
 

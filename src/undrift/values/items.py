@@ -1,4 +1,4 @@
-"""The items of a history, as a value that costs nothing to make; unread ones are never made."""
+"""The items of a history; each is built on first use."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class Outline(NamedTuple):
-    """The outline of an item that is not made: its id, its tokens, the pair id of each of its blocks.
+    """The id and tokens of an item that is not built, and the pair ids of its blocks.
 
     The id of a block is that of its item and its number, joined by a point.
     """
@@ -28,7 +28,7 @@ class Outline(NamedTuple):
 
 
 class Growing(list[T]):
-    """A list whose first values are made at their first reading.
+    """A list whose first values are built on first use.
 
     `outline`: number to what is known of a value that is not made; None if it has to be made.
     """
@@ -93,7 +93,7 @@ class Growing(list[T]):
 
 
 class Items(Sequence[Item]):
-    """The items of a history: the first so many of a list that only ever grows, so that a longer history shares it.
+    """The first items of a growing list; a longer history shares the same list.
 
     `all_items`: nothing of it is ever changed or removed.
     """

@@ -183,7 +183,7 @@ class MemoryEntry:
 
     @property
     def is_contradicted(self) -> bool:
-        """True if a later statement superseded it: either mark says so."""
+        """True if a later statement superseded this one, by either of its two fields."""
         return self.contradicted_by_task_id is not None or self.contradicted_by_entry_id is not None
 
     @property
@@ -194,7 +194,7 @@ class MemoryEntry:
 
 @dataclass(frozen=True, slots=True)
 class ScoredMemoryEntry:
-    """A hit: an entry, and how well it answers a question asked at one moment. Never stored.
+    """A hit: an entry and its score for one question at one time. Never stored.
 
     >>> with Session.open("run-5", home=home) as session:
     ...     _ = session.remember("The login service runs on port 8080")
@@ -223,7 +223,7 @@ class ScoredMemoryEntry:
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """The position of a run: what "current" means for decay, and who asks.
+    """The current task and phase of a session, for decay, and the agent that asks.
 
     `rewind_point`: the last operation that is to be seen; None: all of them.
     """

@@ -1,4 +1,4 @@
-"""A stored reading of a stretch of a history: it saves a restart from reading the same bytes again."""
+"""A stored reading of a stretch of a history, so that a restarted process need not parse it again."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The owner of a record. Every record carries its scope, and nothing is read without one."""
+"""The owner of a record. Every record names its scope, and every read needs one."""
 
 from dataclasses import dataclass, replace
 
@@ -10,7 +10,7 @@ LOCAL = "local"
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The owner of records. `session`: the conversation; empty for all of the project."""
+    """The owner of records. `session`: the conversation; empty means the whole project."""
 
     session: str = ""
     project: str = LOCAL
@@ -22,6 +22,6 @@ class Scope:
         return replace(self, session=session)
 
     def holds(self, other: "Scope") -> bool:
-        """Tell whether another scope is of the same project, person and organisation."""
+        """Tell whether another scope has the same project, person and organisation."""
         mine, theirs = (self.project, self.person, self.organisation), (other.project, other.person, other.organisation)
         return mine == theirs

@@ -139,7 +139,7 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """The edit of one block: `text` in its place, or nothing when it is None.
+    """The edit of one block: `text` replaces it; None removes it.
 
     Args:
         text: Of the same side of the conversation; a result keeps its place and its call.
@@ -175,7 +175,7 @@ class _Late:
 
 @dataclass(frozen=True, slots=True)
 class Prepared(_Late):
-    """A provider body that fits, and what was done to make it fit.
+    """A request body that fits the budget, and the changes that were made.
 
     >>> body = {"model": "claude-sonnet-4-5", "max_tokens": 9, "messages": [{"role": "user", "content": "hello"}]}
     >>> with Session.open("run-2", home=home, settings=Settings(budget_tokens=60_000)) as session:
@@ -203,14 +203,14 @@ class Prepared(_Late):
     warnings: tuple[str, ...] = ()
 
     def telling(self, count: int, make: Callable[[], tuple[Action, ...]]) -> "Prepared":
-        """Return this value with actions that are made when they are first asked for: a long session has 10,000."""
+        """Return this value with a function that computes its actions on first use: a long session has 10,000."""
         object.__delattr__(self, "actions")
         object.__setattr__(self, "_late", (count, make))
         return self
 
     @property
     def action_count(self) -> int:
-        """The number of actions; none of them is made for it."""
+        """The number of actions, without computing them."""
         late = getattr(self, "_late", None)
         return len(self.actions) if late is None else late[0]
 
@@ -224,7 +224,7 @@ class Prepared(_Late):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The engine's decision about one block, made once: it is applied again on every later turn.
+    """A decision about one block; it is made one time and applied again on every later turn.
 
     Args:
         entry_id: The block; for ``pinned`` and ``noted`` the place: ``<message>:<pin>``.
@@ -244,7 +244,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """The parts that are sent in the place of an edited item.
+    """The parts that replace an edited item.
 
     `rewritten_at`: number of the history's newest item when something of it was last rewritten; -1 for never.
     """
@@ -259,7 +259,7 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """An entry as the store keeps it: secrets masked, found again by `ref`.
+    """A stored entry, with secrets masked; `ref` finds it.
 
     Args:
         ref: Opaque, unique over all sessions of a home: 16 characters of ``[0-9a-f]``.
@@ -287,7 +287,7 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A stretch of a history in which a task was the one worked on.
+    """A part of a history in which the agent worked on one task.
 
     Args:
         start: The item at which it began. The items after this one belong to the segment.
@@ -353,7 +353,7 @@ class Task:
 
     @property
     def is_worked_on(self) -> bool:
-        """True if it has an open segment: at most one task of an agent does."""
+        """True if the task has an open segment; an agent has at most one such task."""
         return bool(self.segments) and self.segments[-1].end is None
 
 
