@@ -30,7 +30,7 @@ class Managed(Protocol):
     """A session as a peer sends it."""
 
     def window(self, number: int) -> Sequence[Text]:
-        """Give the texts that are sent to be answered with the message of this number; numbers ascend."""
+        """Give the texts of the prompt whose answer is the message of this number. Call it with ascending numbers."""
         ...
 
 

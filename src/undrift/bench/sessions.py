@@ -73,7 +73,7 @@ class Case:
         return self._everything[: self._ends[number]]
 
     def must_stay(self, number: int) -> int:
-        """Count the tokens that every system must keep before message `number`.
+        """Count the tokens that every compared system must keep, in the history before message `number`.
 
         That is the system's text, the user's (of a long one the part that stays), the newest tool results, those that
         the agent has not seen yet, and the calls which they answer.

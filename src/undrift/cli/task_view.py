@@ -69,7 +69,7 @@ class TaskView:
         return float(score) if isinstance(score, int | float) else None
 
     def summary_lines(self) -> list[str]:
-        """Its summary with the verdict, made safe and indented, so that no line of it looks like one of ours."""
+        """Return the task's summary with its verdict, safe and indented, so that it cannot imitate output of undrift."""
         text = self.task.annotated_summary.strip()
         if not text:
             return []

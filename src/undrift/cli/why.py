@@ -39,7 +39,7 @@ def why_command(entry_or_ref: str, session: str | None, home: str | None, as_jso
 
 
 def show_why(wanted: str, session: str | None, home: str | None, as_json: bool) -> None:
-    """Print why an original left, or the result of a task."""
+    """Print why a removed text left the window, or the result of a task."""
 
     def of_task(store: Store, folder: Path, session_id: str, task_id: str) -> _TaskAnswer:
         return _TaskAnswer(TaskView.of(Archive(store, session_id), task_id), session, folder)

@@ -150,7 +150,7 @@ class DispatchRuntimeManager:
         return {task.id: _ledger_of(run, task.id, records) for task in run.tasks}
 
     def ledger(self, run_id: str, task_id: str) -> TaskLedger:
-        """Return the ledger of one task.
+        """Return the ledger of one task: its attempts, results and next step.
 
         Raises:
             DispatchError: There is no such run, or no such task in it.

@@ -71,7 +71,7 @@ def units(text: str) -> int:
 
 
 def split(text: str, limit_units: int = _PART_UNITS) -> tuple[str, ...] | None:
-    """Split a text into at most two parts that fit, preferably at a late heading. None means: it does not fit."""
+    """Split a text into at most two parts that fit, if possible at a heading near the end. None means: two are too few."""
     if units(text) <= limit_units:
         return (text,) if text else ()
     lines = text.splitlines(keepends=True)

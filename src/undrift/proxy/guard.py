@@ -29,7 +29,7 @@ def is_framed(pairs: Iterable[tuple[str, str]]) -> bool:
 
 
 def climbs(path: str) -> bool:
-    """Tell whether a path leaves the upstream's own path, in any server's reading of it."""
+    """Tell whether any server could read a path as one above the upstream's own path, as with ``..``."""
     for _ in range(_MOST_DECODED):
         if any(part.partition(";")[0] == ".." for part in path.replace("\\", "/").split("/")):
             return True

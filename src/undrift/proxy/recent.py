@@ -36,7 +36,7 @@ class Recent:
         self._kept: list[SeenHistory] = []
 
     def add(self, history: SeenHistory) -> None:
-        """Add a later request; it replaces an older state of the same conversation."""
+        """Add the newest request; it replaces an older state of the same conversation."""
         others = [one for one in self._kept if not _begins(one, history)]
         self._kept = [*others[1 - _KEPT :], history]
 

@@ -84,7 +84,7 @@ _AGAIN = "nothing was written. Read the session's tasks again and repeat the cha
 
 @dataclass(frozen=True, slots=True)
 class PreparedTasks:
-    """The changes of one session's tasks: checked, and hashed as far as that needs no ordinal."""
+    """The changes of one session's tasks: checked, and hashed but for the parts that need an ordinal."""
 
     session_id: str
     updates: Sequence[TaskUpdate]

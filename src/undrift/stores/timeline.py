@@ -100,7 +100,7 @@ def reopen(connection: apsw.Connection, table: str, numbers: Sequence[int], now:
 
 
 def stretches(rewinds: Iterable[tuple[int, int]], seq: int) -> list[Stretch]:
-    """Return the session's operations that are not rewound right after operation `seq`, oldest first.
+    """Return the operations that were active at the moment after operation `seq`, oldest first; rewound ones are left out.
 
     Args:
         rewinds: Each rewind as its own sequence number and the number that it went back to, oldest first.

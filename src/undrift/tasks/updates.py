@@ -61,7 +61,7 @@ class TaskUpdates:
     def write(
         self, changed: Sequence[TaskUpdate], at_ms: int, remembered: MemoryChange | None, *, is_last: bool
     ) -> bool:
-        """Write changes with what is remembered of them; False if another agent was first: then judge them again.
+        """Store changes of tasks, with the memories of their summaries. False means: another agent was first, judge them again.
 
         Raises StoreError: it could not be written; nothing has changed. On the last attempt the first writer wins.
         """

@@ -11,7 +11,7 @@ _Events = Sequence[_Event]
 
 
 def stream_of(wire: str, reply: Mapping[str, Any]) -> bytes:
-    """Return a whole answer as the provider of a wire form streams it."""
+    """Turn a whole answer into the events of a stream, as the provider of a wire sends them."""
     lines = []
     for name, data in _STREAMS[wire](reply):
         head = f"event: {name}\n" if name else ""

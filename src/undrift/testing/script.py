@@ -52,7 +52,7 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """One call of a tool by its name; in the Responses form ``group.name`` is a tool of a group."""
+    """One call of a tool by its name; for OpenAI Responses ``group.name`` is a tool of a group."""
 
     tool: str
     given: Mapping[str, Any] = field(default_factory=dict)

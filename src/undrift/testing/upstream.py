@@ -124,7 +124,7 @@ class RawUpstream(Closing):
             return self._seen.requests[number - 1]
 
     def wait_for_end(self, timeout_s: float = 10.0) -> float:
-        """Return when the other side ended a connection that was held, on the monotonic clock.
+        """Return the time on the monotonic clock at which the other side ended a connection that the script held open.
 
         Raises TimeoutError: it did not.
         """

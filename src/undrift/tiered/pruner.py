@@ -15,7 +15,7 @@ _NAMED = 20  # ids in one line of the log
 
 
 def named(entry_ids: Sequence[str]) -> str:
-    """Return ids for a line of the log, escaped if they could steer a terminal or forge a line; of very many only the first."""
+    """Return ids for a line of the log, escaped if they could steer a terminal or forge a line; a long list is cut."""
     shown = ", ".join(one if one.isprintable() else ascii(one) for one in entry_ids[:_NAMED]) or "none"
     return shown if len(entry_ids) <= _NAMED else f"{shown} and {len(entry_ids) - _NAMED:,} more"
 

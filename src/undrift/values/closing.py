@@ -44,7 +44,7 @@ class AsyncClosing(Closing):
 
 
 class Sharing:
-    """One thread after the other, as long as it is open; a thread that has its turn may take it again."""
+    """Let one thread in at a time until the thing is closed; a thread inside may enter again."""
 
     def __init__(self, name: str) -> None:
         self._name = name

@@ -96,7 +96,7 @@ class Conversation:
         return self._window
 
     def keep(self, window: Window) -> None:
-        """Make a window the current one, after it was found legal and its new decisions are stored."""
+        """Make a window the current one. The caller has checked it and stored its new decisions."""
         self._window = window.settled()
         self._version = self._decisions.version
 

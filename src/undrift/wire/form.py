@@ -162,7 +162,7 @@ class Form(Protocol):
         """
 
     def read(self, item: Any, path: str) -> View:
-        """Read one item. Raises WireError: it has the wrong shape; the error's path begins with `path`."""
+        """Read one item. Raises WireError: the item has the wrong shape; the error's path begins with `path`."""
 
     def digest(self, item: Any) -> bytes:
         """Return 32 bytes that are equal for items with the same meaning, in any notation."""

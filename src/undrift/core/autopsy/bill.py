@@ -23,7 +23,7 @@ _FIXED_MOST_SHARE = 0.25
 
 @dataclass(frozen=True, slots=True)
 class SentPrompt:
-    """One prompt.
+    """One prompt of a session, with its token counts.
 
     `written_tokens`: of these, written to the cache of five minutes. `written_long_tokens`: of these, written to the
     cache of an hour. `line`: where its answer stands in the recording, from 1.

@@ -27,14 +27,14 @@ _HIT = re.compile(r"^[\w./\\@+-]{1,200}[:-]\d{1,7}[:-]")
 
 
 class ReadBefore:
-    """The lines that the session has read, and at which call first and last."""
+    """The lines that the session has read, each with its first and its last call."""
 
     def __init__(self) -> None:
         self._first: dict[str, int] = {}
         self._last: dict[str, int] = {}
 
     def take(self, step: Step) -> None:
-        """Take in one step; only what tools showed and the client attached counts as read."""
+        """Add one step of the session; only results of tools and the client's attachments count as read."""
         if step.kind == "client" or (step.kind == "result" and not is_edit(step)):
             for line in _telling(step.entry.content):
                 self._first.setdefault(line, step.call)

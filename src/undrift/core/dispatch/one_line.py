@@ -16,7 +16,7 @@ _LOOKED_AT = 8  # times the limit: white space and what is not seen go before th
 
 
 def one_line(text: object, most_characters: int) -> str:
-    """Return a text on one line, without unseen characters, marks of a result or headers of a prompt.
+    """Return a text on one line, without invisible characters, without result marks, and without prompt headers.
 
     `most_characters`: at least 4; a longer line ends in ``...``, which is counted.
     """
@@ -34,7 +34,7 @@ def one_line(text: object, most_characters: int) -> str:
 
 
 def one_lines(texts: Iterable[object] | None, most_items: int, most_characters: int) -> tuple[str, ...]:
-    """Return the texts that say something, as `one_line` has them; the last item says how many were left out, if any."""
+    """Return the texts that are not empty, each on one line; the last item says how many were left out, if any."""
     said = [line for line in (one_line(text, most_characters) for text in texts or ()) if line]
     if len(said) <= most_items:
         return tuple(said)

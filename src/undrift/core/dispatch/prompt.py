@@ -193,7 +193,7 @@ def compile_prompt(
     max_output_tokens: int,
     max_prompt_tokens: int,
 ) -> CompiledPrompt:
-    """Put a prompt together; if it is too long, it gives up one thing of `STAGES` after the other until it fits."""
+    """Put a prompt together; if it is too long, remove one part of `STAGES` after the other until it fits."""
     prefix = stable_prefix(role, context.plan)
     prefix_hash = stable_prefix_hash(prefix)
     whole = delta_packet(task, ledger, role)

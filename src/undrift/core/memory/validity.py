@@ -6,7 +6,7 @@ __all__ = ["ends_at", "holds"]
 
 
 def ends_at(start_ms: int, end_ms: int | None, taken_ms: int) -> int:
-    """Return when a statement ends whose place another takes: at that moment, unless it ended before.
+    """Return when a replaced statement ends: at the moment of its replacement, unless it ended before.
 
     Args:
         start_ms: Since when it holds; it never ends before.

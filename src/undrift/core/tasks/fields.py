@@ -54,7 +54,7 @@ def _value(task_id: str, name: str, value: Any) -> Any:
 
 
 def json_object(task_id: str, name: str, value: Any) -> dict[str, Any]:
-    """Return a JSON object as it comes back from a store."""
+    """Return a JSON object as it will be after it was written to a store and read again."""
     wrong = f"task {shown(task_id)}: {name} must be an object of JSON values"
     if not isinstance(value, Mapping):
         raise TaskError(f"{wrong}, not {type(value).__name__}")

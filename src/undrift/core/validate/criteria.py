@@ -63,7 +63,7 @@ _COMMAND_ENDS = frozenset({
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """A criterion, read.
+    """A criterion after it was read.
 
     Args:
         exact: Names, paths, numbers, quoted words and commands that must be there as written.

@@ -54,7 +54,7 @@ class ValidatedTask(Protocol):
 
     @property
     def grounding_evidence(self) -> object:
-        """The evidence: a mapping or a value with ``queries_executed``, ``overlays_consulted``, ``citations``, or None."""
+        """The evidence, with ``queries_executed``, ``overlays_consulted`` and ``citations``; a mapping or an object, or None."""
 
 
 @dataclass(frozen=True, slots=True)

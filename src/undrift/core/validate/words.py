@@ -90,7 +90,7 @@ class Sentence:
 
     @property
     def stems(self) -> frozenset[str]:
-        """The stems of all its words."""
+        """The stems of all words of the sentence."""
         return frozenset().union(*(clause.stems for clause in self.clauses))
 
 

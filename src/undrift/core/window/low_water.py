@@ -102,7 +102,7 @@ def thresholds_of(total_tokens: int, budget_tokens: int, ratio: float, cache: Ca
 
 
 def low_water_share(budget_tokens: int, *, ratio: float, prices: Prices, growth_tokens: float) -> float:
-    """Return the low-water mark as a share of the budget: `ratio`, or more if partial prunes save cost.
+    """Return the low-water mark as a share of the budget: `ratio`, or more if prunes that keep the cached beginning save cost.
 
     A turn between two prunes costs the window read from the cache, and its share of the next rewrite. A higher mark
     makes rewrites more frequent:

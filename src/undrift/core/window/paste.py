@@ -35,7 +35,7 @@ def cut_text(text: str, keep_head: int, keep_tail: int, ref: str | None) -> str:
 
 
 def plan_cut(text: str, tokens: int, keep_tokens: int, *, ref: str | None, count: Callable[[str], int]) -> Cut | None:
-    """Plan a cut that keeps about `keep_tokens` of a text of `tokens`. None means: it would free nothing."""
+    """Plan a cut that keeps about `keep_tokens` of a text of `tokens`. None means: a cut would free nothing."""
     characters = int(len(text) * max(0, keep_tokens - _MARKER_TOKENS) / max(1, tokens))
     head = max(1, int(characters * _HEAD_SHARE))
     tail = max(1, characters - head)

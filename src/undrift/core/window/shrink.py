@@ -36,7 +36,7 @@ def lean(
     count: Callable[[str], int],
     ref_of: Callable[[str], str],
 ) -> tuple[dict[str, Lean], list[ContextEntry]]:
-    """Return by id the results that are folded or get cheaper by a fold; and the window with their new tokens."""
+    """Return two values: by id, the results that are folded or that a fold makes shorter; and the window with their new token counts."""
     found: dict[str, Lean] = {}
     for entry in entries:
         if not _is_plain(entry) or key_of(entry) in protected:

@@ -19,7 +19,7 @@ _PLAN_AGENT = "plan"
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """The token budget of the window, and the tokens of the parts that are sent next to the history."""
+    """The token budget of the window, and the tokens of the parts that are sent in addition to the history."""
 
     budget_tokens: int
     fixed_tokens: int
@@ -49,7 +49,7 @@ class Binding:
 
     @property
     def strips(self) -> bool:
-        """True if thinking must be removed after a change of the words before it."""
+        """True if thinking blocks must be removed after a change of the text before them."""
         return self.mode in ("drop_block", "strip")
 
     @property

@@ -254,7 +254,7 @@ class Window:
 
     @property
     def gone_pairs(self) -> set[str]:
-        """The pair ids of the blocks that have left whole."""
+        """The pair ids of the blocks that were removed as a whole."""
         unseen = (pair_id for item in self.gone_unseen.values() for pair_id in item.pairs)
         seen = (e.pair_id for item in self.looked_at for e in item.entries if self.is_gone(e))
         return {pair_id for pair_id in (*unseen, *seen) if pair_id is not None}

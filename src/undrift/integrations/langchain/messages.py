@@ -46,7 +46,7 @@ def back(messages: Sequence[Any], given: Sequence[dict[str, Any]], prepared: Seq
 
 
 def without_signed_thinking(messages: Sequence[Any], sent: Sequence[Any]) -> list[Any]:
-    """Take the signed thinking out of what stands behind the first rewritten message: it is bound to what is sent no more."""
+    """Remove signed thinking after the first rewritten message: its signature covers the old text."""
     same = next((n for n, (one, other) in enumerate(zip(messages, sent, strict=False)) if one is not other), len(sent))
     return [*sent[:same], *map(_without_thinking, sent[same:])]
 

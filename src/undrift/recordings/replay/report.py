@@ -36,7 +36,7 @@ class ReplayCost:
 
     @property
     def change(self) -> float:
-        """The extra cost (above 0) or saving (below 0) of the managed windows, as a share of `before`."""
+        """The extra cost (above 0) or saving (below 0) of the managed windows, as a share of the cost of sending everything."""
         return self.after / self.before - 1 if self.before else 0.0
 
     def usd(self, tokens: float) -> float | None:

@@ -32,7 +32,7 @@ __all__ = [
 
 
 def simulator_for(wire: str, *, model: str = "") -> Simulator:
-    """Return a new account at the provider of a wire form. Raises InputError: another `wire`.
+    """Return a new simulated account for a wire. Raises InputError: there is no such `wire`.
 
     Args:
         wire: ``anthropic``, ``openai-chat``, ``openai-responses`` or ``gemini``.

@@ -28,7 +28,7 @@ __all__ = ["AnthropicSimulator"]
 
 
 class AnthropicSimulator:
-    """One account at Anthropic: it knows the thinking that it returned, and keeps a prompt cache.
+    """A simulated account at Anthropic: it recognises its own thinking blocks, and keeps a prompt cache.
 
     ::
 

@@ -220,7 +220,7 @@ RULES = (
 
 
 def drops_blocks(request: CheckedRequest) -> bool:
-    """Tell whether the request asks to drop thinking that fails the prefix check."""
+    """Tell whether the request asks the provider to drop thinking blocks whose signed prefix has changed."""
     binding = request.thinking.get("block_binding")
     return isinstance(binding, Mapping) and binding.get("prefix_mismatch_behavior") == DROP_BLOCK
 

@@ -63,7 +63,7 @@ def has_contents(contents: Any) -> list[Mapping[str, Any]]:
 
 
 def has_a_valid_role(content: Mapping[str, Any]) -> None:
-    """A content is the user's or the model's: ``Please use a valid role: user, model.``."""
+    """The role of a content is user or model: ``Please use a valid role: user, model.``."""
     if content.get("role") not in ("user", "model"):
         refuse("Please use a valid role: user, model.")
 
