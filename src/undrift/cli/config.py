@@ -1,6 +1,5 @@
 """``undrift config``: the active settings, and where each comes from."""
 
-import difflib
 import textwrap
 from typing import Any
 
@@ -8,6 +7,7 @@ import click
 
 from undrift.cli.show import echo_json, safe
 from undrift.settings import SETTINGS, Setting, Settings, removed_variables, sources
+from undrift.settings.rules import suggestion
 
 __all__ = ["config_command"]
 
@@ -43,8 +43,7 @@ def _named(name: str) -> Setting:
     """The setting of that name or variable; else an error that suggests the nearest one."""
     known = {spelling: row for row in SETTINGS for spelling in (row.name, *row.environment)}
     if name not in known:
-        near = difflib.get_close_matches(name[:80], known, n=1, cutoff=0.5)
-        meant = f" Did you mean {near[0]}?" if near else ""
+        meant = suggestion(name, known, 0.5)
         raise click.UsageError(f"There is no setting {safe(name[:80])!r}.{meant} undrift config --all lists all.")
     return known[name]
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from undrift.errors import SettingsError
 from undrift.settings.removed import REMOVED
-from undrift.settings.rules import Setting, shown
+from undrift.settings.rules import Setting, shown, suggestion
 
 __all__ = ["NAME", "Placed", "from_files", "project_file", "user_file"]
 
@@ -114,13 +114,9 @@ def _text(path: Path, *, is_project: bool) -> str:
 
 
 def _unknown(name: str, known: Mapping[str, Setting]) -> str:
-    import difflib
-
     if name in REMOVED:
         return f"{name} has no effect: {REMOVED[name]}. Delete the line"
-    near = difflib.get_close_matches(name[:80], known, n=1, cutoff=0.6)
-    meant = f" Did you mean {near[0]}?" if near else ""
-    return f"there is no setting {shown(name)}.{meant} undrift config lists all"
+    return f"there is no setting {shown(name)}.{suggestion(name, known, 0.6)} undrift config lists all"
 
 
 def _line(text: str, name: str) -> int:

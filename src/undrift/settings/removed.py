@@ -3,8 +3,9 @@
 Law: a variable that is set and means nothing is never passed over in silence.
 """
 
-import difflib
 from collections.abc import Mapping, Sequence
+
+from undrift.settings.rules import suggestion
 
 __all__ = ["REMOVED", "removed_in", "unknown_in"]
 
@@ -35,8 +36,5 @@ def removed_in(environ: Mapping[str, str]) -> tuple[str, ...]:
 def unknown_in(environ: Mapping[str, str], known: Sequence[str]) -> tuple[str, ...]:
     """Return a sentence for each variable that begins like a setting and is neither one nor a removed one."""
     silent = {*known, *(f"UNDRIFT_{name.upper()}" for name in REMOVED)}
-    found = []
-    for name in sorted(name for name in environ if name.startswith("UNDRIFT_") and name not in silent):
-        near = difflib.get_close_matches(name[:80], known, n=1, cutoff=0.7)
-        found.append(f"{name[:80]} is no setting and has no effect." + (f" Did you mean {near[0]}?" if near else ""))
-    return tuple(found)
+    unknown = sorted(name for name in environ if name.startswith("UNDRIFT_") and name not in silent)
+    return tuple(f"{name[:80]} is no setting and has no effect.{suggestion(name, known, 0.7)}" for name in unknown)

@@ -1,7 +1,7 @@
 """The rules of the settings: the way a text is read, the values it can have, and the words for both. Pure."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
@@ -26,6 +26,7 @@ __all__ = [
     "setting",
     "settings_of",
     "shown",
+    "suggestion",
 ]
 
 T = TypeVar("T")
@@ -211,3 +212,11 @@ COUNTER = Rule(
     str,
     _matches(r"estimate|characters/4|tiktoken:[a-z0-9_]+"),
 )
+
+
+def suggestion(name: str, known: Iterable[str], likeness: float) -> str:
+    """Return `` Did you mean X?`` with the nearest known name; empty if none reaches the likeness, 0 to 1."""
+    import difflib  # only here: names are seldom mistyped
+
+    near = difflib.get_close_matches(name[:80], list(known), n=1, cutoff=likeness)
+    return f" Did you mean {near[0]}?" if near else ""
