@@ -1,4 +1,4 @@
-"""The way of a body through the wires: taken apart, half of the tool results written anew, put together again."""
+"""The way of a body through the wires: taken apart, half of the tool results rewritten, put together again."""
 
 import itertools
 import json

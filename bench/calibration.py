@@ -304,14 +304,14 @@ def _last_ratio(reports: Sequence[UsageReport]) -> Calibration:
 
 
 Law = Callable[[Sequence[UsageReport]], Calibration]
-"""What is in force after the reports so far."""
+"""The calibration after the reports so far."""
 
 LAWS: Mapping[str, Law] = {
     "the table's factor alone": lambda _: Calibration(),
     "ratio of the last report": _last_ratio,
     "slope and offset": calibration_of,
 }
-"""What may be in force; the last one is what undrift uses."""
+"""The laws that are compared; undrift uses the last one."""
 
 
 def _is_news(law: Law, kept: Sequence[UsageReport], report: UsageReport) -> bool:

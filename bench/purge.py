@@ -81,7 +81,7 @@ def purged(home: Path, ref: str) -> dict[str, Any]:
 
 
 def all_at_once(home: Path) -> dict[str, Any]:
-    """Do what a purge did before it went in steps, apart from the purge: all words indexed anew, the file written anew."""
+    """Do what a purge did before it went in steps, apart from the purge: all words indexed again, the file rewritten."""
 
     def act() -> dict[str, Any]:
         with SqliteStore.open(home, busy_timeout_ms=60_000) as store:

@@ -3,7 +3,7 @@
 Reads the sessions below each DIR and looks at every compaction that follows at least 15 calls. A share is of the
 identifiers and lines of code that the agent used in its next 30 calls and had learned before (`undrift autopsy` says the
 same of one session). The figure of a client is the mean of its compactions' shares, so that a large compaction counts
-once, as a small one does; its 95% interval comes from drawing the compactions anew. The same files give the same figures.
+once, as a small one does; its 95% interval comes from drawing the compactions again. The same files give the same figures.
 """
 
 import argparse
@@ -99,7 +99,7 @@ def _held(here: Compaction, tailed: Compaction) -> dict[str, tuple[int, int]]:
 
 
 def _interval(shares: Sequence[float | None]) -> tuple[float, float]:
-    """Give the 95% interval of the mean share, the compactions drawn anew with replacement."""
+    """Give the 95% interval of the mean share, the compactions drawn again with replacement."""
     draw = random.Random(_SEED)  # the same draws each time
     means = []
     for _ in range(_DRAWS):

@@ -102,7 +102,7 @@ _RANKED_SOME = """SELECT t.rowid, -t.rank FROM {0} t CROSS JOIN memory_lines l O
     WHERE t.{0} MATCH ? AND t.rowid >= ? AND {1} ORDER BY t.rank LIMIT ?"""
 _HOLD = """SELECT t.rowid FROM {0} t CROSS JOIN memory_lines l ON l.number = t.rowid
     WHERE t.{0} MATCH ? AND l.tier > 0 AND {1} ORDER BY t.rowid DESC LIMIT ?"""
-_COUNT_VOUCHED = "SELECT count(*) FROM memory_lines WHERE tier > 0"
+_COUNT_TRUSTED = "SELECT count(*) FROM memory_lines WHERE tier > 0"
 _SPEAKS = "EXISTS (SELECT 1 FROM memory_lines l WHERE l.speaker = s.speaker AND l.speaker <> '' AND l.is_there = 1)"
 _SPEAKERS = f"""SELECT CAST(k.value AS BLOB), CAST(s.speaker AS BLOB) FROM json_each(?1) k
     CROSS JOIN memory_speakers s WHERE s.speaker = k.value AND {_SPEAKS}
@@ -267,7 +267,7 @@ def match_trusted(
     table = "memory_text_taken_back" if taken_back else "memory_text"
     condition, bindings = in_sqlite(only, "l")
     sql = _HOLD.format(table, condition or "1")
-    of_all, scores = _one(connection, _COUNT_VOUCHED), dict[int, float]()
+    of_all, scores = _one(connection, _COUNT_TRUSTED), dict[int, float]()
     for phrase in _phrases(words):
         rows: list[Any] = connection.execute(sql, (phrase, *bindings, _MOST_MATCHES)).fetchall()
         weight = log(1.0 + (max(of_all - len(rows), 0) + 0.5) / (len(rows) + 0.5))

@@ -28,17 +28,17 @@ def within_quotas(hits: Sequence[_Hit], untrusted: Callable[[_Hit], str | None],
         In the order given, except where a hit would exceed its share: then the best that does not comes first.
     """
     sources = [untrusted(hit) for hit in hits]
-    vouched = deque(place for place, source in enumerate(sources) if source is None)
+    trusted = deque(place for place, source in enumerate(sources) if source is None)
     others = [place for place, source in enumerate(sources) if source is not None]
     counts: Counter[str | None] = Counter()
     chosen: list[int] = []
-    while len(chosen) < k and (vouched or others):
+    while len(chosen) < k and (trusted or others):
         after = len(chosen) + 1
-        has_room = not vouched or _fits(len(chosen) - counts[None] + 1, after, _A_HALF)
+        has_room = not trusted or _fits(len(chosen) - counts[None] + 1, after, _A_HALF)
         fitting = (one for one in others if has_room and _fits(counts[sources[one]] + 1, after, _A_FIFTH))
         other = next(fitting, None)
-        if vouched and (other is None or vouched[0] < other):
-            best = vouched.popleft()
+        if trusted and (other is None or trusted[0] < other):
+            best = trusted.popleft()
         else:
             best = others[0] if other is None else other  # nothing else is left
             others.remove(best)
