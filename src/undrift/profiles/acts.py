@@ -1,0 +1,105 @@
+"""Reads what a call does from the profiles of all clients: an entry does not always say which client made it. Pure.
+
+Law: a name that stands behind the name of a server or a name space is another program's tool. It may read or plan as the
+client's own does, but it is never taken for the client's own edit or shell.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from undrift.profiles.base import Act, ClientTool, Kind
+from undrift.profiles.table import tools_by_name
+
+__all__ = ["acts_of", "bare_name", "kind_of", "tools_named"]
+
+_MOST_CHARACTERS = 1_000_000
+_NAME_CHARACTERS = 200
+_COMMAND_WORDS = 1_000
+_PREFIX = re.compile(r"\A.*(?:__|[./:])", re.DOTALL)
+_SHARED: frozenset[Kind] = frozenset({"fetch", "plan", "read", "search"})
+_PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.{1,1000})$", re.MULTILINE)
+
+# For tools that no profile has.
+_PATHS = ("file_path", "filePath", "notebook_path")
+_COMMANDS = ("cmd", "command")
+_PATTERNS = ("pattern", "query")
+
+
+def bare_name(tool: str) -> str:
+    """Return a tool's name in lower case, without the server's or namespace's name."""
+    return _PREFIX.sub("", tool[-_NAME_CHARACTERS:]).lower()
+
+
+def tools_named(name: str) -> tuple[ClientTool, ...]:
+    """Return the tools of all clients with this name, with or without a prefix; see the law above."""
+    tools = tools_by_name()
+    if found := tools.get(name[-_NAME_CHARACTERS:].lower()):
+        return found
+    return tuple(tool for tool in tools.get(bare_name(name), ()) if tool.kind in _SHARED)
+
+
+def kind_of(name: str) -> Kind | None:
+    """Return the kind of a tool by its name alone; None if no profile has it."""
+    found = tools_named(name)
+    return found[0].kind if found else None
+
+
+def acts_of(tool: str, arguments: Mapping[str, Any] | str) -> tuple[Act, ...]:
+    """Return what a call does.
+
+    `arguments`: as read, or as text: JSON, or else the text of a tool that takes text. Linear in it.
+    """
+    given = _read(arguments) if isinstance(arguments, str) else arguments
+    return (_act(tool, given),)
+
+
+def _act(tool: str, given: Mapping[str, Any]) -> Act:
+    tools = tools_named(tool)
+    command = _command(given, [known.command for known in tools] or _COMMANDS)
+    kind: Kind = tools[0].kind if tools else "shell" if command else "other"
+    if kinds := next((known.kinds for known in tools if known.kinds), None):
+        kind = kinds.get(str(given.get("command")), kind)
+    patch = _first(given, (known.patch for known in tools))
+    named = _PATCHED.search(patch) if patch else None
+    path = named[1].strip() if named else _first(given, [known.path for known in tools] or _PATHS)
+    edits = given.get("edits")
+    edits = [one for one in edits if isinstance(one, Mapping)] if isinstance(edits, list) else [given]
+    return Act(
+        kind,
+        tool,
+        given,
+        path=path,
+        command=command,
+        pattern=_first(given, [known.pattern for known in tools] or _PATTERNS),
+        patch=patch,
+        old=tuple(text for one in edits if (text := _first(one, (known.old for known in tools)))),
+        new=tuple(text for one in edits if (text := _first(one, (known.new for known in tools)))),
+    )
+
+
+def _read(text: str) -> Mapping[str, Any]:
+    if len(text) <= _MOST_CHARACTERS:
+        try:
+            given = json.loads(text)
+        except (ValueError, RecursionError):
+            given = None
+        if isinstance(given, dict):
+            return given
+    return {"input": text}
+
+
+def _first(given: Mapping[str, Any], names: Iterable[str]) -> str:
+    """Return the first of the arguments that is a text; empty if none is."""
+    return next((value for name in names if name and isinstance(value := given.get(name), str) and value), "")
+
+
+def _command(given: Mapping[str, Any], names: Iterable[str]) -> str:
+    for name in names:
+        value = given.get(name) if name else None
+        if isinstance(value, list):
+            return " ".join(word for word in value[:_COMMAND_WORDS] if isinstance(word, str))
+        if isinstance(value, str):
+            return value
+    return ""

@@ -1,0 +1,63 @@
+"""Claude Code, as 2.1.330 and its recordings are. Pure."""
+
+import re
+
+from undrift.profiles.base import ClientTool, GivenBack, PlanTool, Profile, Recall
+
+__all__ = ["PROFILE"]
+
+_CREATED = re.compile(r"\bTask #(?P<key>\w{1,64}) created")
+_SHOWN = re.compile(r"^#(?P<key>\w{1,64}) \[(?P<status>\w{1,20})\] (?P<text>.{1,4000})$", re.MULTILINE)
+
+_TOOLS = (
+    ClientTool("Read", "read", path="file_path"),
+    ClientTool("NotebookRead", "read", path="notebook_path"),
+    ClientTool("Grep", "search", path="path", pattern="pattern"),
+    ClientTool("Glob", "search", path="path", pattern="pattern"),
+    ClientTool("LS", "search", path="path"),
+    ClientTool("LSP", "search", path="filePath"),
+    ClientTool("WebFetch", "fetch", path="url"),
+    ClientTool("WebSearch", "fetch", pattern="query"),
+    ClientTool("Edit", "edit", path="file_path", old="old_string", new="new_string"),
+    ClientTool("MultiEdit", "edit", path="file_path", old="old_string", new="new_string"),
+    ClientTool("Write", "edit", path="file_path"),
+    ClientTool("NotebookEdit", "edit", path="notebook_path"),
+    ClientTool("Bash", "shell", command="command"),
+    ClientTool("PowerShell", "shell", command="command"),
+    ClientTool("Monitor", "shell", command="command"),
+    ClientTool("TodoWrite", "plan", plan=PlanTool("list", text="todos")),
+    ClientTool("TodoRead", "plan", plan=PlanTool()),
+    ClientTool("TaskCreate", "plan", plan=PlanTool("create", text="subject", result=_CREATED)),
+    ClientTool("TaskUpdate", "plan", plan=PlanTool("update", text="subject", key="taskId")),
+    ClientTool("TaskList", "plan", plan=PlanTool("show", result=_SHOWN)),
+    ClientTool("TaskGet", "plan", plan=PlanTool()),
+    ClientTool("ToolSearch", "load", pattern="query"),
+    ClientTool("Agent", "agent"),
+    ClientTool("Task", "agent"),
+    ClientTool("SendMessage", "agent"),
+    *(
+        ClientTool(name, "other")
+        for name in ("AskUserQuestion", "BashOutput", "EnterPlanMode", "ExitPlanMode", "KillShell", "ListAgents")
+    ),
+    *(
+        ClientTool(name, "other")
+        for name in ("ReportFindings", "ScheduleWakeup", "Skill", "SlashCommand", "TaskOutput", "TaskStop", "Workflow")
+    ),
+)
+
+PROFILE = Profile(
+    name="claude",
+    title="Claude Code",
+    version="2.1.330",
+    format="claude-code",
+    agents=("claude-cli",),
+    tools=_TOOLS,
+    always_tools=True,
+    sub_agent_headers=("x-claude-code-agent-id",),
+    recall=Recall(
+        has_shell=True, allowing=("Bash(undrift recall:*)",), mcp_tool="mcp__undrift__{tool}", defers_mcp=True
+    ),
+    gives_back=GivenBack(files=5, file_tokens=5_000),
+    has_status_line=True,
+)
+"""Claude Code."""

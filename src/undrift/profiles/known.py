@@ -1,0 +1,27 @@
+"""Recognises a client by what its requests say of themselves. Pure; nothing is decided by it but words for people."""
+
+from collections.abc import Iterable, Mapping
+
+from undrift.profiles.base import Profile
+from undrift.profiles.table import PROFILES
+
+__all__ = ["is_sub_agent", "profile_of"]
+
+_OPENING_CHARACTERS = 1_000
+
+
+def profile_of(user_agent: str, system_texts: Iterable[str] = ()) -> Profile | None:
+    """Return the profile of the client that sent a request; None if it is not known.
+
+    A client that comes under the name of a library is recognised by the beginning of its system prompt.
+    """
+    openings = [text[:_OPENING_CHARACTERS].lstrip() for text in system_texts]
+    for profile in PROFILES.values():
+        if profile.systems and any(opening.startswith(profile.systems) for opening in openings):
+            return profile
+    return next((one for one in PROFILES.values() if one.agents and user_agent.startswith(one.agents)), None)
+
+
+def is_sub_agent(headers: Mapping[str, str]) -> bool:
+    """Tell whether a header says that a sub-agent sent the request. `headers`: by lower-case name."""
+    return any(headers.get(name) for profile in PROFILES.values() for name in profile.sub_agent_headers)

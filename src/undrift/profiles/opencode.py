@@ -1,0 +1,34 @@
+"""opencode, as 1.18.33 and its recordings are. Pure."""
+
+from undrift.profiles.base import ClientTool, PlanTool, Profile, Recall
+
+__all__ = ["PROFILE"]
+
+_TOOLS = (
+    ClientTool("read", "read", path="filePath"),
+    ClientTool("grep", "search", path="path", pattern="pattern"),
+    ClientTool("glob", "search", path="path", pattern="pattern"),
+    ClientTool("list", "search", path="path"),
+    ClientTool("webfetch", "fetch", path="url"),
+    ClientTool("edit", "edit", path="filePath", old="oldString", new="newString"),
+    ClientTool("write", "edit", path="filePath"),
+    ClientTool("apply_patch", "edit", patch="patchText"),
+    ClientTool("bash", "shell", command="command"),
+    ClientTool("todowrite", "plan", plan=PlanTool("list", text="todos")),
+    ClientTool("todoread", "plan", plan=PlanTool()),
+    ClientTool("task", "agent"),
+    ClientTool("skill", "other"),
+)
+
+PROFILE = Profile(
+    name="opencode",
+    title="opencode",
+    version="1.18.33",
+    format="opencode",
+    agents=("opencode",),
+    tools=_TOOLS,
+    always_tools=True,
+    sub_agent_headers=("x-parent-session-id",),
+    recall=Recall(has_shell=True, mcp_tool="undrift_{tool}"),
+)
+"""opencode."""

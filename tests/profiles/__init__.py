@@ -1,0 +1,1 @@
+"""The profiles of clients."""
