@@ -303,8 +303,7 @@ def test_where_codex_goes_follows_from_its_login_and_no_variable(says: str, is_v
     command = [sys.executable, "-m", "undrift", "wrap", "--home", str(tmp_path / "home"), "codex", "exec"]
     wrong = {"OPENAI_BASE_URL": "http://127.0.0.1:9/any"}
     done = run(command, PATH=str(tmp_path), CODEX_HOME=str(tmp_path), SAYS=says, **wrong)
-    ours = "features.enable_request_compression=false"
-    assert done.stdout.splitlines()[-1] == f"{is_versioned} ['-c', '{ours}', 'exec']", done
+    assert done.stdout.splitlines()[-1] == f"{is_versioned} ['exec']", done
 
 
 def test_an_address_in_the_configuration_of_codex_is_where_its_requests_go(tmp_path):

@@ -188,7 +188,7 @@ def test_what_is_not_understood_is_for_the_provider_to_refuse(sent, upstream, tm
     assert upstream.requests[-1].body == sent
 
 
-def test_a_body_that_is_too_large_or_compressed_passes_unread(upstream, tmp_path):
+def test_a_body_that_is_too_large_or_badly_compressed_passes_unread(upstream, tmp_path):
     large = json.dumps(body("x" * 300_000)).encode()
     with gateway(tmp_path, upstream.url, settings(tmp_path), most_body_bytes=100_000) as server:
         first = ask(server.url, body=large)

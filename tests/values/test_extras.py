@@ -40,9 +40,19 @@ def test_pipx_adds_the_packages_to_its_environment(tmp_path: Path, monkeypatch: 
     (tmp_path / "pipx_metadata.json").write_text("{}")
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
     command = extras.command_for("proxy")
-    assert shlex.split(command) == ["pipx", "inject", "undrift", "aiohttp>=3.11", "httptools>=0.6", "uvicorn>=0.34"]
+    zstd = ["backports-zstd>=1.0"] if sys.version_info < (3, 14) else []
+    words = ["pipx", "inject", "undrift", "aiohttp>=3.11", *zstd, "httptools>=0.6", "uvicorn>=0.34"]
+    assert shlex.split(command) == words
     assert "'aiohttp>=3.11'" in command
     assert extras.upgrade_command("apsw") == "pipx runpip undrift install --upgrade apsw"
+
+
+def test_a_package_that_this_python_has_already_is_not_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "pipx_metadata.json").write_text("{}")
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    rows = ["one>=1 ; (python_version < '3.2') and extra == 'x'", "two ; python_version < '99.1' and extra == 'x'"]
+    monkeypatch.setattr(extras, "requires", lambda _: rows)
+    assert shlex.split(extras.command_for("x")) == ["pipx", "inject", "undrift", "two"]
 
 
 def test_a_tool_of_uv_is_installed_with_the_packages_and_those_it_had(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -100,8 +100,7 @@ def _claude_words(at: Addresses) -> Sequence[str]:
 
 
 def _codex_words(at: Addresses) -> Sequence[str]:
-    """With a login of ChatGPT it compresses its requests, which the gateway could only pass on as they are."""
-    return ("-c", f'openai_base_url="{at.openai}"', "-c", "features.enable_request_compression=false")
+    return ("-c", f'openai_base_url="{at.openai}"')
 
 
 def _aider_words(at: Addresses) -> Sequence[str]:

@@ -29,7 +29,7 @@ _BYPASS = re.compile(r'^undrift_bypass_total\{reason="([a-z-]{1,40})"\} (\d{1,18
 _REQUESTS = re.compile(r"^undrift_requests_total\{[^}\n]*\} (\d{1,18})$", re.M)
 _MEANING = {
     "busy": "an earlier request of the session took more than 5 seconds: is the machine under load, or the disk slow?",
-    "content-encoding": "the client compresses its requests; only plain ones are managed",
+    "content-encoding": "the client compresses its requests in a way that cannot be undone here, or a body is damaged; gzip and zstd can",
     "deadline": "managing took more than 5 seconds: is the machine under load, the disk slow, or the store held by another?",
     "fault": "a bug: the gateway's log names the place; report it",
     "not-the-owner": "they came without the token and from no process of yours: see docs/gateway.md, Whose a request is",

@@ -20,6 +20,7 @@ from undrift.errors import Declined, InputError, StoreError
 from undrift.proxy import headers
 from undrift.proxy.answers import COME_BACK, Receive, Send, failure, respond
 from undrift.proxy.ask import Ask, Bypass, ManagedBody
+from undrift.proxy.coding import decoded, plain
 from undrift.proxy.config import GatewayConfig, Provider
 from undrift.proxy.incoming import BodyRoom, ClientGone, Incoming, NoRoom, TooLate
 from undrift.proxy.naming import is_sub_agent
@@ -85,6 +86,7 @@ class Exchange:
         self._incoming = self._coming()
         self._parts: list[bytes] | None = None  # of the answer, for the session
         self._coding = ""
+        self._plain = b""  # the request's body without its coding
         self._is_over = False
 
     async def run(self) -> None:
@@ -139,8 +141,6 @@ class Exchange:
                 self._progress.bypass = "not-the-owner"
             elif rest is not None:
                 self._progress.bypass = "too-large"
-            elif "content-encoding" in self._given:
-                self._progress.bypass = "content-encoding"
             else:
                 declined = await self._manage(body)
                 if declined is not None:
@@ -168,15 +168,17 @@ class Exchange:
         """Send the request to the provider; if it refuses the prompt as too long, send a smaller one."""
         while True:
             managed = self._progress.managed
+            is_edited = managed is not None and managed.body is not self._plain
+            given = [pair for pair in self._asgi.pairs if not (is_edited and pair[0] == "content-encoding")]
             pairs = headers.upstream(
                 self._route.provider,
-                self._asgi.pairs,
+                given,
                 is_read=managed is not None,
                 added=managed.headers if managed else None,
             )
             if rest is not None and "content-length" in self._given:
                 pairs.append(("content-length", self._given["content-length"]))
-            data = rest if rest is not None else managed.body if managed else body
+            data = rest if rest is not None else managed.body if managed and is_edited else body
             asgi, route = self._asgi, self._route
             async with self._shared.pool.request(
                 route.provider, asgi.method, route.path, asgi.query, pairs, data
@@ -185,7 +187,7 @@ class Exchange:
                     held, is_whole = b"", False
                     if managed is not None and not self._progress.is_retried and response.status in REFUSAL_STATUSES:
                         held, is_whole = await _held(response)
-                        if is_whole and await self._is_smaller(response, held, body):
+                        if is_whole and await self._is_smaller(response, held):
                             continue
                     await self._relay(response, held)
                     return
@@ -193,14 +195,14 @@ class Exchange:
                     response.close()
                     raise
 
-    async def _is_smaller(self, response: Any, held: bytes, body: bytes) -> bool:
+    async def _is_smaller(self, response: Any, held: bytes) -> bool:
         """Return whether the provider refused the length, and there is a shorter prompt to send."""
-        said = headers.plain(held, response.headers.get("content-encoding", ""), _REFUSAL_BYTES)
+        said = plain(held, response.headers.get("content-encoding", ""), _REFUSAL_BYTES)
         refusal = too_long(response.status, said) if said is not None else None
         if refusal is None or self._progress.managed is None:
             return False
         self._progress.is_retried = True
-        ask = self._asked(body)
+        ask = self._asked(self._plain)
         smaller = await self._work("again", self._shared.sessions.again, ask, self._progress.managed, refusal)
         if not isinstance(smaller, ManagedBody):
             return False
@@ -210,7 +212,13 @@ class Exchange:
     async def _manage(self, body: bytes) -> Declined | None:
         """Prepare the body to send."""
         began_s = time.perf_counter()
-        found = await self._work("prepare", self._shared.sessions.prepare, self._asked(body))
+        self._plain = body
+        if coding := ",".join(value for name, value in self._asgi.pairs if name == "content-encoding"):
+            found = await self._work("decode", _decoded, self._asked(body), coding, self._shared.config.most_body_bytes)
+            if found is None:
+                return None
+            self._plain = found
+        found = await self._work("prepare", self._shared.sessions.prepare, self._asked(self._plain))
         self._progress.plan_s = time.perf_counter() - began_s
         self._shared.figures.planned(self._progress.plan_s)
         if isinstance(found, Declined):
@@ -344,6 +352,10 @@ class Exchange:
         await self._asgi.send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
+def _decoded(ask: Ask, coding: str, most_bytes: int) -> bytes:
+    return decoded(ask.body, coding, most_bytes)
+
+
 async def _held(response: Any) -> tuple[bytes, bool]:
     """Read the first bytes of a refusal, and return whether they are all of it."""
     held = b""
@@ -358,7 +370,7 @@ async def _held(response: Any) -> tuple[bytes, bool]:
 def _recorded(shared: GatewayContext, managed: ManagedBody, wire: str, parts: list[bytes], coded: str) -> None:
     """Record an answer in a worker; ignore an answer that cannot be read."""
     try:
-        body = headers.plain(b"".join(parts), coded, shared.config.most_answer_bytes)
+        body = plain(b"".join(parts), coded, shared.config.most_answer_bytes)
         if body is not None:
             shared.sessions.record(managed, wire, body)
     except Exception as error:  # noqa: BLE001 - the client has its answer; what it says of tokens is lost

@@ -1,19 +1,16 @@
-"""Choose the headers that cross the gateway, and decode compressed bodies up to a size limit. Pure.
+"""Choose the headers that cross the gateway. Pure.
 
 Law: a request's header goes upstream only if that provider's list has it; so no provider is ever shown another one's key. A
 response's headers reach the client, those apart that speak of the connection.
 """
 
-import zlib
 from collections.abc import Iterable, Mapping, Sequence
 
 from undrift.proxy.config import Provider
 
-__all__ = ["Pairs", "downstream", "plain", "upstream"]
+__all__ = ["Pairs", "downstream", "upstream"]
 
 Pairs = list[tuple[str, str]]
-
-_EITHER_HEADER = 47  # gzip or zlib, whichever the data begins with
 
 
 def _names(text: str) -> frozenset[str]:
@@ -88,18 +85,3 @@ def _joined(pairs: Pairs, name: str, value: str) -> Pairs:
             missing = [one.strip() for one in value.split(",") if one.strip() not in present]
             return [*pairs[:number], (name, ",".join([given, *missing])), *pairs[number + 1 :]]
     return [*((known, given) for known, given in pairs if known != name), (name, value)]
-
-
-def plain(body: bytes, coding: str, most_bytes: int) -> bytes | None:
-    """Return a body decompressed. None means: the coding is unknown, or the body is damaged or too large."""
-    name = coding.strip().lower()
-    if name in ("", "identity"):
-        return body if len(body) <= most_bytes else None
-    if name not in ("gzip", "x-gzip", "deflate"):
-        return None
-    unpacker = zlib.decompressobj(_EITHER_HEADER)
-    try:
-        out = unpacker.decompress(body, most_bytes)
-    except zlib.error:
-        return None
-    return None if unpacker.unconsumed_tail else out

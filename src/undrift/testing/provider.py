@@ -7,6 +7,7 @@ was asked is kept in the order in which it came, keys and cookies left out.
 import gzip
 import json
 import re
+import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -205,6 +206,19 @@ def _tools(wire: str, body: Mapping[str, Any]) -> dict[str, Any]:
     return {one["name"]: one.get("parametersJsonSchema") or one.get("parameters") for one in functions}
 
 
+def _decoded(raw: bytes, coding: str) -> bytes:
+    """Return a body without its coding: the two that real clients use."""
+    if coding == "gzip":
+        return gzip.decompress(raw)
+    if coding != "zstd":
+        return raw
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        from backports import zstd
+    return zstd.decompress(raw)
+
+
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
@@ -227,8 +241,7 @@ def _handler(respond: Callable[[str, str, Mapping[str, str], bytes], _Reply]) ->
                 self.send_error(413)
                 return
             raw = self.rfile.read(length)
-            if self.headers.get("content-encoding") == "gzip":
-                raw = gzip.decompress(raw)
+            raw = _decoded(raw, self.headers.get("content-encoding", ""))
             headers = {name.lower(): value for name, value in self.headers.items()}
             reply = respond(self.command, self.path, headers, raw)
             self.send_response(reply.status)

@@ -1,5 +1,6 @@
 """The command that adds an optional package to this installation. Pure except for a look at the installation."""
 
+import re
 import shlex
 import sys
 import tomllib
@@ -9,6 +10,7 @@ from pathlib import Path
 
 __all__ = ["command_for", "upgrade_command"]
 
+_BEFORE = re.compile(r"python_version < '(\d+)\.(\d+)'")
 _PIPX, _UV_TOOL = "pipx_metadata.json", "uv-receipt.toml"
 """The file that each installer keeps in an environment of its own."""
 
@@ -50,7 +52,13 @@ def _packages(extra: str) -> list[str]:
     except PackageNotFoundError:
         return []
     marked = (line.replace('"', "'").partition(";") for line in found)
-    return [package.strip() for package, _, mark in marked if f"extra == '{extra}'" in mark]
+    return [package.strip() for package, _, mark in marked if f"extra == '{extra}'" in mark and _fits(mark)]
+
+
+def _fits(mark: str) -> bool:
+    """Tell whether this Python needs a package; the only bound in use is the first version that has no need."""
+    bound = _BEFORE.search(mark)
+    return bound is None or sys.version_info[:2] < (int(bound[1]), int(bound[2]))
 
 
 def _added_before(receipt: Path) -> list[str]:

@@ -1,0 +1,74 @@
+"""Decodes compressed bodies up to a size limit.
+
+Law: a request's body is decoded completely or not at all, because the decoded text may be edited and sent on.
+"""
+
+import sys
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+from undrift.proxy.ask import Bypass
+
+__all__ = ["decoded", "plain"]
+
+_EITHER_HEADER = 47  # gzip or zlib, whichever the data begins with
+_ZIPPED = ("gzip", "x-gzip", "deflate")
+_WINDOW_LOG = 23  # 8 MiB, the most that RFC 9659 allows; a frame could ask for gigabytes
+
+
+def decoded(body: bytes, coding: str, most_bytes: int) -> bytes:
+    """Return a request's body without its coding.
+
+    Raises Bypass: the coding is unknown, the body is damaged or cut, or the decoded body is too large.
+    """
+    name = coding.strip().lower()
+    if name in ("", "identity"):
+        return body
+    if name in _ZIPPED:
+        return _whole(body, lambda: zlib.decompressobj(_EITHER_HEADER), zlib.error, most_bytes)
+    if name != "zstd":
+        raise Bypass("content-encoding", is_fault=False)
+    try:
+        if sys.version_info >= (3, 14):
+            from compression import zstd
+        else:
+            from backports import zstd
+    except ImportError as error:
+        raise Bypass("content-encoding", is_fault=False) from error
+    options = {int(zstd.DecompressionParameter.window_log_max): _WINDOW_LOG}
+    return _whole(body, lambda: zstd.ZstdDecompressor(options=options), zstd.ZstdError, most_bytes)
+
+
+def _whole(body: bytes, unpacker: Callable[[], Any], error: type[Exception], most_bytes: int) -> bytes:
+    """Decode every frame of a body, one after the other."""
+    parts: list[bytes] = []
+    left = most_bytes + 1
+    while body and left > 0:
+        frame = unpacker()
+        try:
+            parts.append(frame.decompress(body, left))
+        except error as wrong:
+            raise Bypass("content-encoding", is_fault=False) from wrong
+        left -= len(parts[-1])
+        if not frame.eof and left > 0:  # cut
+            raise Bypass("content-encoding", is_fault=False)
+        body = frame.unused_data
+    if left <= 0:
+        raise Bypass("too-large", is_fault=False)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def plain(body: bytes, coding: str, most_bytes: int) -> bytes | None:
+    """Return an answer's body decompressed. None means: the coding is unknown, or the body is damaged or too large."""
+    name = coding.strip().lower()
+    if name in ("", "identity"):
+        return body if len(body) <= most_bytes else None
+    if name not in _ZIPPED:
+        return None
+    unpacker = zlib.decompressobj(_EITHER_HEADER)
+    try:
+        out = unpacker.decompress(body, most_bytes)
+    except zlib.error:
+        return None
+    return None if unpacker.unconsumed_tail else out
