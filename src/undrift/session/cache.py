@@ -4,6 +4,7 @@ Law: a request says what it asks for, not what it gets, so it never shortens the
 """
 
 import logging
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from undrift.core.cost import Prices
@@ -25,12 +26,16 @@ class LastRequest:
         tokens: By our own count.
         cache_seconds: The time that it asks to be cached; None: it does not say.
         at_ms: The time of the request, in Unix milliseconds.
+        at: The chain id at which the request ended.
+        history: The chain ids of all its items.
     """
 
     model: Model
     tokens: int
     cache_seconds: int | None
     at_ms: int
+    at: str = ""
+    history: Collection[str] = ()
 
 
 class CacheTraffic:

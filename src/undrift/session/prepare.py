@@ -108,7 +108,6 @@ class Preparer:
         count = self._counter(known)
         beside = self._beside(form, request, count)
         fixed = beside.tokens
-        calibration = self._log.calibration(known.name)
         budget = self.settings.budget_for(known.window_tokens)
         if (held := form.delta(request.fields)) is not None:
             return self._passed(body, held, fixed, budget)
@@ -118,6 +117,7 @@ class Preparer:
         self._log.along = conversation
         self._note(form, conversation, warnings)
         self._follow_tasks(conversation, warnings)
+        calibration = self._log.calibration(known.name, conversation.numbers)
         texts = Texts(self._context.scratchpad.note(warnings), self._about_newest_words(conversation, warnings))
         room = Room(calibration.counted(budget), fixed)
         asked = cache_life.seconds_of(conversation.marked, request.fields) or beside.cache_seconds
@@ -131,7 +131,7 @@ class Preparer:
         if calibration.tokens(after) > budget and (reason := turn.binding.holds(window)):
             warnings.append(f"over budget: {reason}")
         warnings.extend(self._plan_warnings(window.plan, after, budget, calibration))
-        self._last = LastRequest(known, after, asked, now_ms)
+        self._last = LastRequest(known, after, asked, now_ms, conversation.newest_id, conversation.numbers)
         self._cache.asked(self._last, is_large=2 * after > room.budget_tokens)
         changed, headers = changes(turn.binding, window, request.fields, budget, self.settings.keep_tool_results)
         given = None if not window.sent else items
@@ -312,7 +312,7 @@ class Preparer:
 
     def _calibrate(self, sent: LastRequest, report: UsageReport) -> None:
         try:
-            self._log.calibrate(sent.model.name, report, at_ms=sent.at_ms)
+            self._log.calibrate(sent.model.name, report, at=sent.at, history=sent.history, at_ms=sent.at_ms)
         except StoreError as error:
             _log.error("session %.80r: the usage could not be stored, the counts stay as they were: %s", self.id, error)
 

@@ -3,11 +3,11 @@
 Law: a decision counts once it is written, and not before.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from undrift.core.text.calibration import REPORTS, Calibration, UsageReport, calibration_of, is_news
+from undrift.core.text.calibration import Calibration, UsageReport
 from undrift.core.text.refs import ref_of
 from undrift.core.text.secrets import mask
 from undrift.stores.base import Context, Known
@@ -16,6 +16,7 @@ from undrift.stores.memory_values import MemoryChange
 from undrift.values.window import ContextEntry, Decision, Original, Tag, Tasks, TaskUpdate
 from undrift.window.conversation import Conversation
 from undrift.window.decisions import Decisions
+from undrift.window.reports import KIND, Reports, payload_of
 
 __all__ = ["ASKED_EVERY_MS", "SessionLog", "masked_original", "masked_value"]
 
@@ -115,21 +116,24 @@ class SessionLog:
         self._commit("tag", tags, at_ms=at_ms)
         self.tasks = tasks
 
-    def calibration(self, model: str) -> Calibration:
-        """Return the calibration for a model, from the provider's token counts so far."""
-        return calibration_of(self._reports.get(model, ()))
+    def calibration(self, model: str, history: Collection[str]) -> Calibration:
+        """Return the calibration of a conversation for a model, from the provider's token counts so far.
 
-    def calibrate(self, model: str, report: UsageReport, *, at_ms: int) -> None:
+        `history`: the chain ids of its items.
+        """
+        return self._reports.calibration(model, history)
+
+    def calibrate(self, model: str, report: UsageReport, *, at: str, history: Collection[str], at_ms: int) -> None:
         """Store the provider's token count, unless our estimate differs only a little.
 
         The active calibration is always the one on disk, so that a restart decides like the running session.
 
-        Raises StoreError: nothing was written; the former calibration stays active.
+        `at`: the chain id at which the request ended; `history`: those of all its items. Raises StoreError: nothing was
+        written; the former calibration stays active.
         """
-        kept = self._reports.get(model, ())
-        if is_news(kept, report):
-            self._commit("calibrate", at_ms=at_ms, payload={"model": model, **asdict(report)})
-            self._reports[model] = (*kept, report)[-REPORTS:]
+        if self._reports.is_news(model, report, history):
+            self._commit(KIND, at_ms=at_ms, payload=payload_of(model, report, at))
+            self._reports.add(model, report, at)
 
     def idle_ms(self, now_ms: int) -> int | None:
         """Return the least milliseconds since the last request. None means: unknown.
@@ -219,14 +223,8 @@ class SessionLog:
     def _stored_tasks(self) -> Tasks:
         return self._store.tasks(self._session_id, self._known)
 
-    def _stored_reports(self) -> dict[str, tuple[UsageReport, ...]]:
-        found: dict[str, tuple[UsageReport, ...]] = {}
-        for operation in self._store.operations(self._session_id, ("calibrate",)):
-            given = operation.payload
-            if given and "reported_tokens" in given:
-                report = UsageReport(given["counted_tokens"], given["reported_tokens"])
-                found[given["model"]] = (*found.get(given["model"], ()), report)[-REPORTS:]
-        return found
+    def _stored_reports(self) -> Reports:
+        return Reports(operation.payload for operation in self._store.operations(self._session_id, (KIND,)))
 
     def _stored_asked(self) -> _Asked | None:
         found = self._store.operations(self._session_id, ("asked",))
