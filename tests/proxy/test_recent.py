@@ -1,9 +1,15 @@
 """The shortcut by which an open session is known again: sure, or silent."""
 
 import json
+import sys
+import time
 from typing import Any
 
+from undrift import Settings
+from undrift.proxy import GatewayConfig
+from undrift.proxy.ask import Ask
 from undrift.proxy.recent import Recent, history_of, longest
+from undrift.proxy.sessions import OpenSessions
 from undrift.testing import history_for
 from undrift.window.request import Request
 from undrift.wire.forms import form_of
@@ -60,3 +66,28 @@ def test_the_longest_wins_and_two_alike_are_no_answer():
     assert longest([("a", 5), ("b", 5)]) is None
     assert longest([("a", 0)]) is None
     assert longest([]) is None
+
+
+def test_a_request_without_an_id_is_compared_with_few_of_the_open_sessions(tmp_path):
+    """All begin with the same words, as the requests of one client do."""
+    sessions = OpenSessions(GatewayConfig(settings=Settings(home=str(tmp_path), token_counter="characters/4")))
+    ids = [sessions.prepare(asked(f"Answer {number}.")).session_id for number in range(30)]
+    assert len(set(ids)) == 30
+    compared = []
+
+    def seen(frame: Any, event: str, _: Any) -> None:
+        if event == "call" and frame.f_code is Recent.length.__code__:
+            compared.append(frame)
+
+    sys.setprofile(seen)
+    try:
+        again = [sessions.prepare(asked(f"Answer {number}.", "More.")).session_id for number in range(30)]
+    finally:
+        sys.setprofile(None)
+    assert again == ids
+    assert len(compared) == 30
+    sessions.close()
+
+
+def asked(*said: str) -> Ask:
+    return Ask("anthropic", json.dumps(conversation("Go.", *said).body()).encode(), None, "", "", time.monotonic() + 60)

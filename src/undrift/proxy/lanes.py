@@ -3,11 +3,12 @@
 import threading
 import time
 from collections import Counter, OrderedDict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from undrift.proxy.ask import Bypass
 from undrift.proxy.naming import Kind, Name
-from undrift.proxy.recent import Recent, longest
+from undrift.proxy.recent import Recent, beginning_of, history_of, longest
 from undrift.session.identity import Recognised
 from undrift.session.session import Session
 from undrift.window.request import Request
@@ -83,6 +84,7 @@ class Lanes:
         self._most_bytes = most_bytes
         self._lock = threading.Lock()  # never held while anything waits for the disk: the event loop takes it too
         self._lanes: OrderedDict[str, Lane] = OrderedDict()
+        self._by_beginning: dict[bytes, set[str]] = {}  # a request is compared with few sessions, however many are open
         self._bytes = 0
 
     def __len__(self) -> int:
@@ -100,9 +102,24 @@ class Lanes:
 
     def going_on(self, form: Form, request: Request) -> Lane | None:
         """Return the open session whose newest history this request continues; None if several do, or none."""
-        lanes = self.all()
-        name = longest((name, lane.recent.length(form, request)) for name, lane in lanes)
-        return None if name is None else dict(lanes)[name]
+        beginning = beginning_of(form, request)
+        with self._lock:
+            lanes = {name: self._lanes[name] for name in self._by_beginning.get(beginning, ())}
+        name = longest((name, lane.recent.length(form, request)) for name, lane in lanes.items())
+        return None if name is None else lanes[name]
+
+    def remember(self, lane: Lane, form: Form, request: Request) -> None:
+        """Keep a request's history, so that the next one finds the session without an id."""
+        if (history := history_of(form, request)) is None:
+            return
+        before = lane.recent.beginnings
+        lane.recent.add(history)
+        now, name = lane.recent.beginnings, lane.found.session_id
+        with self._lock:
+            if self._lanes.get(name) is lane:
+                self._forget(name, before - now)
+                for beginning in now - before:
+                    self._by_beginning.setdefault(beginning, set()).add(name)
 
     def locked(self, found: Recognised, known: Lane | None, deadline_s: float) -> Lane:
         """Return the lane of a session, locked for this thread. Raises Bypass: another thread kept the lock.
@@ -135,6 +152,7 @@ class Lanes:
             for name in list(self._lanes) if self._is_crowded() else ():
                 if self._is_crowded() and self._lanes[name].lock.acquire(blocking=False):
                     closing.append(self._lanes.pop(name))
+                    self._forget(name, closing[-1].recent.beginnings)
                     self._bytes -= closing[-1].bodies.total
         for lane in closing:
             lane.shut()
@@ -145,10 +163,18 @@ class Lanes:
         with self._lock:
             lanes = list(self._lanes.values())
             self._lanes.clear()
+            self._by_beginning.clear()
             self._bytes = 0
         for lane in lanes:
             with lane.lock:
                 lane.shut()
+
+    def _forget(self, name: str, beginnings: Iterable[bytes]) -> None:
+        for beginning in beginnings:
+            names = self._by_beginning.get(beginning, set())
+            names.discard(name)
+            if not names:
+                self._by_beginning.pop(beginning, None)
 
     def _is_crowded(self) -> bool:
         return len(self._lanes) > self._most or self._bytes > self._most_bytes

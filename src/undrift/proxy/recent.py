@@ -6,7 +6,8 @@ the whole history of one of its later requests stands at the beginning of this o
 Why: to look a history of 1 MB up in the store means a hash of every message of it, at every request.
 """
 
-from collections.abc import Iterable, Sequence
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from undrift.errors import WireError
@@ -14,7 +15,7 @@ from undrift.window.request import Request
 from undrift.wire import raw
 from undrift.wire.form import Form
 
-__all__ = ["Recent", "SeenHistory", "history_of", "longest"]
+__all__ = ["Recent", "SeenHistory", "beginning_of", "history_of", "longest"]
 
 _KEPT = 4  # histories of a session: the main one, sub-agents, title requests
 _REWRITTEN = 4  # messages at the end that a client rewrites without another meaning, as it moves its cache marker
@@ -23,10 +24,11 @@ _LOOKED_AT = 8
 
 @dataclass(frozen=True, slots=True)
 class SeenHistory:
-    """One history of a client: its wire form, and each message as bytes."""
+    """One history of a client: its wire form, each message as bytes, and the key of its beginning."""
 
     wire: str
     raws: Sequence[bytes]
+    beginning: bytes
 
 
 class Recent:
@@ -40,6 +42,11 @@ class Recent:
         others = [one for one in self._kept if not _begins(one, history)]
         self._kept = [*others[1 - _KEPT :], history]
 
+    @property
+    def beginnings(self) -> frozenset[bytes]:
+        """The keys of the beginnings of all kept histories."""
+        return frozenset(one.beginning for one in self._kept)
+
     def length(self, form: Form, request: Request) -> int:
         """Return how many messages of a request match the longest history that it continues; 0 if none does."""
         return max((len(one.raws) for one in self._kept if _continues(one, form, request)), default=0)
@@ -52,8 +59,25 @@ def history_of(form: Form, request: Request) -> SeenHistory | None:
     """
     for number in range(len(request.raws) - 1, max(-1, len(request.raws) - 1 - _LOOKED_AT), -1):
         if form.read(request.load(number), f"{form.HISTORY}[{number}]").role == "assistant":
-            return SeenHistory(form.NAME, request.raws)
+            return SeenHistory(form.NAME, request.raws, beginning_of(form, request))
     return None
+
+
+def beginning_of(form: Form, request: Request) -> bytes:
+    """Return the same key for all requests of a conversation: a hash up to the model's first answer.
+
+    Clients begin all their conversations with the same message, so the first one alone would not tell them apart. Raises
+    WireError: a message has the wrong shape.
+    """
+    key = hashlib.sha256(form.NAME.encode("ascii") + b"\0" + request.raws[0])
+    for number in range(min(_LOOKED_AT, len(request.raws))):
+        given = request.load(number)
+        role = form.read(given, f"{form.HISTORY}[{number}]").role
+        if isinstance(given, Mapping):
+            key.update(form.digest(given))
+        if role == "assistant":
+            break
+    return key.digest()
 
 
 def longest(found: Iterable[tuple[str, int]]) -> str | None:

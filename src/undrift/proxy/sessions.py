@@ -19,7 +19,6 @@ from undrift.proxy.faults import Breaker, Breakers
 from undrift.proxy.lanes import Lane, Lanes
 from undrift.proxy.naming import Kind, kind_of, name_from, name_of
 from undrift.proxy.read_cache import put_back
-from undrift.proxy.recent import history_of
 from undrift.session.identity import Recognised, given_id, recognise
 from undrift.session.prepare import RecallHint
 from undrift.session.session import Session
@@ -286,8 +285,7 @@ class OpenSessions:
     def _remember(self, lane: Lane, form: Form, request: Request) -> None:
         if lane.found.how == "given" or form.delta(request.fields) is not None:
             return
-        if (history := history_of(form, request)) is not None:
-            lane.recent.add(history)
+        self._lanes.remember(lane, form, request)
 
 
 def _take_up(session: Session, task_id: str) -> None:
