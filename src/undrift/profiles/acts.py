@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from undrift.profiles.base import Act, ClientTool, Kind
+from undrift.profiles.code import calls_in
 from undrift.profiles.table import tools_by_name
 
 __all__ = ["acts_of", "bare_name", "kind_of", "tools_named"]
@@ -47,23 +48,24 @@ def kind_of(name: str) -> Kind | None:
 
 
 def acts_of(tool: str, arguments: Mapping[str, Any] | str) -> tuple[Act, ...]:
-    """Return what a call does.
+    """Return what a call does, in its order; for code that makes no call, the call itself.
 
     `arguments`: as read, or as text: JSON, or else the text of a tool that takes text. Linear in it.
     """
     given = _read(arguments) if isinstance(arguments, str) else arguments
-    return (_act(tool, given),)
+    code = _first(given, (known.code for known in tools_named(tool)))
+    return tuple(_act(name, inside) for name, inside in calls_in(code)) or (_act(tool, given),)
 
 
 def _act(tool: str, given: Mapping[str, Any]) -> Act:
     tools = tools_named(tool)
-    command = _command(given, [known.command for known in tools] or _COMMANDS)
+    kinds = next((known.kinds for known in tools if known.kinds), None)
+    command = "" if kinds else _command(given, [*(known.command for known in tools), *_COMMANDS])
     kind: Kind = tools[0].kind if tools else "shell" if command else "other"
-    if kinds := next((known.kinds for known in tools if known.kinds), None):
-        kind = kinds.get(str(given.get("command")), kind)
+    kind = kinds.get(str(given.get("command")), kind) if kinds else kind
     patch = _first(given, (known.patch for known in tools))
     named = _PATCHED.search(patch) if patch else None
-    path = named[1].strip() if named else _first(given, [known.path for known in tools] or _PATHS)
+    path = named[1].strip() if named else _first(given, [*(known.path for known in tools), *_PATHS])
     edits = given.get("edits")
     edits = [one for one in edits if isinstance(one, Mapping)] if isinstance(edits, list) else [given]
     return Act(
@@ -72,7 +74,7 @@ def _act(tool: str, given: Mapping[str, Any]) -> Act:
         given,
         path=path,
         command=command,
-        pattern=_first(given, [known.pattern for known in tools] or _PATTERNS),
+        pattern=_first(given, [*(known.pattern for known in tools), *_PATTERNS]),
         patch=patch,
         old=tuple(text for one in edits if (text := _first(one, (known.old for known in tools)))),
         new=tuple(text for one in edits if (text := _first(one, (known.new for known in tools)))),
