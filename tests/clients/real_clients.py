@@ -169,6 +169,44 @@ def test_both_parts_of_a_long_text_arrive_whole(tmp_path: Path):
             assert part.strip() in newest
 
 
+def small_window_session(there: Place, claude: Path, provider: ScriptedProvider, percent: int, characters: int) -> int:
+    """Read 20 files in a small window to the end; return the number of compactions."""
+    there.environment.update(CLAUDE_CODE_AUTO_COMPACT_WINDOW="100000", CLAUDE_AUTOCOMPACT_PCT_OVERRIDE=str(percent))
+    for number in range(20):
+        lines = [
+            f"def part_{number}_{line}(argument, other): return argument + {line}" for line in range(characters // 50)
+        ]
+        (there.project / f"file_{number}.py").write_text("\n".join(lines), encoding="utf-8")
+        provider.say(Read(str(there.project / f"file_{number}.py")))
+    provider.say(Say("All is read."))
+    tools = ("--tools", "Read", "--allowedTools", "Read", "--output-format", "json")
+    said = json.loads(there.run(claude, "-p", "Read all files.\nNever change one.", *tools))
+    assert said["result"] == "All is read."
+    (session,) = (there.home / ".claude" / "projects").rglob("*.jsonl")
+    return session.read_text(encoding="utf-8").count('"subtype":"compact_boundary"')
+
+
+# the client keeps 20,000 of its window for the answer, so these are 24,000 and 28,000: its own prompt and the files that it
+# attaches again leave room for a few steps
+@pytest.mark.parametrize(("percent", "characters"), [(30, 5_000), (30, 6_000), (35, 6_000), (35, 7_000)])
+def test_a_session_in_a_small_window_goes_on_as_long_with_the_hooks_as_without(
+    tmp_path: Path, percent: int, characters: int
+):
+    claude = program("claude", "node_modules", ".bin", "claude")
+    compactions = []
+    for name in ("without", "with"):
+        (tmp_path / name).mkdir()
+        with ScriptedProvider(summary="They read files.") as provider:
+            there = claude_place(tmp_path / name, provider)
+            if name == "with":
+                there.undrift("install", "claude", "--yes")
+            compactions.append(small_window_session(there, claude, provider, percent, characters))
+            assert not [seen.refused for seen in provider.requests if seen.refused]
+            assert (MARK in "\n".join(seen.text for seen in provider.of_kind("main"))) == (name == "with"), there.log()
+    assert compactions[0] > 1, "the client did not compact twice"
+    assert abs(compactions[1] - compactions[0]) <= 1
+
+
 def codex_place(tmp_path: Path, provider: ScriptedProvider) -> Place:
     there = place(tmp_path, FAKE_KEY="sk-" + "fake")
     folder = there.home / ".codex"
