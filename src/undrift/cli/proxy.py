@@ -16,9 +16,9 @@ from undrift.cli.keeper import wait_for_end
 from undrift.cli.of_session import HOME_HELP, TOKENS, Whole, settings_of
 from undrift.cli.show import note, safe
 from undrift.proxy import GatewayConfig, Server
-from undrift.proxy.config import DEFAULT_UPSTREAMS, PROVIDERS, Provider, Upstream, upstream_of
+from undrift.proxy.config import DEFAULT_UPSTREAMS, PROVIDERS, Provider, regional, upstream_of
 from undrift.proxy.room import MOST_SESSIONS
-from undrift.settings import Settings
+from undrift.settings import Settings, environment
 from undrift.stores.secret import TOKEN_NAME
 
 __all__ = ["CLIENTS", "proxy_command", "upstream_options"]
@@ -27,7 +27,10 @@ _Command = Callable[..., Any]
 
 CLIENTS = {
     "Claude Code": "ANTHROPIC_BASE_URL={anthropic} claude",
+    "Claude Code on Bedrock": "ANTHROPIC_BEDROCK_BASE_URL={bedrock} claude",
+    "Claude Code on Vertex AI": "ANTHROPIC_VERTEX_BASE_URL={vertex}/v1 claude",
     "Codex": 'in ~/.codex/config.toml: openai_base_url="{openai}/v1"',
+    "Codex with a login of ChatGPT": 'in the same file: openai_base_url="{chatgpt}/backend-api/codex"',
     "Gemini CLI": "GOOGLE_GEMINI_BASE_URL={gemini} gemini",
     "opencode": 'in opencode.json, provider.anthropic.options.baseURL: "{anthropic}/v1" (another provider\'s alike)',
     "aider": "OPENAI_API_BASE={openai}/v1 aider --model openai/NAME",
@@ -39,22 +42,31 @@ CLIENTS = {
 """Client -> how it is pointed at the gateway. None by its command line, which every user of a machine can see."""
 
 
-def upstream_options(defaults: Mapping[Provider, str] | None = None) -> Callable[[_Command], _Command]:
+_TITLES: Mapping[Provider, str] = {
+    "anthropic": "Anthropic",
+    "openai": "OpenAI",
+    "gemini": "Gemini",
+    "bedrock": "Amazon Bedrock",
+    "vertex": "Claude on Vertex AI",
+    "chatgpt": "ChatGPT, for Codex with such a login",
+}
+_REGIONS: Mapping[Provider, str] = {"bedrock": "that of AWS_REGION", "vertex": "that of CLOUD_ML_REGION"}
+
+
+def upstream_options(*, has_defaults: bool) -> Callable[[_Command], _Command]:
     """Give a command the options that say where requests go.
 
-    `defaults`: provider to its address; None if the command detects them.
+    `has_defaults`: False if the command detects the addresses.
     """
 
     def given(command: _Command) -> _Command:
         for provider in reversed(PROVIDERS):
-            url = defaults[provider] if defaults else None
-            title = provider.replace("openai", "OpenAI").replace("gemini", "Gemini").replace("anthropic", "Anthropic")
+            shown = _REGIONS.get(provider, DEFAULT_UPSTREAMS[provider])
             option = click.option(
                 f"--upstream-{provider}",
                 metavar="URL",
-                default=url,
-                show_default=url is not None,
-                help=f"The address for requests to {title}.",
+                show_default=shown if has_defaults else False,
+                help=f"The address for requests to {_TITLES[provider]}.",
             )
             command = option(command)
         return command
@@ -73,7 +85,7 @@ def upstream_options(defaults: Mapping[Provider, str] | None = None) -> Callable
     metavar="IP",
     help="The address to listen on; the default serves only this machine.",
 )
-@upstream_options(DEFAULT_UPSTREAMS)
+@upstream_options(has_defaults=True)
 @click.option("--budget", type=TOKENS, metavar="N", help="The most tokens that a request may have, such as 120k.")
 @click.option("--home", metavar="DIR", help=HOME_HELP)
 @click.option(
@@ -97,9 +109,6 @@ def upstream_options(defaults: Mapping[Provider, str] | None = None) -> Callable
 def proxy_command(
     port: int,
     host: str,
-    upstream_anthropic: str,
-    upstream_openai: str,
-    upstream_gemini: str,
     budget: int | None,
     home: str | None,
     most_sessions: int,
@@ -107,6 +116,7 @@ def proxy_command(
     descriptor: int | None,
     recall_reachable: bool,
     as_json: bool,
+    **upstreams: str | None,
 ) -> None:
     """Run the gateway until Ctrl-C. It shortens requests that exceed the budget.
 
@@ -118,15 +128,11 @@ def proxy_command(
     undrift proxy --budget 120k
     """
     settings = settings_of(home, budget_tokens=budget)
-    upstreams: dict[Any, Upstream] = {
-        "anthropic": upstream_of(upstream_anthropic),
-        "openai": upstream_of(upstream_openai),
-        "gemini": upstream_of(upstream_gemini),
-    }
+    defaults = regional(environment())
     listening = None if descriptor is None else socket.socket(fileno=descriptor)
     config = GatewayConfig(
         settings=settings,
-        upstreams=upstreams,
+        upstreams={name: upstream_of(upstreams[f"upstream_{name}"] or defaults[name]) for name in PROVIDERS},
         host=host,
         port=port,
         recall_reachable=recall_reachable,
