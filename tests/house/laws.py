@@ -68,7 +68,6 @@ DECORATORS = _names("""
 DECORATOR_METHODS = _names("command deleter group register setter")
 
 MANY_PARAMETERS = {
-    "cli/install.py::_Change.of": "the options of a command",
     "core/dispatch/prompt.py::build_dispatch_dynamic_tail": "a name of the seeds, called by keyword",
     "core/memory/decay.py::apply_decay_by_type": "takes what apply_semantic_decay takes",
     "core/memory/decay.py::apply_semantic_decay": "a name of the seeds, called by keyword",

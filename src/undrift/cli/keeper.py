@@ -21,9 +21,13 @@ from typing import Any, NoReturn
 from undrift.errors import SettingsError
 from undrift.stores import files
 
-__all__ = ["keep", "open_log", "start", "wait_for_end"]
+__all__ = ["LOG", "LOG_BYTES", "keep", "open_log", "start", "wait_for_end"]
 
-_LOG_BYTES = 8 << 20  # a log of this size makes place: one older one is kept
+LOG = "gateway.log"
+LOG_BYTES = 8 << 20
+"""A log of this size makes place: one older one is kept."""
+
+
 _BACKLOG = 2_048
 _SOON_S = 10.0
 _MOST_FALLS = 3  # so often in a row, each within that time of its start, and it is not started again
@@ -38,7 +42,7 @@ def open_log(path: Path) -> int:
     """
     files.make_folder(path.parent)
     with contextlib.suppress(FileNotFoundError):
-        if path.lstat().st_size > _LOG_BYTES:
+        if path.lstat().st_size > LOG_BYTES:
             path.replace(path.with_name(f"{path.name}.1"))
     return os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
 

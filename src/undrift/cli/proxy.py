@@ -2,35 +2,38 @@
 
 import json
 import logging
+import os
 import socket
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import Any
 
 import click
 
 from undrift.cli.draw import say
-from undrift.cli.keeper import wait_for_end
+from undrift.cli.keeper import LOG, LOG_BYTES, open_log, wait_for_end
 from undrift.cli.of_session import HOME_HELP, TOKENS, Whole, settings_of
-from undrift.cli.show import note, safe
+from undrift.cli.show import at_terminal, note, safe
+from undrift.errors import SettingsError
 from undrift.proxy import GatewayConfig, Server
-from undrift.proxy.config import DEFAULT_UPSTREAMS, PROVIDERS, Provider, regional, upstream_of
+from undrift.proxy.config import DEFAULT_UPSTREAMS, PROVIDERS, Provider, upstream_of
 from undrift.proxy.room import MOST_SESSIONS
 from undrift.settings import Settings, environment
 from undrift.stores.secret import TOKEN_NAME
+from undrift.stores.service import Service, load
 
 __all__ = ["CLIENTS", "proxy_command", "upstream_options"]
 
 _Command = Callable[..., Any]
 
+_FIRST_HANDED_OVER = 3  # sd_listen_fds(3): descriptors begin there
+
 CLIENTS = {
     "Claude Code": "ANTHROPIC_BASE_URL={anthropic} claude",
-    "Claude Code on Bedrock": "ANTHROPIC_BEDROCK_BASE_URL={bedrock} claude",
-    "Claude Code on Vertex AI": "ANTHROPIC_VERTEX_BASE_URL={vertex}/v1 claude",
     "Codex": 'in ~/.codex/config.toml: openai_base_url="{openai}/v1"',
-    "Codex with a login of ChatGPT": 'in the same file: openai_base_url="{chatgpt}/backend-api/codex"',
     "Gemini CLI": "GOOGLE_GEMINI_BASE_URL={gemini} gemini",
     "opencode": 'in opencode.json, provider.anthropic.options.baseURL: "{anthropic}/v1" (another provider\'s alike)',
     "aider": "OPENAI_API_BASE={openai}/v1 aider --model openai/NAME",
@@ -42,31 +45,22 @@ CLIENTS = {
 """Client -> how it is pointed at the gateway. None by its command line, which every user of a machine can see."""
 
 
-_TITLES: Mapping[Provider, str] = {
-    "anthropic": "Anthropic",
-    "openai": "OpenAI",
-    "gemini": "Gemini",
-    "bedrock": "Amazon Bedrock",
-    "vertex": "Claude on Vertex AI",
-    "chatgpt": "ChatGPT, for Codex with such a login",
-}
-_REGIONS: Mapping[Provider, str] = {"bedrock": "that of AWS_REGION", "vertex": "that of CLOUD_ML_REGION"}
-
-
-def upstream_options(*, has_defaults: bool) -> Callable[[_Command], _Command]:
+def upstream_options(defaults: Mapping[Provider, str] | None = None) -> Callable[[_Command], _Command]:
     """Give a command the options that say where requests go.
 
-    `has_defaults`: False if the command detects the addresses.
+    `defaults`: provider to its address; None if the command detects them.
     """
 
     def given(command: _Command) -> _Command:
         for provider in reversed(PROVIDERS):
-            shown = _REGIONS.get(provider, DEFAULT_UPSTREAMS[provider])
+            url = defaults[provider] if defaults else None
+            title = provider.replace("openai", "OpenAI").replace("gemini", "Gemini").replace("anthropic", "Anthropic")
             option = click.option(
                 f"--upstream-{provider}",
                 metavar="URL",
-                show_default=shown if has_defaults else False,
-                help=f"The address for requests to {_TITLES[provider]}.",
+                default=url,
+                show_default=url is not None,
+                help=f"The address for requests to {title}.",
             )
             command = option(command)
         return command
@@ -85,7 +79,7 @@ def upstream_options(*, has_defaults: bool) -> Callable[[_Command], _Command]:
     metavar="IP",
     help="The address to listen on; the default serves only this machine.",
 )
-@upstream_options(has_defaults=True)
+@upstream_options(DEFAULT_UPSTREAMS)
 @click.option("--budget", type=TOKENS, metavar="N", help="The most tokens that a request may have, such as 120k.")
 @click.option("--home", metavar="DIR", help=HOME_HELP)
 @click.option(
@@ -101,6 +95,12 @@ def upstream_options(*, has_defaults: bool) -> Callable[[_Command], _Command]:
     "--socket", "descriptor", type=Whole(min=0), metavar="FD", help="Listen on this inherited socket, not on --port."
 )
 @click.option(
+    "--service",
+    "is_service",
+    is_flag=True,
+    help="Run as `undrift install CLIENT --gateway` has set it up: its port and addresses, for your requests alone.",
+)
+@click.option(
     "--recall-reachable",
     is_flag=True,
     help="Mention `undrift recall` where text was removed, for agents that can run it.",
@@ -109,14 +109,17 @@ def upstream_options(*, has_defaults: bool) -> Callable[[_Command], _Command]:
 def proxy_command(
     port: int,
     host: str,
+    upstream_anthropic: str,
+    upstream_openai: str,
+    upstream_gemini: str,
     budget: int | None,
     home: str | None,
     most_sessions: int,
     while_pid: int | None,
     descriptor: int | None,
+    is_service: bool,
     recall_reachable: bool,
     as_json: bool,
-    **upstreams: str | None,
 ) -> None:
     """Run the gateway until Ctrl-C. It shortens requests that exceed the budget.
 
@@ -128,24 +131,54 @@ def proxy_command(
     undrift proxy --budget 120k
     """
     settings = settings_of(home, budget_tokens=budget)
-    defaults = regional(environment())
+    urls: dict[Any, str] = {"anthropic": upstream_anthropic, "openai": upstream_openai, "gemini": upstream_gemini}
+    if is_service:
+        service = _service(Path(settings.home))
+        port, host, urls = service.port, "127.0.0.1", {**urls, **service.upstreams}
+        descriptor = _handed_over() if descriptor is None else descriptor
     listening = None if descriptor is None else socket.socket(fileno=descriptor)
     config = GatewayConfig(
         settings=settings,
-        upstreams={name: upstream_of(upstreams[f"upstream_{name}"] or defaults[name]) for name in PROVIDERS},
+        upstreams={name: upstream_of(url) for name, url in urls.items()},
         host=host,
         port=port,
         recall_reachable=recall_reachable,
+        owner_only=is_service,
         most_sessions=most_sessions,
     )
-    _log_to_stderr()
+    _log_to(_log_file(Path(settings.home) / LOG) if is_service else logging.StreamHandler())
     server = Server(config, listening)
-    _say(server, settings, as_json=as_json)
+    if not is_service or at_terminal(sys.stdout):  # a service's stdout may be its own socket
+        _say(server, settings, as_json=as_json)
     if host not in ("127.0.0.1", "localhost", "::1"):
         note(f"undrift: other machines can reach {safe(host)}; requests without the token are passed on unchanged")
     if while_pid is not None:
         threading.Thread(target=_end_with, args=(server, while_pid), daemon=True).start()
     server.run()
+
+
+def _service(home: Path) -> Service:
+    """Return the service of a home. Raises SettingsError: there is none."""
+    found = load(home)
+    if found is None:
+        raise SettingsError(
+            f"{home}: no client uses the gateway of this home yet; first: undrift install CLIENT --gateway"
+        )
+    return found
+
+
+def _handed_over() -> int | None:
+    """Return the socket that systemd has handed over. None means: it has not started this process.
+
+    Raises SettingsError: it handed over several, and the clients use one.
+    """
+    around = environment()
+    if around.get("LISTEN_PID") != str(os.getpid()):
+        return None
+    count = around.get("LISTEN_FDS", "")
+    if count != "1":
+        raise SettingsError(f"systemd handed over {safe(count[:20])} sockets; one is needed: install the gateway again")
+    return _FIRST_HANDED_OVER
 
 
 def _end_with(server: Server, process: int) -> None:
@@ -175,9 +208,15 @@ def _say(server: Server, settings: Settings, *, as_json: bool) -> None:
     sys.stdout.flush()
 
 
-def _log_to_stderr() -> None:
+def _log_file(path: Path) -> logging.Handler:
+    """Return what writes a log of limited size, made for its owner alone; one older file is kept."""
+    os.close(open_log(path))
+    os.umask(0o077)
+    return RotatingFileHandler(path, maxBytes=LOG_BYTES, backupCount=1, encoding="utf-8")
+
+
+def _log_to(handler: logging.Handler) -> None:
     log = logging.getLogger("undrift.proxy")
-    handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(message)s"))
     log.addHandler(handler)
     log.setLevel(logging.INFO)

@@ -100,7 +100,7 @@ def without_hooks(
             break
         exact = exact.replace(piece, "")
     else:
-        if pieces and (not exact.strip() or not any(_all_ours(exact, is_ours, comments))):
+        if pieces and (not exact.strip() or _is_without(exact, is_ours, comments)):
             return exact
     before = text
     while (span := next(_all_ours(text, is_ours, comments), None)) is not None:
@@ -139,6 +139,14 @@ def _ours(group: Node, is_ours: Callable[[str], bool]) -> Iterator[tuple[Node, i
         command = hook.value.get("command") if hook.kind == "object" else None
         if listed and isinstance(command, str) and is_ours(command):
             yield listed, index
+
+
+def _is_without(text: str, is_ours: Callable[[str], bool], comments: bool) -> bool:
+    """Return whether a text is well-formed, and has no entry of ours."""
+    try:
+        return not any(_all_ours(text, is_ours, comments))
+    except InputError:
+        return False
 
 
 def _all_ours(text: str, is_ours: Callable[[str], bool], comments: bool) -> Iterator[tuple[str, tuple[int, int]]]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from undrift.errors import InputError
 
-__all__ = ["Memory", "forget", "read", "recall", "remember", "remove", "write"]
+__all__ = ["Memory", "forget", "mode_of", "read", "recall", "remember", "remove", "repository_of", "write"]
 
 _MOST_BYTES = 16 << 20
 _MEMORY = "installed.json"
@@ -45,13 +45,25 @@ def read(path: Path) -> str | None:
         raise InputError(f"{path}: is not UTF-8; repair it first, it was not changed") from error
 
 
-def write(path: Path, text: str) -> None:
+def mode_of(path: Path) -> int | None:
+    """Return the permissions of a settings file; None if there is none. Raises InputError as `read` does."""
+    target = _target(path)
+    return None if target is None else stat.S_IMODE(target.stat().st_mode)
+
+
+def repository_of(path: Path) -> Path | None:
+    """Return the folder of the repository that holds a file, or the file that it links to. None means: there is none."""
+    return next((folder for folder in Path(os.path.realpath(path)).parents if (folder / ".git").exists()), None)
+
+
+def write(path: Path, text: str, mode: int | None = None) -> None:
     """Put a text in the file's place in one step. An existing file keeps its mode, a new one is for its owner alone.
 
-    Raises InputError: something else stands in its place. Raises OSError: the system refuses; the file is as it was.
+    `mode`: the permissions to give it instead. Raises InputError: something else stands in its place. Raises OSError: the system refuses; the file is as it was.
     """
     target = _target(path)
-    mode = 0o600 if target is None else stat.S_IMODE(target.stat().st_mode)
+    if mode is None:
+        mode = 0o600 if target is None else stat.S_IMODE(target.stat().st_mode)
     target = target or path
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     scratch = target.with_name(f".{target.name}.undrift-{os.getpid()}")

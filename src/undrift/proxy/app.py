@@ -34,8 +34,12 @@ _NOT_CARRIED = ("TRACE", "TRACK")  # they ask for the request, keys included, to
 _CARRIED = b"GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
 _HEALTH_S = 1.0  # for so long an answer holds, so that a caller that asks all the time does not write all the time
 _UNKNOWN = (
-    f"undrift: this path does not name its provider; put {VIA}anthropic, {VIA}openai or another of the addresses that "
-    "`undrift proxy` prints in front of it, as in the client's base URL"
+    f"undrift: this path does not name its provider; put {VIA}anthropic, {VIA}openai or {VIA}gemini in front of it, "
+    "as in the client's base URL"
+)
+_NOT_THE_OWNER = (
+    "undrift: this gateway serves its owner alone, and this request is not known to be the owner's: its base URL must "
+    "begin with the token, as `undrift install CLIENT --gateway` writes it"
 )
 
 
@@ -122,6 +126,8 @@ class Gateway:
             await self._refuse(send, 405, f"refused: {method}", [(b"allow", _CARRIED)])
         elif guard.climbs(path):
             await self._refuse(send, 400, "refused: path")
+        elif self._config.owner_only and not await self._is_owners(scope, given, shown):
+            await self._refuse(send, 401, _NOT_THE_OWNER)
         elif owner.is_misplaced(f"{path}?{query}", self._token):
             await self._refuse(send, 400, "refused: the token stands at the very beginning of a path, and nowhere else")
         elif "websocket" in given.get("upgrade", "").lower():  # at this status alone Codex continues over HTTP at once
@@ -133,8 +139,14 @@ class Gateway:
             body = failure(route.provider, 503, "too many connections at once; try again, or raise `ulimit -n`")
             await respond(send, 503, body, more=COME_BACK)
         else:
-            is_owner = owner.is_token(shown, self._token) or (bool(route.wire) and await _is_neighbour(scope, given))
+            is_owner = self._config.owner_only or await self._is_owners(scope, given, shown, is_asked=bool(route.wire))
             await Exchange(shared, Asgi(method, query, pairs, receive, send, is_owner), route).run()
+
+    async def _is_owners(
+        self, scope: Mapping[str, Any], given: Mapping[str, str], shown: str, *, is_asked: bool = True
+    ) -> bool:
+        """Return whether a request is the owner's. `is_asked`: whether the system is asked if the token is missing."""
+        return owner.is_token(shown, self._token) or (is_asked and await _is_neighbour(scope, given))
 
     async def _refuse(
         self, send: Send, status: int, message: str, more: list[tuple[bytes, bytes]] | None = None

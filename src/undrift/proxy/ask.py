@@ -20,10 +20,7 @@ class Bypass(UndriftError):
 
 @dataclass(slots=True)
 class Ask:
-    """One request to manage.
-
-    `deadline_s`: on the monotonic clock; after it the caller no longer waits. `needs`: a field that the body must have.
-    """
+    """One request to manage. `deadline_s`: on the monotonic clock; after it the caller no longer waits."""
 
     wire: str
     body: bytes
@@ -33,7 +30,6 @@ class Ask:
     deadline_s: float
     agent: str = ""
     is_sub: bool = False
-    needs: str = ""
     session_id: str = ""
 
 

@@ -1,0 +1,274 @@
+"""``undrift install CLIENT --gateway``: the gateway's address into the user's own settings, and the gateway as a service.
+
+Law: the file that holds the owner's token is for its owner alone, and in no repository. The note that takes the entry out
+again is written before the entry.
+"""
+
+import contextlib
+import shlex
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from undrift.cli import service as services
+from undrift.cli.change import ChangeReport, Given, SettingsChange, program
+from undrift.cli.show import safe
+from undrift.clients import place
+from undrift.clients.addressed import Address, AddressedClient, gateway_of
+from undrift.clients.base import EntryScope, command, is_ours
+from undrift.clients.place import Memory
+from undrift.clients.valuefile import ValueNote
+from undrift.clients.wrapped import Addresses
+from undrift.errors import InputError, SettingsError
+from undrift.proxy.config import DEFAULT_UPSTREAMS, upstream_of
+from undrift.proxy.owner import base_url
+from undrift.stores.secret import TOKEN_NAME, http_token
+from undrift.stores.service import DEFAULT_PORT, PointedClient, Service, load, remove, save
+
+__all__ = ["install_gateway", "keep_for_gateway", "uninstall_gateway"]
+
+_TOKEN = "0" * 64  # in the place of the token until the user has agreed
+_OPENAI = f"{DEFAULT_UPSTREAMS['openai']}/v1"  # as clients write it
+_UPSTREAMS: Mapping[str, str] = {str(name): url for name, url in DEFAULT_UPSTREAMS.items()} | {"openai": _OPENAI}
+
+
+@dataclass(frozen=True, slots=True)
+class _GatewayPlan:
+    """The values to set, and the addresses that they replace."""
+
+    addresses: tuple[Address, ...]
+    upstreams: dict[str, str]
+    notes: tuple[str, ...]
+
+
+def install_gateway(client: AddressedClient, given: Given, port: int | None, report: ChangeReport) -> None:
+    """Point a client at the gateway, and make this a service if it is none yet.
+
+    `port`: of the service; None keeps it. Raises InputError, SettingsError: the settings or the service cannot be had.
+    """
+    change, client_home = _change(client, given, report)
+    service = load(change.home) or Service(port or DEFAULT_PORT)
+    if port not in (None, service.port):
+        raise SettingsError(f"the gateway has port {service.port} already: {', '.join(service.clients)} use it")
+    if (repository := place.repository_of(change.path)) is not None:
+        raise InputError(
+            f"{change.path}: is in the repository {repository}, and the address holds your token; "
+            f"undrift wrap {client.name} needs no settings"
+        )
+    known = service.clients.get(client.name)
+    base = change.read(_without, client, change.before or "", known, service.port)
+    plan = change.read(_planned, client, base, service.without(client.name))
+    line = _status_line(client, base, change.home, client_home)
+
+    def put(token: str) -> tuple[str, list[ValueNote]]:
+        text, kept = base, []
+        for key, value in [*_values(plan, service.port, token), *line.values]:
+            text, one = client.form.put(text, key, value)
+            kept.append(one)
+        return text, kept
+
+    notes = (*client.notes, *plan.notes, *line.notes)
+    manager = services.manager()
+    if known is not None and change.read(
+        _is_set, client, change.before or "", plan, line.values, service.port, change.home
+    ):
+        change.nothing("leads to the gateway already", _serve(manager, service, change.home, is_new=False))
+        return
+    more = [f"The gateway becomes a service of yours ({manager.name}): {manager.folder}"] if manager else []
+    if change.agreed(change.read(put, _TOKEN)[0], "Install?", more if not service.clients else ()):
+        text, kept = put(http_token(change.home))
+        grown = service.with_client(client.name, _pointed(change, plan, kept, known))
+        notes = (*_serve(manager, grown, change.home, is_new=not service.clients), *notes)
+        save(change.home, grown)
+        if manager and service.clients and grown.upstreams != service.upstreams:
+            manager.restart()
+        place.write(change.path, text, 0o600)
+        change.done(text, "installed", notes)
+
+
+def uninstall_gateway(client: AddressedClient, given: Given, report: ChangeReport) -> None:
+    """Take the gateway out of a client's settings; with the last client the service goes as well."""
+    change, _ = _change(client, given, report)
+    service = load(change.home) or Service()
+    known = service.clients.get(client.name)
+    text = change.before or ""
+    after = change.read(_without, client, text, known, service.port)
+    if known is None and after == text:
+        change.nothing("does not lead to the gateway")
+        return
+    gone = known is not None and known.made_file and after.strip() in ("", "{}")
+    if change.agreed(None if gone else after, "Uninstall?"):
+        if gone and known is not None:
+            place.remove(change.path, folder_too=known.made_folder)
+        elif change.before is not None:
+            place.write(change.path, after, known.mode if known else None)
+            _hand_over(change, known)
+        left, manager = service.without(client.name), services.manager()
+        if left.clients:
+            save(change.home, left)
+            if manager and left.upstreams != service.upstreams:
+                manager.restart()
+        else:
+            remove(change.home)
+            if manager:
+                manager.remove()
+        change.done(
+            None if gone else after, "uninstalled", () if left.clients else ("The gateway is no service any more.",)
+        )
+
+
+def keep_for_gateway(change: SettingsChange, memory: Memory) -> None:
+    """Let the gateway's entry in a file that we made know that the file goes with its last entry."""
+    service = (load(change.home) if memory.made_file else None) or Service()
+    for name, client in service.clients.items():
+        if client.path == str(change.path):
+            kept = replace(client, made_file=True, made_folder=memory.made_folder)
+            save(change.home, service.with_client(name, kept))
+
+
+def _hand_over(change: SettingsChange, known: PointedClient | None) -> None:
+    """Let the entry that is still in a file that we made know that it goes with its last entry."""
+    memory = place.recall(change.home, change.path)
+    if memory is not None and known is not None and known.made_file:
+        place.remember(change.home, change.path, replace(memory, made_file=True, made_folder=known.made_folder))
+
+
+def _change(client: AddressedClient, given: Given, report: ChangeReport) -> tuple[SettingsChange, Path]:
+    client_home = given.client_home(client.name, client.folder)
+    paths = client.paths(EntryScope(client_home))
+    path = next((path for path in reversed(paths) if path.exists()), paths[0])
+    home = given.data_home()
+    secrets = [_TOKEN]
+    with contextlib.suppress(OSError, ValueError):  # none was made yet
+        secrets.append((home / TOKEN_NAME).read_text(encoding="ascii").strip() or _TOKEN)
+    return SettingsChange(client, path, place.read(path), home, given.yes, report, tuple(secrets)), client_home
+
+
+def _without(client: AddressedClient, text: str, known: PointedClient | None, port: int) -> str:
+    """Return the settings without our values; one that the user has changed since is his, and stays."""
+    kept = (
+        [ValueNote(tuple(one["key"]), one["piece"], one["former"], one["new_objects"]) for one in known.kept]
+        if known
+        else []
+    )
+    for one in reversed(kept):
+        if _leads_here(client.form.value(text, one.key), port):
+            text = client.form.take(text, one.key, one)
+    return text
+
+
+def _leads_here(value: Any, port: int) -> bool:
+    """Return whether a value in the settings is ours: an address of the service, a list of such, or our status line."""
+    if isinstance(value, dict):
+        return is_ours(str(value.get("command", "")))
+    if isinstance(value, list):
+        return bool(value) and all(_leads_here(str(one).partition("=")[2], port) for one in value)
+    found = gateway_of(value)
+    return found is not None and found[0] == port
+
+
+def _planned(client: AddressedClient, text: str, others: Service) -> _GatewayPlan:
+    """Decide which values are set. The user's own address becomes the gateway's upstream, if no other client has another."""
+    addresses, upstreams, notes = [], dict[str, str](), []
+    for address in client.addresses(text):
+        former = client.form.value(text, address.key)
+        own = former if isinstance(former, str) and gateway_of(former) is None else None
+        wanted = {name: own or _UPSTREAMS[name] for name in address.providers}
+        taken = {name: url for name, url in others.upstreams.items() if name in wanted and not _same(url, wanted[name])}
+        if taken:
+            name, url = next(iter(taken.items()))
+            users = [known for known, one in others.clients.items() if name in one.upstreams]
+            notes.append(
+                f"{'.'.join(address.key)} stays: the gateway sends requests for {name} to {safe(url)} "
+                f"({', '.join(users)}), not to {safe(wanted[name])}"
+            )
+            continue
+        for url in wanted.values():
+            upstream_of(url)
+        addresses.append(address)
+        upstreams |= wanted
+    if not addresses:
+        raise InputError(f"{'; '.join(notes)}; `undrift wrap {client.name}` gives it a gateway of its own")
+    return _GatewayPlan(tuple(addresses), upstreams, tuple(notes))
+
+
+def _same(one: str, other: str) -> bool:
+    return one.rstrip("/") == other.rstrip("/")
+
+
+def _values(plan: _GatewayPlan, port: int, token: str) -> list[tuple[tuple[str, ...], Any]]:
+    url = f"http://127.0.0.1:{port}"
+    version = "/v1" if plan.upstreams.get("openai", "/v1").rstrip("/").endswith("/v1") else ""
+    openai = f"{base_url(url, token, 'openai')}{version}"
+    at = Addresses(base_url(url, token, "anthropic"), openai, base_url(url, token, "gemini"))
+    return [(address.key, address.write(at)) for address in plan.addresses]
+
+
+@dataclass(frozen=True, slots=True)
+class _StatusLine:
+    values: tuple[tuple[tuple[str, ...], Any], ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def _status_line(client: AddressedClient, text: str, home: Path, client_home: Path) -> _StatusLine:
+    """Return our status line for a client that has none; how to add ours to the user's own, if he has one."""
+    if not client.status_line:
+        return _StatusLine()
+    line = command(program(), client.name, home, client_home)("StatusLine", 0)
+    if client.form.value(text, client.status_line) is None:
+        return _StatusLine(((client.status_line, {"type": "command", "command": line}),))
+    return _StatusLine(
+        notes=(f"Your status line stays. To show undrift's as well, let your command give its stdin to: {line}",)
+    )
+
+
+def _is_set(client: AddressedClient, text: str, plan: _GatewayPlan, line: Sequence[Any], port: int, home: Path) -> bool:
+    """Return whether the settings have exactly these values with the token of the home."""
+    try:
+        token = (home / TOKEN_NAME).read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        return False
+    return all(client.form.value(text, key) == value for key, value in [*_values(plan, port, token), *line])
+
+
+def _pointed(
+    change: SettingsChange, plan: _GatewayPlan, kept: Sequence[ValueNote], known: PointedClient | None
+) -> PointedClient:
+    is_new = change.before is None
+    mode = place.mode_of(change.path)
+    return PointedClient(
+        str(change.path),
+        plan.upstreams,
+        tuple(asdict(one) for one in kept),
+        is_new or bool(known and known.made_file),
+        (is_new and not change.path.parent.exists()) or bool(known and known.made_folder),
+        known.mode if known else None if mode == 0o600 else mode,
+    )
+
+
+def _serve(manager: services.Manager | None, service: Service, home: Path, *, is_new: bool) -> tuple[str, ...]:
+    """Make the gateway a service if it is none; return what the user has to know.
+
+    `is_new`: this is the first client of the service. Raises SettingsError: the port is taken, or the manager refuses.
+    """
+    words = [*program(), "proxy", "--service", f"--home={home}"]
+    if manager is None:
+        if is_new:
+            services.check_port(service.port)
+        typed = ["undrift", *words[4:]] if shutil.which("undrift") else words
+        return (f"Neither systemd nor launchd serves you here. Start the gateway yourself: {shlex.join(typed)}",)
+    if manager.is_installed(words, service.port):
+        return ()
+    manager.check_home(home)
+    if is_new:
+        services.check_port(service.port)
+    save(home, service)  # the service reads it at its start
+    try:
+        manager.install(words, service.port)
+    except SettingsError:
+        if is_new:
+            remove(home)
+        raise
+    return (f"The gateway listens on 127.0.0.1:{service.port} and starts at the first request ({manager.name}).",)

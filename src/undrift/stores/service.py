@@ -1,0 +1,116 @@
+"""The gateway for every day of a home: its port, and the clients whose settings name it.
+
+Law: the file is for its owner alone (0600), because the pieces of settings in it hold the token. It is replaced in one step.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Self
+
+from undrift.errors import StoreError
+from undrift.stores import files
+
+__all__ = ["DEFAULT_PORT", "PointedClient", "SERVICE_NAME", "Service", "load", "remove", "save"]
+
+SERVICE_NAME = "service.json"
+DEFAULT_PORT = 8787
+
+_MOST_BYTES = 4 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class PointedClient:
+    """A client whose settings name the gateway.
+
+    Args:
+        path: The settings file.
+        upstreams: Provider -> the address that this client used before.
+        kept: What was put into the file, in order, as JSON.
+        made_file: The file was not there before.
+        made_folder: Nor was its folder.
+        mode: The file's former mode, if it was readable by others.
+    """
+
+    path: str
+    upstreams: Mapping[str, str]
+    kept: tuple[Mapping[str, Any], ...] = ()
+    made_file: bool = False
+    made_folder: bool = False
+    mode: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """The gateway for every day. `clients`: by the name that one types."""
+
+    port: int = DEFAULT_PORT
+    clients: Mapping[str, PointedClient] = field(default_factory=dict)
+
+    @property
+    def upstreams(self) -> dict[str, str]:
+        """Provider -> the address to which the gateway sends its requests."""
+        return {name: url for client in self.clients.values() for name, url in client.upstreams.items()}
+
+    def with_client(self, name: str, client: PointedClient) -> Self:
+        """Return the service with one more client."""
+        return replace(self, clients={**self.clients, name: client})
+
+    def without(self, name: str) -> Self:
+        """Return the service without a client."""
+        return replace(self, clients={known: one for known, one in self.clients.items() if known != name})
+
+
+def load(home: Path) -> Service | None:
+    """Return the service of a home. None means: there is none. Raises StoreError: its file is damaged or not ours."""
+    path = home / SERVICE_NAME
+    try:
+        files.check_regular(path)
+        with path.open("rb") as file:
+            given = json.loads(file.read(_MOST_BYTES))
+        clients = {name: _client(one) for name, one in given["clients"].items()}
+        port = given["port"]
+        if type(port) is not int or not 0 < port < 1 << 16:
+            raise ValueError("its port is none")
+        return Service(port, clients)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, TypeError, LookupError, AttributeError) as error:
+        raise StoreError(f"{path}: cannot be read ({error}); remove it, and install the gateway again") from error
+
+
+def _client(given: Mapping[str, Any]) -> PointedClient:
+    upstreams = {str(name): str(url) for name, url in given["upstreams"].items()}
+    kept = tuple(dict(one) for one in given["kept"])
+    mode = given["mode"] if type(given["mode"]) is int else None
+    return PointedClient(
+        str(given["path"]), upstreams, kept, bool(given["made_file"]), bool(given["made_folder"]), mode
+    )
+
+
+def save(home: Path, service: Service) -> None:
+    """Write the service of a home. Raises OSError: it cannot be written; the former file is as it was."""
+    files.make_folder(home)
+    path = home / SERVICE_NAME
+    scratch = path.with_name(f".{SERVICE_NAME}.{os.getpid()}")
+    scratch.unlink(missing_ok=True)
+    descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    try:
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            json.dump(asdict(service), file, indent=1)
+            file.flush()
+            os.fsync(file.fileno())
+        scratch.replace(path)
+    except OSError:
+        scratch.unlink(missing_ok=True)
+        raise
+    files.sync_folder(home)
+
+
+def remove(home: Path) -> None:
+    """Delete the file of a service that has no clients left."""
+    with suppress(FileNotFoundError):
+        (home / SERVICE_NAME).unlink()

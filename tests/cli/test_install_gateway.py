@@ -1,0 +1,248 @@
+"""``undrift install CLIENT --gateway``: the address in the user's own settings and the service; and all of it gone again."""
+
+import hashlib
+import json
+import socket
+import stat
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+from tests.cli.builders import undrift
+from tests.cli.test_replay import NEEDS_POSIX
+from undrift.stores.secret import TOKEN_NAME
+
+pytestmark = NEEDS_POSIX
+
+BEFORE: Mapping[str, tuple[str, str]] = {
+    "claude": (".claude/settings.json", '{\n\t"model" : "opus",\r\n\t"env": { "A": "b" }\n}'),
+    "codex": (".codex/config.toml", '# mine\nmodel = "x"\n\n[tui]\nnotifications = true\n'),
+    "gemini": (".gemini/.env", "GEMINI_API_KEY=fake"),
+    "opencode": (".config/opencode/opencode.json", '{"model": "a/b", "provider": {"anthropic": {}}}\n'),
+    "aider": (".aider.conf.yml", "dark-mode: true\n"),
+    "mini": (".config/mini-swe-agent/.env", "MSWEA_CONFIGURED='true'\n"),
+}
+
+
+@pytest.fixture
+def port() -> int:
+    """A port that is free."""
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        return int(found.getsockname()[1])
+
+
+def run(home: Path, *words: str, path: str = "/nowhere") -> Result:
+    variables = {"HOME": str(home), "PATH": path, "XDG_CONFIG_HOME": None, "UNDRIFT_HOME": None}
+    return undrift(*words, "--gateway", "--yes", env=variables)
+
+
+def settings(home: Path, client: str, text: str | None = None) -> Path:
+    name, usual = BEFORE[client]
+    (home / name).parent.mkdir(parents=True, exist_ok=True)
+    (home / name).write_bytes((usual if text is None else text).encode())
+    return home / name
+
+
+def hashes(home: Path) -> dict[str, tuple[str, int]]:
+    """The bytes and the mode of every settings file."""
+    return {
+        str(path.relative_to(home)): (hashlib.sha256(path.read_bytes()).hexdigest(), stat.S_IMODE(path.stat().st_mode))
+        for path in home.rglob("*")
+        if path.is_file() and ".undrift" not in path.parts
+    }
+
+
+def manager(home: Path) -> str:
+    """Put a systemctl on the PATH that writes down what it is told; return the PATH."""
+    folder = home / "bin"
+    folder.mkdir()
+    told = f"#!/bin/sh\necho \"$@\" >> '{folder}/told'\n[ ! -e '{folder}/refuses' ] || [ \"$2\" != enable ] || exit 1\n"
+    (folder / "systemctl").write_text(told)
+    (folder / "systemctl").chmod(0o700)
+    return str(folder)
+
+
+@pytest.mark.parametrize("order", [list(BEFORE), list(BEFORE)[::-1]])
+def test_every_client_has_its_bytes_and_modes_back(tmp_path: Path, order: list[str], port: int):
+    for client in BEFORE:
+        settings(tmp_path, client).chmod(0o640)
+    before = hashes(tmp_path)
+    said = ""
+    for client in BEFORE:
+        result = run(tmp_path, "install", client, "--port", str(port))
+        assert result.exit_code == 0, result.output
+        said += result.output
+    token = (tmp_path / ".undrift" / TOKEN_NAME).read_text()
+    for client, (name, _) in BEFORE.items():
+        text = (tmp_path / name).read_text()
+        assert f"http://127.0.0.1:{port}/{token}/via/" in text, client
+        assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o600
+    for client in order:
+        result = run(tmp_path, "uninstall", client)
+        assert result.exit_code == 0, result.output
+        said += result.output
+    assert token not in said
+    assert hashes(tmp_path) == before
+    assert not (tmp_path / ".undrift" / "service.json").exists()
+
+
+def test_files_that_were_not_there_are_gone_again(tmp_path: Path, port: int):
+    for client in BEFORE:
+        assert run(tmp_path, "install", client, "--port", str(port)).exit_code == 0
+    for client in BEFORE:
+        assert "was removed" in " ".join(run(tmp_path, "uninstall", client).output.split())
+    assert hashes(tmp_path) == {}
+
+
+@pytest.mark.parametrize("first", [("--gateway",), ()])
+@pytest.mark.parametrize("text", [None, "{}", '{"a": 1}'])
+def test_hooks_and_gateway_in_one_file_leave_nothing_in_either_order(tmp_path, text, first, port):
+    if text is not None:
+        settings(tmp_path, "claude", text)
+    before = hashes(tmp_path)
+    more = ("--port", str(port)) if first else ()
+    second = () if first else ("--gateway", "--port", str(port))
+    environment: dict[str, str | None] = {"HOME": str(tmp_path), "PATH": "/nowhere"}
+    for words in ((*first, *more), second):
+        assert undrift("install", "claude", "--yes", *words, env=environment).exit_code == 0
+    for words in (first, second[:1]):
+        result = undrift("uninstall", "claude", "--yes", *words, env=environment)
+        assert result.exit_code == 0, result.output
+    assert hashes(tmp_path) == before
+
+
+def test_only_ours_goes_after_the_user_has_changed_the_rest(tmp_path: Path, port: int):
+    path = settings(tmp_path, "claude", '{"env": {"ANTHROPIC_BASE_URL": "https://mine.example/api/anthropic"}}')
+    run(tmp_path, "install", "claude", "--port", str(port))
+    changed = json.loads(path.read_text())
+    path.write_text(json.dumps({**changed, "model": "mine"}, indent=3))
+    run(tmp_path, "uninstall", "claude")
+    left = {"env": {"ANTHROPIC_BASE_URL": "https://mine.example/api/anthropic"}, "model": "mine"}
+    assert json.loads(path.read_text()) == left
+
+
+def test_an_address_that_the_user_has_set_since_is_his(tmp_path: Path, port: int):
+    path = settings(tmp_path, "gemini")
+    run(tmp_path, "install", "gemini", "--port", str(port))
+    path.write_text("GOOGLE_GEMINI_BASE_URL=https://new.example\n")
+    assert run(tmp_path, "uninstall", "gemini").exit_code == 0
+    assert path.read_text() == "GOOGLE_GEMINI_BASE_URL=https://new.example\n"
+
+
+def test_the_users_own_address_becomes_the_upstream_and_another_client_cannot_change_it(tmp_path: Path, port: int):
+    settings(tmp_path, "codex", 'openai_base_url = "https://mine.example/codex"\n')
+    run(tmp_path, "install", "codex", "--port", str(port))
+    service = json.loads((tmp_path / ".undrift" / "service.json").read_text())
+    assert service["clients"]["codex"]["upstreams"] == {"openai": "https://mine.example/codex"}
+    assert '/via/openai"' in (tmp_path / ".codex/config.toml").read_text(), "its upstream has no version"
+    told = json.loads(run(tmp_path, "install", "opencode", "--json").output)
+    assert "sends requests for openai to https://mine.example/codex (codex)" in told["notes"][-1]
+    options = json.loads((tmp_path / ".config/opencode/opencode.json").read_text())["provider"]
+    assert set(options) == {"anthropic", "google"}
+
+
+def test_an_address_that_cannot_be_an_upstream_changes_nothing(tmp_path: Path, port: int):
+    path = settings(tmp_path, "claude", '{"env": {"ANTHROPIC_BASE_URL": "https://name:word@mine.example"}}')
+    before = hashes(tmp_path)
+    result = run(tmp_path, "install", "claude", "--port", str(port))
+    assert (result.exit_code, hashes(tmp_path)) == (1, before)
+    assert "no name or password" in result.stderr
+    assert "word" not in result.stderr.replace("password", "")
+    assert path.exists()
+
+
+def test_a_second_installation_changes_nothing(tmp_path: Path, port: int):
+    settings(tmp_path, "claude")
+    run(tmp_path, "install", "claude", "--port", str(port))
+    before = hashes(tmp_path)
+    assert "leads to the gateway already" in run(tmp_path, "install", "claude").output
+    assert hashes(tmp_path) == before
+    result = run(tmp_path, "install", "codex", "--port", str(port - 1))
+    assert f"has port {port} already: claude" in result.stderr
+
+
+def test_no_file_of_a_repository_gets_the_token(tmp_path: Path, port: int):
+    path = settings(tmp_path, "claude")
+    (tmp_path / "dotfiles" / ".git").mkdir(parents=True)
+    path.rename(tmp_path / "dotfiles" / "settings.json")
+    path.symlink_to(tmp_path / "dotfiles" / "settings.json")
+    result = run(tmp_path, "install", "claude", "--port", str(port))
+    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+    assert f"is in the repository {tmp_path}/dotfiles" in result.stderr
+    assert run(tmp_path, "install", "claude", "--project").exit_code == 2
+    assert path.read_bytes() == BEFORE["claude"][1].encode()
+
+
+def test_without_a_yes_nothing_is_written(tmp_path: Path, port: int):
+    settings(tmp_path, "claude")
+    before = hashes(tmp_path)
+    result = undrift("install", "claude", "--gateway", "--port", str(port), env={"HOME": str(tmp_path), "PATH": "/no"})
+    assert result.exit_code == 1
+    assert f'+\t\t"ANTHROPIC_BASE_URL": "http://127.0.0.1:{port}/TOKEN/via/anthropic"' in result.stdout
+    assert hashes(tmp_path) == before
+    assert not (tmp_path / ".undrift").exists()
+
+
+def test_a_port_that_another_program_has_is_a_clear_error(tmp_path: Path):
+    path = settings(tmp_path, "claude")
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        taken = other.getsockname()[1]
+        result = run(tmp_path, "install", "claude", "--port", str(taken))
+    assert result.exit_code == 1
+    assert f"127.0.0.1:{taken} cannot be had" in result.stderr
+    assert "--port N" in result.stderr
+    assert path.read_bytes() == BEFORE["claude"][1].encode()
+
+
+def test_where_nothing_runs_services_the_command_is_printed(tmp_path: Path, port: int):
+    settings(tmp_path, "claude")
+    shown = " ".join(run(tmp_path, "install", "claude", "--port", str(port)).output.split())
+    assert "Neither systemd nor launchd serves you here." in shown
+    assert f"-m undrift proxy --service --home={tmp_path}/.undrift" in shown
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="systemd is Linux's")
+def test_the_first_client_installs_the_service_and_the_last_one_removes_it(tmp_path: Path, port: int):
+    path = manager(tmp_path)
+    units = tmp_path / ".config" / "systemd" / "user"
+    for client in ("claude", "codex"):
+        settings(tmp_path, client)
+        result = run(tmp_path, "install", client, "--port", str(port), path=path)
+        assert result.exit_code == 0, result.output
+    assert f"ListenStream=127.0.0.1:{port}" in (units / "undrift-gateway.socket").read_text()
+    assert f'"--home={tmp_path}/.undrift"' in (units / "undrift-gateway.service").read_text()
+    told = Path(path, "told").read_text()
+    assert told.count("--user enable --now undrift-gateway.socket\n") == 1
+    run(tmp_path, "uninstall", "claude", path=path)
+    assert (units / "undrift-gateway.socket").exists()
+    assert "no service any more" in run(tmp_path, "uninstall", "codex", path=path).output
+    assert list(units.iterdir()) == []
+    assert "--user disable --now undrift-gateway.socket\n" in Path(path, "told").read_text()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="systemd is Linux's")
+def test_a_service_manager_that_refuses_leaves_everything_as_it_was(tmp_path: Path, port: int):
+    path = manager(tmp_path)
+    Path(path, "refuses").touch()
+    settings(tmp_path, "claude")
+    before = hashes(tmp_path)
+    result = run(tmp_path, "install", "claude", "--port", str(port), path=path)
+    assert result.exit_code == 1
+    assert "systemctl --user enable --now undrift-gateway.socket: status 1" in result.stderr
+    Path(path, "told").unlink()
+    assert hashes(tmp_path) == before
+    assert not (tmp_path / ".undrift" / "service.json").exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="systemd is Linux's")
+def test_the_service_of_another_home_is_not_taken_over(tmp_path: Path, port: int):
+    path = manager(tmp_path)
+    settings(tmp_path, "claude")
+    run(tmp_path, "install", "claude", "--port", str(port), path=path)
+    settings(tmp_path, "codex")
+    result = run(tmp_path, "install", "codex", "--home", str(tmp_path / "other"), path=path)
+    assert result.exit_code == 1
+    assert "is the gateway of another home" in result.stderr
