@@ -13,6 +13,7 @@ from tests.cli.builders import undrift
 from tests.proxy.builders import ask
 from tests.proxy.served import needs_small_disks, served
 from undrift.doctor.gateway import gateway
+from undrift.proxy.config import PROVIDERS
 from undrift.stores.gateways import Presence, announce, known, withdraw
 from undrift.testing import RawUpstream, Send, response
 
@@ -42,7 +43,7 @@ def test_one_that_is_well(upstream, tmp_path):
     assert (found["gateway"].state, found["token"].state) == ("ok", "ok")
     assert f"{server.url}, process {server.pid}, since 20" in found["gateway"].text
     assert "1 requests, 0 of them passed unchanged" in found["gateway"].text
-    assert found["gateway"].details == tuple(f"{name}: {upstream.url}" for name in ("anthropic", "gemini", "openai"))
+    assert found["gateway"].details == tuple(f"{name}: {upstream.url}" for name in sorted(PROVIDERS))
     assert "gateway: http://127.0.0.1" in shown.stdout
     assert set(told(tmp_path / "home")) == {"token"}  # it has taken its file away
 
@@ -54,7 +55,10 @@ def test_what_it_let_pass_is_counted_with_the_reason(upstream, tmp_path):
         found = told(server.home)["gateway"]
     assert found.state == "note"
     assert "2 requests, 2 of them" in found.text
-    assert [line.split(":")[0] for line in found.details[3:]] == ["1 content-encoding", "1 not-understood"]
+    assert [line.split(":")[0] for line in found.details[len(PROVIDERS) :]] == [
+        "1 content-encoding",
+        "1 not-understood",
+    ]
 
 
 @needs_small_disks

@@ -8,6 +8,7 @@ import pytest
 from tests.proxy.builders import ask, gateway
 from undrift import Settings
 from undrift.proxy import GatewayConfig, Server, upstream_of
+from undrift.proxy.config import PROVIDERS
 from undrift.proxy.headers import downstream, upstream
 from undrift.proxy.routes import Route, route_of
 from undrift.testing import RawUpstream, Send, response
@@ -36,7 +37,18 @@ def where(method: str, path: str, query: str = "", **headers: str) -> tuple[str,
         ("/v1beta/models/gemini-3.1-pro:countTokens", "gemini", ""),
         ("/v1/projects/p/locations/l/publishers/google/models/g:generateContent", "gemini", "gemini"),
         ("/v1beta1/projects/p/locations/l/publishers/google/models/g:streamGenerateContent", "gemini", "gemini"),
-        ("/v1/projects/p/locations/l/publishers/anthropic/models/c:rawPredict", "gemini", ""),
+        ("/v1/projects/p/locations/l/publishers/anthropic/models/claude-opus-5@1:rawPredict", "vertex", "anthropic"),
+        ("/v1/projects/p/locations/l/publishers/anthropic/models/c:streamRawPredict", "vertex", "anthropic"),
+        ("/projects/p/locations/l/publishers/anthropic/models/c:streamRawPredict", "vertex", "anthropic"),
+        ("/v1/projects/p/locations/l/publishers/anthropic/models/count-tokens:rawPredict", "vertex", ""),
+        ("/v1/projects/p/locations/l/publishers/mistralai/models/m:rawPredict", "gemini", ""),
+        ("/model/us.anthropic.claude-opus-5-v1%3A0/invoke", "bedrock", "anthropic"),
+        ("/model/arn%3Aaws%3Abedrock%3Ax%2Fy/invoke-with-response-stream", "bedrock", "anthropic"),
+        ("/model/amazon.nova-pro-v1%3A0/converse", "bedrock", ""),
+        ("/model/m/invoke-with-bidirectional-stream", "bedrock", ""),
+        ("/backend-api/codex/responses", "chatgpt", "openai-responses"),
+        ("/backend-api/codex/responses/compact", "chatgpt", ""),
+        ("/backend-api/wham/usage", "chatgpt", ""),
         ("/v1internal:streamGenerateContent", "gemini", ""),
         ("/v1beta/openai/chat/completions", "gemini", "openai-chat"),
         ("/openai/deployments/d/chat/completions", "openai", "openai-chat"),
@@ -82,6 +94,26 @@ def test_the_model_of_gemini_stands_in_the_path():
     assert route_of("POST", path, "", {}) == Route("gemini", path, "gemini", "gemini-3.1-pro")
 
 
+def test_a_model_in_a_cloud_is_looked_up_by_its_name_and_a_profile_of_the_users_own_as_some_claude():
+    paths = (
+        "us.anthropic.claude-opus-4-5-v1%3A0",
+        "arn%3Aaws%3Abedrock%3Aus-east-1%3A1%3Aapplication-inference-profile%2Fx",
+    )
+    found = [route_of("POST", f"/model/{name}/invoke", "", {}) for name in paths]
+    assert [route and (route.model, route.needs) for route in found] == [
+        ("claude-opus-4-5-v1", "anthropic_version"),
+        ("claude", "anthropic_version"),
+    ]
+
+
+def test_messages_of_foundry_are_managed_where_their_provider_is_known():
+    path = "/anthropic/v1/messages"
+    assert where("POST", f"/via/anthropic{path}") == ("anthropic", path, "anthropic")
+    assert where("POST", path, anthropic_version="2023-06-01") == ("anthropic", path, "anthropic")
+    assert where("POST", path, authorization="Bearer k") is None
+    assert where("GET", path, anthropic_version="2023-06-01") == ("anthropic", path, "")
+
+
 def test_a_providers_key_is_shown_to_no_other_provider():
     given = [
         ("authorization", "Bearer a"),
@@ -89,12 +121,17 @@ def test_a_providers_key_is_shown_to_no_other_provider():
         ("x-goog-api-key", "c"),
         ("api-key", "d"),
         ("cookie", "e"),
+        ("x-amz-security-token", "f"),
+        ("chatgpt-account-id", "g"),
     ]
-    sent = {name: dict(upstream(name, given, is_read=False)) for name in ("anthropic", "openai", "gemini")}
+    sent = {name: dict(upstream(name, given, is_read=False)) for name in PROVIDERS}
     assert {name: sorted(pairs) for name, pairs in sent.items()} == {
         "anthropic": ["authorization", "x-api-key"],
-        "openai": ["api-key", "authorization"],
+        "openai": ["api-key", "authorization", "chatgpt-account-id"],
+        "chatgpt": ["api-key", "authorization", "chatgpt-account-id"],
         "gemini": ["authorization", "x-goog-api-key"],
+        "vertex": ["authorization", "x-goog-api-key"],
+        "bedrock": ["authorization", "x-amz-security-token"],
     }
 
 

@@ -66,6 +66,28 @@ def test_the_command_is_named_where_the_tool_is_offered_and_nowhere_else(wire: s
         assert (COMMAND in sent) is (name != "none"), name
 
 
+@pytest.mark.parametrize(
+    "announced",
+    [
+        "<system-reminder>\nThe following deferred tools are now available via ToolSearch.\nWebFetch\nmcp__undrift__recall\n",
+        "<tools>\nDeferred tool namespaces:\n- mcp__undrift: Task first.\n</tools>",
+    ],
+)
+def test_a_tool_that_the_client_announces_is_offered_also_after_a_restart(announced: str, tmp_path):
+    wire = "anthropic"
+    provider, given = Provider(wire), settings(tmp_path, budget_tokens=1_400, prune_target_ratio=0.9)
+    client = Client(wire, provider)
+    client.history.say(announced)
+    with RawUpstream(provider) as upstream:
+        with gateway(tmp_path, upstream.url, given) as server:
+            client.goes_on(server.url, 3)
+        with gateway(tmp_path, upstream.url, given) as server:
+            client.goes_on(server.url, 9)
+    assert LEFT not in b"".join(request.body for request in upstream.requests[:3])
+    assert COMMAND in b"".join(request.body for request in upstream.requests[3:])
+    assert provider.refused == []
+
+
 def test_what_was_said_stays_when_the_tool_comes_and_after_a_restart(tmp_path):
     wire = "anthropic"
     provider, given = Provider(wire), settings(tmp_path, budget_tokens=1_400, prune_target_ratio=0.9)

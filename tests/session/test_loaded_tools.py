@@ -1,12 +1,13 @@
 """Deferred tools that a search has loaded: what refers to them stays for as long as the request defers any."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.builders import Json, body, opened, result, rounds, sent, user
+from tests.builders import Json, assistant, body, call, opened, result, rounds, sent, text, user
 from tests.proxy.builders import PATHS, ask, gateway
 from tests.proxy.test_managed import Provider, settings
 from undrift.session.session import Session
@@ -86,6 +87,59 @@ def test_the_results_of_the_same_answer_leave_without_it(tmp_path: Path):
     history = [user("hello"), answer, results, *rounds(30)]
     with opened(tmp_path, budget_tokens=1_500, policy="recency") as session:
         assert sent(pruned(session, history, tools=[PLAIN, DEFERRED]))[1:3] == searched()
+
+
+def test_of_two_searches_for_the_same_tools_the_first_stays(tmp_path: Path):
+    """All calls of the tools stand after it, and the beginning of the window stays as it is."""
+    again = [assistant({**call("t9"), "name": "ToolSearch"}), user(result("t9", REFERENCES))]
+    history = [user("hello"), *searched(), *rounds(10), *again, *rounds(30, first=10)]
+    with opened(tmp_path, budget_tokens=1_500, policy="recency") as session:
+        prepared = pruned(session, history, tools=[PLAIN, DEFERRED])
+        assert sent(prepared)[1:3] == searched()
+        assert loads(prepared) == searched()[1:]
+
+
+def test_it_may_leave_when_the_tool_is_not_in_the_list_any_more(tmp_path: Path):
+    history = [user("hello"), *searched(), *rounds(30)]
+    other = {**DEFERRED, "name": "another"}
+    with opened(tmp_path, budget_tokens=1_500, policy="recency") as session:
+        assert loads(pruned(session, history, tools=[PLAIN, DEFERRED]))
+        more = [*history, *rounds(10, first=30)]
+        assert not loads(pruned(session, more, tools=[PLAIN, other]))
+        assert not loads(
+            pruned(session, [*more, *rounds(1, first=40)], tools=[PLAIN, {**PLAIN, "name": DEFERRED["name"]}, other])
+        )
+        assert loads(pruned(session, [*more, *rounds(2, first=40)], tools=[PLAIN, DEFERRED]))
+
+
+def test_a_session_of_bytes_that_is_opened_again_keeps_it_and_may_go_back_before_it(tmp_path: Path):
+    history = [user("hello"), *searched(), *rounds(120)]
+
+    def prepared(session: Session, messages: list[Json]) -> list[Json]:
+        return sent(session.prepare(json.dumps(body(*messages, tools=[PLAIN, DEFERRED])).encode()))
+
+    with opened(tmp_path, budget_tokens=1_500, policy="recency") as session:
+        first = prepared(session, history)
+        assert first[1:3] == searched()
+    with opened(tmp_path, budget_tokens=1_500, policy="recency") as session:
+        assert prepared(session, history) == first
+        assert prepared(session, [*history, *rounds(20, first=120)])[1:3] == searched()
+        assert prepared(session, history[:5]) == history[:5], "a rewind to before the prune"
+        assert prepared(session, [user("hello"), *rounds(60)])[1:3] != searched()
+
+
+def test_a_finished_task_leaves_the_tools_that_it_has_loaded(tmp_path: Path):
+    with opened(tmp_path, budget_tokens=100_000) as session:
+        history = [user("hello")]
+        session.start_task("t", content="Load tools")
+        session.prepare(body(*history, tools=[PLAIN, DEFERRED]))
+        history += [*searched(), *rounds(8)]
+        session.prepare(body(*history, tools=[PLAIN, DEFERRED]))
+        session.complete_task("t", result_summary="The tools were loaded and eight files were read.")
+        history += [assistant(text("done")), user("go on"), *rounds(6, first=8)]
+        prepared = session.prepare(body(*history, tools=[PLAIN, DEFERRED]))
+        assert [action.kind for action in prepared.actions].count("evicted") >= 3
+        assert sent(prepared)[1:3] == searched()
 
 
 def test_a_search_that_found_nothing_is_an_ordinary_result(tmp_path: Path):

@@ -323,9 +323,15 @@ def test_an_order_that_is_none_is_kept_as_it_came(odd):
     assert cleared({"edits": [odd]}) == {"edits": [odd, ORDER]}
 
 
-def test_betas_make_one_header_each_once():
-    assert editing.merged_betas([]) == {}
-    assert editing.merged_betas(["b", "a", "b"]) == {"anthropic-beta": "b,a"}
+@pytest.mark.parametrize("body", [{}, {"anthropic_version": "vertex-2023-10-16"}, {"anthropic_version": 5}])
+def test_a_beta_goes_into_the_header(body):
+    assert editing.with_beta(body, {"a": 1}, "b") == ({"a": 1}, {"anthropic-beta": "b"})
+
+
+@pytest.mark.parametrize(("given", "sent"), [(None, ["b"]), (["c"], ["c", "b"]), (["b"], ["b"]), ("odd", ["b"])])
+def test_bedrock_reads_betas_in_the_body_alone(given, sent):
+    body = {"anthropic_version": "bedrock-2023-05-31", **({} if given is None else {"anthropic_beta": given})}
+    assert editing.with_beta(body, {"a": 1}, "b") == ({"a": 1, "anthropic_beta": sent}, {})
 
 
 # -------------------------------------------------------------------------------------------- sessions and threads

@@ -19,7 +19,7 @@ from undrift.cli.of_session import HOME_HELP, TOKENS, Whole, settings_of
 from undrift.cli.show import at_terminal, note, safe
 from undrift.errors import SettingsError
 from undrift.proxy import GatewayConfig, Server
-from undrift.proxy.config import DEFAULT_UPSTREAMS, PROVIDERS, Provider, upstream_of
+from undrift.proxy.config import DEFAULT_UPSTREAMS, PROVIDERS, Provider, regional, upstream_of
 from undrift.proxy.room import MOST_SESSIONS
 from undrift.settings import Settings, environment
 from undrift.stores.secret import TOKEN_NAME
@@ -33,7 +33,10 @@ _FIRST_HANDED_OVER = 3  # sd_listen_fds(3): descriptors begin there
 
 CLIENTS = {
     "Claude Code": "ANTHROPIC_BASE_URL={anthropic} claude",
+    "Claude Code on Bedrock": "ANTHROPIC_BEDROCK_BASE_URL={bedrock} claude",
+    "Claude Code on Vertex AI": "ANTHROPIC_VERTEX_BASE_URL={vertex}/v1 claude",
     "Codex": 'in ~/.codex/config.toml: openai_base_url="{openai}/v1"',
+    "Codex with a login of ChatGPT": 'in the same file: openai_base_url="{chatgpt}/backend-api/codex"',
     "Gemini CLI": "GOOGLE_GEMINI_BASE_URL={gemini} gemini",
     "opencode": 'in opencode.json, provider.anthropic.options.baseURL: "{anthropic}/v1" (another provider\'s alike)',
     "aider": "OPENAI_API_BASE={openai}/v1 aider --model openai/NAME",
@@ -45,22 +48,31 @@ CLIENTS = {
 """Client -> how it is pointed at the gateway. None by its command line, which every user of a machine can see."""
 
 
-def upstream_options(defaults: Mapping[Provider, str] | None = None) -> Callable[[_Command], _Command]:
+_TITLES: Mapping[Provider, str] = {
+    "anthropic": "Anthropic",
+    "openai": "OpenAI",
+    "gemini": "Gemini",
+    "bedrock": "Amazon Bedrock",
+    "vertex": "Claude on Vertex AI",
+    "chatgpt": "ChatGPT, for Codex with such a login",
+}
+_REGIONS: Mapping[Provider, str] = {"bedrock": "that of AWS_REGION", "vertex": "that of CLOUD_ML_REGION"}
+
+
+def upstream_options(*, has_defaults: bool) -> Callable[[_Command], _Command]:
     """Give a command the options that say where requests go.
 
-    `defaults`: provider to its address; None if the command detects them.
+    `has_defaults`: False if the command detects the addresses.
     """
 
     def given(command: _Command) -> _Command:
         for provider in reversed(PROVIDERS):
-            url = defaults[provider] if defaults else None
-            title = provider.replace("openai", "OpenAI").replace("gemini", "Gemini").replace("anthropic", "Anthropic")
+            shown = _REGIONS.get(provider, DEFAULT_UPSTREAMS[provider])
             option = click.option(
                 f"--upstream-{provider}",
                 metavar="URL",
-                default=url,
-                show_default=url is not None,
-                help=f"The address for requests to {title}.",
+                show_default=shown if has_defaults else False,
+                help=f"The address for requests to {_TITLES[provider]}.",
             )
             command = option(command)
         return command
@@ -79,7 +91,7 @@ def upstream_options(defaults: Mapping[Provider, str] | None = None) -> Callable
     metavar="IP",
     help="The address to listen on; the default serves only this machine.",
 )
-@upstream_options(DEFAULT_UPSTREAMS)
+@upstream_options(has_defaults=True)
 @click.option("--budget", type=TOKENS, metavar="N", help="The most tokens that a request may have, such as 120k.")
 @click.option("--home", metavar="DIR", help=HOME_HELP)
 @click.option(
@@ -109,9 +121,6 @@ def upstream_options(defaults: Mapping[Provider, str] | None = None) -> Callable
 def proxy_command(
     port: int,
     host: str,
-    upstream_anthropic: str,
-    upstream_openai: str,
-    upstream_gemini: str,
     budget: int | None,
     home: str | None,
     most_sessions: int,
@@ -120,6 +129,7 @@ def proxy_command(
     is_service: bool,
     recall_reachable: bool,
     as_json: bool,
+    **upstreams: str | None,
 ) -> None:
     """Run the gateway until Ctrl-C. It shortens requests that exceed the budget.
 
@@ -131,7 +141,8 @@ def proxy_command(
     undrift proxy --budget 120k
     """
     settings = settings_of(home, budget_tokens=budget)
-    urls: dict[Any, str] = {"anthropic": upstream_anthropic, "openai": upstream_openai, "gemini": upstream_gemini}
+    defaults = regional(environment())
+    urls: dict[Any, str] = {name: upstreams[f"upstream_{name}"] or defaults[name] for name in PROVIDERS}
     if is_service:
         service = _service(Path(settings.home))
         port, host, urls = service.port, "127.0.0.1", {**urls, **service.upstreams}

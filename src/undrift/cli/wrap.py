@@ -24,7 +24,7 @@ from undrift.cli.proxy import upstream_options
 from undrift.cli.show import note, safe
 from undrift.clients.wrapped import Addresses, wrapped
 from undrift.errors import InputError, SettingsError, StoreError
-from undrift.proxy.config import DEFAULT_UPSTREAMS, Provider
+from undrift.proxy.config import PROVIDERS, Provider, regional
 from undrift.proxy.owner import base_url, without_token
 from undrift.proxy.peer import tells_users
 from undrift.settings import Settings, environment
@@ -38,6 +38,9 @@ _VARIABLES: Mapping[Provider, tuple[str, ...]] = {
     "anthropic": ("ANTHROPIC_BASE_URL",),
     "openai": ("OPENAI_BASE_URL", "OPENAI_API_BASE"),
     "gemini": ("GOOGLE_GEMINI_BASE_URL",),
+    "bedrock": ("ANTHROPIC_BEDROCK_BASE_URL", "AWS_ENDPOINT_URL_BEDROCK_RUNTIME"),
+    "vertex": ("ANTHROPIC_VERTEX_BASE_URL",),
+    "chatgpt": (),
 }
 _ASK_S = 10
 
@@ -67,7 +70,7 @@ class _Wrap(click.Command):
 @click.command("wrap", cls=_Wrap, context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.argument("client")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[-- ARGUMENTS]...")
-@upstream_options()
+@upstream_options(has_defaults=False)
 @click.option("--budget", type=TOKENS, metavar="N", help="The most tokens that a request may have, such as 120k.")
 @click.option("--home", metavar="DIR", help=HOME_HELP)
 @click.option("--log", metavar="FILE", help=f"The gateway's log file (default: {LOG} in --home).")
@@ -80,13 +83,11 @@ class _Wrap(click.Command):
 def wrap_command(
     client: str,
     arguments: tuple[str, ...],
-    upstream_anthropic: str | None,
-    upstream_openai: str | None,
-    upstream_gemini: str | None,
     budget: int | None,
     home: str | None,
     log: str | None,
     recall_reachable: bool | None,
+    **upstream: str | None,
 ) -> None:
     """Start CLIENT with its own gateway. The gateway stops when CLIENT stops.
 
@@ -112,13 +113,10 @@ def wrap_command(
     if not hasattr(os, "fork"):
         raise SettingsError("wrap needs a POSIX system; run `undrift proxy`, and set the client's address yourself")
     settings = settings_of(home, budget_tokens=budget)
-    given: dict[Provider, str | None] = {
-        "anthropic": upstream_anthropic,
-        "openai": upstream_openai,
-        "gemini": upstream_gemini,
-    }
     around = environment()
-    upstreams = {name: _shown(url or _used(name, known.program, program, around)) for name, url in given.items()}
+    upstreams = {
+        name: _shown(upstream[f"upstream_{name}"] or _used(name, known.program, program, around)) for name in PROVIDERS
+    }
     path = Path(log) if log else Path(settings.home) / LOG
     words = [f"--upstream-{name}={url}" for name, url in upstreams.items()]
     words += [f"--home={settings.home}", *([f"--budget={budget}"] if budget else [])]
@@ -170,7 +168,7 @@ def _used(provider: Provider, client: str, program: str, variables: Mapping[str,
     if (provider, client) == ("openai", "codex"):
         return _of_codex(program, variables)
     found = next(filter(None, (variables.get(name) for name in _VARIABLES[provider])), "")
-    return found or (_OPENAI if provider == "openai" else DEFAULT_UPSTREAMS[provider])
+    return found or (_OPENAI if provider == "openai" else regional(variables)[provider])
 
 
 def _of_claude(variables: Mapping[str, str]) -> str:

@@ -36,6 +36,7 @@ _MEANING = {
     "not-understood": "the body has another shape than its form; the provider's answer says what is wrong with it",
     "overloaded": "16 requests at once took more than 5 seconds each: is the machine under load?",
     "repeated-faults": "the session was left alone after three faults in a row; the other reasons say which",
+    "signed": "Amazon's signature covers the body; with a Bedrock API key (AWS_BEARER_TOKEN_BEDROCK) they are managed",
     "store": "the store could not be opened, read or written: see what is found about the home and the store",
     "too-large": "a request was longer than 64 MB",
     "unhealthy": "the store could not be written and read after three faults in a row",

@@ -40,11 +40,13 @@ async def respond(
 def failure(provider: Provider, status: int, message: str) -> bytes:
     """Return our error in the provider's own format, so that its client understands it."""
     message = f"undrift: {message}"
-    if provider == "anthropic":
+    if provider in ("anthropic", "vertex"):
         kind = "overloaded_error" if status == 503 else "api_error"
         body: dict[str, Any] = {"type": "error", "error": {"type": kind, "message": message}}
-    elif provider == "openai":
+    elif provider in ("openai", "chatgpt"):
         body = {"error": {"message": message, "type": "api_error", "param": None, "code": None}}
+    elif provider == "bedrock":
+        body = {"message": message}
     else:
         body = {"error": {"code": status, "message": message, "status": "UNAVAILABLE"}}
     return json.dumps(body).encode("ascii")

@@ -34,8 +34,8 @@ _NOT_CARRIED = ("TRACE", "TRACK")  # they ask for the request, keys included, to
 _CARRIED = b"GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
 _HEALTH_S = 1.0  # for so long an answer holds, so that a caller that asks all the time does not write all the time
 _UNKNOWN = (
-    f"undrift: this path does not name its provider; put {VIA}anthropic, {VIA}openai or {VIA}gemini in front of it, "
-    "as in the client's base URL"
+    f"undrift: this path does not name its provider; put {VIA}anthropic, {VIA}openai or another of the addresses that "
+    "`undrift proxy` prints in front of it, as in the client's base URL"
 )
 _NOT_THE_OWNER = (
     "undrift: this gateway serves its owner alone, and this request is not known to be the owner's: its base URL must "

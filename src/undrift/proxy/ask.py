@@ -20,7 +20,10 @@ class Bypass(UndriftError):
 
 @dataclass(slots=True)
 class Ask:
-    """One request to manage. `deadline_s`: on the monotonic clock; after it the caller no longer waits."""
+    """One request to manage.
+
+    `deadline_s`: on the monotonic clock; after it the caller no longer waits. `needs`: a field that the body must have.
+    """
 
     wire: str
     body: bytes
@@ -30,6 +33,7 @@ class Ask:
     deadline_s: float
     agent: str = ""
     is_sub: bool = False
+    needs: str = ""
     session_id: str = ""
 
 

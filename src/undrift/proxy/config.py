@@ -1,5 +1,6 @@
 """The configuration of a gateway. Law: it is fixed at the start; no request, header or project file can change it."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -9,17 +10,23 @@ from undrift.errors import SettingsError
 from undrift.proxy.room import MOST_SESSIONS, most_open_bytes
 from undrift.settings import Settings
 
-__all__ = ["DEFAULT_UPSTREAMS", "GatewayConfig", "PROVIDERS", "Provider", "Upstream", "upstream_of"]
+__all__ = ["DEFAULT_UPSTREAMS", "GatewayConfig", "PROVIDERS", "Provider", "Upstream", "regional", "upstream_of"]
 
-Provider = Literal["anthropic", "openai", "gemini"]
+Provider = Literal["anthropic", "openai", "gemini", "bedrock", "vertex", "chatgpt"]
+"""The service that gets a request. `bedrock` and `vertex` have models of Claude; `chatgpt` serves Codex with such a login."""
 
-PROVIDERS: tuple[Provider, ...] = ("anthropic", "openai", "gemini")
+PROVIDERS: tuple[Provider, ...] = ("anthropic", "openai", "gemini", "bedrock", "vertex", "chatgpt")
 
 DEFAULT_UPSTREAMS: Mapping[Provider, str] = {
     "anthropic": "https://api.anthropic.com",
     "openai": "https://api.openai.com",
     "gemini": "https://generativelanguage.googleapis.com",
+    "bedrock": "https://bedrock-runtime.us-east-1.amazonaws.com",
+    "vertex": "https://aiplatform.googleapis.com",
+    "chatgpt": "https://chatgpt.com",
 }
+
+_REGION = re.compile(r"[a-z][a-z0-9-]{0,40}")
 
 _VERSIONS = ("/v1", "/v1beta")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -36,6 +43,30 @@ class Upstream:
     host: str
     port: int
     path: str = ""
+
+
+def regional(variables: Mapping[str, str]) -> dict[Provider, str]:
+    """Return the default addresses, with those of Bedrock and Vertex AI in the user's region.
+
+    `variables`: of the environment. Raises SettingsError: a region is none.
+    """
+    urls = dict(DEFAULT_UPSTREAMS)
+    for name in ("AWS_DEFAULT_REGION", "AWS_REGION"):  # the second wins, as in Amazon's libraries
+        if region := _region(name, variables):
+            end = ".cn" if region.startswith("cn-") else ""
+            urls["bedrock"] = f"https://bedrock-runtime.{region}.amazonaws.com{end}"
+    if (region := _region("CLOUD_ML_REGION", variables)) in ("us", "eu"):
+        urls["vertex"] = f"https://aiplatform.{region}.rep.googleapis.com"
+    elif region and region != "global":
+        urls["vertex"] = f"https://{region}-aiplatform.googleapis.com"
+    return urls
+
+
+def _region(name: str, variables: Mapping[str, str]) -> str:
+    region = variables.get(name, "")
+    if region and not _REGION.fullmatch(region):
+        raise SettingsError(f"{name} is no region such as us-east-1: correct or unset it")
+    return region
 
 
 def upstream_of(url: str) -> Upstream:

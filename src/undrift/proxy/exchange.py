@@ -22,6 +22,7 @@ from undrift.proxy.answers import COME_BACK, Receive, Send, failure, respond
 from undrift.proxy.ask import Ask, Bypass, ManagedBody
 from undrift.proxy.coding import decoded, plain
 from undrift.proxy.config import GatewayConfig, Provider
+from undrift.proxy.guard import is_signed
 from undrift.proxy.incoming import BodyRoom, ClientGone, Incoming, NoRoom, TooLate
 from undrift.proxy.naming import is_sub_agent
 from undrift.proxy.observe import Counters, Progress, safe_id
@@ -141,6 +142,8 @@ class Exchange:
                 self._progress.bypass = "not-the-owner"
             elif rest is not None:
                 self._progress.bypass = "too-large"
+            elif is_signed(self._given, self._asgi.query):
+                self._progress.bypass = "signed"
             else:
                 declined = await self._manage(body)
                 if declined is not None:
@@ -243,6 +246,7 @@ class Exchange:
             time.monotonic() + self._shared.config.deadline_s,
             self._given.get("user-agent", ""),
             is_sub_agent(self._given),
+            self._route.needs,
         )
 
     async def _work(self, what: str, job: Callable[..., Any], ask: Ask, *more: Any) -> Any:

@@ -26,17 +26,24 @@ _ALL = _names(
     """
 )
 _ALL_BEGINNINGS = ("x-stainless-", "x-session-", "x-b3-")
-_OF: Mapping[Provider, tuple[frozenset[str], tuple[str, ...]]] = {
-    "anthropic": (frozenset({"x-api-key"}), ("anthropic-", "x-claude-", "x-anthropic-")),
-    "openai": (
-        frozenset({
-            "api-key", "chatgpt-account-id", "conversation_id", "http-referer", "originator", "session-id", "session_id",
-            "thread-id", "version", "x-initiator", "x-title",
-        }),
-        ("openai-", "x-openai-", "x-codex-", "x-ms-"),
+_CLAUDE = ("anthropic-", "x-claude-", "x-anthropic-")
+_OPENAI = (
+    _names(
+        """
+        api-key chatgpt-account-id conversation_id http-referer originator session-id session_id thread-id version
+        x-initiator x-title
+        """
     ),
+    ("openai-", "x-openai-", "x-codex-", "x-ms-"),
+)
+_OF: Mapping[Provider, tuple[frozenset[str], tuple[str, ...]]] = {
+    "anthropic": (frozenset({"x-api-key"}), _CLAUDE),
+    "openai": _OPENAI,
+    "chatgpt": _OPENAI,
     "gemini": (frozenset({"x-server-timeout"}), ("x-goog-", "x-gemini-", "x-vertex-ai-")),
-}  # fmt: skip
+    "bedrock": (frozenset(), ("x-amz-", "x-amzn-", *_CLAUDE)),
+    "vertex": (frozenset(), ("x-goog-", "x-vertex-ai-", *_CLAUDE)),
+}
 _OF_THE_CONNECTION = _names(
     """
     connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer transfer-encoding upgrade

@@ -31,6 +31,17 @@ _GEMINI = re.compile(
 _GEMINI_PATHS = re.compile(
     r"/v1(?:beta1?|alpha|internal)(?=[/:]|$)|/v1/projects/|/v1/(?:tunedM|m)odels/[^/]+:|/upload/v1"
 )
+_VERTEX = re.compile(
+    r"(?:/v1(?:beta1)?)?/projects/[^/]+/locations/[^/]+/publishers/anthropic/models/(?P<model>[^/:]+):(?:streamR|r)awPredict"
+)
+_COUNTS = "count-tokens"  # what Vertex AI has in place of a model when it counts
+_BEDROCK = re.compile(r"/model/(?P<model>[^/]+)/invoke(?:-with-response-stream)?")
+_CLAUDE = re.compile(r"claude-[A-Za-z0-9.-]+")
+_OWN_PATHS: tuple[tuple[re.Pattern[str], Provider], ...] = (
+    (re.compile(r"(?:/v1(?:beta1)?)?/projects/[^/]+/locations/[^/]+/publishers/anthropic/"), "vertex"),
+    (re.compile(r"/model/[^/]+/(?:invoke|converse|count-tokens)"), "bedrock"),
+    (re.compile(r"/backend-api/"), "chatgpt"),
+)
 _ANTHROPIC_PATHS = re.compile(r"(?:/v1)?/(?:messages|complete|skills|organizations)(?=/|$)|/api/(?:claude|oauth|hello)")
 _OPENAI_PATHS = re.compile(
     r"(?:/v1)?/(?:chat|responses|completions|embeddings|images|audio|moderations|assistants|threads|vector_stores|realtime|"
@@ -64,12 +75,16 @@ _AGENTS: tuple[tuple[str, Provider], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The provider and address for a request. `wire`: the form if the request is managed, else empty."""
+    """The provider and address for a request.
+
+    `wire`: the form if the request is managed, else empty. `needs`: a field without which the body has another form.
+    """
 
     provider: Provider
     path: str
     wire: str = ""
     model: str | None = None
+    needs: str = ""
 
 
 def route_of(method: str, path: str, query: str, headers: Mapping[str, str]) -> Route | None:
@@ -79,13 +94,34 @@ def route_of(method: str, path: str, query: str, headers: Mapping[str, str]) -> 
     if method == "POST":
         if found := _GEMINI.fullmatch(path):
             return Route(named or "gemini", path, "gemini", found["model"])
+        if (managed := _of_claude(named, path)) is not None:
+            return managed
         if inner in _MANAGED:
             provider, wire = _MANAGED[inner]
             return Route(named or provider, path, wire)
+        if path == "/backend-api/codex/responses":
+            return Route(named or "chatgpt", path, "openai-responses")
         if path.endswith("/chat/completions") and (named or _by_path(path)):
             return Route(named or _by_path(path) or "openai", path, "openai-chat")
-    provider_ = named or _by_path(path) or _by_headers(query, headers)
-    return None if provider_ is None else Route(provider_, path)
+    if (found_ := named or _by_path(path) or _by_headers(query, headers)) is None:
+        return None
+    is_foundry = method == "POST" and found_ == "anthropic" and path.endswith("/anthropic/v1/messages")
+    return Route(found_, path, "anthropic" if is_foundry else "")
+
+
+def _of_claude(named: Provider | None, path: str) -> Route | None:
+    """Return the route to a model of Claude in another vendor's cloud."""
+    if (found := _VERTEX.fullmatch(path)) and found["model"] != _COUNTS:
+        return Route(named or "vertex", path, "anthropic", _claude(found["model"]), "anthropic_version")
+    if found := _BEDROCK.fullmatch(path):  # of other models as well, whose bodies have other forms
+        return Route(named or "bedrock", path, "anthropic", _claude(found["model"]), "anthropic_version")
+    return None
+
+
+def _claude(path_part: str) -> str:
+    """Return a model's name for the table of models; an inference profile of a user's own does not say which it is."""
+    found = _CLAUDE.search(path_part)
+    return found[0] if found else "claude"
 
 
 def _via(path: str) -> tuple[Provider | None, str]:
@@ -98,6 +134,9 @@ def _via(path: str) -> tuple[Provider | None, str]:
 
 
 def _by_path(path: str) -> Provider | None:
+    for pattern, provider in _OWN_PATHS:
+        if pattern.match(path):
+            return provider
     if _GEMINI_PATHS.match(path):
         return "gemini"
     if _ANTHROPIC_PATHS.match(path):

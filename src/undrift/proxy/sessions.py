@@ -93,6 +93,8 @@ class OpenSessions:
         """
         form = form_of(ask.wire)
         request = Request(ask.body, form)
+        if ask.needs and not request.has(ask.needs):
+            raise Bypass("not-understood", is_fault=False)
         self._check(self._breakers.of(""))
         found, known = self._find(form, request, ask)
         ask.session_id = found.session_id

@@ -37,7 +37,7 @@ from undrift.wire import cache_life, objects, raw
 from undrift.wire.beginning import Beginning
 from undrift.wire.form import Form, ProviderReply
 from undrift.wire.forms import form_of
-from undrift.wire.offered import defers_tools, tool_names
+from undrift.wire.offered import Offered, offered_tools
 
 __all__ = ["Preparer", "RecallHint"]
 
@@ -56,8 +56,7 @@ class _Beside:
 
     tokens: int
     has_tools: bool
-    defers_tools: bool
-    offers_recall: bool
+    offered: Offered
     cache_seconds: int | None
 
 
@@ -92,7 +91,7 @@ class Preparer:
         self._committer = Committer(context.id, context.log)
         self._renderers: WeakKeyDictionary[Conversation, Renderer] = WeakKeyDictionary()
         self._conversations: list[Conversation] = []
-        self._fixed: tuple[Any, _Beside] = (None, _Beside(0, False, False, True, None))
+        self._fixed: tuple[Any, _Beside] = (None, _Beside(0, False, Offered({}), None))
         self._counters: dict[float, Callable[[str], int]] = {}
         self._last: LastRequest | None = None
         self._is_over = self._uses_tools = False
@@ -111,9 +110,9 @@ class Preparer:
         budget = self.settings.budget_for(known.window_tokens)
         if (held := form.delta(request.fields)) is not None:
             return self._passed(body, held, fixed, budget)
-        conversation = self._conversation(form, request, count, beside.defers_tools)
+        conversation = self._conversation(form, request, count)
         warnings = self._follow_others()
-        conversation.follow(request, now_ms)
+        conversation.follow(request, now_ms, beside.offered)
         self._log.along = conversation
         self._note(form, conversation, warnings)
         self._follow_tasks(conversation, warnings)
@@ -149,13 +148,15 @@ class Preparer:
         self, conversation: Conversation, beside: _Beside, binding: Binding, room: Room, texts: Texts, cache: Cache
     ) -> Turn:
         """Return the inputs of this turn."""
-        self._uses_tools |= beside.has_tools
+        has_tools = beside.has_tools or bool(conversation.listed_tools)
+        self._uses_tools |= has_tools
         tools = Tools(
             count=conversation.count,
             ref_of=self._log.decisions.ref_of,
             known=conversation.known,
             log_path=self._logs.path_of,
-            names_recall=self._names_recall == "always" or beside.offers_recall,
+            names_recall=self._names_recall == "always"
+            or offers_recall({*beside.offered.names, *conversation.tool_names}),
         )
         return Turn(
             room,
@@ -169,7 +170,7 @@ class Preparer:
             self._log.decisions.pins,
             past_of(self._log, conversation),
             texts,
-            self._uses_tools and not beside.has_tools,  # a side request, as for a title
+            self._uses_tools and not has_tools,  # a side request, as for a title
         )
 
     def _renderer(self, conversation: Conversation) -> Renderer:
@@ -244,20 +245,18 @@ class Preparer:
             self._counters[factor] = count if factor == 1.0 else lambda text: math.ceil(count(text) * factor)
         return self._counters[factor]
 
-    def _conversation(
-        self, form: Form, request: Request, count: Callable[[str], int], defers_tools: bool
-    ) -> Conversation:
+    def _conversation(self, form: Form, request: Request, count: Callable[[str], int]) -> Conversation:
         """Return the conversation that begins like this request and make it the newest; open the request."""
-        key = reading_key(form.NAME, self.settings.token_counter, count, defers_tools=defers_tools)
+        key = reading_key(form.NAME, self.settings.token_counter, count)
         past = self._read_before(request, form, key)
         recorder = Recorder(key, past)
         request.open(() if past is None else (past.beginning,))
         first = request.load(0)
         digest = form.digest(first) if isinstance(first, Mapping) else b""
-        known = (c for c in self._conversations if c.suits(form, count, defers_tools=defers_tools))
+        known = (c for c in self._conversations if c.suits(form, count))
         found = next((c for c in known if c.starts_with(request.bytes_of(0), digest)), None)
         if found is None:
-            found = Conversation(form, self._log.decisions, count, defers_tools=defers_tools)
+            found = Conversation(form, self._log.decisions, count)
             found.take_over(past, recorder, self._clock.now_ms)
         else:
             self._conversations.remove(found)
@@ -303,8 +302,7 @@ class Preparer:
                 _Beside(
                     tokens,
                     bool(given.get("tools")),
-                    defers_tools(given),
-                    offers_recall(tool_names(given)),
+                    offered_tools(given),
                     cache_life.seconds_beside(given),
                 ),
             )

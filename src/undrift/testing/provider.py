@@ -1,4 +1,4 @@
-"""The scripted provider itself: the interfaces of Anthropic, OpenAI and Gemini on one loopback port.
+"""The scripted provider itself: the interfaces of Anthropic, OpenAI, Gemini, Bedrock and Vertex AI on one loopback port.
 
 Law: what is said comes from the script alone, and each request is judged by the simulator of its provider first; what it
 was asked is kept in the order in which it came, keys and cookies left out.
@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
+from undrift.testing.clouds import cloud_request, framed
 from undrift.testing.forms import stream_of
 from undrift.testing.script import Kind, Say, Seen, Turn, answer_to, filled, kind_of
 from undrift.testing.simulators import ModelTurn, Refused, Simulator, simulator_for
@@ -23,7 +24,13 @@ __all__ = ["ScriptedProvider"]
 _SECRET_HEADERS = frozenset({"authorization", "x-api-key", "x-goog-api-key", "cookie", "proxy-authorization"})
 _LARGEST_BODY_BYTES = 64 << 20
 _CHARACTERS_A_TOKEN = 4
-_WIRES = {"/messages": "anthropic", "/chat/completions": "openai-chat", "/responses": "openai-responses"}
+_WIRES = {
+    "/messages": "anthropic",
+    "/anthropic/v1/messages": "anthropic",  # Microsoft Foundry
+    "/chat/completions": "openai-chat",
+    "/responses": "openai-responses",
+    "/backend-api/codex/responses": "openai-responses",  # Codex with a login of ChatGPT
+}
 _HISTORIES = {"anthropic": "messages", "openai-chat": "messages", "openai-responses": "input", "gemini": "contents"}
 _GEMINI = re.compile(r"(?:/v1(?:beta|alpha|beta1)?)?/models/(?P<model>[^/:]+):(?P<act>\w+)")
 
@@ -101,6 +108,11 @@ class ScriptedProvider(Closing):
         with self._lock:
             kind: Kind = "side"
             refused = ""
+            try:
+                cloud = cloud_request(path, given, headers)
+            except Refused as error:
+                self._seen.append(Seen(kind, method, target, kept, body, raw, error.text))
+                return _Reply.of(error.status, error.body)
             reply = _Reply.of(404, {"type": "error", "error": {"type": "not_found_error", "message": "no such route"}})
             if method == "HEAD":
                 reply = _Reply.of(200, {})
@@ -108,7 +120,13 @@ class ScriptedProvider(Closing):
                 reply = _Reply.of(426, {"error": {"message": "no websockets here"}})
             elif route in ("/models", "/v1beta/models"):
                 reply = _Reply.of(200, {"object": "list", "data": [], "models": [], "has_more": False})
-            elif route == "/messages/count_tokens" or act == "countTokens":
+            elif cloud is not None:
+                kind, reply, refused = self._answer(
+                    "anthropic", cloud.body, cloud.headers, cloud.model, is_streamed=cloud.is_streamed
+                )
+                if cloud.is_framed and not refused:
+                    reply = _Reply(200, "application/vnd.amazon.eventstream", framed(reply.content))
+            elif route == "/messages/count_tokens" or act == "countTokens" or path.endswith("/count-tokens:rawPredict"):
                 reply = _Reply.of(200, {"input_tokens": _tokens(given), "totalTokens": _tokens(given)})
             elif wire and method == "POST":
                 is_streamed = act == "streamGenerateContent" or bool(given.get("stream"))

@@ -155,7 +155,9 @@ class Edit:
 class Item:
     """One item of the client's history, unchanged: a message, a content, an input item.
 
-    `role`: ``user``, ``assistant`` (the model), ``system``, ``tool``, or what was given.
+    `role`: ``user``, ``assistant`` (the model), ``system``, ``tool``, or what was given. `is_replaced`: whether the
+    provider drops it for a compaction of its own that stands after it. Then it has no entries, costs nothing and is
+    sent unchanged.
     """
 
     number: int
@@ -163,6 +165,7 @@ class Item:
     role: str
     entries: tuple[ContextEntry, ...]
     tokens: int
+    is_replaced: bool = False
 
 
 class _Late:

@@ -32,9 +32,9 @@ def changes(
             body.get("context_management"), trigger_tokens=trigger_tokens, keep_tool_uses=keep_tool_results
         )
         if management is not None and "compaction" not in body:
-            return {"context_management": management}, editing.merged_betas([editing.CLEARING_BETA])
+            return editing.with_beta(body, {"context_management": management}, editing.CLEARING_BETA)
     elif binding.may_wait and window.sent:
-        return {"thinking": editing.drop_block(body["thinking"])}, editing.merged_betas([editing.BINDING_BETA])
+        return editing.with_beta(body, {"thinking": editing.drop_block(body["thinking"])}, editing.BINDING_BETA)
     return {}, {}
 
 

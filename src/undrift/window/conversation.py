@@ -18,13 +18,16 @@ from undrift.window.decisions import Decisions
 from undrift.window.pairing import Pairing, calls_of, served_by
 from undrift.window.readings import Recorder, StretchRecord, TakenOver, plain
 from undrift.window.request import Request
+from undrift.window.standing import Standing
 from undrift.wire import raw as raw_json
 from undrift.wire.beginning import Beginning
 from undrift.wire.form import BlockPlace, Form, View, entry_of
+from undrift.wire.offered import Offered
 
 __all__ = ["Conversation", "Message"]
 
 _MOST_SPARED = 64
+_NOTHING = Offered({})
 
 
 @dataclass(slots=True)
@@ -50,13 +53,9 @@ class Conversation:
     Args:
         decisions: The session's; shared by all its conversations.
         count: The token counter; called once in the life of an entry.
-        defers_tools: Whether its requests defer tools: then results that load tools stay, or come back if they had
-            left.
     """
 
-    def __init__(
-        self, form: Form, decisions: Decisions, count: Callable[[str], int], *, defers_tools: bool = False
-    ) -> None:
+    def __init__(self, form: Form, decisions: Decisions, count: Callable[[str], int]) -> None:
         self.form = form
         self.messages: Growing[Message] = Growing()
         self.beginning: Beginning | None = None  # of the newest body; the next one is read from its end on
@@ -66,8 +65,7 @@ class Conversation:
         self._marked: set[int] = set()  # numbers of the messages that have a cache marker
         self._decisions = decisions
         self.count = count
-        self._defers_tools = defers_tools
-        self._loading: frozenset[str] = frozenset()  # pair ids of the searches that have loaded tools
+        self._standing = Standing()
         self._pairing = Pairing(is_adjacent=form.ADJACENT)
         self._numbers: dict[str, int] = {}  # chain id -> number of an item
         self._window: Window | None = None
@@ -82,16 +80,16 @@ class Conversation:
         """Return whether the history begins with this item."""
         return bool(self.messages) and (self._raw(0) == raw or self.messages[0].digest == digest)
 
-    def suits(self, form: Form, count: Callable[[str], int], *, defers_tools: bool) -> bool:
+    def suits(self, form: Form, count: Callable[[str], int]) -> bool:
         """Return whether the conversation was opened with these arguments."""
-        return self.form is form and self.count is count and self._defers_tools == defers_tools
+        return self.form is form and self.count is count
 
     @property
     def window(self) -> Window:
         """The window of the newest turn: the history with all its active decisions."""
         if self._window is None or self._version != self._decisions.version:
             items = Items(self._items)
-            self._window = Window.of(items, self._numbers, self._decisions, self.count, self._loading)
+            self._window = Window.of(items, self._numbers, self._decisions, self.count, self._standing.stays)
             self._version = self._decisions.version
         return self._window
 
@@ -139,6 +137,16 @@ class Conversation:
         """The entries of the client's history, the newest first."""
         return (e for m in reversed(self.messages) for e in reversed(m.item.entries))
 
+    @property
+    def listed_tools(self) -> list[Offered]:
+        """The tools that items of the history add to those of the request."""
+        return self._standing.listed
+
+    @property
+    def tool_names(self) -> set[str]:
+        """The names of all tools that items of the history list, or announce as tools to load."""
+        return self._standing.names
+
     def calls_after(self, number: int) -> list[tuple[str, str]]:
         """Return the model's calls after an item, in order: pair id, unique in the history, and tool."""
         entries = (e for item in self._items[number + 1 :] if item.role == "assistant" for e in item.entries)
@@ -159,10 +167,10 @@ class Conversation:
         self._mentioned = known, len(self.messages)
         return known
 
-    def follow(self, request: Request, now_ms: int) -> None:
-        """Parse the history of this turn; items that are known are only compared by their bytes. `request`: opened.
+    def follow(self, request: Request, now_ms: int, offered: Offered = _NOTHING) -> None:
+        """Parse the history of this turn; items that are known are only compared by their bytes.
 
-        Raises WireError: a new item has the wrong shape.
+        `request`: opened. `offered`: the tools beside the history; what loads deferred ones stays. Raises WireError: a new item has the wrong shape.
         """
         if request.beginning is not self.beginning:  # it has another one's bytes, as after a change of the model
             request.read_whole()
@@ -176,8 +184,17 @@ class Conversation:
             self._forget(known)
             raise
         self._hold(request)
+        self._settle(offered)
         if self._window is not None and self._version == self._decisions.version:
-            self._window = self._window.grown(Items(self._items), self._decisions, self._loading)
+            self._window = self._window.grown(Items(self._items), self._decisions, self._standing.stays)
+
+    def _settle(self, offered: Offered) -> None:
+        """Put in the items that count otherwise from this request on."""
+        changed = self._standing.changed(offered, lambda number: self.messages[number].item)
+        if self._window is not None and any(number < len(self._window.items) for number in changed):
+            self._items, self._window = Growing.of(self._items), None  # earlier windows keep theirs
+        for number, item in changed.items():
+            self._items[number] = item
 
     @property
     def first_stretch(self) -> str:
@@ -200,6 +217,8 @@ class Conversation:
         self._seq = past.firsts[-1]
         for one in past.stretches:
             self._pairing.go_on(one.calls, one.served, one.open)
+        for number in sorted(past.fixed | {0}):  # a client announces its tools in the first item
+            self._standing.take(number, self.messages[number].view, past.pairs[number])
 
     def _thawed(self, number: int) -> Message:
         """Return an item from its stored reading."""
@@ -221,7 +240,7 @@ class Conversation:
     def unrecorded(self) -> list[StretchReading]:
         """Return the readings to store; none if they are too small for a record."""
         numbers = self._recorder.due(self.beginning)
-        if not numbers or self._loading or self.beginning is None:
+        if not numbers or self.beginning is None:
             return []
         found = self._recorder.reading(self.beginning, lambda places: self._record(numbers, places))
         return [] if found is None else [found]
@@ -249,7 +268,7 @@ class Conversation:
             [call for m in messages for call in served_by(m.view, m.item.id)],
             self._open_at(numbers.stop),
             [n for n, m in enumerate(messages) if any(block.marker for block in m.view.blocks)],
-            [n for n, m in enumerate(messages) if any(e.type in PINNED_TYPES for e in m.item.entries)],
+            [n for n, m in enumerate(messages) if _is_fixed(m)],
         )
 
     def _open_at(self, end: int) -> dict[str, str]:
@@ -266,6 +285,7 @@ class Conversation:
         number = message.item.number
         self.messages.append(message)
         self._items.append(message.item)
+        self._standing.take(number, message.view, (e.pair_id for e in message.item.entries))
         self._numbers[message.item.id] = number
         self._note_marker(number)
         if self._decisions.decided_at(message.item.id):  # decisions made at it, about items before it, count again
@@ -333,9 +353,6 @@ class Conversation:
             block = self._pairing.named(block)
             if block.kind == "result" and pair_id is None:  # the provider holds its call, so it can never leave
                 block = replace(block, is_pinned=True)
-            if block.loads_tools and self._defers_tools:
-                block = replace(block, is_pinned=True)
-                self._loading |= {pair_id} if pair_id is not None else frozenset()
             at = BlockPlace(id_, place, now_ms, self._seq)
             entries.append(entry_of(block, view.role, at, pair_id, self.count))
         item = Item(number, id_, view.role, tuple(entries), sum(e.token_count for e in entries))
@@ -358,6 +375,8 @@ class Conversation:
         self._recorder.forget(known)
         del self.messages[known:]
         del self._items[known:]
+        self._standing.forget(known)
+        self._items[:] = [message.item for message in self.messages]
         self._marked = {number for number in self._marked if number < known}
         if self.beginning is not None and self.beginning.count > known:
             for message in self.messages:
@@ -371,3 +390,9 @@ class Conversation:
         for number, message in enumerate(self.messages):
             before = self.messages[number - 1].item.role if number else ""
             self._pairing.take(message.view, message.item.id, message.run[0], role_before=before)
+
+
+def _is_fixed(message: Message) -> bool:
+    """Return whether an item has a block that never leaves, or that loads tools."""
+    is_pinned = any(e.type in PINNED_TYPES for e in message.item.entries)
+    return is_pinned or any(block.loads for block in message.view.blocks)

@@ -24,14 +24,14 @@ _LEAST = 64
 """The fewest items of a stretch."""
 
 
-_LAYOUT = 1
+_LAYOUT = 2
 """Add one whenever a form reads the same bytes otherwise, or the meaning of a record changes."""
 _PROBE = "".join(map(chr, range(1, 0x500, 3))) * 3 + "\n    def read(self, path: str) -> dict[str, int]:  # 12,345\n"
 
 
-def reading_key(form: str, counter: str, count: Callable[[str], int], *, defers_tools: bool) -> str:
+def reading_key(form: str, counter: str, count: Callable[[str], int]) -> str:
     """Return the key of the parser and the token counter; readings with another key are not used."""
-    return f"{_LAYOUT} {form} {counter} {_probed(count)} {defers_tools}"
+    return f"{_LAYOUT} {form} {counter} {_probed(count)}"
 
 
 @lru_cache(maxsize=16)
@@ -54,7 +54,7 @@ class StretchRecord(msgspec.Struct):
         served: Id of each call that the provider runs itself, and that of its item.
         open: Calls that later items may answer, with their pair ids.
         marked: Numbers of the items with a cache marker, from the start of the stretch.
-        fixed: Numbers of those with a block that never leaves.
+        fixed: Numbers of those with a block that never leaves, or that loads tools.
     """
 
     ids: list[str]
@@ -120,7 +120,7 @@ class TakenOver:
         return self._numbers("marked")
 
     def outline(self, number: int) -> Outline | None:
-        """Return an item's outline, without its bytes; None if one of its blocks never leaves."""
+        """Return an item's outline, without its bytes; None if one of its blocks never leaves or loads tools."""
         return None if number in self.fixed else Outline(self.ids[number], self.tokens[number], self.pairs[number])
 
     def _numbers(self, name: str) -> Iterator[int]:

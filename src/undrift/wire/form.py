@@ -12,6 +12,7 @@ from typing import Any, Literal, Protocol
 from undrift.errors import WireError
 from undrift.values.window import ContextEntry, Edit, EntryType
 from undrift.wire import raw
+from undrift.wire.offered import Offered
 
 __all__ = [
     "Block",
@@ -22,6 +23,7 @@ __all__ = [
     "Kind",
     "MAX_ITEMS",
     "ProviderReply",
+    "Replaces",
     "ToolCall",
     "ToolResult",
     "View",
@@ -37,6 +39,9 @@ __all__ = [
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 Kind = Literal["text", "call", "result", "thinking", "image", "other"]
+
+Replaces = Literal["", "all", "work"]
+"""The part of the history before a provider's own compaction that it replaces."""
 
 Bundle = Literal["", "item", "run"]
 """Parts that leave together, more than a call and its result. ``""``: none. ``item``: the calls of one item, with their
@@ -58,7 +63,10 @@ class Block:
         counted: The part of `text` that is billed as text; None if all of it is.
         is_pinned: Whether it must never leave, as a provider's own compaction.
         marker: The time to live of the cache marker on it, or None.
-        loads_tools: Whether the model sees deferred tools by it: it must not leave while the request defers any.
+        loads: The tools that the model sees by it, as name and definition: it must not leave while the request defers
+            one of them. The definition is empty if the request itself holds it.
+        offers: The tools that it adds to those of the request.
+        replaces: What the provider drops before it: everything, or the work alone, without words of user and system.
     """
 
     kind: Kind
@@ -71,7 +79,9 @@ class Block:
     is_pinned: bool = False
     marker: str | None = None
     is_signed: bool = False
-    loads_tools: bool = False
+    loads: tuple[tuple[str, str], ...] = ()
+    offers: Offered | None = None
+    replaces: Replaces = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from undrift.errors import WireError
-from undrift.wire import raw
+from undrift.wire import event_stream, raw
 
 __all__ = ["answer_of", "events"]
 
@@ -35,7 +35,7 @@ def answer_of(wire: str, body: bytes, *, with_text: bool = True) -> _Json | None
 
     Args:
         wire: The provider's form, as `Session.record` takes it.
-        body: A stream of events, one JSON object, or Gemini's array of chunks; without any content coding.
+        body: A stream of events (lines or Amazon's frames), one JSON object, or Gemini's array of chunks; without any content coding.
         with_text: Without it, what was only said may be missing of a stream: usage, calls and the end are all that a
             gateway has a use for, and most events of a long answer need not be looked into.
     """
@@ -43,6 +43,9 @@ def answer_of(wire: str, body: bytes, *, with_text: bool = True) -> _Json | None
         return _whole(wire, body)
     try:
         passed_over = _ALWAYS[wire] if with_text else (*_ALWAYS[wire], *_SAID[wire])
+        if event_stream.is_event_stream(body):
+            found = [event for event in event_stream.events(body) if not any(mark in event for mark in passed_over)]
+            return _ASSEMBLERS[wire](found)
         return _ASSEMBLERS[wire](events(body, passed_over))
     except WireError:  # an event that is no JSON: what was cut, or no stream of this provider
         return None

@@ -17,7 +17,10 @@ STAYS_ANSWERS = 8
 """A recalled text stays for so many answers of the model: longer than the last N results by default."""
 
 _TOOL = re.compile(r"(?:.{0,64}undrift.{0,64}?[_.:/-])?recall", re.IGNORECASE | re.DOTALL)
-_COMMAND = "undrift recall "
+_SERVER = re.compile(r"mcp_{1,2}undrift", re.IGNORECASE)
+"""The name of our server where a client announces the group instead of its tools."""
+_COMMAND = re.compile(r"undrift recall |undrift[_.]{1,2}recall\(")
+"""In a shell, and in code that calls tools."""
 _LOOKED_AT_CHARACTERS = 4_000
 
 
@@ -27,7 +30,11 @@ def offers_recall(names: Collection[str]) -> bool:
     Clients put the server's name in front, as in ``mcp__undrift__recall``. Without that prefix, our second tool must be
     offered too.
     """
-    return any(_TOOL.fullmatch(name) and (len(name) > len("recall") or TASK_TOOL_NAME in names) for name in names)
+    has_second = TASK_TOOL_NAME in names
+    return any(
+        _SERVER.fullmatch(name) or (_TOOL.fullmatch(name) and (has_second or len(name) > len("recall")))
+        for name in names
+    )
 
 
 def called_back(entries: Sequence[ContextEntry]) -> set[Hashable]:
@@ -50,4 +57,5 @@ def called_back(entries: Sequence[ContextEntry]) -> set[Hashable]:
 
 
 def _calls_back(tool_name: str, arguments: str) -> bool:
-    return _COMMAND in arguments[:_LOOKED_AT_CHARACTERS] or _TOOL.fullmatch(tool_name) is not None
+    is_command = _COMMAND.search(arguments[:_LOOKED_AT_CHARACTERS]) is not None
+    return is_command or _TOOL.fullmatch(tool_name) is not None

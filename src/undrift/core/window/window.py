@@ -63,7 +63,8 @@ class Window:
         stays: frozenset[str] = frozenset(),
     ) -> "Window":
         """Return the window of a history with the session's decisions."""
-        ruling, placed = log.ruling(numbers), log.placed(numbers)
+        ruling = log.ruling(numbers)
+        placed = {id_: d for id_, d in log.placed(numbers).items() if not items[numbers[id_]].is_replaced}
         tokens = items.tokens if isinstance(items, Items) else sum(item.tokens for item in items)
         decided = log.decided_at(items[-1].id) if items else ()
         bare = cls(items, numbers, count, log.pins, ruling, placed, decided, {}, stays, tokens, tokens)
@@ -149,7 +150,7 @@ class Window:
 
     def _replacement_unread(self, outline: Outline | None) -> Sent | None:
         """Return the replacement of an item that was never built, if the item is wholly removed."""
-        if outline is None or self.stays or outline.id in self.placed:
+        if outline is None or outline.id in self.placed or not self.stays.isdisjoint(outline.pairs):
             return None
         about = [d for block in outline.blocks if (d := self.ruling.get(block)) is not None and d.kind == "pruned"]
         if not about or len(about) < len(outline.pairs):

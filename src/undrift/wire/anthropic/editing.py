@@ -14,9 +14,9 @@ __all__ = [
     "clear_tool_uses",
     "drop_block",
     "edit",
-    "merged_betas",
     "thinks",
     "user_item",
+    "with_beta",
 ]
 
 BINDING_BETA = "thinking-binding-controls-2026-08-01"
@@ -99,6 +99,13 @@ def _clears_tool_uses(order: Any) -> bool:
     return isinstance(type_, str) and type_.startswith("clear_tool_uses")
 
 
-def merged_betas(betas: Sequence[str]) -> dict[str, str]:
-    """Return the header of beta flags; join it with a comma to the client's own header."""
-    return {"anthropic-beta": ",".join(dict.fromkeys(betas))} if betas else {}
+def with_beta(body: Mapping[str, Any], fields: dict[str, Any], beta: str) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the fields and headers of a request that needs a beta flag.
+
+    It goes into the header, which is to be joined to the client's own; for Bedrock, which reads no such header, into the body.
+    """
+    if not str(body.get("anthropic_version", "")).startswith("bedrock-"):
+        return fields, {"anthropic-beta": beta}
+    given = body.get("anthropic_beta")
+    known = given if isinstance(given, list) else []
+    return {**fields, "anthropic_beta": known if beta in known else [*known, beta]}, {}

@@ -85,10 +85,8 @@ def _block(part: Any, path: str) -> Block:
     if type_ == "tool_result":
         content = part.get("content")
         text, counted, extra = _result(content, f"{path}.content")
-        call_id, loads = string_at(part, "tool_use_id", path), _refers_to_tools(content)
-        return Block(
-            "result", text, call_id, True, extra_tokens=extra, counted=counted, marker=marker, loads_tools=loads
-        )
+        call_id, loads = string_at(part, "tool_use_id", path), _referred_tools(content)
+        return Block("result", text, call_id, True, extra_tokens=extra, counted=counted, marker=marker, loads=loads)
     if type_ in ("thinking", "redacted_thinking"):
         text = part["thinking"] if isinstance(part.get("thinking"), str) else json_text(part, path)
         return Block("thinking", text, marker=marker, is_signed=True)
@@ -96,20 +94,21 @@ def _block(part: Any, path: str) -> Block:
         counted, extra = _media(part, path)
         return Block("image", json_text(part, path), extra_tokens=extra, counted=counted, marker=marker)
     if type_ == "compaction":  # signed, and sent back unchanged
-        return Block("other", json_text(part, path), is_pinned=True, marker=marker)
+        is_failed = part.get("content") is None and part.get("encrypted_content") is None
+        return Block("other", json_text(part, path), is_pinned=True, marker=marker, replaces="" if is_failed else "all")
     answered = part.get("tool_use_id")  # server tools: call and result may both stand in one message
     other_id = part.get("id") if answered is None else answered
     known = other_id if isinstance(other_id, str) else None
     found = part.get("content")  # of the provider's own search
-    loads = isinstance(found, Mapping) and _refers_to_tools(found.get("tool_references"))
-    return Block("other", json_text(part, path), known, answered is not None, marker=marker, loads_tools=loads)
+    loads = _referred_tools(found.get("tool_references")) if isinstance(found, Mapping) else ()
+    return Block("other", json_text(part, path), known, answered is not None, marker=marker, loads=loads)
 
 
-def _refers_to_tools(content: Any) -> bool:
-    """Return whether a result has references that the provider expands to schemas of deferred tools."""
-    return isinstance(content, list) and any(
-        isinstance(p, Mapping) and p.get("type") == "tool_reference" for p in content
-    )
+def _referred_tools(content: Any) -> tuple[tuple[str, str], ...]:
+    """Return the deferred tools that a result refers to; the provider expands each reference to the tool's schema."""
+    parts = content if isinstance(content, list) else ()
+    found = (p.get("tool_name") for p in parts if isinstance(p, Mapping) and p.get("type") == "tool_reference")
+    return tuple((name, "") for name in found if isinstance(name, str))
 
 
 def _result(content: Any, path: str) -> tuple[str, str, int]:

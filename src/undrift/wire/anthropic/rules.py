@@ -11,6 +11,8 @@ from itertools import takewhile
 from typing import Any
 
 from undrift.wire.form import MAX_ITEMS, Block, View, marker_of
+from undrift.wire.loading import unloaded_calls
+from undrift.wire.offered import offered_tools
 
 __all__ = ["problems"]
 
@@ -170,6 +172,15 @@ def _marked(request: _MessagesRequest) -> Iterator[str]:
                 yield f"messages.{turn.number}: cache_control cannot be set on {block.kind} blocks without text"
 
 
+def _loaded(request: _MessagesRequest) -> Iterator[str]:
+    """The model sees a deferred tool only by a ``tool_reference`` to it.
+
+    The provider says nothing; its model does not know the tool that it has called.
+    """
+    for name in unloaded_calls(request.views, offered_tools(request.beside)):
+        yield f"messages: {name} is deferred, it is called, and no `tool_reference` loads it"
+
+
 _RULES: tuple[Callable[[_MessagesRequest], Iterator[str]], ...] = (
     _length,
     _first,
@@ -182,6 +193,7 @@ _RULES: tuple[Callable[[_MessagesRequest], Iterator[str]], ...] = (
     _markers,
     _lifetimes,
     _marked,
+    _loaded,
 )
 
 

@@ -4,13 +4,16 @@ Images, files and encrypted texts are not billed by the length of their base64. 
 estimates them; a session's recorded usage corrects the rest.
 """
 
+import hashlib
 from collections.abc import Mapping
 from typing import Any
 
 from undrift.errors import WireError
+from undrift.wire import raw
 from undrift.wire.form import Block, json_text, string_at
+from undrift.wire.offered import offered_tools
 
-__all__ = ["IMAGE_TOKENS", "LOW_IMAGE_TOKENS", "block", "reasoning_tokens", "texts"]
+__all__ = ["IMAGE_TOKENS", "LOW_IMAGE_TOKENS", "block", "loaded_tools", "reasoning_tokens", "texts"]
 
 IMAGE_TOKENS = 1_844
 """The tokens of an image; Codex CLI counts 7,373 bytes at four a token. Models differ by a factor of two."""
@@ -71,6 +74,16 @@ def reasoning_tokens(encrypted: Any) -> int:
     """
     length = len(encrypted) if isinstance(encrypted, str) else 0
     return -(-max(0, length * 3 // 4 - _ENVELOPE_BYTES) // 4)
+
+
+def loaded_tools(item: Mapping[str, Any], path: str) -> tuple[tuple[str, str], ...]:
+    """Return the tools whose definitions an output of a tool search holds, each with a hash of its definition."""
+    tools = item.get("tools")
+    found: list[tuple[str, str]] = []
+    for tool in tools if isinstance(tools, list) else ():
+        definition = hashlib.sha256(raw.encode(tool, f"{path}.tools", ordered=True)).hexdigest()
+        found += ((name, definition) for name in offered_tools({"tools": [tool]}).names)
+    return tuple(found)
 
 
 def _tokens(part: Mapping[str, Any]) -> int | None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from undrift.errors import WireError
 from undrift.wire.form import Block, Kind, View, json_text, string_at, unique_id
+from undrift.wire.offered import offered_tools
 from undrift.wire.openai_responses import editing, parts
 
 __all__ = ["APPROVAL", "REFERENCE", "beside_texts", "delta", "items", "read", "session_id", "type_of"]
@@ -24,9 +25,10 @@ REFERENCE = "reference"
 
 _CALL_IDS = ("fc_", "ctc_", "cu_", "lsh_", "sh_", "apc_")
 _FROM_CLIENT = ("additional_tools", "agent_message", "compaction_trigger", "configuration_update")
-_STAYS = ("compaction", "compaction_summary", "program", "program_output", "tool_search_call", "tool_search_output")
-"""A compaction replaces the items before it. A program and its calls belong together by a fingerprint. The tools that a
-search has found are there as long as its output is."""
+_COMPACTIONS = ("compaction", "compaction_summary")
+"""They replace the work before them: calls, outputs, reasoning and answers."""
+_STAYS = (*_COMPACTIONS, "program", "program_output")
+"""A program and its calls belong together by a fingerprint."""
 
 
 def items(history: Any) -> list[Any]:
@@ -88,7 +90,8 @@ def read(item: Any, path: str) -> View:
     if type_ == "item_reference":
         return _reference(item, path)
     if type_ in _FROM_CLIENT:
-        return View("system", (Block("other", json_text(item, path), is_pinned=True),))
+        offers = offered_tools(item) if type_ == "additional_tools" else None
+        return View("system", (Block("other", json_text(item, path), is_pinned=True, offers=offers),))
     if type_ == "mcp_approval_request":
         return View("assistant", (_asks(item, APPROVAL + string_at(item, "id", path), path),))
     if type_ == "mcp_approval_response":
@@ -166,18 +169,25 @@ def _result(item: Mapping[str, Any], type_: str, path: str) -> Block:
     text, counted, extra = (
         parts.texts(given, f"{path}.output") if given is not None else (whole := json_text(item, path), whole, 0)
     )
-    stays = type_ in _STAYS
+    call_id, is_search = _call_id(item, type_, path), type_ == "tool_search_output"
     return Block(
-        "result", text, _call_id(item, type_, path), True, extra_tokens=extra, counted=counted, is_pinned=stays
+        "result",
+        text,
+        call_id,
+        True,
+        extra_tokens=extra,
+        counted=counted,
+        is_pinned=type_ in _STAYS or (is_search and call_id is None),
+        loads=parts.loaded_tools(item, path) if is_search else (),
     )
 
 
 def _other(item: Mapping[str, Any], type_: str, path: str) -> Block:
     """Read a call that the provider ran itself, or an item of an unknown type."""
-    text, stays = json_text(item, path), type_ in _STAYS
-    if type_ in ("compaction", "compaction_summary"):
+    text, stays = json_text(item, path), type_ in (*_STAYS, "tool_search_call")  # the provider ran it: no id, no pair
+    if type_ in _COMPACTIONS:
         tokens = parts.reasoning_tokens(item.get("encrypted_content"))
-        return Block("other", text, extra_tokens=tokens, counted="", is_pinned=True)
+        return Block("other", text, extra_tokens=tokens, counted="", is_pinned=True, replaces="work")
     if type_ == "image_generation_call" and isinstance(item.get("result"), str):  # base64 of the picture
         return Block("other", text, extra_tokens=parts.IMAGE_TOKENS, counted="")
     return Block("other", text, is_pinned=stays)

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from undrift.wire.form import Block, View
+from undrift.wire.loading import unloaded_calls
+from undrift.wire.offered import offered_tools
 from undrift.wire.openai_responses.reading import APPROVAL, REFERENCE
 
 __all__ = ["problems"]
@@ -17,6 +19,7 @@ __all__ = ["problems"]
 @dataclass(frozen=True, slots=True)
 class _ResponsesRequest:
     views: Sequence[View]
+    beside: Mapping[str, Any]
     is_whole: bool
     """Return whether every call stands here: the provider holds none of the items."""
 
@@ -28,7 +31,7 @@ class _ResponsesRequest:
 def problems(views: Sequence[View], beside: Mapping[str, Any]) -> tuple[str, ...]:
     """Say what the provider would refuse; see `Form.problems`."""
     held = any(beside.get(name) is not None for name in ("previous_response_id", "conversation"))
-    request = _ResponsesRequest(views, not held and all(view.role != REFERENCE for view in views))
+    request = _ResponsesRequest(views, beside, not held and all(view.role != REFERENCE for view in views))
     return tuple(text for rule in _RULES for text in rule(request))
 
 
@@ -87,4 +90,17 @@ def _followed(request: _ResponsesRequest) -> Iterator[str]:
             yield f"Item {number} of type 'reasoning' was provided without its required following item."
 
 
-_RULES: tuple[Callable[[_ResponsesRequest], Iterator[str]], ...] = (_answered, _referred, _asked, _unique, _followed)
+def _loaded(request: _ResponsesRequest) -> Iterator[str]:
+    """The model sees a deferred tool only by the ``tool_search_output`` that holds it; the provider says nothing."""
+    for name in unloaded_calls(request.views, offered_tools(request.beside)) if request.is_whole else ():
+        yield f"input: {name} is deferred, it is called, and no `tool_search_output` loads it"
+
+
+_RULES: tuple[Callable[[_ResponsesRequest], Iterator[str]], ...] = (
+    _answered,
+    _referred,
+    _asked,
+    _unique,
+    _followed,
+    _loaded,
+)
