@@ -24,9 +24,7 @@ _SESSIONS = 50
 _ROUNDS = 40  # of a session
 _PAUSE_S = 0.2
 _EVERY_S = 6.0
-_KEPT_OPEN = (
-    "64"  # so that ended sessions are closed from the beginning on; else memory grows until the usual limit is reached
-)
+_MEMORY = "192M"  # so that ended sessions are closed from the beginning on; else memory grows until the usual limit is reached
 _SLACK = {"memory_mb": 8.0, "descriptors": 8, "threads": 2, "wal_mb": 8.0, "files": 4}
 
 
@@ -91,7 +89,7 @@ def main(arguments: list[str]) -> int:
     with (
         tempfile.TemporaryDirectory() as folder,
         started("upstream") as (upstream, _),
-        started("gateway", upstream, folder, "20000", _KEPT_OPEN) as (url, pid),
+        started("gateway", upstream, folder, "20000", _MEMORY) as (url, pid),
     ):
         counts, seen = asyncio.run(_run(url, pid, Path(folder), minutes))
     third = len(seen) // 3

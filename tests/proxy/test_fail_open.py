@@ -216,7 +216,7 @@ def test_requests_of_one_session_at_once_are_all_answered(upstream, tmp_path):
 
 
 def test_more_sessions_than_are_kept_open(upstream, tmp_path):
-    with gateway(tmp_path, upstream.url, settings(tmp_path), most_sessions=2) as server:
+    with gateway(tmp_path, upstream.url, settings(tmp_path), memory_bytes=1) as server:
         for turn in range(2):
             for number in range(5):
                 named = {"x-undrift-session": f"s{number}"}

@@ -3,14 +3,13 @@
 import json
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from undrift import Settings
+from undrift.errors import SettingsError
 from undrift.proxy import GatewayConfig, room
 from undrift.proxy.ask import Ask, ManagedBody
-from undrift.proxy.lanes import Bodies
 from undrift.proxy.sessions import OpenSessions
 
 HEAVY = 20_000
@@ -23,8 +22,23 @@ def ask(name: str, size: int = 100, first: str = "Fix it.") -> Ask:
     return Ask("anthropic", body, None, name, "", time.monotonic() + 60)
 
 
-def opened(home: Path, **config: Any) -> OpenSessions:
-    return OpenSessions(GatewayConfig(settings=Settings(home=str(home), token_counter="characters/4"), **config))
+def opened(home: Path, memory_bytes: int = 1 << 30) -> OpenSessions:
+    settings = Settings(home=str(home), token_counter="characters/4")
+    return OpenSessions(GatewayConfig(settings=settings, memory_bytes=memory_bytes))
+
+
+def memory_for(*requests: Ask) -> int:
+    """The memory of a gateway in which just these sessions stay open."""
+    wanted, memory = sum(map(size_of, requests)), 0
+    while room.for_sessions(memory) < wanted:
+        memory += 1 << 10
+    return memory
+
+
+def size_of(request: Ask) -> int:
+    footprint = room.Footprint()
+    footprint.add(b"", len(request.body), 3, has_id=True)
+    return footprint.bytes
 
 
 def names(sessions: OpenSessions) -> list[str]:
@@ -42,7 +56,7 @@ def test_far_more_than_64_sessions_stay_open(tmp_path):
 
 
 def test_the_ones_used_longest_ago_leave_where_the_bodies_of_all_become_too_many_bytes(tmp_path):
-    sessions = opened(tmp_path, most_open_bytes=3 * HEAVY)
+    sessions = opened(tmp_path, memory_for(*[ask("x", HEAVY)] * 3))
     for name in ("a", "b", "c", "a"):
         sessions.prepare(ask(name, HEAVY - 1_000))
     assert names(sessions) == ["a", "c", "b"]
@@ -57,7 +71,7 @@ def test_the_ones_used_longest_ago_leave_where_the_bodies_of_all_become_too_many
 
 
 def test_the_one_that_is_being_used_stays_however_large_it_is(tmp_path):
-    sessions = opened(tmp_path, most_open_bytes=1)
+    sessions = opened(tmp_path, 1)
     for turn in (1, 2):
         assert sessions.prepare(ask("a", turn * HEAVY)).turn == turn
     assert names(sessions) == ["a"]
@@ -67,7 +81,7 @@ def test_the_one_that_is_being_used_stays_however_large_it_is(tmp_path):
 
 
 def test_sub_agents_of_a_session_count_beside_its_main_conversation(tmp_path):
-    sessions = opened(tmp_path, most_open_bytes=3 * HEAVY)
+    sessions = opened(tmp_path, memory_for(ask("x", HEAVY), ask("x", HEAVY)))
     sessions.prepare(ask("other"))
     for first in ("main", "agent 1", "agent 2"):
         sessions.prepare(ask("a", HEAVY, first))
@@ -76,29 +90,48 @@ def test_sub_agents_of_a_session_count_beside_its_main_conversation(tmp_path):
 
 
 def test_what_cannot_be_managed_opens_no_more_sessions_than_others(tmp_path):
-    sessions = opened(tmp_path, most_sessions=3)
-    for number in range(9):
+    sessions = opened(tmp_path, memory_for(*[ask("x", 0)] * 3))
+    for number in range(30):
         wrong = ask(f"s{number}")
         wrong.body = b'{"messages": [7]}'
         with pytest.raises(Exception, match="messages"):
             sessions.prepare(wrong)
-    assert sessions.open_count <= 3
+    assert sessions.open_count <= 5  # each counts, even without a history
     sessions.close()
 
 
-def test_bodies_of_a_session_are_counted_by_their_beginning():
-    bodies = Bodies()
-    assert [bodies.add(b"a", 10), bodies.add(b"a", 12), bodies.add(b"b", 5), bodies.add(b"a", 7)] == [10, 2, 5, -5]
+def test_the_histories_of_a_session_are_counted_by_their_beginning():
+    footprint = room.Footprint()
+    empty = footprint.bytes
+    first = footprint.add(b"a", 1_000, 10, has_id=True)
+    assert first > 10 * 1_000
+    assert footprint.add(b"a", 2_000, 10, has_id=True) == 3_200
+    assert footprint.add(b"b", 1_000, 10, has_id=True) == first
+    assert footprint.add(b"a", 1_000, 10, has_id=True) == -3_200
+    assert footprint.add(b"b", 1_000, 10, has_id=False) > 0  # its history is kept once more, to know it again
     for number in range(20):
-        bodies.add(bytes([number]), 1)
-    assert bodies.total == 8
+        footprint.add(bytes([number]), 1_000, 10, has_id=True)
+    assert footprint.bytes == empty + 8 * first
 
 
 def test_the_memory_is_the_machines_or_the_containers(tmp_path):
     whole = room.machine_bytes()
     assert whole >= 1 << 28
-    assert room.most_open_bytes() == whole // 88
+    assert room.default_bytes() == max(room.LEAST_BYTES, whole // 4)
     (tmp_path / "memory.max").write_text("2200000\n")
     assert room.machine_bytes(tmp_path) == 2_200_000
     (tmp_path / "memory.max").write_text("max\n")
     assert room.machine_bytes(tmp_path) >= whole
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("1G", 1 << 30), ("512m", 512 << 20), ("1.5GiB", 3 << 29), ("128MB", 128 << 20)]
+)
+def test_a_size_is_read(text, size):
+    assert room.bytes_of(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "1", "G", "127M", "-1G", "1T", "1e9G", "nan", "9" * 5_000 + "G", "1G\x00"])
+def test_what_is_no_size_is_refused_with_the_way_to_write_one(text):
+    with pytest.raises(SettingsError, match="512M or 2G"):
+        room.bytes_of(text)

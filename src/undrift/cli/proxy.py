@@ -20,7 +20,7 @@ from undrift.cli.show import at_terminal, note, safe
 from undrift.errors import SettingsError
 from undrift.proxy import GatewayConfig, Server
 from undrift.proxy.config import DEFAULT_UPSTREAMS, PROVIDERS, Provider, regional, upstream_of
-from undrift.proxy.room import MOST_SESSIONS
+from undrift.proxy.room import bytes_of, default_bytes
 from undrift.settings import Settings, environment
 from undrift.stores.secret import TOKEN_NAME
 from undrift.stores.service import Service, load
@@ -95,12 +95,9 @@ def upstream_options(*, has_defaults: bool) -> Callable[[_Command], _Command]:
 @click.option("--budget", type=TOKENS, metavar="N", help="The most tokens that a request may have, such as 120k.")
 @click.option("--home", metavar="DIR", help=HOME_HELP)
 @click.option(
-    "--most-sessions",
-    type=Whole(1, MOST_SESSIONS),
-    default=MOST_SESSIONS,
-    show_default=True,
-    metavar="N",
-    help="Keep at most N sessions open. Fewer stay open if memory is short.",
+    "--memory",
+    metavar="SIZE",
+    help="The memory that the gateway may use, such as 1G. Default: a quarter of the machine's.",
 )
 @click.option("--while-pid", type=Whole(min=1), metavar="PID", help="Stop the gateway when process PID ends.")
 @click.option(
@@ -123,7 +120,7 @@ def proxy_command(
     host: str,
     budget: int | None,
     home: str | None,
-    most_sessions: int,
+    memory: str | None,
     while_pid: int | None,
     descriptor: int | None,
     is_service: bool,
@@ -155,7 +152,7 @@ def proxy_command(
         port=port,
         recall_reachable=recall_reachable,
         owner_only=is_service,
-        most_sessions=most_sessions,
+        memory_bytes=default_bytes() if memory is None else bytes_of(memory),
     )
     _log_to(_log_file(Path(settings.home) / LOG) if is_service else logging.StreamHandler())
     server = Server(config, listening)

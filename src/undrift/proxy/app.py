@@ -164,6 +164,7 @@ class Gateway:
         elif path == f"{OWN}/metrics" and method == "GET":
             gauges = {
                 "sessions_open": shared.sessions.open_count,
+                "sessions_bytes": shared.sessions.used_bytes,
                 "sessions_bypassed": shared.sessions.bypassed_count,
                 "jobs_overdue": shared.overdue,
                 "incoming_bytes": shared.room.taken + shared.others_room.taken,

@@ -7,7 +7,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from undrift.errors import SettingsError
-from undrift.proxy.room import MOST_SESSIONS, most_open_bytes
+from undrift.proxy.room import default_bytes
 from undrift.settings import Settings
 
 __all__ = ["DEFAULT_UPSTREAMS", "GatewayConfig", "PROVIDERS", "Provider", "Upstream", "regional", "upstream_of"]
@@ -106,8 +106,7 @@ class GatewayConfig:
         recall_reachable: Whether agents can run ``undrift recall``; else it is named only in requests that offer our tool.
         owner_only: Whether requests that are not the owner's get 401; else they pass unchanged.
         deadline_s: How long managing a request may take before its original goes upstream.
-        most_sessions: Sessions kept open at once; the one used longest ago is closed for a new one.
-        most_open_bytes: The most bytes in the bodies of all open sessions; beyond, the ones used longest ago are closed.
+        memory_bytes: The memory that the process may use; beyond, the sessions used longest ago are closed.
         most_body_bytes: A request larger than this is not managed, and goes upstream as it comes.
         most_incoming_bytes: The most bytes in all bodies that are not yet whole; a quarter as much for other users' requests.
         body_deadline_s: How long a body may take to come in. If it is not managed: its first MB, and then each piece.
@@ -124,8 +123,7 @@ class GatewayConfig:
     recall_reachable: bool = False
     owner_only: bool = False
     deadline_s: float = 5.0
-    most_sessions: int = MOST_SESSIONS
-    most_open_bytes: int = field(default_factory=most_open_bytes)
+    memory_bytes: int = field(default_factory=default_bytes)
     most_body_bytes: int = 64 << 20
     most_incoming_bytes: int = 256 << 20
     body_deadline_s: float = 60.0

@@ -9,32 +9,13 @@ from dataclasses import dataclass, field
 from undrift.proxy.ask import Bypass
 from undrift.proxy.naming import Kind, Name
 from undrift.proxy.recent import Recent, beginning_of, history_of, longest
+from undrift.proxy.room import Footprint
 from undrift.session.identity import Recognised
 from undrift.session.session import Session
 from undrift.window.request import Request
 from undrift.wire.form import Form
 
-__all__ = ["Bodies", "Lane", "LaneFigures", "Lanes"]
-
-_CONVERSATIONS = 8  # that a session keeps in memory, see `undrift.session.prepare`
-
-
-class Bodies:
-    """The sizes of the histories that an open session keeps: the newest body of each."""
-
-    def __init__(self) -> None:
-        self._sizes: OrderedDict[int, int] = OrderedDict()
-        self.total = 0
-
-    def add(self, beginning: bytes, size: int) -> int:
-        """Note the size of a request; return by how many bytes the session grew. `size`: bytes of the body."""
-        before, key = self.total, hash(beginning)
-        self._sizes[key] = size
-        self._sizes.move_to_end(key)
-        while len(self._sizes) > _CONVERSATIONS:
-            self._sizes.popitem(last=False)
-        self.total = sum(self._sizes.values())
-        return self.total - before
+__all__ = ["Lane", "LaneFigures", "Lanes"]
 
 
 @dataclass(slots=True)
@@ -59,7 +40,7 @@ class Lane:
     lock: threading.Lock = field(default_factory=threading.Lock)
     recent: Recent = field(default_factory=Recent)
     figures: LaneFigures = field(default_factory=LaneFigures)
-    bodies: Bodies = field(default_factory=Bodies)
+    footprint: Footprint = field(default_factory=Footprint)
     turn: int = 0
     is_closed: bool = False
 
@@ -77,10 +58,9 @@ class Lane:
 
 
 class Lanes:
-    """The lanes of one home. If they are too many or too large, the least recently used are closed."""
+    """The lanes of one home. If they use more than `most_bytes`, the least recently used are closed."""
 
-    def __init__(self, most: int, most_bytes: int) -> None:
-        self._most = most
+    def __init__(self, most_bytes: int) -> None:
         self._most_bytes = most_bytes
         self._lock = threading.Lock()  # never held while anything waits for the disk: the event loop takes it too
         self._lanes: OrderedDict[str, Lane] = OrderedDict()
@@ -89,6 +69,11 @@ class Lanes:
 
     def __len__(self) -> int:
         return len(self._lanes)
+
+    @property
+    def used_bytes(self) -> int:
+        """The estimated memory of all open sessions."""
+        return self._bytes
 
     def all(self) -> list[tuple[str, Lane]]:
         """Return each lane with its session's id, least recently used first."""
@@ -128,7 +113,10 @@ class Lanes:
         """
         while True:
             with self._lock:
-                lane = known or self._lanes.setdefault(found.session_id, Lane(found))
+                lane = known or self._lanes.get(found.session_id)
+                if lane is None:
+                    lane = self._lanes[found.session_id] = Lane(found)
+                    self._bytes += lane.footprint.bytes
                 if found.session_id in self._lanes:
                     self._lanes.move_to_end(found.session_id)
             if not lane.lock.acquire(timeout=max(0.0, deadline_s - time.monotonic())):
@@ -142,7 +130,8 @@ class Lanes:
         """Note how much memory a session uses after a request."""
         with self._lock:
             if self._lanes.get(lane.found.session_id) is lane:
-                self._bytes += lane.bodies.add(request.bytes_of(0) if request.is_open else b"", len(request.body))
+                beginning, has_id = request.bytes_of(0) if request.is_open else b"", lane.found.how == "given"
+                self._bytes += lane.footprint.add(beginning, len(request.body), request.count, has_id=has_id)
         self.make_room()
 
     def make_room(self) -> None:
@@ -153,7 +142,7 @@ class Lanes:
                 if self._is_crowded() and self._lanes[name].lock.acquire(blocking=False):
                     closing.append(self._lanes.pop(name))
                     self._forget(name, closing[-1].recent.beginnings)
-                    self._bytes -= closing[-1].bodies.total
+                    self._bytes -= closing[-1].footprint.bytes
         for lane in closing:
             lane.shut()
             lane.lock.release()
@@ -177,4 +166,4 @@ class Lanes:
                 self._by_beginning.pop(beginning, None)
 
     def _is_crowded(self) -> bool:
-        return len(self._lanes) > self._most or self._bytes > self._most_bytes
+        return self._bytes > self._most_bytes

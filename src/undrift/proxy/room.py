@@ -1,28 +1,74 @@
-"""The memory that the open sessions of a gateway may use.
+"""The memory of a gateway: how much it may use, and how much an open session uses.
 
 Why: a closed session reads its whole history again at its next request, which costs 10 times as much as a warm one.
 A fixed number of sessions is wrong both ways: 64 are too few for a team, and 2,000 large ones are more than a machine has.
 """
 
 import os
+import re
+from collections import OrderedDict
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["MOST_SESSIONS", "machine_bytes", "most_open_bytes"]
+from undrift.errors import SettingsError
 
-MOST_SESSIONS = 1_024
+__all__ = ["Footprint", "LEAST_BYTES", "bytes_of", "default_bytes", "for_sessions", "machine_bytes"]
 
-_TIMES_BODY = (
-    22  # memory of an open session for each byte of its newest body; 16 to 22 were measured, at 84 kB to 3.9 MB
-)
+LEAST_BYTES = 128 << 20
+"""The least memory of a gateway; without a session it uses 60 MB."""
+
+# An open session's memory. The process used 0.7 to 1.2 of this estimate, for histories of 2 to 2,000 messages and 1 kB to
+# 4 MB; `python -m bench.gateway memory` checks the sum.
+_SESSION_BYTES = 24 << 10
+_BYTES_PER_ITEM = 3 << 10
+_TIMES_BODY = 3.2
+_TIMES_BODY_WITHOUT_ID = 1.5  # more, if the session is known by its history alone
+
+_PROCESS_BYTES = 96 << 20  # the program, and requests under way
+_FILLED = 0.9  # of the rest: freed memory has gaps that nothing fits into
 _SHARE = 4  # one part in so many of the machine's memory
 _UNKNOWN_BYTES = 4 << 30
 _GROUPS = Path("/sys/fs/cgroup")
+_CONVERSATIONS = 8  # that a session keeps in memory, see `undrift.session.prepare`
+_SIZE = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)([MG])(?:i?B)?", re.IGNORECASE)
 
 
-def most_open_bytes() -> int:
-    """Return the limit for the bodies of all open sessions on this machine, in bytes."""
-    return machine_bytes() // _SHARE // _TIMES_BODY
+def default_bytes() -> int:
+    """Return the memory of a gateway on this machine without --memory, in bytes."""
+    return max(LEAST_BYTES, machine_bytes() // _SHARE)
+
+
+def for_sessions(memory_bytes: int) -> int:
+    """Return the part of a gateway's memory that its open sessions may use, in bytes."""
+    return max(0, int((memory_bytes - _PROCESS_BYTES) * _FILLED))
+
+
+def bytes_of(text: str) -> int:
+    """Return the bytes of a size such as 512M or 1.5G. Raises SettingsError: it is none, or too small."""
+    found = _SIZE.fullmatch(text.strip())
+    size = 0 if found is None else int(float(found[1]) * (1 << (30 if found[2] in "gG" else 20)))
+    if size < LEAST_BYTES:
+        raise SettingsError(f"{text[:40]!r} is no size of {LEAST_BYTES >> 20}M or more; type for example 512M or 2G")
+    return size
+
+
+class Footprint:
+    """The memory of one open session, estimated from the newest body of each of its histories."""
+
+    def __init__(self) -> None:
+        self._sizes: OrderedDict[int, int] = OrderedDict()
+        self.bytes = _SESSION_BYTES
+
+    def add(self, beginning: bytes, body_bytes: int, item_count: int, *, has_id: bool) -> int:
+        """Note a request, whose history begins so; return by how many bytes the session grew."""
+        before, key = self.bytes, hash(beginning)
+        times = _TIMES_BODY if has_id else _TIMES_BODY + _TIMES_BODY_WITHOUT_ID
+        self._sizes[key] = int(times * body_bytes) + _BYTES_PER_ITEM * item_count
+        self._sizes.move_to_end(key)
+        while len(self._sizes) > _CONVERSATIONS:
+            self._sizes.popitem(last=False)
+        self.bytes = _SESSION_BYTES + sum(self._sizes.values())
+        return self.bytes - before
 
 
 def machine_bytes(groups: Path = _GROUPS) -> int:

@@ -13,6 +13,7 @@ from typing import Any
 
 from undrift.core.text.tokens import counter
 from undrift.errors import StoreError, TaskError, UndriftError
+from undrift.proxy import room
 from undrift.proxy.ask import Ask, Bypass, ManagedBody
 from undrift.proxy.config import GatewayConfig
 from undrift.proxy.faults import Breaker, Breakers
@@ -40,6 +41,7 @@ from undrift.wire.refusals import TooLong
 __all__ = ["OpenSessions"]
 
 _BUSY_TIMEOUT_MS = 2_000  # less than the deadline of a request
+_MOST_BREAKERS = 16_384
 _HEALTH_SESSION = "undrift:health"
 _AFTER_REFUSAL = 0.9  # of what the provider says fits: its count of the next request is not ours
 _WITHOUT_FIGURES = 0.7
@@ -52,8 +54,8 @@ class OpenSessions:
     def __init__(self, config: GatewayConfig) -> None:
         self._config = config
         self._opening = threading.Lock()
-        self._lanes = Lanes(config.most_sessions, config.most_open_bytes)
-        self._breakers = Breakers(config.faults_to_bypass, config.recovery_s, 16 * config.most_sessions)
+        self._lanes = Lanes(room.for_sessions(config.memory_bytes))
+        self._breakers = Breakers(config.faults_to_bypass, config.recovery_s, _MOST_BREAKERS)
         self._store: Store | None = None
         self._limits: dict[str, int] = {}
         self._count = counter(config.settings.token_counter, command_for)
@@ -62,6 +64,11 @@ class OpenSessions:
     def open_count(self) -> int:
         """The number of open sessions."""
         return len(self._lanes)
+
+    @property
+    def used_bytes(self) -> int:
+        """The estimated memory of all open sessions."""
+        return self._lanes.used_bytes
 
     @property
     def bypassed_count(self) -> int:
