@@ -148,3 +148,13 @@ def test_tools_are_seen_in_every_form(wire: str):
     for tools, expected in (({}, "side"), ({"tools": []}, "side"), ({"tools": [{"x": 1}]}, "main")):
         for given in (history | tools, json.dumps(history | tools).encode()):
             assert kind_of(Request(given, form_of(wire)), CLAUDE, is_sub=False) == expected
+
+
+def test_tools_in_the_first_item_are_tools():
+    tools = {"type": "additional_tools", "tools": [{"type": "custom", "name": "exec"}]}
+    said = {"role": "user", "content": "Add a test"}
+    for items, expected in (([tools, said], "main"), ([said], "side"), (["text", said], "side")):
+        for given in ({"input": items}, json.dumps({"input": items, "tools": []}).encode()):
+            request = Request(given, form_of("openai-responses"))
+            request.open()
+            assert kind_of(request, "codex_exec/0.169.0 (Debian)", is_sub=False) == expected

@@ -30,12 +30,14 @@ class PlanTool:
         act: ``list`` replaces the whole plan. ``create`` and ``update`` are about one task, ``show`` prints all of them.
         text: The argument with the text of a task, or with the list.
         key: The argument with the number of a task.
+        series: Tells the numbers of one list from those of another.
         result: Finds the tasks in the tool's result, by the groups ``key``, ``status`` and ``text``.
     """
 
     act: Literal["list", "create", "update", "show", "none"] = "none"
     text: str = ""
     key: str = ""
+    series: str = "task"
     result: re.Pattern[str] | None = None
 
 

@@ -20,9 +20,9 @@ _TOOLS = (
     ClientTool("write_file", "edit", path="file_path"),
     ClientTool("run_shell_command", "shell", command="command"),
     ClientTool("write_todos", "plan", plan=PlanTool("list", text="todos")),
-    ClientTool("tracker_create_task", "plan", plan=PlanTool("create", text="title", result=_CREATED)),
-    ClientTool("tracker_update_task", "plan", plan=PlanTool("update", text="title", key="id")),
-    ClientTool("tracker_list_tasks", "plan", plan=PlanTool("show", result=_SHOWN)),
+    ClientTool("tracker_create_task", "plan", plan=PlanTool("create", text="title", series="tracker", result=_CREATED)),
+    ClientTool("tracker_update_task", "plan", plan=PlanTool("update", text="title", key="id", series="tracker")),
+    ClientTool("tracker_list_tasks", "plan", plan=PlanTool("show", series="tracker", result=_SHOWN)),
     *(
         ClientTool(name, "plan", plan=PlanTool())
         for name in ("tracker_add_dependency", "tracker_get_task", "tracker_visualize")

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from undrift.errors import Declined, InputError, StoreError
+from undrift.profiles import is_sub_agent
 from undrift.proxy import headers
 from undrift.proxy.answers import COME_BACK, Receive, Send, failure, respond
 from undrift.proxy.ask import Ask, Bypass, ManagedBody
@@ -24,7 +25,6 @@ from undrift.proxy.coding import decoded, plain
 from undrift.proxy.config import GatewayConfig, Provider
 from undrift.proxy.guard import is_signed
 from undrift.proxy.incoming import BodyRoom, ClientGone, Incoming, NoRoom, TooLate
-from undrift.proxy.naming import is_sub_agent
 from undrift.proxy.observe import Counters, Progress, safe_id
 from undrift.proxy.routes import Route
 from undrift.proxy.sessions import OpenSessions

@@ -10,14 +10,15 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from undrift.core.text.secrets import mask
+from undrift.profiles import profile_of
 from undrift.window.request import Request
 from undrift.wire.form import Form
 
-__all__ = ["Kind", "Name", "is_sub_agent", "kind_of", "name_from", "name_of"]
+__all__ = ["Kind", "Name", "kind_of", "name_from", "name_of"]
 
 Kind = Literal["main", "agent", "side"]
 """The kinds of a request: the conversation with the user; a sub-agent's; a side request such as one for a title. A side
-request has no tools, although its client works with tools."""
+request offers no tools, although its client works with tools."""
 
 _FOLDER_CHARACTERS = 40
 _CLIENT_CHARACTERS = 24
@@ -27,28 +28,9 @@ _LOOKED_AT_CHARACTERS = 200_000
 _MASKED_CHARACTERS = 2_000  # before it is cut, so that no half of a secret is left
 _MOST_WRAPPERS = 16
 
-_CLIENTS = (
-    ("claude-cli", "Claude Code"),
-    ("codex", "Codex"),
-    ("GeminiCLI", "Gemini CLI"),
-    ("opencode", "opencode"),
-    ("Anthropic/", "SDK of Anthropic"),
-    ("AsyncAnthropic/", "SDK of Anthropic"),
-    ("OpenAI/", "SDK of OpenAI"),
-    ("AsyncOpenAI/", "SDK of OpenAI"),
-    ("langchain", "LangChain"),
-    ("Agents/", "openai-agents"),
-    ("pydantic-ai", "pydantic-ai"),
-    ("google-genai-sdk", "SDK of Google"),
-)
-"""The beginning of a user agent, and its client."""
-_CLIENT_SAYS = (
-    ("Act as an expert software developer", "aider"),
-    ("You are a helpful assistant that can interact with a computer", "mini-swe-agent"),
-)
-"""How the system prompt begins of clients that come under the name of an SDK."""
-_WITH_TOOLS = frozenset({"Claude Code", "Codex", "Gemini CLI", "opencode"})
-_SUB_AGENT = ("x-claude-code-agent-id", "x-openai-subagent", "x-parent-session-id")
+_LATER_TOOLS = "additional_tools"
+"""The type of an item that offers tools, in place of the field."""
+_LOOKED_AT_FOR_TOOLS = 2  # items from the start
 
 _FOLDER = re.compile(
     r"(?:[Ww]orking directory|[Cc]urrent directory|<cwd>|working in the directory|Workspace Directories|"
@@ -102,15 +84,21 @@ def name_of(form: Form, request: Request, agent: str) -> Name:
 
 
 def kind_of(request: Request, agent: str, *, is_sub: bool) -> Kind:
-    """Return whether a request belongs to the main conversation, a sub-agent or a side task."""
+    """Return whether an open request belongs to the main conversation, a sub-agent or a side task.
+
+    Raises WireError: one of the first items has the wrong shape.
+    """
     if is_sub:
         return "agent"
-    return "main" if request.has("tools") or _known(agent) not in _WITH_TOOLS else "side"
+    client = profile_of(agent)
+    return "main" if client is None or not client.always_tools or _offers_tools(request) else "side"
 
 
-def is_sub_agent(headers: Mapping[str, str]) -> bool:
-    """Tell whether a header says that a sub-agent sent the request."""
-    return any(headers.get(name) for name in _SUB_AGENT)
+def _offers_tools(request: Request) -> bool:
+    if request.has("tools"):
+        return True
+    first = (request.load(number) for number in range(min(_LOOKED_AT_FOR_TOOLS, request.count)))
+    return any(isinstance(item, Mapping) and item.get("type") == _LATER_TOOLS for item in first)
 
 
 def _texts(form: Form, request: Request) -> Iterator[tuple[str, str]]:
@@ -150,15 +138,9 @@ def _base(path: str) -> str:
     return _line(parts[-1], _FOLDER_CHARACTERS)
 
 
-def _client(agent: str, user_texts: list[str]) -> str:
-    for beginning, name in _CLIENT_SAYS:
-        if any(text.lstrip().startswith(beginning) for text in user_texts):
-            return name
-    return _known(agent) or _line(agent.partition("/")[0].partition(" ")[0], _CLIENT_CHARACTERS)
-
-
-def _known(agent: str) -> str:
-    return next((name for beginning, name in _CLIENTS if agent.startswith(beginning)), "")
+def _client(agent: str, system_texts: list[str]) -> str:
+    known = profile_of(agent, system_texts)
+    return known.title if known else _line(agent.partition("/")[0].partition(" ")[0], _CLIENT_CHARACTERS)
 
 
 def _line(text: str, most: int) -> str:

@@ -274,9 +274,9 @@ class OpenSessions:
         figures = lane.figures
         if form.delta(request.fields) is not None:  # the provider holds the history before it
             return figures.named_by or "main"
+        request.open()
         kind = kind_of(request, ask.agent, is_sub=ask.is_sub)
         if figures.named_by is None or (figures.named_by != "main" and kind == "main"):
-            request.open()
             figures.name, figures.named_by = name_of(form, request, ask.agent), kind
         return kind
 

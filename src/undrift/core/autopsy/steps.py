@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from undrift.profiles import Act, acts_of, bare_name
 from undrift.values.window import ContextEntry
 
 __all__ = ["Kind", "Step", "is_edit", "is_fetch", "steps_of"]
@@ -12,12 +13,8 @@ __all__ = ["Kind", "Step", "is_edit", "is_fetch", "steps_of"]
 Kind = Literal["user", "client", "system", "said", "call", "result", "summary", "silent"]
 """``client``: text that the client put in; ``silent``: thinking and pictures, which teach and need nothing."""
 
-_EDITS = frozenset({"apply_patch", "edit", "multiedit", "notebookedit", "str_replace", "write"})
-_FETCHES = frozenset({"fetch", "glob", "grep", "list", "ls", "lsp", "notebookread", "read", "search", "webfetch"})
-_SHELLS = frozenset({"bash", "container.exec", "exec_command", "local_shell", "shell", "shell_command", "unified_exec"})
-_PATHS = ("file_path", "filePath", "notebook_path", "path", "url")
-_WORDS = ("pattern", "query")
-_COMMANDS = ("command", "cmd")
+# The beginnings of the names of tools that read, among those that no profile has.
+_READS = ("read", "get_", "search", "find", "list_", "fetch", "view")
 # The part of a shell command that shows something, in the head of a pipeline: `make test | tail` shows only a test. To
 # run a test or a build again is work, not loss of memory.
 _SHOWS = re.compile(
@@ -39,54 +36,54 @@ class Step:
     kind: Kind
     call: int
     tool: str
-    given: Mapping[str, Any]
+    acts: tuple[Act, ...]
 
     @property
     def target(self) -> str:
         """The path, pattern or command of its call; empty if it has none."""
-        command = _command(self.given)
-        found = [self.given[key] for key in (*_PATHS, *_WORDS) if isinstance(self.given.get(key), str)]
-        return command or (found[0] if found else "")
+        found = (act.command or act.path or act.pattern for act in self.acts)
+        return next(filter(None, found), "")
 
 
 def steps_of(entries: Sequence[ContextEntry]) -> tuple[Step, ...]:
     """Give every entry as a step, in order."""
     steps: list[Step] = []
     calls = 0
-    inputs: dict[str, Mapping[str, Any]] = {}
+    called: dict[str, tuple[Act, ...]] = {}
     for index, entry in enumerate(entries):
         metadata = entry.metadata or {}
         kind = _kind(entry, metadata)
-        given: Mapping[str, Any] = {}
+        acts: tuple[Act, ...] = ()
+        name = metadata.get("tool_name")
+        tool = name if isinstance(name, str) else ""
         if kind == "call":
             calls += 1
-            raw = metadata.get("input")
-            given = raw if isinstance(raw, Mapping) else {}
+            given = metadata.get("input")
+            acts = acts_of(tool, given if isinstance(given, Mapping) else {})
             if entry.pair_id:
-                inputs[entry.pair_id] = given
+                called[entry.pair_id] = acts
         elif kind == "result":
-            given = inputs.get(entry.pair_id or "", {})
-        tool = metadata.get("tool_name")
-        steps.append(Step(entry, index, kind, calls, tool if isinstance(tool, str) else "", given))
+            acts = called.get(entry.pair_id or "") or acts_of(tool, {})
+        steps.append(Step(entry, index, kind, calls, tool, acts))
     return tuple(steps)
 
 
 def is_edit(step: Step) -> bool:
-    """Say whether the step writes: what its result repeats, the agent has just written itself."""
-    return step.tool.lower() in _EDITS
+    """Say whether the step only writes: what its result repeats, the agent has just written itself."""
+    return bool(step.acts) and all(act.kind == "edit" for act in step.acts)
 
 
 def is_fetch(step: Step) -> bool:
     """Say whether the step reads what already exists: files, searches, pages, not tests, builds or edits."""
-    tool = step.tool.lower()
-    if tool in _EDITS:
-        return False
-    command = _command(step.given)[:_COMMAND_CHARACTERS]
-    if tool in _SHELLS or command:
+    return any(map(_fetches, step.acts)) and not any(act.kind == "edit" for act in step.acts)
+
+
+def _fetches(act: Act) -> bool:
+    command = act.command[:_COMMAND_CHARACTERS]
+    if command or act.kind == "shell":
         parts = _SEQUENCE.split(_WRAPPED.sub("", command))
         return any(_SHOWS.match(part) for part in parts) and not _ACTS.search(command)
-    name = re.split(r"__|\.", tool)[-1]
-    return name in _FETCHES or name.startswith(("read", "get_", "search", "find", "list_", "fetch", "view"))
+    return act.kind in ("fetch", "read", "search") or bare_name(act.tool).startswith(_READS)
 
 
 def _kind(entry: ContextEntry, metadata: Mapping[str, Any]) -> Kind:
@@ -104,13 +101,3 @@ def _kind(entry: ContextEntry, metadata: Mapping[str, Any]) -> Kind:
     if role == "assistant":
         return "said"
     return "client" if metadata.get("meta") else "user"
-
-
-def _command(given: Mapping[str, Any]) -> str:
-    for key in _COMMANDS:
-        value = given.get(key)
-        if isinstance(value, str):
-            return value
-        if isinstance(value, list):
-            return " ".join(word for word in value if isinstance(word, str))
-    return ""

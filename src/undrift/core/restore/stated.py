@@ -10,7 +10,9 @@ from typing import Any
 
 from undrift.core.restore.history import RestoreHistory
 from undrift.core.restore.typed import GAP, typed_and_pasted, user_texts
+from undrift.core.tasks.plan_tools import plan_tool
 from undrift.core.text.safe_lines import label
+from undrift.profiles import Act, acts_of
 from undrift.values.window import ContextEntry
 
 __all__ = ["Excerpt", "newest_edits", "pasted", "plan", "requests", "rules", "statements", "verdicts"]
@@ -98,19 +100,28 @@ def plan(entries: Sequence[ContextEntry]) -> list[Excerpt]:
         given = about.get("input")
         if about.get("kind") != "call" or not isinstance(given, Mapping):
             continue
-        tool = about.get("tool_name")
-        if tool in ("TodoWrite", "update_plan"):
-            tasks = _steps(entry.id, given)
-        elif tool == "TaskCreate":
-            tasks[str(len(tasks) + 1)] = (entry.id, str(given.get("subject") or ""), "pending")
-        elif tool == "TaskUpdate" and (known := tasks.get(str(given.get("taskId")))):
-            tasks[str(given.get("taskId"))] = (*known[:2], str(given.get("status") or known[2]))
+        for act in acts_of(str(about.get("tool_name") or ""), given):
+            tasks = _after(entry.id, act, tasks)
     open_steps = [(source, f"- [{status}] {text}") for source, text, status in tasks.values() if status not in _DONE]
     return [Excerpt(source, None, line.split("\n")[:1], "An open step of the plan.") for source, line in open_steps]
 
 
-def _steps(source: str, given: Mapping[str, Any]) -> dict[str, tuple[str, str, str]]:
-    steps = given.get("todos") or given.get("plan")
+def _after(source: str, act: Act, tasks: dict[str, tuple[str, str, str]]) -> dict[str, tuple[str, str, str]]:
+    """Give the tasks after one act; the same mapping, changed, unless a list replaces them all."""
+    tool, given = plan_tool(act.tool), act.given
+    if tool is None:
+        return tasks
+    if tool.act == "list":
+        return _steps(source, given.get(tool.text))
+    if tool.act == "create":
+        tasks[str(len(tasks) + 1)] = (source, str(given.get(tool.text) or ""), "pending")
+    number = str(given.get(tool.key))
+    if tool.act == "update" and (known := tasks.get(number)):
+        tasks[number] = (*known[:2], str(given.get("status") or known[2]))
+    return tasks
+
+
+def _steps(source: str, steps: Any) -> dict[str, tuple[str, str, str]]:
     if not isinstance(steps, list):
         return {}
     rows = [step for step in steps if isinstance(step, Mapping)]

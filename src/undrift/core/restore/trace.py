@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from undrift.core.text.calls import EDITS, PATCHED, edit_of, shown_file
+from undrift.core.text.calls import edit_of, shown_file
 from undrift.core.text.references import NAME_CANDIDATE, NameTable, decoded_call, line_number, normal
 from undrift.core.text.secrets import mask
+from undrift.profiles import Act, acts_of, printed
 from undrift.values.window import ContextEntry
 
 __all__ = ["KINDS", "Trace", "file_key", "trace_of"]
@@ -15,10 +16,11 @@ __all__ = ["KINDS", "Trace", "file_key", "trace_of"]
 KINDS = ("read", "search", "shell", "edit", "other", "user", "said", "call", "summary")
 """The role of an entry for the agent; `read` to `other` are the results of tools."""
 
-_SEARCHES = frozenset({"glob", "grep", "ls", "lsp"})
 _SEARCH_COMMAND = re.compile(r"\s*(?:cd \S{1,300} && )?(?:rg|grep|git grep|find|ls|fd)\b")
 _SED_FROM = re.compile(r"\bsed -n ['\"]?(\d{1,9}),")
 _COMMAND_CHARACTERS = 2_000
+_BRIEF_ACTS = 5
+_WITH_FILE = frozenset({"edit", "other", "read", "shell"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,21 +60,24 @@ def trace_of(entry: ContextEntry, call: Mapping[str, Any], table: NameTable) -> 
     """
     metadata = entry.metadata or {}
     tool = str(metadata.get("tool_name") or "")
-    command = _command(call)
-    path = _path(tool, call, command)
-    kind = _kind(metadata, tool, command, path)
+    acts = acts_of(tool, call)
+    is_result = metadata.get("kind") == "result"
+    printing = [act for act in acts if act.kind != "edit"] if is_result else []
+    act, path = _main(printing or acts)
+    kind = _kind(metadata, act, path)
     if kind is None:
         return None
     text = entry.content
     if "PRIVATE KEY" in text:  # the lines of a key give nothing away one by one, and would pass unmasked
         text = mask(text).text
-    removed, touched, written = edit_of(tool, call) if kind == "call" else (frozenset(), frozenset(), ())
+    removed, touched, written = edit_of(acts) if kind == "call" else (frozenset(), frozenset(), ())
+    head = 0
     if kind == "call":
         lines = decoded_call(text).split("\n")
         line_names: list[list[str]] = []
         names = frozenset(name for token in NAME_CANDIDATE.findall(text) if (name := table[token]))
     else:
-        lines = text.split("\n")
+        lines, head = printed(text) if is_result else (text.split("\n"), 0)
         find = NAME_CANDIDATE.findall
         line_names = [[name for token in find(line) if (name := table[token])] for line in lines]
         names = frozenset().union(*line_names)
@@ -80,10 +85,10 @@ def trace_of(entry: ContextEntry, call: Mapping[str, Any], table: NameTable) -> 
         kind=kind,
         tool=tool,
         path=path,
-        brief=path or _brief(call, command),
+        brief=path or _brief(acts),
         lines=lines,
         keys=[normal(line) for line in lines],
-        numbers=_numbers(lines, command) if kind == "read" else (),
+        numbers=_numbers(lines, head, act.command) if kind == "read" else (),
         line_names=line_names,
         names=names,
         failed=metadata.get("is_error") is True,
@@ -93,50 +98,48 @@ def trace_of(entry: ContextEntry, call: Mapping[str, Any], table: NameTable) -> 
     )
 
 
-def _command(call: Mapping[str, Any]) -> str:
-    given = call.get("cmd") or call.get("command") or ""
-    text = " ".join(map(str, given)) if isinstance(given, list) else given if isinstance(given, str) else ""
-    return text[:_COMMAND_CHARACTERS]
+def _main(acts: Sequence[Act]) -> tuple[Act, str | None]:
+    """Give the act that shows what a call is about, and its file; no file if the acts are about several."""
+    files = {file: act for act in acts if (file := _file(act))}
+    if len(files) != 1:
+        return acts[0], None
+    ((file, act),) = files.items()
+    return act, file
 
 
-def _path(tool: str, call: Mapping[str, Any], command: str) -> str | None:
-    for key in ("file_path", "filePath", "notebook_path"):
-        if isinstance(path := call.get(key), str) and path:
-            return path
-    if tool.lower() == "apply_patch":
-        found = PATCHED.search(str(call.get("input", "")))
-        return found[1].strip() if found else None
-    return shown_file(command) or None
+def _file(act: Act) -> str:
+    if act.kind not in _WITH_FILE:
+        return ""
+    return act.path or shown_file(act.command[:_COMMAND_CHARACTERS])
 
 
-def _kind(metadata: Mapping[str, Any], tool: str, command: str, path: str | None) -> str | None:
+def _kind(metadata: Mapping[str, Any], act: Act, path: str | None) -> str | None:
     kind, role = metadata.get("kind"), metadata.get("role")
     if kind == "text" and role in ("user", "assistant"):
         return "said" if role == "assistant" else None if metadata.get("meta") else "user"
     if kind != "result":
         return kind if kind in ("call", "summary") else None
-    tool = tool.lower()
-    if tool in EDITS:
-        return "edit"
-    if tool == "read" or (command and path):
+    if act.kind in ("edit", "read"):
+        return act.kind
+    if act.command and path:
         return "read"
-    if tool in _SEARCHES or _SEARCH_COMMAND.match(command):
+    if act.kind == "search" or _SEARCH_COMMAND.match(act.command[:_COMMAND_CHARACTERS]):
         return "search"
-    return "shell" if command or tool == "write_stdin" else "other"
+    return "shell" if act.kind == "shell" and act.given else "other"  # without its call nobody knows what it did
 
 
-def _brief(call: Mapping[str, Any], command: str) -> str:
-    values = (call.get(key) for key in ("pattern", "query", "url", "description", "prompt", "path"))
-    return command or next((value for value in values if isinstance(value, str) and value), "")
+def _brief(acts: Sequence[Act]) -> str:
+    commands = " ; ".join(act.command[:_COMMAND_CHARACTERS] for act in acts[:_BRIEF_ACTS] if act.command)
+    given = acts[0].given
+    values = (given.get(key) for key in ("pattern", "query", "url", "description", "prompt", "path"))
+    return commands or next((value for value in values if isinstance(value, str) and value), "")
 
 
-def _numbers(lines: Sequence[str], command: str) -> Sequence[int]:
+def _numbers(lines: Sequence[str], head: int, command: str) -> Sequence[int]:
     """Give the number of each line: from its gutter, or from the range that was asked for."""
-    # Codex puts a header of up to six lines before what the command printed: a gutter stands behind it
-    head = next((index + 1 for index, line in enumerate(lines[:8]) if line == "Output:"), 0)
     if any(line_number(line) is not None for line in lines[head : head + 3]):
         return [0] * head + [line_number(line) or 0 for line in lines[head:]]
-    asked = _SED_FROM.search(command)
+    asked = _SED_FROM.search(command[:_COMMAND_CHARACTERS])
     if not asked or command.count("sed -n") > 1:
         return ()
     return [0] * head + [int(asked[1]) + index for index in range(len(lines) - head)]

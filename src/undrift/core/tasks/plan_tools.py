@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from undrift.core.text.calls import bare_name
+from undrift.profiles import Act, PlanTool, acts_of, tools_named
 
-__all__ = ["PlanItem", "PlanStatus", "is_plan_tool", "replay_plan"]
+__all__ = ["PlanItem", "PlanStatus", "is_plan_tool", "plan_tool", "replay_plan"]
 
 PlanStatus = Literal["pending", "in_progress", "completed", "cancelled"]
 
@@ -20,26 +20,7 @@ _LONGEST_CONTENT = 2_000
 _LONGEST_KEY = 64
 _READ_CHARACTERS = 50_000
 
-# Tool -> where the list stands in its arguments. The list replaces the one before.
-_LISTS = {"todowrite": "todos", "todo_write": "todos", "update_plan": "plan", "write_todos": "todos"}
 _TEXTS = ("content", "step", "description")
-
-# Tools that make or change one task, which the client knows by a number of its own; it gives the number in the result.
-_CREATES = {
-    "taskcreate": ("subject", re.compile(r"\bTask #(\w{1,64}) created")),
-    "tracker_create_task": ("title", re.compile(r"\bCreated task (\w{1,64}):")),
-}
-_UPDATES = {"taskupdate": ("taskId", "subject"), "tracker_update_task": ("id", "title")}
-# Number, status, text of each line; the groups' names say which is which.
-_SHOWN = {
-    "tasklist": re.compile(r"^#(?P<key>\w{1,64}) \[(?P<status>\w{1,20})\] (?P<text>.{1,4000})$", re.MULTILINE),
-    "tracker_list_tasks": re.compile(
-        r"^- \[(?P<key>\w{1,64})\] (?P<text>.{1,4000}) \((?P<status>\w{1,20})\)$", re.MULTILINE
-    ),
-}
-_SILENT = frozenset({
-    "taskget", "todo_read", "todoread", "tracker_add_dependency", "tracker_get_task", "tracker_visualize",
-})  # fmt: skip
 _BLOCKED = " [blocked by "
 
 _STATUSES: Mapping[str, PlanStatus] = {
@@ -66,8 +47,12 @@ class PlanItem:
 
 def is_plan_tool(name: str) -> bool:
     """Say whether calls of a tool read or write a client's plan: they are themselves no work on a task."""
-    tool = bare_name(name)
-    return tool in _LISTS or tool in _CREATES or tool in _UPDATES or tool in _SHOWN or tool in _SILENT
+    return plan_tool(name) is not None
+
+
+def plan_tool(name: str) -> PlanTool | None:
+    """Return the way a tool changes or shows the client's plan; None if it does neither."""
+    return next((tool.plan for tool in tools_named(name) if tool.plan is not None), None)
 
 
 def replay_plan(calls: Iterable[tuple[str, Mapping[str, Any], str]]) -> tuple[PlanItem, ...]:
@@ -79,18 +64,22 @@ def replay_plan(calls: Iterable[tuple[str, Mapping[str, Any], str]]) -> tuple[Pl
     plan: dict[str, PlanItem] = {}
     for tool, arguments, result in calls:
         if isinstance(arguments, Mapping) and not _REFUSED.match(result[:200]):
-            plan = _after(bare_name(tool), arguments, result[:_READ_CHARACTERS], plan)
+            for act in acts_of(tool, arguments):
+                plan = _after(act, result[:_READ_CHARACTERS], plan)
     return tuple(plan.values())
 
 
-def _after(tool: str, arguments: Mapping[str, Any], result: str, before: dict[str, PlanItem]) -> dict[str, PlanItem]:
-    """The plan after one call; the same if the call says nothing of it."""
-    if tool in _LISTS:
-        listed = _listed(arguments.get(_LISTS[tool]))
+def _after(act: Act, result: str, before: dict[str, PlanItem]) -> dict[str, PlanItem]:
+    """The plan after one act; the same if the act says nothing of it."""
+    tool = plan_tool(act.tool)
+    if tool is None:
+        return before
+    if tool.act == "list":
+        listed = _listed(act.given.get(tool.text))
         return before if listed is None else listed
     items = dict(before)
-    for number, content, status in _changes(tool, arguments, result):
-        key = f"{'tracker' if tool.startswith('tracker') else 'task'} {number}"
+    for number, content, status in _changes(tool, act.given, result):
+        key = f"{tool.series} {number}"
         known = items.get(key)
         if known is None and (status is None or len(items) >= _MOST_ITEMS):
             continue
@@ -111,21 +100,19 @@ def _listed(rows: Any) -> dict[str, PlanItem] | None:
     return items if items or not rows else None
 
 
-def _changes(tool: str, arguments: Mapping[str, Any], result: str) -> Iterator[tuple[str, str, PlanStatus | None]]:
+def _changes(tool: PlanTool, arguments: Mapping[str, Any], result: str) -> Iterator[tuple[str, str, PlanStatus | None]]:
     """Yield the number, the new text (or none) and the new status (or none) of each task that a call speaks of."""
-    if tool in _CREATES:
-        field, number = _CREATES[tool]
-        text, found = _text(arguments, (field,)), number.search(result)
+    if tool.act == "create":
+        text, found = _text(arguments, (tool.text,)), tool.result.search(result) if tool.result else None
         if text and found:
-            yield found[1], text[:_LONGEST_CONTENT], "pending"
-    elif tool in _UPDATES:
-        name, field = _UPDATES[tool]
-        key = arguments.get(name)
+            yield found["key"], text[:_LONGEST_CONTENT], "pending"
+    elif tool.act == "update":
+        key = arguments.get(tool.key)
         key = str(key) if type(key) is int and abs(key) < 10**12 else key
         if isinstance(key, str) and (key := key.strip().removeprefix("#")) and len(key) <= _LONGEST_KEY:
-            yield key, _text(arguments, (field,))[:_LONGEST_CONTENT], _status(arguments)
-    elif tool in _SHOWN:
-        for found in _SHOWN[tool].finditer(result):
+            yield key, _text(arguments, (tool.text,))[:_LONGEST_CONTENT], _status(arguments)
+    elif tool.act == "show" and tool.result:
+        for found in tool.result.finditer(result):
             text = " ".join(found["text"].partition(_BLOCKED)[0].split())
             yield found["key"], text[:_LONGEST_CONTENT], _STATUSES.get(found["status"].lower())
 

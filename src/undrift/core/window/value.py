@@ -7,7 +7,6 @@ score nothing. Why no finer scale: docs/adr/0015-what-a-line-is-worth.md.
 Law: a function of the history alone: learning it at once or message by message gives the same values.
 """
 
-import json
 from collections.abc import Collection, Sequence
 from hashlib import blake2b
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 from undrift.core.text.calls import edit_of
 from undrift.core.text.references import LINE_CHARACTERS, NAME_CANDIDATE, RARE_MENTIONS, decoded_call, name_in, normal
 from undrift.core.window.fold import lines_without_noise
+from undrift.profiles import acts_of
 from undrift.values.window import ContextEntry
 
 __all__ = ["KnownReferences", "Rows", "rows_left"]
@@ -118,11 +118,7 @@ def _removed(call: ContextEntry) -> Collection[str]:
     """Return the lines that a call removes from a file."""
     if len(call.content) > _MOST_CHARACTERS:
         return ()
-    try:
-        arguments = json.loads(call.content)
-    except (ValueError, RecursionError):
-        return ()
-    return edit_of(str(_meta(call, "tool_name") or ""), arguments)[0] if isinstance(arguments, dict) else ()
+    return edit_of(acts_of(str(_meta(call, "tool_name") or ""), call.content))[0]
 
 
 def rows_left(entry: ContextEntry, lines: int) -> Sequence[int]:
