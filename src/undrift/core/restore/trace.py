@@ -125,7 +125,7 @@ def _kind(metadata: Mapping[str, Any], act: Act, path: str | None) -> str | None
         return "read"
     if act.kind == "search" or _SEARCH_COMMAND.match(act.command[:_COMMAND_CHARACTERS]):
         return "search"
-    return "shell" if act.kind == "shell" and act.given else "other"  # without its call nobody knows what it did
+    return "shell" if act.kind == "shell" and act.given else "other"  # without its call it is not known
 
 
 def _brief(acts: Sequence[Act]) -> str:
