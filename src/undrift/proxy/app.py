@@ -22,6 +22,7 @@ from undrift.proxy.peer import PEER, LocalPeer
 from undrift.proxy.routes import OWN, VIA, route_of
 from undrift.proxy.sessions import OpenSessions
 from undrift.proxy.upstream import Pool
+from undrift.proxy.workers import Workers
 from undrift.stores.gateways import Presence, announce, withdraw
 from undrift.stores.secret import TOKEN_NAME
 
@@ -29,7 +30,7 @@ __all__ = ["Gateway"]
 
 _log = logging.getLogger("undrift.proxy")
 
-_WORKERS = 16
+_THREADS = 16
 _NOT_CARRIED = ("TRACE", "TRACK")  # they ask for the request, keys included, to be sent back
 _CARRIED = b"GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
 _HEALTH_S = 1.0  # for so long an answer holds, so that a caller that asks all the time does not write all the time
@@ -83,9 +84,10 @@ class Gateway:
 
     async def _start(self) -> None:
         home = Path(self._config.settings.home)
-        workers = ThreadPoolExecutor(_WORKERS, thread_name_prefix="undrift")
+        threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="undrift")
+        workers = Workers(threads, _THREADS, self._config.deadline_s, self._config.longest_wait_s)
         pool = Pool(self._config.upstreams)
-        self._shared = GatewayContext(self._config, OpenSessions(self._config), pool, workers, _WORKERS)
+        self._shared = GatewayContext(self._config, OpenSessions(self._config), pool, workers)
         try:
             await asyncio.to_thread(announce, home, self._presence())
         except OSError as error:  # the doctor does not find this gateway
@@ -104,7 +106,7 @@ class Gateway:
             return
         await asyncio.to_thread(withdraw, Path(self._config.settings.home), self._port)
         await shared.pool.close()
-        await asyncio.to_thread(shared.workers.shutdown)
+        await asyncio.to_thread(shared.workers.threads.shutdown)
         await asyncio.to_thread(shared.sessions.close)
         self._shared = None
 
@@ -166,7 +168,8 @@ class Gateway:
                 "sessions_open": shared.sessions.open_count,
                 "sessions_bytes": shared.sessions.used_bytes,
                 "sessions_bypassed": shared.sessions.bypassed_count,
-                "jobs_overdue": shared.overdue,
+                "jobs_overdue": shared.workers.overdue,
+                "jobs_waiting": shared.workers.waiting,
                 "incoming_bytes": shared.room.taken + shared.others_room.taken,
                 "process_descriptors": _descriptors(),
             }
@@ -180,7 +183,7 @@ class Gateway:
         """Write to the store and read it back, and report when each provider last began to answer."""
         now_s = time.monotonic()
         if now_s - self._health[0] >= _HEALTH_S:
-            future = asyncio.get_running_loop().run_in_executor(shared.workers, shared.sessions.health)
+            future = asyncio.get_running_loop().run_in_executor(shared.workers.threads, shared.sessions.health)
             done, _ = await asyncio.wait({future}, timeout=self._config.deadline_s)
             self._health = (time.monotonic(), future.result() if done else "the store does not answer")
         wrong = self._health[1]

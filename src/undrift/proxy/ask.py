@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from undrift.errors import UndriftError
 from undrift.proxy.naming import Kind
 
-__all__ = ["Ask", "Bypass", "ManagedBody"]
+__all__ = ["Ask", "Bypass", "ManagedBody", "MustWait"]
 
 
 class Bypass(UndriftError):
@@ -18,11 +19,19 @@ class Bypass(UndriftError):
         self.is_fault = is_fault
 
 
+class MustWait(UndriftError):
+    """The request has much to be read that is new to the gateway: it must wait for its turn."""
+
+
 @dataclass(slots=True)
 class Ask:
     """One request to manage.
 
-    `deadline_s`: on the monotonic clock; after it the caller no longer waits. `needs`: a field that the body must have.
+    Args:
+        deadline_s: On the monotonic clock; after it the caller no longer waits.
+        needs: A field that the body must have.
+        has_turn: Whether it may take long now; see `MustWait`.
+        found: The request and its session, from the call that raised `MustWait`.
     """
 
     wire: str
@@ -35,6 +44,8 @@ class Ask:
     is_sub: bool = False
     needs: str = ""
     session_id: str = ""
+    has_turn: bool = False
+    found: Any = None
 
 
 @dataclass(frozen=True, slots=True)

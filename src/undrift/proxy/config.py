@@ -105,7 +105,8 @@ class GatewayConfig:
         port: 0 takes a free one.
         recall_reachable: Whether agents can run ``undrift recall``; else it is named only in requests that offer our tool.
         owner_only: Whether requests that are not the owner's get 401; else they pass unchanged.
-        deadline_s: How long managing a request may take before its original goes upstream.
+        deadline_s: How long managing a request may work, or stand still, before its original goes upstream.
+        longest_wait_s: How long it may take with the wait for its turn.
         memory_bytes: The memory that the process may use; beyond, the sessions used longest ago are closed.
         most_body_bytes: A request larger than this is not managed, and goes upstream as it comes.
         most_incoming_bytes: The most bytes in all bodies that are not yet whole; a quarter as much for other users' requests.
@@ -123,6 +124,7 @@ class GatewayConfig:
     recall_reachable: bool = False
     owner_only: bool = False
     deadline_s: float = 5.0
+    longest_wait_s: float = 60.0
     memory_bytes: int = field(default_factory=default_bytes)
     most_body_bytes: int = 64 << 20
     most_incoming_bytes: int = 256 << 20

@@ -12,7 +12,6 @@ import logging
 import time
 import traceback
 from collections.abc import AsyncIterator, Callable, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,6 +28,7 @@ from undrift.proxy.observe import Counters, Progress, safe_id
 from undrift.proxy.routes import Route
 from undrift.proxy.sessions import OpenSessions
 from undrift.proxy.upstream import Pool
+from undrift.proxy.workers import Workers
 from undrift.wire.refusals import REFUSAL_STATUSES, too_long
 
 __all__ = ["Asgi", "Exchange", "GatewayContext"]
@@ -62,10 +62,8 @@ class GatewayContext:
     config: GatewayConfig
     sessions: OpenSessions
     pool: Pool
-    workers: Executor
-    most_overdue: int
+    workers: Workers
     figures: Counters = field(default_factory=Counters)
-    overdue: int = 0  # jobs whose client has left
     last_success_s: dict[Provider, float] = field(default_factory=dict)
     room: BodyRoom = field(init=False)
     others_room: BodyRoom = field(init=False)  # so that other users do not use the owner's
@@ -251,19 +249,8 @@ class Exchange:
 
     async def _work(self, what: str, job: Callable[..., Any], ask: Ask, *more: Any) -> Any:
         """Let a worker do a job for this request. None means: it failed or took too long; the reason is noted."""
-        shared = self._shared
-        if shared.overdue >= shared.most_overdue:
-            self._progress.bypass = "overloaded"
-            return None
-        future = asyncio.get_running_loop().run_in_executor(shared.workers, job, ask, *more)
-        done, _ = await asyncio.wait({future}, timeout=shared.config.deadline_s)
-        if not done:
-            shared.overdue += 1
-            future.add_done_callback(self._is_done_at_last)
-            self._fault(ask, "deadline", "")
-            return None
         try:
-            return future.result()
+            return await self._shared.workers.do(job, ask, *more)
         except Declined as declined:
             return declined
         except Bypass as bypass:
@@ -278,11 +265,6 @@ class Exchange:
             place = traceback.extract_tb(error.__traceback__)[-1]
             self._fault(ask, "fault", f"{what}: {type(error).__name__} at {place.name}:{place.lineno}")
         return None
-
-    def _is_done_at_last(self, future: "asyncio.Future[Any]") -> None:
-        self._shared.overdue -= 1
-        if not future.cancelled():
-            future.exception()  # no other code asks
 
     def _fault(self, ask: Ask, reason: str, where: str) -> None:
         self._progress.bypass = reason
@@ -324,7 +306,7 @@ class Exchange:
             or self._progress.bytes_out > self._shared.config.most_answer_bytes
         ):
             return
-        self._shared.workers.submit(
+        self._shared.workers.threads.submit(
             _recorded, self._shared, self._progress.managed, self._route.wire, parts, self._coding
         )
 

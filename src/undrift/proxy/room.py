@@ -58,10 +58,13 @@ class Footprint:
     def __init__(self) -> None:
         self._sizes: OrderedDict[int, int] = OrderedDict()
         self.bytes = _SESSION_BYTES
+        self.largest_body = 0
+        """The bytes of the largest body so far."""
 
     def add(self, beginning: bytes, body_bytes: int, item_count: int, *, has_id: bool) -> int:
         """Note a request, whose history begins so; return by how many bytes the session grew."""
         before, key = self.bytes, hash(beginning)
+        self.largest_body = max(self.largest_body, body_bytes)
         times = _TIMES_BODY if has_id else _TIMES_BODY + _TIMES_BODY_WITHOUT_ID
         self._sizes[key] = int(times * body_bytes) + _BYTES_PER_ITEM * item_count
         self._sizes.move_to_end(key)

@@ -14,7 +14,7 @@ from typing import Any
 from undrift.core.text.tokens import counter
 from undrift.errors import StoreError, TaskError, UndriftError
 from undrift.proxy import room
-from undrift.proxy.ask import Ask, Bypass, ManagedBody
+from undrift.proxy.ask import Ask, Bypass, ManagedBody, MustWait
 from undrift.proxy.config import GatewayConfig
 from undrift.proxy.faults import Breaker, Breakers
 from undrift.proxy.lanes import Lane, Lanes
@@ -41,6 +41,7 @@ from undrift.wire.refusals import TooLong
 __all__ = ["OpenSessions"]
 
 _BUSY_TIMEOUT_MS = 2_000  # less than the deadline of a request
+_LONG_BYTES = 256 << 10  # to read so much takes 0.1 s
 _MOST_BREAKERS = 16_384
 _HEALTH_SESSION = "undrift:health"
 _AFTER_REFUSAL = 0.9  # of what the provider says fits: its count of the next request is not ours
@@ -96,17 +97,15 @@ class OpenSessions:
         """Return the body to send in place of a request's body.
 
         Raises Bypass: the original is to be sent. Raises Declined: the client is to be answered by us, so that it sends
-        whole histories.
+        whole histories. Raises MustWait: to read it takes long, and it is not its turn.
         """
         form = form_of(ask.wire)
-        request = Request(ask.body, form)
-        if ask.needs and not request.has(ask.needs):
-            raise Bypass("not-understood", is_fault=False)
-        self._check(self._breakers.of(""))
-        found, known = self._find(form, request, ask)
-        ask.session_id = found.session_id
+        if ask.found is None:
+            ask.found = self._found(form, ask)
+            if not ask.has_turn and self._is_long(ask):
+                raise MustWait
+        request, found, known = ask.found
         breaker = self._breakers.of(found.session_id)
-        self._check(breaker)
         lane = self._take(found, known, ask, ask.model or request.model)
         try:
             managed = self._prepared(lane, form, request, ask)
@@ -119,6 +118,24 @@ class OpenSessions:
             breaker.worked()
             self._breakers.of("").worked()
         return managed
+
+    def _found(self, form: Form, ask: Ask) -> tuple[Request, Recognised, Lane | None]:
+        """Return the request, its session, and the lane if that is known already."""
+        request = Request(ask.body, form)
+        if ask.needs and not request.has(ask.needs):
+            raise Bypass("not-understood", is_fault=False)
+        self._check(self._breakers.of(""))
+        found, known = self._find(form, request, ask)
+        ask.session_id = found.session_id
+        self._check(self._breakers.of(found.session_id))
+        return request, found, known
+
+    def _is_long(self, ask: Ask) -> bool:
+        """Tell whether most of a large request is new to the gateway."""
+        _, found, known = ask.found
+        lane = known or self._lanes.get(found.session_id)
+        seen = 0 if lane is None or lane.session is None else lane.footprint.largest_body
+        return len(ask.body) - seen >= _LONG_BYTES
 
     def again(self, ask: Ask, managed: ManagedBody, refusal: TooLong) -> ManagedBody | None:
         """Return a smaller body after the provider refused the length. None means: there is none.

@@ -1,0 +1,121 @@
+"""The workers of a gateway: threads that do the jobs of requests, and what a job may cost.
+
+Law: a deadline counts work, not the wait for a turn. Long jobs are done a few at a time, so that each has its turn in time
+and short ones pass them. No wait is endless: the caller then sends the original.
+"""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Executor
+from typing import Any
+
+from undrift.proxy.ask import Ask, Bypass, MustWait
+
+__all__ = ["MOST_LONG", "Workers"]
+
+MOST_LONG = 2
+"""Long jobs at once: all share one interpreter, so that more would only make each of them late."""
+
+_LOOKS = 4  # at a job within its deadline
+_LEAST_SHARE = 0.03  # of a processor; a job with less does not work, it waits for a disk or a lock
+
+
+class _Work:
+    """One job on its way: since when it runs, and the processor time that it has used."""
+
+    def __init__(self, job: Callable[..., Any], *given: Any) -> None:
+        self._job, self._given = job, given
+        self._clock: int | None = None
+        self._cpu_s = 0.0
+        self.began_s: float | None = None
+        """None: no thread has taken it yet."""
+
+    def __call__(self) -> Any:
+        """Do the job, in the thread that took it."""
+        if hasattr(time, "pthread_getcpuclockid"):  # not on macOS and Windows
+            self._clock = time.pthread_getcpuclockid(threading.get_ident())
+            self._cpu_s = time.clock_gettime(self._clock)
+        self.began_s = time.monotonic()
+        return self._job(*self._given)
+
+    def worked_s(self, now_s: float) -> float:
+        """Return for how long it has worked; where the system does not say it, for how long it has run."""
+        if self.began_s is None:
+            return 0.0
+        return now_s - self.began_s if self._clock is None else time.clock_gettime(self._clock) - self._cpu_s
+
+
+class Workers:
+    """The workers; use them on the event loop alone.
+
+    Args:
+        threads: Does the jobs.
+        count: The number of threads.
+        deadline_s: How long a job may work, and how long it may stand still.
+        longest_wait_s: How long a request may wait in all.
+    """
+
+    def __init__(self, threads: Executor, count: int, deadline_s: float, longest_wait_s: float) -> None:
+        self.threads = threads
+        self._count = count
+        self._deadline_s = deadline_s
+        self._longest_wait_s = longest_wait_s
+        self._long = asyncio.Semaphore(MOST_LONG)
+        self.overdue = 0
+        """Jobs that go on although nobody waits for them any longer."""
+        self.waiting = 0
+        """Long jobs that wait for their turn."""
+
+    async def do(self, job: Callable[..., Any], ask: Ask, *more: Any) -> Any:
+        """Return what a job returns. A job that raises `MustWait` is long, and is begun again when it has its turn.
+
+        Raises Bypass: it took too long.
+        """
+        until_s = time.monotonic() + self._longest_wait_s
+        try:
+            return await self._done(_Work(job, ask, *more), until_s)
+        except MustWait:
+            pass
+        self.waiting += 1
+        try:
+            async with asyncio.timeout(until_s - time.monotonic()):
+                await self._long.acquire()
+        except TimeoutError:
+            raise Bypass("overloaded", is_fault=False) from None
+        finally:
+            self.waiting -= 1
+        try:
+            ask.has_turn, ask.deadline_s = True, time.monotonic() + self._deadline_s
+            return await self._done(_Work(job, ask, *more), until_s)
+        finally:
+            self._long.release()
+
+    async def _done(self, work: _Work, until_s: float) -> Any:
+        if self.overdue >= self._count:
+            raise Bypass("overloaded", is_fault=False)
+        job = self.threads.submit(work)
+        future = asyncio.wrap_future(job)
+        moved_s, worked_s = time.monotonic(), 0.0
+        while True:
+            done, _ = await asyncio.wait({future}, timeout=self._deadline_s / _LOOKS)
+            if done:
+                return future.result()
+            now_s = time.monotonic()
+            is_stuck = now_s - moved_s >= self._deadline_s and (work.began_s is not None or self.overdue >= self._count)
+            if work.worked_s(now_s) - worked_s >= _LEAST_SHARE * self._deadline_s / _LOOKS:
+                moved_s, worked_s = now_s, work.worked_s(now_s)
+            elif is_stuck:
+                break
+            if worked_s >= self._deadline_s or now_s >= until_s:
+                break
+        if not job.cancel():  # it has begun, and cannot be ended
+            self.overdue += 1
+            future.add_done_callback(self._is_done_at_last)
+        raise Bypass("deadline")
+
+    def _is_done_at_last(self, future: "asyncio.Future[Any]") -> None:
+        self.overdue -= 1
+        if not future.cancelled():
+            future.exception()  # no other code asks
