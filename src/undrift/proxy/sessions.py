@@ -160,10 +160,10 @@ class OpenSessions:
 
     def record(self, managed: ManagedBody, wire: str, body: bytes) -> bool:
         """Record the answer to a request; return whether it was complete, and matches the session's newest request."""
-        answer = sse.answer_of(wire, body, with_text=False)
         lane = self._lanes.get(managed.session_id)
         if lane is None:
             return False
+        answer = sse.answer_of(wire, body, with_text=lane.turn == 1)  # its text shows the session of the next request
         with lane.lock:
             self._store_name(lane, managed)
             if answer is None:

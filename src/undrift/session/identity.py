@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, Literal
 
@@ -22,7 +22,7 @@ from undrift.window.request import Request
 from undrift.wire import raw
 from undrift.wire.form import Form, View
 
-__all__ = ["How", "Recognised", "TAIL", "chain", "given_id", "note", "recognise"]
+__all__ = ["How", "Recognised", "TAIL", "chain", "given_id", "note", "note_answer", "recognise"]
 
 How = Literal["given", "known", "beginning", "continued", "new"]
 """How a session was found.
@@ -39,6 +39,7 @@ TAIL = 32
 
 _CHUNK = 512  # marks looked up at once, newest first
 _SHORTEST_CALL_ID = 8  # a shorter id is a number or a placeholder, and other conversations have it as well
+_SHORTEST_ANSWER = 20  # characters: "Ok." is said in every conversation
 _PLAIN = re.compile(r"[A-Za-z0-9._@-]{1,128}")
 
 
@@ -50,12 +51,30 @@ class Recognised:
         session_id: For `Session.open`: ``FORM:ID`` if the client sent an id, else ``auto-`` and 16 hexadecimal digits.
         newest_id: Chain id of the newest item; empty if the history was not looked at.
         fault: Why the store could not take note of this request; empty: it could. The answer holds nevertheless.
+        is_dressed: Whether the client has changed the newest message of an earlier request since it was sent.
     """
 
     session_id: str
     how: How
     newest_id: str = ""
     fault: str = ""
+    is_dressed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Owner:
+    """A session, and the place in the history that shows it.
+
+    Args:
+        at: Number of the newest item that the session is known to have, or that has one of its answers.
+        is_noted: Whether the session knows this whole request.
+    """
+
+    session_id: str
+    how: How
+    at: int
+    is_noted: bool = False
+    is_dressed: bool = False
 
 
 def recognise(store: Store, form: Form, request: Request) -> Recognised:
@@ -74,12 +93,13 @@ def recognise(store: Store, form: Form, request: Request) -> Recognised:
         request.open()
     ids = chain(form, request)
     for attempt in count():
-        session_id, how, is_noted = _found(store, form, request, ids, attempt)
+        found = _found(store, form, request, ids, attempt)
+        known = Recognised(found.session_id, found.how, ids[-1], is_dressed=found.is_dressed)
         try:
-            if is_noted or _noted(store, form, request, (session_id, how), ids[-1]):
-                return Recognised(session_id, how, ids[-1])
+            if found.is_noted or _noted(store, form, request, found, ids):
+                return known
         except StoreError as error:
-            return Recognised(session_id, how, ids[-1], str(error))
+            return replace(known, fault=str(error))
         # Another conversation with the same beginning was faster: that session is no longer at its beginning.
     raise AssertionError  # counting does not end
 
@@ -94,7 +114,19 @@ def note(store: Store, session_id: str, form: Form, newest_id: str, tail: Iterab
     """
     known = list(tail)
     if any(view.role == "assistant" for _, view in known):
-        store.add_marks(session_id, _marks(form, "turn", newest_id, known))
+        store.add_marks(session_id, [*_answer_marks(form, known), Mark(_chain_mark(form, newest_id), "turn")])
+
+
+def note_answer(store: Store, session_id: str, form: Form, before_id: str, text: str) -> None:
+    """Store a mark of the answer to a session's first request.
+
+    A client may have dressed the newest message of that request: then neither the request nor a call shows the session.
+    But the answer and everything before that message do.
+
+    `before_id`: chain id of the item before the newest one; empty without any. Raises StoreError: nothing was noted.
+    """
+    if len(text.strip()) >= _SHORTEST_ANSWER:
+        store.add_marks(session_id, [Mark(_reply_mark(form, before_id, text), "answer")])
 
 
 def chain(form: Form, request: Request) -> list[str]:
@@ -120,27 +152,39 @@ def given_id(form: Form, fields: Mapping[str, Any]) -> str | None:
     return f"{form.NAME}:{given}" if _PLAIN.fullmatch(given) else f"{form.NAME}#{_hash(form.NAME, 'given', given)}"
 
 
-def _found(store: Store, form: Form, request: Request, ids: Sequence[str], attempt: int) -> tuple[str, How, bool]:
-    """Return the session, how it was found, and whether the session knows this whole request."""
-    newest = _chain_mark(form, ids[-1])
-    births: list[KnownMark] = []
+def _found(store: Store, form: Form, request: Request, ids: Sequence[str], attempt: int) -> _Owner:
+    """Return the session, how it was found, and where the history shows it."""
+    last = len(ids) - 1
+    births: list[tuple[KnownMark, int]] = []
+    dressed: _Owner | None = None
+    for known, at in _points(store, form, ids):
+        if known.mark.kind == "turn":
+            return _Owner(known.session_id, "known", at, is_noted=at == last)
+        if known.mark.kind == "birth":
+            births.append((known, at))
+        elif known.mark.kind == "before" and known.sessions == 1 and at + 2 < last and not births:
+            dressed = _Owner(known.session_id, "known", at, is_dressed=True)
+            break
+    for birth, at in births:
+        if not birth.has_turns:
+            return _Owner(birth.session_id, "beginning", at, is_noted=at == last)
+    if dressed is None and (answered := _by_answers(store, form, request)) is not None:
+        return _Owner(answered, "continued", last)
+    replied = _by_reply(store, form, request, ids)
+    if newest := max(filter(None, (dressed, replied)), key=lambda found: found.at, default=None):
+        return newest
+    namesakes = births[0][0].sessions if births and births[0][1] == last else 0
+    return _Owner(_derived(form, ids[-1], str(namesakes + attempt)), "new", last)
+
+
+def _points(store: Store, form: Form, ids: Sequence[str]) -> Iterator[tuple[KnownMark, int]]:
+    """Yield the known points of a history, the newest first, each with the number of its item."""
     end, start = len(ids), max(0, len(ids) - TAIL)  # the end of the last request is nearly always in this tail
     while end:
-        texts = [_chain_mark(form, id_) for id_ in reversed(ids[start:end])]
-        known = store.find_marks(texts)
-        turns = {one.mark.text: one for one in known if one.mark.kind == "turn"}
-        if turn := next((turns[text] for text in texts if text in turns), None):
-            return turn.session_id, "known", turn.mark.text == newest
-        by_text = {one.mark.text: one for one in known if one.mark.kind == "birth"}
-        births += [by_text[text] for text in texts if text in by_text]
+        places = {_chain_mark(form, ids[number]): number for number in range(start, end)}
+        known = [(one, places[one.mark.text]) for one in store.find_marks(list(places))]
+        yield from sorted(known, key=lambda found: (found[1], found[0].mark.kind), reverse=True)
         end, start = start, max(0, start - _CHUNK)
-    for birth in births:
-        if not birth.has_turns:
-            return birth.session_id, "beginning", birth.mark.text == newest
-    if (session_id := _by_answers(store, form, request)) is not None:
-        return session_id, "continued", False
-    namesakes = births[0].sessions if births and births[0].mark.text == newest else 0
-    return _derived(form, ids[-1], str(namesakes + attempt)), "new", False
 
 
 def _by_answers(store: Store, form: Form, request: Request) -> str | None:
@@ -151,15 +195,33 @@ def _by_answers(store: Store, form: Form, request: Request) -> str | None:
     return owners.pop() if len(owners) == 1 else None
 
 
-def _noted(store: Store, form: Form, request: Request, found: tuple[str, How], newest_id: str) -> bool:
-    session_id, how = found
-    marks = _marks(form, "birth" if how == "new" else "turn", newest_id, _items(form, request, TAIL))
-    return store.add_marks(session_id, marks, is_claim=how in ("beginning", "new"))
+def _by_reply(store: Store, form: Form, request: Request, ids: Sequence[str]) -> _Owner | None:
+    """Return the only session that got an answer of this history to its first request. See `note_answer`."""
+    places: dict[str, int] = {}
+    start = max(0, len(ids) - TAIL)
+    for number, (_, view) in enumerate(_items(form, request, TAIL), start):
+        text = "".join(block.text for block in view.blocks if block.kind == "text")
+        if view.role == "assistant" and number < len(ids) - 1 and len(text.strip()) >= _SHORTEST_ANSWER:
+            # the client took off a message of its own, or changed the message that was answered
+            for before in (number - 1, number - 2):
+                places[_reply_mark(form, ids[before] if before >= 0 else "", text)] = number
+    known = [one for one in (store.find_marks(list(places)) if places else ()) if one.mark.kind == "answer"]
+    newest = max(known, key=lambda one: places[one.mark.text], default=None)
+    if newest is None or newest.sessions != 1:
+        return None
+    return _Owner(newest.session_id, "continued", places[newest.mark.text], is_dressed=True)
 
 
-def _marks(form: Form, kind: MarkKind, newest_id: str, tail: Iterable[tuple[bytes, View]]) -> list[Mark]:
-    answers = dict.fromkeys(text for one in tail for text in _answers(form, *one))
-    return [*(Mark(text, "answer") for text in answers), Mark(_chain_mark(form, newest_id), kind)]
+def _noted(store: Store, form: Form, request: Request, found: _Owner, ids: Sequence[str]) -> bool:
+    kind: MarkKind = "birth" if found.how == "new" else "turn"
+    marks = [*_answer_marks(form, _items(form, request, TAIL)), Mark(_chain_mark(form, ids[-1]), kind)]
+    if found.is_dressed:  # what is sent after the newest message will be found behind the item before it
+        marks.append(Mark(_chain_mark(form, ids[-2]), "before"))
+    return store.add_marks(found.session_id, marks, is_claim=found.how in ("beginning", "new"))
+
+
+def _answer_marks(form: Form, tail: Iterable[tuple[bytes, View]]) -> list[Mark]:
+    return [Mark(text, "answer") for text in dict.fromkeys(text for one in tail for text in _answers(form, *one))]
 
 
 def _items(form: Form, request: Request, most: int) -> Iterator[tuple[bytes, View]]:
@@ -181,6 +243,11 @@ def _answers(form: Form, digest: bytes, view: View) -> Iterator[str]:
         yield _hash(form.NAME, "call", call.call_id or "", call.tool_name or "", call.text)
     if not calls and any(block.is_signed for block in view.blocks):
         yield _hash(form.NAME, "signed", digest.hex())
+
+
+def _reply_mark(form: Form, before_id: str, text: str) -> str:
+    """Return the mark of an answer behind a history, without the message that it answers."""
+    return _hash(form.NAME, "reply", before_id, text.strip())
 
 
 def _chain_mark(form: Form, chain_id: str) -> str:

@@ -20,7 +20,7 @@ from undrift.core.window.turn import Binding, Room, Rules, Texts, Tools, Turn
 from undrift.errors import Declined, StoreError, WireError
 from undrift.memory.upkeep import MemoryUpkeep
 from undrift.session.cache import CacheTraffic, LastRequest
-from undrift.session.identity import TAIL, Recognised, note
+from undrift.session.identity import TAIL, Recognised, note, note_answer
 from undrift.settings.model_table import Model, lookup, read_models
 from undrift.tasks.logs import TaskLogs
 from undrift.tasks.updates import TaskUpdates
@@ -83,6 +83,7 @@ class Preparer:
         self._tasks = tasks
         self._upkeep = upkeep
         self._recognised = recognised
+        self._begun = recognised.newest_id if recognised is not None and recognised.how in ("beginning", "new") else ""
         self._names_recall = names_recall
         self._models = read_models(settings.models_file)
         self._logs = TaskLogs(context)
@@ -130,7 +131,7 @@ class Preparer:
         if calibration.tokens(after) > budget and (reason := turn.binding.holds(window)):
             warnings.append(f"over budget: {reason}")
         warnings.extend(self._plan_warnings(window.plan, after, budget, calibration))
-        self._last = LastRequest(known, after, asked, now_ms, conversation.newest_id, conversation.numbers)
+        self._last = LastRequest(known, after, asked, now_ms, window.place, conversation.numbers)
         self._cache.asked(self._last, is_large=2 * after > room.budget_tokens)
         changed, headers = changes(turn.binding, window, request.fields, budget, self.settings.keep_tool_results)
         given = None if not window.sent else items
@@ -209,6 +210,7 @@ class Preparer:
         read = form.reply(_answer(reply))
         if self._last is not None:
             self._cache.answered(self._last, read.cache_seconds)
+            self._note_answer(form, read.text)
         if read.input_tokens is None or self._last is None or self.settings.token_counter == "characters/4":
             return read
         report = UsageReport(self._last.tokens, read.input_tokens)
@@ -230,6 +232,16 @@ class Preparer:
             fault = str(error)
         if fault:
             warnings.append(f"a restart may take this for a new session, because it could not be noted: {fault}")
+
+    def _note_answer(self, form: Form, text: str) -> None:
+        """Store a mark of the answer to the session's first request."""
+        conversation = self._log.along
+        if conversation is None or not self._begun or conversation.newest_id != self._begun:
+            return
+        try:
+            note_answer(self._context.store, self.id, form, conversation.id_before_newest, text)
+        except StoreError as error:
+            _log.error("session %.80r: its first answer could not be noted: %s", self.id, error)
 
     def _follow_tasks(self, conversation: Conversation, warnings: list[str]) -> None:
         try:
@@ -258,6 +270,7 @@ class Preparer:
         if found is None:
             found = Conversation(form, self._log.decisions, count)
             found.take_over(past, recorder, self._clock.now_ms)
+            found.is_dressed = self._recognised is not None and self._recognised.is_dressed
         else:
             self._conversations.remove(found)
         self._conversations = [*self._conversations[1 - _CONVERSATIONS :], found]

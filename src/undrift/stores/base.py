@@ -33,8 +33,14 @@ AimKind = Literal["original", "task", "memory", "document", "session"]
 DocumentPath = tuple[str, ...]
 """Any texts, the empty one included; documents are listed by the beginning of their paths."""
 
-MarkKind = Literal["answer", "birth", "turn"]
-"""The kinds of marks: an answer of the model; the history of a session's first request; the history of a later one."""
+MarkKind = Literal["answer", "before", "birth", "turn"]
+"""The kinds of marks.
+
+- ``answer``: an answer of the model.
+- ``before``: the history of a later request without its newest message.
+- ``birth``: the history of a session's first request.
+- ``turn``: the whole history of a later request.
+"""
 
 T = TypeVar("T")
 

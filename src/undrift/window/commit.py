@@ -110,7 +110,7 @@ class Committer:
         originals += [
             note_entry(d, timestamp_ms=at_ms, count=turn.tools.count) for d in window.new if d.kind == "noted"
         ]
-        payload: dict[str, Any] = {"at": window.newest_id}
+        payload: dict[str, Any] = {"at": window.place}
         if window.plan is not None:
             payload |= {"tokens": window.plan.total_tokens, "target": window.plan.target_tokens}
         kinds = {decision.kind for decision in window.new}

@@ -5,7 +5,7 @@ same window. Nothing here is written anywhere. No I/O.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from undrift.core.text.refs import message_id
@@ -13,10 +13,11 @@ from undrift.core.window.value import KnownReferences
 from undrift.core.window.window import Window
 from undrift.values.items import Growing, Items
 from undrift.values.readings import StretchReading
-from undrift.values.window import PINNED_TYPES, ContextEntry, Item
+from undrift.values.window import ContextEntry, Item
 from undrift.window.decisions import Decisions
-from undrift.window.pairing import Pairing, calls_of, served_by
-from undrift.window.readings import Recorder, StretchRecord, TakenOver, plain
+from undrift.window.message import Message, record_of
+from undrift.window.pairing import Pairing
+from undrift.window.readings import Recorder, TakenOver
 from undrift.window.request import Request
 from undrift.window.standing import Standing
 from undrift.wire import raw as raw_json
@@ -24,27 +25,10 @@ from undrift.wire.beginning import Beginning
 from undrift.wire.form import BlockPlace, Form, View, entry_of
 from undrift.wire.offered import Offered
 
-__all__ = ["Conversation", "Message"]
+__all__ = ["Conversation"]
 
 _MOST_SPARED = 64
 _NOTHING = Offered({})
-
-
-@dataclass(slots=True)
-class Message:
-    """One parsed item of the history.
-
-    Args:
-        raw: Its newest bytes from the client; None if the conversation's beginning has them.
-        digest: Equal for items with the same meaning.
-        run: Id of the run that it belongs to, and whether that has more than reasoning.
-    """
-
-    raw: bytes | None
-    digest: bytes
-    view: View
-    run: tuple[str, bool]
-    item: Item
 
 
 class Conversation:
@@ -75,6 +59,8 @@ class Conversation:
         self._past: TakenOver | None = None  # readings of the first items from before the session was opened
         self._past_ms = 0
         self._recorder = Recorder()
+        self.is_dressed = False
+        """True if the client changes its newest message after the answer: it takes a reminder off."""
 
     def starts_with(self, raw: bytes, digest: bytes) -> bool:
         """Return whether the history begins with this item."""
@@ -89,9 +75,17 @@ class Conversation:
         """The window of the newest turn: the history with all its active decisions."""
         if self._window is None or self._version != self._decisions.version:
             items = Items(self._items)
-            self._window = Window.of(items, self._numbers, self._decisions, self.count, self._standing.stays)
+            window = Window.of(items, self._numbers, self._decisions, self.count, self._standing.stays)
+            self._window = self._deciding(window)
             self._version = self._decisions.version
         return self._window
+
+    def _deciding(self, window: Window) -> Window:
+        """Return a window whose decisions count in the next history too: that has not the newest message of this one."""
+        if not self.is_dressed or not self.id_before_newest:
+            return window
+        place = self.id_before_newest
+        return replace(window, decides_at=place, decided=self._decisions.decided_at(place))
 
     def keep(self, window: Window) -> None:
         """Make a window the current one. The caller has checked it and stored its new decisions."""
@@ -102,6 +96,11 @@ class Conversation:
     def newest_id(self) -> str:
         """Chain id of the newest item; it identifies the whole history."""
         return self.messages[-1].item.id
+
+    @property
+    def id_before_newest(self) -> str:
+        """Chain id of the item before the newest one; empty if there is none."""
+        return self._items[-2].id if len(self._items) > 1 else ""
 
     def tail(self, most: int) -> list[tuple[bytes, View]]:
         """Return the digest and the view of each of the last items."""
@@ -175,6 +174,8 @@ class Conversation:
         if request.beginning is not self.beginning:  # it has another one's bytes, as after a change of the model
             request.read_whole()
         known = self._known(request)
+        if 1 < len(self.messages) < request.count:  # its newest message was answered: it stands there as it was, or not
+            self.is_dressed = known == len(self.messages) - 1 and self._items[known].role != "assistant"
         if known < len(self.messages):  # a fork, or an earlier item was edited
             self._forget(known)
         try:
@@ -186,7 +187,8 @@ class Conversation:
         self._hold(request)
         self._settle(offered)
         if self._window is not None and self._version == self._decisions.version:
-            self._window = self._window.grown(Items(self._items), self._decisions, self._standing.stays)
+            grown = self._window.grown(Items(self._items), self._decisions, self._standing.stays)
+            self._window = self._deciding(grown)
 
     def _settle(self, offered: Offered) -> None:
         """Put in the items that count otherwise from this request on."""
@@ -242,7 +244,7 @@ class Conversation:
         numbers = self._recorder.due(self.beginning)
         if not numbers or self.beginning is None:
             return []
-        found = self._recorder.reading(self.beginning, lambda places: self._record(numbers, places))
+        found = self._recorder.reading(self.beginning, lambda places: record_of(self.messages, numbers, places))
         return [] if found is None else [found]
 
     def recorded(self, readings: Sequence[StretchReading]) -> None:
@@ -250,36 +252,6 @@ class Conversation:
         for one in readings:
             assert self.beginning is not None, "it was read from there"
             self._recorder.written(one, self.beginning)
-
-    def _record(self, numbers: range, places: list[int]) -> StretchRecord:
-        """Return the readings of some items as records."""
-        messages = self.messages[numbers.start : numbers.stop]
-        calls = [call for m in messages for call in calls_of(m.view, m.item.id, m.run[0])]
-        return StretchRecord(
-            [m.item.id for m in messages],
-            places,
-            [m.item.tokens for m in messages],
-            [[e.pair_id for e in m.item.entries] for m in messages],
-            [
-                plain((*m.run, [(e.token_count, e.meta("tool_name"), e.type == "spec") for e in m.item.entries]))
-                for m in messages
-            ],
-            calls,
-            [call for m in messages for call in served_by(m.view, m.item.id)],
-            self._open_at(numbers.stop),
-            [n for n, m in enumerate(messages) if any(block.marker for block in m.view.blocks)],
-            [n for n, m in enumerate(messages) if _is_fixed(m)],
-        )
-
-    def _open_at(self, end: int) -> dict[str, str]:
-        """Return the open calls of the last answer before an item, as id -> pair id."""
-        while end and self._items[end - 1].role != "assistant":
-            end -= 1
-        first = end
-        while first and self._items[first - 1].role == "assistant":
-            first -= 1
-        found = (call for m in self.messages[first:end] for call in calls_of(m.view, m.item.id, m.run[0]))
-        return {call_id: pair_id for call_id, pair_id, _ in found}
 
     def _take(self, message: Message) -> None:
         number = message.item.number
@@ -390,9 +362,3 @@ class Conversation:
         for number, message in enumerate(self.messages):
             before = self.messages[number - 1].item.role if number else ""
             self._pairing.take(message.view, message.item.id, message.run[0], role_before=before)
-
-
-def _is_fixed(message: Message) -> bool:
-    """Return whether an item has a block that never leaves, or that loads tools."""
-    is_pinned = any(e.type in PINNED_TYPES for e in message.item.entries)
-    return is_pinned or any(block.loads for block in message.view.blocks)

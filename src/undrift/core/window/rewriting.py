@@ -56,5 +56,5 @@ def _stripped(window: Window, turn: Turn, end: int) -> Window:
         end = min(end, window.newest_answer)
     reason, ref_of = "thinking that is bound to words before it, which were rewritten", turn.tools.ref_of
     stale = [entry for number, entry in window.thinking if number < end]
-    detail = {"at": window.newest_id, "thinking": True}
+    detail = {"at": window.place, "thinking": True}
     return window.with_(Decision(e.id, "pruned", reason, e.token_count, ref_of(e.id), detail) for e in stale)

@@ -35,6 +35,7 @@ class Window:
         stays: Pair ids of calls about which no decision counts: their results loaded tools that are still deferred.
         before: The window before this turn's first decision; None for that window itself.
         plan: The budget's plan for this turn; None if it required nothing.
+        decides_at: Chain id of the item at which this turn decides; empty for the newest one.
     """
 
     items: Sequence[Item]
@@ -52,6 +53,7 @@ class Window:
     before: "Window | None" = None
     was_checked: bool = False
     plan: TurnPlan | None = None
+    decides_at: str = ""
 
     @classmethod
     def of(
@@ -81,6 +83,7 @@ class Window:
             pins=log.pins,
             decided=log.decided_at(items[-1].id),
             stays=stays,
+            decides_at="",
             tokens_before=self.tokens_before + more,
             tokens_after=self.tokens_after + more,
         )
@@ -94,7 +97,7 @@ class Window:
 
     def with_(self, decisions: Iterable[Decision]) -> "Window":
         """Return the window with more decisions at its newest item; the same window if they change nothing."""
-        given = [replace(d, detail={**d.detail, "at": self.newest_id}) for d in decisions]
+        given = [replace(d, detail={**d.detail, "at": self.place}) for d in decisions]
         mine = {d.entry_id: d for d in self.new}
         first = {d.entry_id: d for d in reversed(given)}  # two passes may name one block: the first counts
         news = [d for d in reversed(first.values()) if d.entry_id not in mine and d.entry_id not in self.decided]
@@ -220,6 +223,11 @@ class Window:
         """Chain id of the newest item; it identifies the whole history."""
         return self.items[-1].id
 
+    @property
+    def place(self) -> str:
+        """Chain id of the item at which this turn decides; the next history contains it."""
+        return self.decides_at or self.newest_id
+
     @cached_property
     def entries(self) -> tuple[ContextEntry, ...]:
         """The entries to send, in order."""
@@ -328,7 +336,7 @@ class Window:
             item = self.items[number]
             found += [self.ruling[item.entries[place].id] for place in sent.edits]
             found += self.placed_in(item.id) if sent.appended else ()
-        return tuple(_action(decision) for decision in found if decision.ref)
+        return tuple(Action(d.kind, d.entry_id, d.reason, d.tokens_saved, d.ref) for d in found if d.ref)
 
     @cached_property
     def action_count(self) -> int:
@@ -338,7 +346,7 @@ class Window:
     @property
     def decided_here(self) -> frozenset[str]:
         """The ids of blocks with a decision at the newest item; this turn decides nothing more about them."""
-        at, ids = self.newest_id, {*self.decided, *(d.entry_id for d in self.new)}
+        at, ids = self.place, {*self.decided, *(d.entry_id for d in self.new)}
         found = ((id_, self.ruling.get(id_)) for id_ in ids)
         return frozenset(id_ for id_, d in found if d and taken_at(d) == at and d.kind not in PLACED)
 
@@ -387,7 +395,3 @@ def _nothing(blocks: int, actions: int, rewritten_at: int) -> Sent:
 def _gives_way(decision: Decision | None) -> bool:
     """Return whether a prune may replace a decision of the same turn: not if that removed or pinned an entry."""
     return decision is not None and decision.kind not in ("pruned", "pinned")
-
-
-def _action(decision: Decision) -> Action:
-    return Action(decision.kind, decision.entry_id, decision.reason, decision.tokens_saved, decision.ref)
