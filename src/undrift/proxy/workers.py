@@ -64,7 +64,7 @@ class Workers:
         self._longest_wait_s = longest_wait_s
         self._long = asyncio.Semaphore(MOST_LONG)
         self.overdue = 0
-        """Jobs that go on although nobody waits for them any longer."""
+        """Jobs that still run although their requests no longer wait for them."""
         self.waiting = 0
         """Long jobs that wait for their turn."""
 
