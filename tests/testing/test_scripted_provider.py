@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from undrift.testing import Read, Result, Say, ScriptedProvider, Shell, Use, history_for
+from undrift.testing import Read, Result, Say, ScriptedProvider, Shell, Together, Use, history_for
 
 BASH = {"name": "Bash", "input_schema": {"properties": {"command": {"type": "string"}, "description": {}}}}
 READ = {"name": "Read", "input_schema": {"properties": {"file_path": {"type": "string"}}}}
@@ -45,6 +45,12 @@ def test_turns_come_in_order_in_the_words_of_the_clients_tools():
         (None, None, "Done."),
     ]
     assert len({block["id"] for block in blocks[:3]}) == 3
+
+
+def test_several_calls_stand_in_one_answer():
+    with ScriptedProvider([Together((Shell("ls"), Read("/a.py")))]) as provider:
+        blocks = messages(provider)["content"]
+    assert [(block["name"], block["input"].get("file_path")) for block in blocks] == [("Bash", None), ("Read", "/a.py")]
 
 
 def test_after_the_script_it_says_so():

@@ -7,7 +7,20 @@ from typing import Any, Literal
 
 from undrift.testing.simulators import Call, ModelTurn
 
-__all__ = ["Kind", "Read", "Say", "Seen", "Shell", "Turn", "Use", "answer_to", "filled", "kind_of", "texts_of"]
+__all__ = [
+    "Kind",
+    "Read",
+    "Say",
+    "Seen",
+    "Shell",
+    "Together",
+    "Turn",
+    "Use",
+    "answer_to",
+    "filled",
+    "kind_of",
+    "texts_of",
+]
 
 Kind = Literal["main", "summary", "side"]
 
@@ -58,7 +71,14 @@ class Use:
     given: Mapping[str, Any] = field(default_factory=dict)
 
 
-Turn = Say | Shell | Read | Use
+@dataclass(frozen=True, slots=True)
+class Together:
+    """Several calls in one answer."""
+
+    turns: tuple[Shell | Read | Use, ...]
+
+
+Turn = Say | Shell | Read | Use | Together
 """One answer of the model."""
 
 
@@ -110,6 +130,9 @@ def answer_to(turn: Turn, tools: Mapping[str, Any]) -> ModelTurn:
     """Put a turn into the words of the client's own tools."""
     if isinstance(turn, Say):
         return ModelTurn(turn.text)
+    if isinstance(turn, Together):
+        answers = [answer_to(one, tools) for one in turn.turns]
+        return ModelTurn("".join(one.text for one in answers), tuple(call for one in answers for call in one.calls))
     if isinstance(turn, Use):
         return ModelTurn(calls=(Call(turn.tool, turn.given),))
     if isinstance(turn, Read) and "Read" in tools:
