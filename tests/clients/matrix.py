@@ -1,74 +1,41 @@
-"""The real clients with and without ``undrift wrap``, against a scripted provider: ``python -m tests.clients.matrix [NAME]...``.
+"""The real clients with and without a gateway, against a scripted provider: ``python -m tests.clients.matrix [NAME]...``.
 
-Each is run three times, in a namespace with loopback only where the machine allows it: straight to the provider; through a
-gateway with room enough, where every body must arrive as it left; and in a longer session with so little room that results
-leave. Run by ``make clients``, which installs them. Not part of ``make test``.
+Each is run five times, in a namespace with loopback only where the machine allows it: straight to the provider; and by
+``undrift proxy`` and ``undrift wrap``, first with room enough, where every body must arrive as it left, then in a longer
+session with so little room that results leave. Run by ``make clients``, which installs them. Not part of ``make test``.
 """
 
 import json
 import os
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from tests.clients.programs import PROGRAMS, ROOT, Program
+from tests.clients.programs import PICTURE, PROGRAMS, ROOT, Program
+from tests.clients.ran import Ran
 from undrift.clients.wrapped import Addresses, wrapped
 from undrift.stores.secret import TOKEN_NAME
-from undrift.testing import ScriptedProvider, Seen
+from undrift.testing import ScriptedProvider
 
-__all__ = ["Ran", "Room", "budget_of", "main"]
+__all__ = ["Ran", "Room", "WAYS", "Way", "budget_of", "main"]
 
+Way = Literal["proxy", "wrap"]
+WAYS: tuple[Way, ...] = ("proxy", "wrap")
+"""A gateway that runs already, and one that begins and ends with its client."""
+
+_UNDRIFT = (sys.executable, "-P", "-m", "undrift")
 _INSIDE = "UNDRIFT_CLIENTS_INSIDE"
-_STEPS = 2
+_STEPS = 3
 _LINES = 150
 _TIME_OUT_S = 240
-_ROOM = 0.65  # of what the results of a session take: so much of them fits, more than the newest that always stay
-
-
-@dataclass(slots=True)
-class Ran:
-    """What one run of a client came to."""
-
-    status: int
-    said: str
-    seen: tuple[Seen, ...]
-    lines: list[dict[str, Any]] = field(default_factory=list)
-    sent: list[bytes] = field(default_factory=list)
-    token: str = ""
-
-    @property
-    def shown(self) -> list[str]:
-        """Requests in which the owner's token reached the provider."""
-        texts = [f"{seen.path} {seen.headers} {seen.raw!r}" for seen in self.seen]
-        return [text[:200] for text in texts if self.token and self.token in text]
-
-    @property
-    def asked(self) -> list[Seen]:
-        """Requests to a model; not those for a message thread, of which nobody here has any."""
-        posts = [seen for seen in self.seen if seen.method == "POST" and "count" not in seen.path]
-        return [seen for seen in posts if not _is_thread(seen.raw)]
-
-    @property
-    def refused(self) -> list[str]:
-        return [seen.refused for seen in self.seen if seen.refused and not _is_thread(seen.raw)]
-
-    def answer(self, steps: int) -> str:
-        return f"All {steps} files are read." if f"All {steps} files are read." in self.said else ""
-
-    def results(self, steps: int) -> list[bool]:
-        """Whether the model was ever shown the result of each tool."""
-        text = "\n".join(seen.text for seen in self.asked)
-        return [f"needle_of_file_{number}_" in text for number in range(1, steps + 1)]
-
-
-def _is_thread(body: bytes) -> bool:
-    return b'"thread"' in body and json.loads(body).get("thread") is not None
+_ROOM = 0.5  # of what the results of a session take: so much of them fits, more than the newest that always stay
 
 
 class Room:
@@ -82,6 +49,7 @@ class Room:
             (self.home / path).parent.mkdir(parents=True, exist_ok=True)
             (self.home / path).write_text(content, encoding="utf-8")
         (self.project / "a.py").write_text("print('hello')\n", encoding="utf-8")
+        (self.project / PICTURE).write_bytes(_picture())
         for number in range(1, steps + 1):
             lines = [
                 f"line {line} of file {number}: value_{number}_{line * 7919 % 1000} is set" for line in range(_LINES)
@@ -127,56 +95,135 @@ class Room:
             words = [str(self.program.executable), *told.words(at), *self.program.arguments(self.project)]
             return self.run(words, told.environment(at, self.environment()), provider)
 
-    def managed(self, budget: int | None) -> Ran:
+    def managed(self, budget: int | None, way: Way = "wrap") -> Ran:
+        """Run it through a gateway, with so much room or what the model's window gives."""
         with ScriptedProvider(without_tools=self.program.without_tools) as provider:
-            name = self.program.wrap if "/" not in self.program.wrap else str(self.shim)
-            words = [sys.executable, "-P", "-m", "undrift", "wrap", f"--home={self.home / '.undrift'}"]
-            words += [f"--upstream-anthropic={provider.url}", f"--upstream-gemini={provider.url}"]
-            words += [f"--upstream-openai={provider.url}/v1", *([f"--budget={budget}"] if budget else [])]
-            words += [name, "--", *self.program.arguments(self.project)]
-            environment = self.environment()
-            path = f"{self.shim.parent}:{environment['PATH']}"
-            return self.run(words, {**environment, "PATH": path, "PYTHONPATH": str(ROOT / "src")}, provider)
+            options = [f"--home={self.home / '.undrift'}", f"--upstream-openai={provider.url}/v1"]
+            options += [f"--upstream-{name}={provider.url}" for name in ("anthropic", "gemini")]
+            options += [f"--budget={budget}"] if budget else []
+            return self._wrapped(provider, options) if way == "wrap" else self._beside(provider, options)
+
+    def _wrapped(self, provider: ScriptedProvider, options: Sequence[str]) -> Ran:
+        name = self.program.wrap if "/" not in self.program.wrap else str(self.shim)
+        words = [*_UNDRIFT, "wrap", *options, name, "--", *self.program.arguments(self.project)]
+        environment = self.environment()
+        path = f"{self.shim.parent}:{environment['PATH']}"
+        return self.run(words, {**environment, "PATH": path, "PYTHONPATH": str(ROOT / "src")}, provider)
+
+    def _beside(self, provider: ScriptedProvider, options: Sequence[str]) -> Ran:
+        """The gateway runs already, and the client is given the address that it prints."""
+        (self.home / ".undrift").mkdir(mode=0o700)
+        environment = {**self.environment(), "PYTHONPATH": str(ROOT / "src")}
+        words = [*_UNDRIFT, "proxy", "--port=0", "--json", *options]
+        with (
+            (self.home / ".undrift" / "gateway.log").open("wb") as log,
+            subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, stderr=log) as gateway,
+        ):
+            try:
+                urls = json.loads(gateway.stdout.readline() if gateway.stdout else b"")["base_urls"]
+                told = wrapped(self.program.wrap)
+                at = Addresses(urls["anthropic"], f"{urls['openai']}/v1", urls["gemini"])
+                client = [str(self.shim), *told.words(at), *self.program.arguments(self.project)]
+                return self.run(client, told.environment(at, self.environment()), provider)
+            finally:
+                gateway.terminate()
+                gateway.wait(30)
+
+
+def _picture() -> bytes:
+    """A grey square."""
+    side = 64
+    chunks = {
+        b"IHDR": struct.pack(">IIBBBBB", side, side, 8, 0, 0, 0, 0),
+        b"IDAT": zlib.compress((b"\0" + b"\x80" * side) * side),
+        b"IEND": b"",
+    }
+    written = [
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        for kind, data in chunks.items()
+    ]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(written)
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """One line of the table, and what was wrong."""
 
-    cells: tuple[str, ...]
+    cells: Mapping[str, str]
     problems: tuple[str, ...]
 
 
 def try_one(program: Program, folder: Path) -> Row:
-    """Run a client three times and compare."""
-    version = program.says(folder)
+    """Run a client without a gateway, and by each way with enough room and with little; compare."""
+    cells, version = {"client": program.name}, program.says(folder)
     direct = Room(folder / "direct", program, _STEPS).direct()
-    managed = Room(folder / "managed", program, _STEPS).managed(None)
-    problems = [*_whole(direct, _STEPS, "without"), *_whole(managed, _STEPS, "with")]
-    same_answer = direct.answer(_STEPS) == managed.answer(_STEPS) != "" and direct.results(_STEPS) == managed.results(
-        _STEPS
-    )
-    arrived = Counter(seen.raw for seen in managed.seen if seen.method == "POST")
-    same_bytes = Counter(body for body in managed.sent if not _is_thread(body)) == arrived
-    problems += [f"with: the token reached the provider: {text}" for text in managed.shown]
-    problems += [f"with: {line}" for line in managed.lines if line.get("bypass") or line["event"] == "fault"]
-    small = Room(folder / "small", program, program.steps_small)
-    budget = budget_of(managed, program.steps_small)
-    tight = small.managed(budget) if budget else None
-    cells = [program.name, version, f"{len(direct.asked)} / {len(managed.asked)}", _yes(same_answer), _yes(same_bytes)]
-    if tight is not None:
-        problems += _whole(tight, program.steps_small, "small")
-        problems += [f"small: {line}" for line in tight.lines if line.get("bypass") or line["event"] == "fault"]
-        left = max((line.get("actions") or 0 for line in tight.lines), default=0)
-        over = [line["tokens_after"] for line in tight.lines if (line.get("tokens_after") or 0) > (budget or 0)]
-        if over and not program.without_tools:  # a user's own text stays, and there is nothing else
-            problems.append(f"small: {over} tokens were sent, {budget} is the budget")
-        cells += [str(budget), str(len(tight.asked)), str(left), str(len(tight.refused))]
-        if not left:
-            problems.append("small: nothing left the window")
-    if len(direct.asked) != len(managed.asked) or not same_answer or not same_bytes:
-        problems.append(f"differs: {[seen.path for seen in direct.asked]} {[seen.path for seen in managed.asked]}")
-    return Row(tuple(cells), tuple(problems))
+    problems = _whole(direct, _STEPS, "without")
+    wide = {way: Room(folder / f"{way}-wide", program, _STEPS).managed(None, way) for way in WAYS}
+    for way, ran in wide.items():
+        problems += _compared(direct, ran, way)
+    budgets = {way: budget_of(ran, program.steps_small) for way, ran in wide.items()}
+    small = {
+        way: Room(folder / f"{way}-small", program, program.steps_small).managed(budget, way)
+        for way, budget in budgets.items()
+        if budget
+    }
+    for way, ran in small.items():
+        problems += _held(program, ran, budgets[way] or 0, f"{way}, small")
+    over = [sum(size > (budgets[way] or 0) for size in ran.sizes) for way, ran in small.items()]
+    cells |= {
+        "version": version,
+        "requests": " / ".join(str(len(ran.asked)) for ran in (direct, *wide.values())),
+        "same bytes": _each("{0[0]} of {0[1]}", [ran.arrived_alike() for ran in wide.values()]),
+        "small budget: requests": _each("{0}", [len(ran.asked) for ran in small.values()]),
+        "largest / budget": _each("{0}", [f"{max(ran.sizes)} / {budgets[way]}" for way, ran in small.items()]),
+        "over": _each("{0}", over),
+        "refused": _each("{0}", [len(ran.refused) for ran in (*wide.values(), *small.values())]),
+        "left": _each("{0}", [_left(ran) for ran in small.values()]),
+        "sessions": _each("{0}", [len(ran.sessions) for ran in small.values()]),
+        "loaded tools": _each("{0[0]} of {0[1]}", [ran.loaded() for ran in small.values()]).replace("0 of 0", "-"),
+    }
+    return Row(cells, tuple(problems))
+
+
+def _each(form: str, values: Sequence[object]) -> str:
+    """What the ways came to, once where it is the same."""
+    shown = [form.format(value) for value in values]
+    return shown[0] if len(set(shown)) == 1 else ", ".join(shown)
+
+
+def _left(ran: Ran) -> int:
+    return max((line.get("actions") or 0 for line in ran.lines), default=0)
+
+
+def _compared(direct: Ran, ran: Ran, way: str) -> list[str]:
+    """The faults of a run with room enough: everything is as it was without a gateway."""
+    found = _whole(ran, _STEPS, way)
+    found += [f"{way}: the token reached the provider: {text}" for text in ran.shown]
+    found += [f"{way}: {line}" for line in ran.faults]
+    if direct.answer(_STEPS) != ran.answer(_STEPS) or direct.results(_STEPS) != ran.results(_STEPS):
+        found.append(f"{way}: other answers than without")
+    if len(direct.asked) != len(ran.asked):
+        found.append(f"{way}: {[seen.path for seen in direct.asked]} {[seen.path for seen in ran.asked]}")
+    alike, left = ran.arrived_alike()
+    if alike != left or not left:
+        found.append(f"{way}: {alike} of {left} bodies arrived as they left")
+    return found
+
+
+def _held(program: Program, ran: Ran, budget: int, which: str) -> list[str]:
+    """The faults of a run with a small budget."""
+    found = _whole(ran, program.steps_small, which) + [f"{which}: {line}" for line in ran.faults]
+    over = [size for size in ran.sizes if size > budget]
+    if over and not program.without_tools:  # a user's own text stays, and there is nothing else
+        found.append(f"{which}: {over} tokens were sent, {budget} is the budget")
+    if not _left(ran):
+        found.append(f"{which}: nothing left the window")
+    if len(ran.sessions) != 1:
+        found.append(f"{which}: {len(ran.sessions)} sessions for one conversation")
+    good, due = ran.loaded()
+    if good != due:
+        found.append(f"{which}: what loads a deferred tool stands in {good} of {due} requests")
+    return found
 
 
 def budget_of(managed: Ran, steps: int) -> int | None:
@@ -186,7 +233,7 @@ def budget_of(managed: Ran, steps: int) -> int | None:
         return None
     count = min(_STEPS, len(sizes) - 1)
     a_result = (sizes[-1] - sizes[-1 - count]) // count
-    return sizes[-1] - _STEPS * a_result + int(a_result * steps * _ROOM)
+    return sizes[-1] - count * a_result + int(a_result * steps * _ROOM)
 
 
 def _whole(ran: Ran, steps: int, which: str) -> list[str]:
@@ -204,26 +251,16 @@ def _yes(is_so: bool) -> str:
     return "yes" if is_so else "NO"
 
 
-_HEAD = (
-    "client",
-    "version",
-    "requests without / with",
-    "same answers",
-    "same bytes",
-    "small budget",
-    "requests",
-    "left",
-    "refused",
-)
+def main(words: Sequence[str]) -> int:
+    """Run the clients of these names, or all; print the table; return 1 where something was wrong.
 
-
-def main(names: Sequence[str]) -> int:
-    """Run the clients of these names, or all; print the table; return 1 where something was wrong."""
+    `words`: names, and ``--json=FILE`` for the table as data.
+    """
     if _INSIDE not in os.environ:
-        _enter([sys.executable, "-m", "tests.clients.matrix", *names])
-    rows, skipped, wrong = [], [], False
+        _enter([sys.executable, "-m", "tests.clients.matrix", *words])
+    rows, skipped = [], []
     print(f"loopback only: {os.environ.get(_INSIDE, 'no, this machine allows no namespace')}", flush=True)
-    for name in names or PROGRAMS:
+    for name in [word for word in words if not word.startswith("--")] or PROGRAMS:
         program = PROGRAMS[name]
         if not program.is_there():
             skipped.append(f"{program.name}: not installed in {program.executable}")
@@ -231,16 +268,23 @@ def main(names: Sequence[str]) -> int:
         folder = Path(tempfile.mkdtemp(prefix=f"undrift-{name}-"))
         row = try_one(program, folder)
         rows.append(row)
-        print(" | ".join(row.cells), *row.problems, sep="\n  ", flush=True)
-        wrong = wrong or bool(row.problems)
+        print(" | ".join(row.cells.values()), *row.problems, sep="\n  ", flush=True)
         if not row.problems:
             shutil.rmtree(folder, ignore_errors=True)
-    print(f"\n| {' | '.join(_HEAD)} |\n|{' --- |' * len(_HEAD)}")
-    for row in rows:
-        print(f"| {' | '.join(row.cells)} |")
-    for line in skipped:
-        print(f"SKIPPED {line}")
-    return 1 if wrong else 0
+    print(*_table(rows), *(f"SKIPPED {line}" for line in skipped), sep="\n")
+    for word in words:
+        if word.startswith("--json="):
+            told = [{**row.cells, "problems": row.problems} for row in rows]
+            Path(word.removeprefix("--json=")).write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    return 1 if any(row.problems for row in rows) else 0
+
+
+def _table(rows: Sequence[Row]) -> list[str]:
+    if not rows:
+        return []
+    head = list(rows[0].cells)
+    lines = ["", f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}"]
+    return lines + [f"| {' | '.join(row.cells.values())} |" for row in rows]
 
 
 def _enter(words: Sequence[str]) -> None:

