@@ -118,15 +118,16 @@ def _claude(name: str = "Claude Code", script: Callable[[int], list[Turn]] = _pi
     )  # fmt: skip
 
 
-def _codex() -> Program:
+def _codex(name: str, model: str) -> Program:
+    """`model`: a line of its settings; without one it takes its own model and works in code mode."""
     executable = _npm("codex", "codex")
     flags = ("--skip-git-repo-check", "--json", "--dangerously-bypass-approvals-and-sandbox")
     return Program(
-        "Codex", "codex", executable,
+        name, "codex", executable,
         lambda _: ("exec", *flags, _TASK),
         (str(executable), "--version"),
         {"OPENAI_API_KEY": _KEY},
-        {".codex/config.toml": 'model = "gpt-5.5"\n[analytics]\nenabled = false\n'},
+        {".codex/config.toml": f"{model}[analytics]\nenabled = false\n"},
     )  # fmt: skip
 
 
@@ -205,7 +206,8 @@ def _sdk(name: str, venv: str, package: str, *arguments: str) -> Program:
 PROGRAMS: Mapping[str, Program] = {
     "claude": _claude(),
     "claude-search": _claude("Claude Code, web search", _searched),
-    "codex": _codex(),
+    "codex": _codex("Codex", 'model = "gpt-5.5"\n'),
+    "codex-code": _codex("Codex, code mode", ""),
     "gemini": _gemini(),
     "opencode-anthropic": _opencode("anthropic", "claude-sonnet-4-5", "ANTHROPIC_API_KEY"),
     "opencode-openai": _opencode("openai", "gpt-5.5", "OPENAI_API_KEY"),

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from undrift.profiles import acts_of
 from undrift.testing import Read, Result, Say, ScriptedProvider, Shell, Together, Use, history_for
 
 BASH = {"name": "Bash", "input_schema": {"properties": {"command": {"type": "string"}, "description": {}}}}
@@ -72,6 +73,18 @@ def test_the_openai_form_calls_its_shell():
     with ScriptedProvider([Read("/a.py"), Say("Done.")]) as provider:
         (call,), (message,) = responses(provider)["output"], responses(provider)["output"]
     assert (call["name"], json.loads(call["arguments"])) == ("exec_command", {"cmd": "cat '/a.py'"})
+    assert message["content"][0]["text"] == "Done."
+
+
+def test_code_that_calls_the_shell_is_the_text_of_a_custom_tool():
+    own = {"type": "namespace", "name": "functions", "tools": [{"type": "custom", "name": "exec"}]}
+    items = [{"type": "additional_tools", "role": "developer", "tools": [own]}, {"role": "user", "content": "go on"}]
+    with ScriptedProvider([Shell("ls 'a b'"), Say("Done.")]) as provider:
+        (call,) = responses(provider, input=items, tools=[])["output"]
+        answer = {"type": "custom_tool_call_output", "call_id": call["call_id"], "output": "a.py"}
+        (message,) = responses(provider, input=[*items, call, answer], tools=[])["output"]
+    (act,) = acts_of(call["name"], call["input"])
+    assert (call["type"], act.command) == ("custom_tool_call", "ls 'a b'")
     assert message["content"][0]["text"] == "Done."
 
 

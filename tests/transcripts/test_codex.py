@@ -148,6 +148,7 @@ def test_what_has_no_text_is_counted():
         item("agent_message", content=[{"type": "input_text", "text": "hi"}, {"type": "encrypted_content"}]),
         item("compaction", encrypted_content="gAAA"),
         item("ghost_snapshot", ghost_commit={}),
+        item("additional_tools", role="developer", tools=[]),
         item("new\tthing"),
         codex("event_msg", kind="agent_message", message="repeats"),
         codex("world_state", state={}),
@@ -159,6 +160,7 @@ def test_what_has_no_text_is_counted():
     assert shape(got.entries) == [("user", "image", "[image]"), ("user", "text", "hi")]
     assert got.skipped == {
         "client record: ghost_snapshot": 1,
+        "client record: additional_tools": 1,
         "client record: session_meta": 1,
         "client record: world_state": 1,
         "empty text": 1,

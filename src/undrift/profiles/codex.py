@@ -18,7 +18,7 @@ _TOOLS = (
     ClientTool("unified_exec", "shell", command="command"),
     ClientTool("write_stdin", "shell"),
     ClientTool("apply_patch", "edit", patch="input"),
-    ClientTool("view_image", "read", path="path"),
+    ClientTool("view_image", "other", path="path"),
     ClientTool("web_search", "fetch", path="url", pattern="query"),
     ClientTool("update_plan", "plan", plan=PlanTool("list", text="plan")),
     ClientTool("tool_search", "load", pattern="query"),

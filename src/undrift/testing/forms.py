@@ -96,6 +96,12 @@ def _responses(reply: Mapping[str, Any]) -> _Events:
                 ("response.function_call_arguments.delta", {**at, "delta": item["arguments"]}),
                 ("response.function_call_arguments.done", {**at, "arguments": item["arguments"], "name": item["name"]}),
             ]
+        elif item["type"] == "custom_tool_call":
+            opened |= {"input": "", "status": "in_progress"}
+            between = [
+                ("response.custom_tool_call_input.delta", {**at, "delta": item["input"]}),
+                ("response.custom_tool_call_input.done", {**at, "input": item["input"]}),
+            ]
         elif item["type"] == "message":
             opened |= {"content": [], "status": "in_progress"}
             (part,) = item["content"]

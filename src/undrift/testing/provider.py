@@ -24,6 +24,7 @@ __all__ = ["ScriptedProvider"]
 _SECRET_HEADERS = frozenset({"authorization", "x-api-key", "x-goog-api-key", "cookie", "proxy-authorization"})
 _LARGEST_BODY_BYTES = 64 << 20
 _CHARACTERS_A_TOKEN = 4
+_OWN_GROUP = "functions"  # the group of a client's own tools, which are called without its name
 _WIRES = {
     "/messages": "anthropic",
     "/anthropic/v1/messages": "anthropic",  # Microsoft Foundry
@@ -207,7 +208,7 @@ def _side(wire: str, body: Mapping[str, Any]) -> str:
 
 
 def _tools(wire: str, body: Mapping[str, Any]) -> dict[str, Any]:
-    """The client's own tools: name to the schema of the input."""
+    """The client's own tools: name to the schema of the input; None for a tool that takes text."""
     listed = [tool for tool in body.get("tools") or [] if isinstance(tool, dict)]
     if wire == "anthropic":
         return {tool["name"]: tool["input_schema"] for tool in listed if "input_schema" in tool}
@@ -220,7 +221,8 @@ def _tools(wire: str, body: Mapping[str, Any]) -> dict[str, Any]:
         for item in items if isinstance(items, list) else []:
             if isinstance(item, dict) and item.get("type") == "additional_tools":
                 listed += item.get("tools") or []
-        functions = [tool for tool in listed if tool.get("type") == "function"]
+        listed += [tool for group in listed if group.get("name") == _OWN_GROUP for tool in group.get("tools") or []]
+        functions = [tool for tool in listed if tool.get("type") in ("custom", "function")]
     return {one["name"]: one.get("parametersJsonSchema") or one.get("parameters") for one in functions}
 
 

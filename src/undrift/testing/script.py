@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from undrift.profiles import PROFILES, ClientTool
+from undrift.profiles import Kind as ToolKind
 from undrift.testing.simulators import Call, ModelTurn
 
 __all__ = [
@@ -29,14 +31,6 @@ _SUMMARY_WORDS = (
     "CONTEXT CHECKPOINT COMPACTION",  # Codex
     "create a detailed summary of the conversation",
 )
-_SHELLS = {
-    "Bash": "command",
-    "bash": "command",
-    "run_shell_command": "command",
-    "exec_command": "cmd",
-    "shell_command": "command",
-    "shell": "command",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,18 +129,31 @@ def answer_to(turn: Turn, tools: Mapping[str, Any]) -> ModelTurn:
         return ModelTurn("".join(one.text for one in answers), tuple(call for one in answers for call in one.calls))
     if isinstance(turn, Use):
         return ModelTurn(calls=(Call(turn.tool, turn.given),))
-    if isinstance(turn, Read) and "Read" in tools:
-        return ModelTurn(calls=(Call("Read", {"file_path": turn.path}),))
+    if isinstance(turn, Read) and (reader := _offered(tools, "read")):
+        return ModelTurn(calls=(Call(reader.name, {reader.path: turn.path}),))
     command = turn.command if isinstance(turn, Shell) else f"cat '{turn.path}'"
-    for name, key in _SHELLS.items():
-        if name in tools:
-            schema = (tools[name] or {}).get("properties", {})
-            wants_list = schema.get(key, {}).get("type") == "array"
-            given: dict[str, Any] = {key: ["bash", "-lc", command] if wants_list else command}
-            if "description" in schema:
-                given["description"] = "a step of the script"
-            return ModelTurn(calls=(Call(name, given),))
+    if known := _offered(tools, "shell"):
+        return ModelTurn(calls=(_shell_call(known, tools[known.name] or {}, command),))
     return ModelTurn(f"(the client has no shell for: {command})")
+
+
+def _offered(tools: Mapping[str, Any], kind: ToolKind) -> ClientTool | None:
+    """Return the first tool of a kind that a profile knows and the request offers."""
+    known = (tool for profile in PROFILES.values() for tool in profile.tools if tool.kind == kind)
+    return next((tool for tool in known if tool.name in tools and (tool.path or tool.command or tool.code)), None)
+
+
+def _shell_call(tool: ClientTool, schema: Mapping[str, Any], command: str) -> Call:
+    if tool.code:
+        return Call(
+            tool.name, text=f"const r = await tools.exec_command({json.dumps({'cmd': command})}); text(r.output);"
+        )
+    properties = schema.get("properties", {})
+    wants_list = properties.get(tool.command, {}).get("type") == "array"
+    given: dict[str, Any] = {tool.command: ["bash", "-lc", command] if wants_list else command}
+    if "description" in properties:
+        given["description"] = "a step of the script"
+    return Call(tool.name, given)
 
 
 def filled(schema: Any) -> Any:

@@ -23,7 +23,7 @@ compacted                                                 a compaction, counted 
                                                           seen before: ``summary`` (developer texts: ``text``, spec);
                                                           texts seen before: counted "text kept by a compaction"
 compaction items                                          counted "encrypted content"
-ghost_snapshot                                            counted "client record: ghost_snapshot"
+ghost_snapshot, additional_tools                          counted "client record: TYPE"
 event_msg                                                 counted "event": it repeats the items for the screen
 world_state and the like (`_CLIENT`)                      counted "client record: TYPE"
 other items, other records                                counted "unknown item: TYPE", "unknown record: TYPE"
@@ -56,7 +56,8 @@ _CALLS: Mapping[str, tuple[str | None, str]] = {  # item type -> tool name where
     "tool_search_call": ("tool_search", "arguments"),
     "web_search_call": ("web_search", "action"),
 }
-_ITEMS = frozenset({"message", "reasoning", "agent_message", "ghost_snapshot", *_CALLS, *_COMPACTIONS})
+_FROM_CLIENT = frozenset({"additional_tools", "ghost_snapshot"})
+_ITEMS = frozenset({"message", "reasoning", "agent_message", *_FROM_CLIENT, *_CALLS, *_COMPACTIONS})
 _EXIT = re.compile(r'(?:Process exited with code |Exit code: |"exit_code":\s*)(-?\d+)')
 # Codex puts the exit code into the first lines, before "Output:"; the older form is an object that ends with it
 _HEADER_CHARACTERS = 400
@@ -149,8 +150,8 @@ def _item(item: Mapping[str, Any]) -> Iterator[Part]:
         yield from _contents(item, "user")
     elif kind in _COMPACTIONS:
         yield Skip("encrypted content")
-    elif kind == "ghost_snapshot":
-        yield Skip("client record: ghost_snapshot")
+    elif kind in _FROM_CLIENT:
+        yield Skip(f"client record: {kind}")
     else:
         yield Skip(f"unknown item: {printable(kind)}")
 

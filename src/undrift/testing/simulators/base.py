@@ -37,10 +37,14 @@ Count = Callable[[str], int]
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One tool call that the model makes."""
+    """One tool call that the model makes.
+
+    `text`: the input of a tool that takes text in place of arguments (OpenAI calls it a custom tool).
+    """
 
     name: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
+    text: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -255,6 +255,10 @@ class OpenAIResponsesSimulator:
             message = {"type": "message", "id": self._new_id("msg"), "role": "assistant", "status": "completed"}
             output.append({**message, "content": [part]})
         for call in turn.calls:
+            if call.text is not None:
+                custom = {"type": "custom_tool_call", "id": self._new_id("ctc"), "call_id": f"call_{self._made:06}"}
+                output.append({**custom, "name": call.name, "input": call.text, "status": "completed"})
+                continue
             identity = self._new_id("fc")
             item = {"type": "function_call", "id": identity, "call_id": f"call_{self._made:06}", "name": call.name}
             arguments = canonical(dict(call.arguments)).decode()
@@ -280,7 +284,7 @@ class OpenAIResponsesSimulator:
             self._items[item["id"]] = issued
             if item["type"] == "reasoning":
                 self._encrypted[item["encrypted_content"]] = item["id"]
-            elif item["type"] == "function_call":
+            elif "call_id" in item:
                 self._calls[item["call_id"]] = issued
 
 
