@@ -74,10 +74,11 @@ def wrap(home: Path, script: str, *words: str, options: Sequence[str] = (), **va
     ]
 
 
-def run(command: list[str], **variables: str) -> subprocess.CompletedProcess[str]:
+def run(command: list[str], in_folder: Path | None = None, /, **variables: str) -> subprocess.CompletedProcess[str]:
     environment = {name: value for name, value in os.environ.items() if not name.endswith(("_BASE_URL", "_API_BASE"))}
     return subprocess.run(
         command,
+        cwd=in_folder,
         env={**environment, **variables},
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -235,6 +236,51 @@ def test_the_users_settings_of_claude_code_say_where_its_requests_go(tmp_path):
         done = run(command, PATH=str(tmp_path), CLAUDE_CONFIG_DIR=str(tmp_path), **wrong)
     assert done.stdout.startswith("200 ['--settings', '{\"env\""), done.stderr
     assert len(upstream.requests) == 1
+
+
+CLOUD = f"""#!{sys.executable}
+import json, os, sys, urllib.request
+settings = json.loads(sys.argv[2])["env"]
+if url := settings.get("ANTHROPIC_BEDROCK_BASE_URL"):
+    body = json.dumps({{"anthropic_version": "bedrock-2023-05-31", "messages": [{{"role": "user", "content": "canary"}}]}})
+    request = urllib.request.Request(url + "/model/us.anthropic.claude-opus-5-v1:0/invoke", body.encode())
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        print(answer.status, answer.headers["x-undrift-session"] is not None)
+print(sorted(settings))
+"""
+
+
+@pytest.mark.parametrize("place", ["environment", "user", "project"])
+def test_claude_code_on_bedrock_is_managed_with_a_bearer_key(place: str, tmp_path):
+    client = tmp_path / "claude"
+    client.write_text(CLOUD)
+    client.chmod(0o700)
+    switch = {"CLAUDE_CODE_USE_BEDROCK": "1"}
+    (tmp_path / "project" / ".claude").mkdir(parents=True)
+    if place != "environment":
+        path = tmp_path / ("settings.json" if place == "user" else "project/.claude/settings.json")
+        path.write_text(json.dumps({"env": {**switch, "ANTHROPIC_MODEL": 5, "AWS_REGION": "nowhere"}}))
+    with RawUpstream(answer) as upstream:
+        command = [sys.executable, "-m", "undrift", "wrap", "--home", str(tmp_path / "home"), "claude"]
+        mine = {"AWS_BEARER_TOKEN_BEDROCK": "k", "ANTHROPIC_BEDROCK_BASE_URL": upstream.url}
+        more = switch if place == "environment" else {}
+        done = run(command, tmp_path / "project", PATH=str(tmp_path), CLAUDE_CONFIG_DIR=str(tmp_path), **mine, **more)
+    assert done.stdout.startswith("200 True\n"), done
+    assert done.stderr == ""
+    assert upstream.requests[0].target == "/model/us.anthropic.claude-opus-5-v1:0/invoke"
+
+
+def test_where_nothing_can_be_managed_one_line_says_why(tmp_path):
+    client = tmp_path / "claude"
+    client.write_text(CLOUD)
+    client.chmod(0o700)
+    command = [sys.executable, "-m", "undrift", "wrap", "--home", str(tmp_path / "home"), "claude"]
+    signed = {"CLAUDE_CODE_USE_BEDROCK": "1", "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"}
+    done = run(command, PATH=str(tmp_path), CLAUDE_CONFIG_DIR=str(tmp_path), **signed)
+    assert (done.returncode, done.stdout) == (0, "['ANTHROPIC_BASE_URL']\n")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("undrift: nothing will be managed: claude uses Amazon Bedrock, and Amazon's signature")
+    assert "AWS_BEARER_TOKEN_BEDROCK" in line
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux says whose a connection is")

@@ -91,15 +91,19 @@ class Room:
     def direct(self) -> Ran:
         with ScriptedProvider(without_tools=self.program.without_tools) as provider:
             told = wrapped(self.program.wrap)
-            at = Addresses(provider.url, f"{provider.url}/v1", provider.url)
-            words = [str(self.program.executable), *told.words(at), *self.program.arguments(self.project)]
+            at = Addresses(provider.url, f"{provider.url}/v1", provider.url, provider.url, provider.url)
+            words = [
+                str(self.program.executable),
+                *told.words(at, self.environment()),
+                *self.program.arguments(self.project),
+            ]
             return self.run(words, told.environment(at, self.environment()), provider)
 
     def managed(self, budget: int | None, way: Way = "wrap") -> Ran:
         """Run it through a gateway, with so much room or what the model's window gives."""
         with ScriptedProvider(without_tools=self.program.without_tools) as provider:
             options = [f"--home={self.home / '.undrift'}", f"--upstream-openai={provider.url}/v1"]
-            options += [f"--upstream-{name}={provider.url}" for name in ("anthropic", "gemini")]
+            options += [f"--upstream-{name}={provider.url}" for name in ("anthropic", "gemini", "bedrock", "vertex")]
             options += [f"--budget={budget}"] if budget else []
             return self._wrapped(provider, options) if way == "wrap" else self._beside(provider, options)
 
@@ -122,8 +126,10 @@ class Room:
             try:
                 urls = json.loads(gateway.stdout.readline() if gateway.stdout else b"")["base_urls"]
                 told = wrapped(self.program.wrap)
-                at = Addresses(urls["anthropic"], f"{urls['openai']}/v1", urls["gemini"])
-                client = [str(self.shim), *told.words(at), *self.program.arguments(self.project)]
+                at = Addresses(
+                    urls["anthropic"], f"{urls['openai']}/v1", urls["gemini"], urls["bedrock"], urls["vertex"]
+                )
+                client = [str(self.shim), *told.words(at, self.environment()), *self.program.arguments(self.project)]
                 return self.run(client, told.environment(at, self.environment()), provider)
             finally:
                 gateway.terminate()

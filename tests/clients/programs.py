@@ -105,7 +105,7 @@ def _searched(steps: int) -> list[Turn]:
     return [first, load, search, *others, search, last, end]
 
 
-def _claude(name: str = "Claude Code", script: Callable[[int], list[Turn]] = _pictured) -> Program:
+def _claude(name: str = "Claude Code", script: Callable[[int], list[Turn]] = _pictured, **cloud: str) -> Program:
     quiet = "DISABLE_TELEMETRY DISABLE_ERROR_REPORTING DISABLE_AUTOUPDATER CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC IS_SANDBOX"
     executable = _npm("claude", "claude")
     tools = ("--allowedTools", "Bash", "Read", "WebSearch", "--output-format", "json")
@@ -113,7 +113,7 @@ def _claude(name: str = "Claude Code", script: Callable[[int], list[Turn]] = _pi
         name, "claude", executable,
         lambda _: ("-p", _TASK, *tools),
         (str(executable), "--version"),
-        {"ANTHROPIC_API_KEY": "sk-" + "ant-fake", **dict.fromkeys(quiet.split(), "1")},
+        {**(cloud or {"ANTHROPIC_API_KEY": "sk-" + "ant-fake"}), **dict.fromkeys(quiet.split(), "1")},
         script=script,
     )  # fmt: skip
 
@@ -206,6 +206,28 @@ def _sdk(name: str, venv: str, package: str, *arguments: str) -> Program:
 PROGRAMS: Mapping[str, Program] = {
     "claude": _claude(),
     "claude-search": _claude("Claude Code, web search", _searched),
+    "claude-bedrock": _claude(
+        "Claude Code on Bedrock",
+        CLAUDE_CODE_USE_BEDROCK="1",
+        AWS_REGION="us-east-1",
+        AWS_BEARER_TOKEN_BEDROCK=_KEY,
+        ANTHROPIC_MODEL="us.anthropic.claude-opus-5-5-v1:0",
+    ),
+    "claude-vertex": _claude(
+        "Claude Code on Vertex AI",
+        CLAUDE_CODE_USE_VERTEX="1",
+        CLOUD_ML_REGION="us-east5",
+        ANTHROPIC_VERTEX_PROJECT_ID="a-project",
+        CLAUDE_CODE_SKIP_VERTEX_AUTH="1",  # the login of Google's own tools, which needs a network
+        ANTHROPIC_MODEL="claude-opus-5-5",
+    ),
+    "claude-foundry": _claude(
+        "Claude Code in Foundry",
+        CLAUDE_CODE_USE_FOUNDRY="1",
+        ANTHROPIC_FOUNDRY_RESOURCE="a-resource",
+        ANTHROPIC_FOUNDRY_API_KEY=_KEY,
+        ANTHROPIC_MODEL="claude-opus-5-5",
+    ),
     "codex": _codex("Codex", 'model = "gpt-5.5"\n'),
     "codex-code": _codex("Codex, code mode", ""),
     "gemini": _gemini(),

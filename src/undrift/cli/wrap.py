@@ -22,6 +22,7 @@ from undrift.cli.keeper import LOG, start
 from undrift.cli.of_session import HOME_HELP, TOKENS, settings_of
 from undrift.cli.proxy import upstream_options
 from undrift.cli.show import note, safe
+from undrift.clients.clouds import SWITCH, cloud_of, foundry_url
 from undrift.clients.wrapped import Addresses, wrapped
 from undrift.errors import InputError, SettingsError, StoreError
 from undrift.proxy.config import PROVIDERS, Provider, regional
@@ -114,6 +115,8 @@ def wrap_command(
         raise SettingsError("wrap needs a POSIX system; run `undrift proxy`, and set the client's address yourself")
     settings = settings_of(home, budget_tokens=budget)
     around = environment()
+    if known.program == "claude":
+        around |= _claude_variables(around)
     upstreams = {
         name: _shown(upstream[f"upstream_{name}"] or _used(name, known.program, program, around)) for name in PROVIDERS
     }
@@ -132,7 +135,10 @@ def wrap_command(
         note(f"undrift: {safe(client)} uses {url}; {_budget(settings)}; log: {safe(str(path))}")
         if known.may_recall:
             note("undrift: its agent may run `undrift recall` without asking you")
-    before = known.words(_addresses(url, "" if tells_users() else token, at_version))
+    cloud = cloud_of(around) if known.program == "claude" else None
+    if cloud is not None and (obstacle := cloud.obstacle(around)):
+        note(f"undrift: nothing will be managed: {safe(client)} uses {cloud.title}, and {safe(obstacle)}")
+    before = known.words(_addresses(url, "" if tells_users() else token, at_version), around)
     _become(program, [known.program, *before, *arguments[arguments[:1] == ("--",) :]], variables)
 
 
@@ -145,7 +151,8 @@ def _budget(settings: Settings) -> str:
 def _addresses(url: str, token: str, at_version: str) -> Addresses:
     """Return the address of each provider for the client."""
     openai = f"{base_url(url, token, 'openai')}{at_version}"
-    return Addresses(base_url(url, token, "anthropic"), openai, base_url(url, token, "gemini"))
+    others = {name: base_url(url, token, name) for name in ("anthropic", "gemini", "bedrock", "vertex")}
+    return Addresses(openai=openai, **others)
 
 
 def _token(home: Path) -> str:
@@ -163,22 +170,38 @@ def _shown(upstream: str) -> str:
 
 def _used(provider: Provider, client: str, program: str, variables: Mapping[str, str]) -> str:
     """Return the address that a client would have used."""
-    if (provider, client) == ("anthropic", "claude") and (url := _of_claude(variables)):
-        return url
+    if (provider, client) == ("anthropic", "claude"):
+        cloud = cloud_of(variables)
+        if cloud is not None and cloud.provider == provider and (url := foundry_url(variables)):
+            return url
     if (provider, client) == ("openai", "codex"):
         return _of_codex(program, variables)
     found = next(filter(None, (variables.get(name) for name in _VARIABLES[provider])), "")
     return found or (_OPENAI if provider == "openai" else regional(variables)[provider])
 
 
-def _of_claude(variables: Mapping[str, str]) -> str:
-    """Return the address in the user's own settings of Claude Code, which go before the environment; a project's do not count."""
+def _claude_variables(variables: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables in the user's own settings of Claude Code, which go before the environment.
+
+    A project's settings can only choose the cloud; they lead no request elsewhere.
+    """
     try:
         folder = Path(variables.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
-        url = json.loads((folder / "settings.json").read_text(encoding="utf-8"))["env"]["ANTHROPIC_BASE_URL"]
-    except (OSError, ValueError, KeyError, TypeError, RuntimeError):
-        return ""
-    return url if isinstance(url, str) else ""
+    except RuntimeError:
+        return {}
+    found = _variables_in(folder / "settings.json")
+    for name in ("settings.json", "settings.local.json"):
+        project = _variables_in(Path(".claude") / name)
+        found |= {key: value for key, value in project.items() if key.startswith(SWITCH)}
+    return found
+
+
+def _variables_in(settings: Path) -> dict[str, str]:
+    try:
+        found = json.loads(settings.read_text(encoding="utf-8"))["env"]
+        return {name: value for name, value in found.items() if isinstance(value, str)}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return {}
 
 
 def _of_codex(program: str, variables: Mapping[str, str]) -> str:

@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from undrift.clients.clouds import cloud_of
 from undrift.errors import InputError
 
 __all__ = ["Addresses", "WRAPPED", "Wrapped", "wrapped"]
@@ -25,6 +26,8 @@ class Addresses:
     anthropic: str
     openai: str
     gemini: str
+    bedrock: str = ""
+    vertex: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +35,13 @@ class Wrapped:
     """A client that can be pointed at a gateway from its outside.
 
     Args:
-        words: Addresses -> what stands before the user's own arguments.
+        words: Addresses and the user's environment -> what stands before the user's own arguments.
         may_recall: Whether `words` allow its agent to run `undrift recall` without asking.
     """
 
     program: str
     variables: Callable[[Addresses, _Environment], _Environment]
-    words: Callable[[Addresses], Sequence[str]] = lambda _: ()
+    words: Callable[[Addresses, _Environment], Sequence[str]] = lambda _, __: ()
     remedy: str = ""
     may_recall: bool = False
 
@@ -93,17 +96,27 @@ def _opencode(at: Addresses, given: _Environment) -> _Environment:
     return {name: json.dumps(config)}
 
 
-def _claude_words(at: Addresses) -> Sequence[str]:
-    """A settings file of the user may set the variable as well, and would win over the environment."""
+def _claude(at: Addresses, given: _Environment) -> _Environment:
+    """The address of Anthropic, and of the cloud that is used in its place, if its requests can be managed."""
+    cloud = cloud_of(given)
+    if cloud is None or cloud.obstacle(given):
+        return _anthropic(at, given)
+    urls = {"anthropic": at.anthropic, "bedrock": at.bedrock, "vertex": at.vertex}
+    excluded = {cloud.excludes: ""} if given.get(cloud.excludes) else {}
+    return {**_anthropic(at, given), cloud.address: urls[cloud.provider] + cloud.version, **excluded}
+
+
+def _claude_words(at: Addresses, given: _Environment) -> Sequence[str]:
+    """A settings file of the user may set the variables as well, and would win over the environment."""
     allowed = {"allow": ["Bash(undrift recall:*)"]}  # joins what the user allows; it only reads
-    return ("--settings", json.dumps({"env": {"ANTHROPIC_BASE_URL": at.anthropic}, "permissions": allowed}))
+    return ("--settings", json.dumps({"env": _claude(at, given), "permissions": allowed}))
 
 
-def _codex_words(at: Addresses) -> Sequence[str]:
+def _codex_words(at: Addresses, _: _Environment) -> Sequence[str]:
     return ("-c", f'openai_base_url="{at.openai}"')
 
 
-def _aider_words(at: Addresses) -> Sequence[str]:
+def _aider_words(at: Addresses, _: _Environment) -> Sequence[str]:
     """An .env file of the project would win over the environment."""
     return (
         f"--openai-api-base={at.openai}",
@@ -113,7 +126,7 @@ def _aider_words(at: Addresses) -> Sequence[str]:
 
 
 WRAPPED: Mapping[str, Wrapped] = {
-    "claude": Wrapped("claude", _anthropic, _claude_words, "npm install -g @anthropic-ai/claude-code", may_recall=True),
+    "claude": Wrapped("claude", _claude, _claude_words, "npm install -g @anthropic-ai/claude-code", may_recall=True),
     "codex": Wrapped("codex", lambda _, __: {}, _codex_words, "npm install -g @openai/codex"),
     "gemini": Wrapped("gemini", _gemini, remedy="npm install -g @google/gemini-cli"),
     "opencode": Wrapped("opencode", _opencode, remedy="npm install -g opencode-ai"),

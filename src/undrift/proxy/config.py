@@ -48,25 +48,18 @@ class Upstream:
 def regional(variables: Mapping[str, str]) -> dict[Provider, str]:
     """Return the default addresses, with those of Bedrock and Vertex AI in the user's region.
 
-    `variables`: of the environment. Raises SettingsError: a region is none.
+    `variables`: of the environment; a region with characters that no region has is ignored.
     """
     urls = dict(DEFAULT_UPSTREAMS)
     for name in ("AWS_DEFAULT_REGION", "AWS_REGION"):  # the second wins, as in Amazon's libraries
-        if region := _region(name, variables):
+        if _REGION.fullmatch(region := variables.get(name, "")):
             end = ".cn" if region.startswith("cn-") else ""
             urls["bedrock"] = f"https://bedrock-runtime.{region}.amazonaws.com{end}"
-    if (region := _region("CLOUD_ML_REGION", variables)) in ("us", "eu"):
+    if (region := variables.get("CLOUD_ML_REGION", "")) in ("us", "eu"):
         urls["vertex"] = f"https://aiplatform.{region}.rep.googleapis.com"
-    elif region and region != "global":
+    elif region != "global" and _REGION.fullmatch(region):
         urls["vertex"] = f"https://{region}-aiplatform.googleapis.com"
     return urls
-
-
-def _region(name: str, variables: Mapping[str, str]) -> str:
-    region = variables.get(name, "")
-    if region and not _REGION.fullmatch(region):
-        raise SettingsError(f"{name} is no region such as us-east-1: correct or unset it")
-    return region
 
 
 def upstream_of(url: str) -> Upstream:
