@@ -12,7 +12,7 @@ from tests.house.laws import Source
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = "src/undrift/"
-PURE_FLOORS = (f"{PACKAGE}core/", f"{PACKAGE}wire/", f"{PACKAGE}transcripts/")
+PURE_FLOORS = (f"{PACKAGE}core/", f"{PACKAGE}profiles/", f"{PACKAGE}wire/", f"{PACKAGE}transcripts/")
 
 Law = Callable[[Source], Iterator[str]]
 

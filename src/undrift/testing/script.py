@@ -145,9 +145,10 @@ def _offered(tools: Mapping[str, Any], kind: ToolKind) -> ClientTool | None:
 
 def _shell_call(tool: ClientTool, schema: Mapping[str, Any], command: str) -> Call:
     if tool.code:
-        return Call(
-            tool.name, text=f"const r = await tools.exec_command({json.dumps({'cmd': command})}); text(r.output);"
-        )
+        shells = (one for profile in PROFILES.values() if tool in profile.tools for one in profile.tools if one.command)
+        shell = next(shells)
+        asked = json.dumps({shell.command: command})
+        return Call(tool.name, text=f"const r = await tools.{shell.name}({asked}); text(r.output);")
     properties = schema.get("properties", {})
     wants_list = properties.get(tool.command, {}).get("type") == "array"
     given: dict[str, Any] = {tool.command: ["bash", "-lc", command] if wants_list else command}
