@@ -13,7 +13,7 @@ from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
 from undrift.core.text.calibration import Calibration, UsageReport, is_plausible
-from undrift.core.window.calling_back import offers_recall
+from undrift.core.window.calling_back import offers_recall, way_back
 from undrift.core.window.fit import TurnPlan
 from undrift.core.window.low_water import Cache
 from undrift.core.window.turn import Binding, Room, Rules, Texts, Tools, Turn
@@ -41,8 +41,9 @@ from undrift.wire.offered import Offered, offered_tools
 
 __all__ = ["Preparer", "RecallHint"]
 
-RecallHint = Literal["always", "offered"]
-"""When what stands in for a text that left names the command that brings it back: always, or where the request offers our tool."""
+RecallHint = Literal["always", "marks", "offered"]
+"""When a window names the way to get a text back. ``always``: the agent has a shell with the command. ``marks``: nothing is
+known of the agent, and only the marks of shortened texts name it. ``offered``: the request offers our tool."""
 
 _log = logging.getLogger("undrift.session.session")
 
@@ -151,13 +152,14 @@ class Preparer:
         """Return the inputs of this turn."""
         has_tools = beside.has_tools or bool(conversation.listed_tools)
         self._uses_tools |= has_tools
+        names = {*beside.offered.names, *conversation.tool_names}
         tools = Tools(
             count=conversation.count,
             ref_of=self._log.decisions.ref_of,
             known=conversation.known,
             log_path=self._logs.path_of,
-            names_recall=self._names_recall == "always"
-            or offers_recall({*beside.offered.names, *conversation.tool_names}),
+            names_recall=self._names_recall != "offered" or offers_recall(names),
+            way_back=way_back(names, has_command=self._names_recall == "always"),
         )
         return Turn(
             room,

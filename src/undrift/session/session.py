@@ -54,7 +54,7 @@ class Session(Closing):
     """
 
     def __init__(
-        self, context: SessionContext, *, recognised: Recognised | None = None, names_recall: RecallHint = "always"
+        self, context: SessionContext, *, recognised: Recognised | None = None, names_recall: RecallHint = "marks"
     ) -> None:
         self.id = context.id
         self.settings = context.settings

@@ -10,7 +10,9 @@ from dataclasses import replace
 
 from undrift.core.window.calling_back import called_back
 from undrift.core.window.fit import Policy, Prompt, TurnPlan, plan_turn
+from undrift.core.window.left import LEFT, left_allowance
 from undrift.core.window.low_water import Pace, Thresholds, thresholds_of
+from undrift.core.window.notes import without_note
 from undrift.core.window.reasons import Wording
 from undrift.core.window.rewriting import without_thinking
 from undrift.core.window.turn import Turn
@@ -25,6 +27,8 @@ def budget(window: Window, turn: Turn) -> Window:
     if thresholds is None or (thresholds.least_share and _planned(window, turn, thresholds, is_due=True) is None):
         return window
     window = without_thinking(window, turn)
+    if turn.tools.way_back:
+        window, thresholds = _with_room_for_note(window, turn, thresholds)
     plan = None
     while True:
         more = _planned(window, turn, thresholds, is_due=plan is None)
@@ -34,6 +38,16 @@ def budget(window: Window, turn: Turn) -> Window:
         if pruned is window:  # each block gets one decision at a time: the rest waits for a later turn
             return replace(window, plan=plan)
         window, thresholds = pruned, replace(thresholds, stays_tokens=0, least_share=0.0)
+
+
+def _with_room_for_note(window: Window, turn: Turn, thresholds: Thresholds) -> tuple[Window, Thresholds]:
+    """Remove the notes of what left that a newer note replaces, and lower the marks by the room of that note."""
+    old = [d for d in window.notes if d.detail["name"] == LEFT]
+    before = {d.entry_id: _rewritten_from(window, turn, [d.entry_id]) or 0 for d in old}
+    window = window.with_(without_note(d) for d in old if before[d.entry_id] >= thresholds.stays_tokens)
+    share = left_allowance(turn.room.budget_tokens) / max(1, turn.room.budget_tokens)
+    low, whole = thresholds.low_share - share, thresholds.whole_share - share
+    return window, replace(thresholds, low_share=low, whole_share=whole)
 
 
 def _thresholds(window: Window, turn: Turn) -> Thresholds | None:

@@ -11,7 +11,7 @@ from undrift.core.agent_rules import TASK_TOOL_NAME
 from undrift.core.window.thinking import key_of
 from undrift.values.window import ContextEntry
 
-__all__ = ["STAYS_ANSWERS", "called_back", "offers_recall"]
+__all__ = ["STAYS_ANSWERS", "called_back", "offers_recall", "way_back"]
 
 STAYS_ANSWERS = 8
 """A recalled text stays for so many answers of the model: longer than the last N results by default."""
@@ -21,6 +21,7 @@ _SERVER = re.compile(r"mcp_{1,2}undrift", re.IGNORECASE)
 """The name of our server where a client announces the group instead of its tools."""
 _COMMAND = re.compile(r"undrift recall |undrift[_.]{1,2}recall\(")
 """In a shell, and in code that calls tools."""
+_PLAIN = re.compile(r"[\w.:/-]{1,200}", re.ASCII)
 _LOOKED_AT_CHARACTERS = 4_000
 
 
@@ -30,11 +31,36 @@ def offers_recall(names: Collection[str]) -> bool:
     Clients put the server's name in front, as in ``mcp__undrift__recall``. Without that prefix, our second tool must be
     offered too.
     """
+    return bool(_recall_tools(names))
+
+
+def way_back(names: Collection[str], *, has_command: bool) -> str:
+    """Return the words that tell the agent how to get a text back; empty if it cannot.
+
+    `names`: the tools of the request. `has_command`: whether the agent has a shell that can run ``undrift recall``.
+    """
+    if has_command:
+        return '"undrift recall ID" prints one, "undrift recall --find WORDS" finds others'
+    tools = _recall_tools(names)
+    if not tools:
+        return ""
+    tool = max(tools, key=lambda name: (_SERVER.fullmatch(name) is None, name))
+    if _SERVER.fullmatch(tool):
+        return f"The tool recall of {tool} gives one back by its ref"
+    search = f"{tool[: -len('recall')]}search"
+    others = f", {search} finds others" if search in names else ""
+    return f"The tool {tool} gives one back by its ref{others}"
+
+
+def _recall_tools(names: Collection[str]) -> list[str]:
+    """Return the tools that recall, and our server if it is announced as a group; a name that is not plain is none."""
     has_second = TASK_TOOL_NAME in names
-    return any(
-        _SERVER.fullmatch(name) or (_TOOL.fullmatch(name) and (has_second or len(name) > len("recall")))
-        for name in names
-    )
+    plain = [name for name in names if _PLAIN.fullmatch(name)]
+    return [
+        name
+        for name in plain
+        if _SERVER.fullmatch(name) or (_TOOL.fullmatch(name) and (has_second or len(name) > len("recall")))
+    ]
 
 
 def called_back(entries: Sequence[ContextEntry]) -> set[Hashable]:

@@ -3,15 +3,19 @@
 Law: they remove nothing. A note that does not fit the budget is not added.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import chain
 
 from undrift.core.text.tombstone import RolledTask, roll_up
 from undrift.core.window.additions import note_decision, pin_decision
+from undrift.core.window.left import LEFT, LeftLine, left_allowance, left_lines, left_text, listed_in
+from undrift.core.window.log import PLACED, place_of, taken_at
 from undrift.core.window.turn import Turn
 from undrift.core.window.window import Window
+from undrift.values.items import outlined
 from undrift.values.window import Decision
 
-__all__ = ["notes", "pins", "stale_notes"]
+__all__ = ["notes", "pins", "stale_notes", "without_note"]
 
 
 def pins(window: Window, turn: Turn) -> Window:
@@ -30,9 +34,13 @@ def notes(window: Window, turn: Turn) -> Window:
     """Add new notes after the last sent item, if the budget has room."""
     if turn.is_aside:
         return window
+    return _with_left(_with_texts(window, turn), turn)
+
+
+def _with_texts(window: Window, turn: Turn) -> Window:
     texts = _texts(window, turn)
     if _has_left(window.new):  # earlier versions wrote notes under names that no version writes now
-        window = window.with_(_removed(d) for d in window.notes if d.detail["name"] not in texts)
+        window = window.with_(without_note(d) for d in window.notes if d.detail["name"] not in {*texts, LEFT})
     standing = {d.detail["name"]: d.detail["text"] for d in window.notes}
     news = [(name, text) for name, text in texts.items() if text and standing.get(name) != text]
     anchor = window.anchor if news else None
@@ -50,10 +58,12 @@ def stale_notes(window: Window, turn: Turn) -> list[Decision]:
     gone = []
     for note in reversed(window.notes):
         name = note.detail["name"]
+        if name == LEFT:
+            continue
         if name not in kept and note.detail["text"] == texts.get(name, ""):
             kept.add(name)
         else:
-            gone.append(_removed(note))
+            gone.append(without_note(note))
     return gone[::-1]
 
 
@@ -63,7 +73,8 @@ def _texts(window: Window, turn: Turn) -> dict[str, str]:
     return {"finished": finished, "scratchpad": turn.texts.scratchpad, "memory": turn.texts.remembered}
 
 
-def _removed(note: Decision) -> Decision:
+def without_note(note: Decision) -> Decision:
+    """Return the decision that removes a note."""
     reason = f"a newer note stands in for it: {note.reason}"
     return Decision(note.entry_id, "pruned", reason, -note.tokens_saved, note.ref)
 
@@ -71,6 +82,75 @@ def _removed(note: Decision) -> Decision:
 def _has_left(decisions: Iterable[Decision]) -> bool:
     """Return whether any of these decisions removes something other than thinking."""
     return any(decision.kind == "pruned" and not decision.detail.get("thinking") for decision in decisions)
+
+
+def _with_left(window: Window, turn: Turn) -> Window:
+    """Replace the note of what left, in a turn in which something leaves.
+
+    A note before the first place that is rewritten anyway stays: its removal would cost the provider's cache.
+    """
+    if not _has_left(window.new):
+        return window
+    standing = [d for d in (window.before or window).notes if d.detail["name"] == LEFT]
+    here = {d.entry_id for d in window.notes}
+    anchor, way_back = window.anchor, turn.tools.way_back
+    if not way_back:
+        return window.with_(without_note(d) for d in standing if d.entry_id in here)
+    rewritten = min(_number(window, d) for d in window.new if d.kind not in PLACED)
+    stays = [d for d in standing if d.entry_id in here and _number(window, d) < rewritten]
+    old = [d for d in standing if d not in stays]
+    listed = listed_in(d.detail["text"] for d in old)
+    units = _left_since(window, max((window.numbers.get(taken_at(d), -1) for d in standing), default=-1))
+    text = left_text(
+        chain((_lines(window, unit) for unit in units), ((line,) for line in reversed(listed.lines))),
+        len(units) + len(listed.lines) + listed.others,
+        way_back=way_back,
+        most_tokens=left_allowance(turn.room.budget_tokens) - sum(-d.tokens_saved for d in stays),
+        count=turn.tools.count,
+    )
+    if not text or anchor is None:
+        return window
+    note = note_decision(LEFT, text, anchor=anchor, count=turn.tools.count, ref_of_entry=turn.tools.ref_of)
+    noted = window.with_([*(without_note(d) for d in old if d.entry_id in here), note])
+    return noted if turn.total_tokens(noted) <= turn.room.budget_tokens else window
+
+
+def _number(window: Window, decision: Decision) -> int:
+    """Return the number of the item that a decision is about."""
+    return window.numbers.get(place_of(decision.entry_id), 0)
+
+
+def _left_since(window: Window, since: int) -> list[list[Decision]]:
+    """Return the decisions that removed parts of the history in this turn or after an item, by unit, newest first."""
+    new = {d.entry_id for d in window.new}
+    units: dict[str, list[tuple[int, int, Decision]]] = {}
+    for entry_id, decision in window.ruling.items():
+        number, block = window.numbers.get(place_of(entry_id)), entry_id.rpartition(".")[2]
+        if number is None or not _is_whole(decision) or not block.isdecimal():
+            continue
+        if entry_id in new or window.numbers.get(taken_at(decision), 0) > since:
+            pair = _pairs(window, number)[int(block)]
+            units.setdefault(pair or entry_id, []).append((number, int(block), decision))
+    ordered = sorted((sorted(unit, key=lambda one: one[:2]) for unit in units.values()), key=lambda unit: unit[0][:2])
+    return [[decision for _, _, decision in unit] for unit in reversed(ordered)]
+
+
+def _is_whole(decision: Decision) -> bool:
+    """Return whether a decision removed a block that can be recalled; thinking cannot be used again."""
+    return decision.kind == "pruned" and bool(decision.ref) and not decision.detail.get("thinking")
+
+
+def _pairs(window: Window, number: int) -> Sequence[str | None]:
+    """Return the pair ids of an item's blocks."""
+    outline = outlined(window.items, number)
+    return outline.pairs if outline is not None else [e.pair_id for e in window.items[number].entries]
+
+
+def _lines(window: Window, unit: Sequence[Decision]) -> Sequence[LeftLine]:
+    """Return the lines about a unit that left."""
+    refs = {d.entry_id: d.ref for d in unit}
+    numbers = dict.fromkeys(_number(window, d) for d in unit)
+    return left_lines([e for n in numbers for e in window.items[n].entries if e.id in refs], refs)
 
 
 def _finished_text(window: Window, turn: Turn) -> str:

@@ -98,6 +98,7 @@ class Tools:
     Args:
         log_path: Task id to the path of its exported log; empty without one.
         names_recall: Whether new decisions may name the command that recalls a text.
+        way_back: The words that tell the agent how to get a text back; empty if it cannot, as far as is known.
     """
 
     count: Callable[[str], int]
@@ -105,6 +106,7 @@ class Tools:
     known: Callable[[Window], KnownReferences]
     log_path: Callable[[str], str] = lambda _: ""
     names_recall: bool = True
+    way_back: str = ""
 
 
 @dataclass(frozen=True, slots=True)
