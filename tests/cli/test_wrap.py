@@ -325,6 +325,30 @@ def test_the_gateway_knows_whether_claude_code_can_recall(
     assert ("--recall-reachable" in gateways) is is_told
 
 
+@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="reads command lines from /proc")
+@pytest.mark.parametrize("name", [name for name in WRAPPED if name != "claude"])
+def test_the_gateway_knows_that_the_agents_of_the_other_clients_can_recall(name: str, tmp_path):
+    client = tmp_path / name
+    look = "print(sys.argv[1:])"
+    login = "if sys.argv[1:] == ['login', 'status']: sys.exit()"
+    client.write_text(f"#!{sys.executable}\nimport os, sys\n{login}\n{look}\n{SHOW_GATEWAYS}")
+    client.chmod(0o700)
+    (tmp_path / "undrift").write_text("#!/bin/sh\n")
+    (tmp_path / "undrift").chmod(0o700)
+    command = [sys.executable, "-m", "undrift", "wrap", "--home", str(tmp_path / "home"), name, "-p"]
+    words, gateways = run(command, PATH=str(tmp_path)).stdout.splitlines()
+    assert "--recall-reachable" in gateways
+    assert ("run_shell_command(undrift recall)" in words) is (name == "gemini")
+
+
+def test_a_clients_own_commands_get_no_words_about_its_agent():
+    gemini = wrapped("gemini")
+    assert gemini.allowing(["-p", "mcp"]) == ("--allowed-tools", "run_shell_command(undrift recall)")
+    assert gemini.allowing(["mcp", "list"]) == ()
+    assert wrapped("claude").allowing([]) == ()  # its settings have it
+    assert "Bash(undrift recall:*)" in wrapped("claude").words(AT, {})[1]
+
+
 CODEX = f"""#!{sys.executable}
 import json, os, sys, urllib.error, urllib.request
 if sys.argv[1] == "login":

@@ -79,7 +79,7 @@ class _Wrap(click.Command):
     "--recall-reachable/--no-recall-reachable",
     default=None,
     help="Mention `undrift recall` where text was removed, so that the agent can run it "
-    "(default: only for Claude Code, if undrift is on the PATH).",
+    "(default: for the clients below, if undrift is on the PATH).",
 )
 def wrap_command(
     client: str,
@@ -124,7 +124,7 @@ def wrap_command(
     words = [f"--upstream-{name}={url}" for name, url in upstreams.items()]
     words += [f"--home={settings.home}", *([f"--budget={budget}"] if budget else [])]
     if recall_reachable is None:
-        recall_reachable = known.may_recall and shutil.which("undrift") is not None
+        recall_reachable = known.recall.has_shell and shutil.which("undrift") is not None
     words += ["--recall-reachable"] if recall_reachable else []
     url = start([sys.executable, "-P", "-m", "undrift", "proxy", *words], path)
     at_version = "/v1" if upstreams["openai"].rstrip("/").endswith("/v1") else ""
@@ -133,13 +133,15 @@ def wrap_command(
     variables = {**known.environment(at, around), "UNDRIFT_HOME": str(Path(settings.home).absolute())}
     if sys.stderr.isatty():
         note(f"undrift: {safe(client)} uses {url}; {_budget(settings)}; log: {safe(str(path))}")
-        if known.may_recall:
+        if known.recall.allowing:
             note("undrift: its agent may run `undrift recall` without asking you")
     cloud = cloud_of(around) if known.program == "claude" else None
     if cloud is not None and (obstacle := cloud.obstacle(around)):
         note(f"undrift: nothing will be managed: {safe(client)} uses {cloud.title}, and {safe(obstacle)}")
+    own = arguments[arguments[:1] == ("--",) :]
     before = known.words(_addresses(url, "" if tells_users() else token, at_version), around)
-    _become(program, [known.program, *before, *arguments[arguments[:1] == ("--",) :]], variables)
+    allowing = known.allowing(own) if recall_reachable else ()
+    _become(program, [known.program, *before, *allowing, *own], variables)
 
 
 def _budget(settings: Settings) -> str:

@@ -6,14 +6,17 @@ put back, however it ends.
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from undrift.clients.clouds import cloud_of
 from undrift.errors import InputError
+from undrift.profiles import PROFILES, Recall
 
 __all__ = ["Addresses", "WRAPPED", "Wrapped", "wrapped"]
 
 _Environment = Mapping[str, str]
+
+_GEMINI_COMMANDS = frozenset({"extension", "extensions", "gemma", "hook", "hooks", "mcp", "skill", "skills"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +39,24 @@ class Wrapped:
 
     Args:
         words: Addresses and the user's environment -> what stands before the user's own arguments.
-        may_recall: Whether `words` allow its agent to run `undrift recall` without asking.
+        recall: The ways in which its agent can recall what left.
+        commands: Commands of its own that take no words about its agent.
     """
 
     program: str
     variables: Callable[[Addresses, _Environment], _Environment]
     words: Callable[[Addresses, _Environment], Sequence[str]] = lambda _, __: ()
     remedy: str = ""
-    may_recall: bool = False
+    recall: Recall = field(default_factory=Recall)
+    commands: frozenset[str] = frozenset()
+
+    def allowing(self, arguments: Sequence[str]) -> Sequence[str]:
+        """Return more words that allow its agent to run ``undrift recall`` without a question.
+
+        `arguments`: the user's own. `words` have the words of Claude Code, in its settings.
+        """
+        is_command = bool(arguments) and arguments[0] in self.commands
+        return () if is_command or self.words is _claude_words else self.recall.allowing
 
     def environment(self, at: Addresses, given: _Environment) -> dict[str, str]:
         """Return the environment of the client: the user's, the addresses, and no proxy on the way to them.
@@ -108,7 +121,7 @@ def _claude(at: Addresses, given: _Environment) -> _Environment:
 
 def _claude_words(at: Addresses, given: _Environment) -> Sequence[str]:
     """A settings file of the user may set the variables as well, and would win over the environment."""
-    allowed = {"allow": ["Bash(undrift recall:*)"]}  # joins what the user allows; it only reads
+    allowed = {"allow": [*PROFILES["claude"].recall.allowing]}  # joins what the user allows; it only reads
     return ("--settings", json.dumps({"env": _claude(at, given), "permissions": allowed}))
 
 
@@ -125,13 +138,17 @@ def _aider_words(at: Addresses, _: _Environment) -> Sequence[str]:
     )
 
 
-WRAPPED: Mapping[str, Wrapped] = {
-    "claude": Wrapped("claude", _claude, _claude_words, "npm install -g @anthropic-ai/claude-code", may_recall=True),
+_WRAPPED = {
+    "claude": Wrapped("claude", _claude, _claude_words, "npm install -g @anthropic-ai/claude-code"),
     "codex": Wrapped("codex", lambda _, __: {}, _codex_words, "npm install -g @openai/codex"),
-    "gemini": Wrapped("gemini", _gemini, remedy="npm install -g @google/gemini-cli"),
+    "gemini": Wrapped("gemini", _gemini, remedy="npm install -g @google/gemini-cli", commands=_GEMINI_COMMANDS),
     "opencode": Wrapped("opencode", _opencode, remedy="npm install -g opencode-ai"),
     "aider": Wrapped("aider", _every, _aider_words, "pip install aider-chat"),
     "mini": Wrapped("mini", _every, remedy="pip install mini-swe-agent"),
+}
+
+WRAPPED: Mapping[str, Wrapped] = {
+    name: replace(client, recall=PROFILES[name].recall) for name, client in _WRAPPED.items()
 }
 """Name -> the way for this client."""
 

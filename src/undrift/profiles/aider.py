@@ -1,6 +1,6 @@
 """aider, as 0.86.2 is: it calls no tools, and runs a command only if the user says yes. Pure."""
 
-from undrift.profiles.base import Profile
+from undrift.profiles.base import Profile, Recall
 
 __all__ = ["PROFILE"]
 
@@ -10,5 +10,6 @@ PROFILE = Profile(
     version="0.86.2",
     format="aider",
     systems=("Act as an expert software developer",),
+    recall=Recall(has_shell=True),
 )
 """aider."""

@@ -98,8 +98,9 @@ class Recall:
     """The ways in which the client's agent can recall what left.
 
     Args:
-        has_shell: Whether its agent has a shell that can run ``undrift recall``.
-        allowing: The words of its command line that allow the command without a question; empty if there are none.
+        has_shell: Whether its agent can run ``undrift recall`` in a shell, perhaps after a question to the user.
+        allowing: The words that allow the command without a question: for Claude Code in its settings, else in its command
+            line; empty if there are none.
         mcp_tool: The name of a tool of our MCP server as the model sees it; ``{tool}`` is the place of the tool's own name.
         defers_mcp: Whether the model must load the tools of MCP servers before it can call them.
     """

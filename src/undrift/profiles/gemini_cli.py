@@ -38,6 +38,10 @@ PROFILE = Profile(
     agents=("GeminiCLI",),
     tools=_TOOLS,
     always_tools=True,
-    recall=Recall(has_shell=True, mcp_tool="mcp_undrift_{tool}"),
+    recall=Recall(
+        has_shell=True,
+        allowing=("--allowed-tools", "run_shell_command(undrift recall)"),  # its --policy would replace the user's own
+        mcp_tool="mcp_undrift_{tool}",
+    ),
 )
 """Gemini CLI."""
