@@ -9,13 +9,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from undrift.errors import RecallError, StoreError
+from undrift.errors import InputError, RecallError, StoreError
 from undrift.settings import Settings
 from undrift.stores.base import Found
 from undrift.stores.contract import Store
 from undrift.stores.opening import engine_of, open_store
 from undrift.values.scope import Scope
 from undrift.values.window import Original, Tasks
+from undrift.window.originals import original_of
 
 __all__ = [
     "MAKES_MEMORIES",
@@ -80,10 +81,8 @@ def original_in(store: Store, ref_or_entry: str, session_id: str | None = None) 
     Raises RecallError: the store has neither.
     """
     if session_id is not None:
-        with suppress(RecallError):
-            found = store.original(ref_or_entry)
-            if found.session_id == session_id:
-                return found
+        with suppress(RecallError, InputError):
+            return original_of(store, session_id, ref_or_entry)
         return store.by_entry(session_id, ref_or_entry)
     try:
         return store.original(ref_or_entry)

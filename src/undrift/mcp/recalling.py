@@ -96,12 +96,14 @@ def _original(
 ) -> RecalledText | None:
     found = None
     if _REF.fullmatch(ref):
-        with suppress(RecallError):
-            found = store.original(ref)
+        from undrift.window.originals import original_of
+
+        with suppress(RecallError, InputError):
+            found = original_of(store, session_id, ref) if is_bound else store.original(ref)
     if found is None:
         with suppress(RecallError):
             found = store.by_entry(session_id, ref)
-    if found is None or (is_bound and found.session_id != session_id):
+    if found is None:
         return None
     return RecalledText(f"original {found.ref}, {described(found)}", found.entry.content)
 

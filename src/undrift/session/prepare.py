@@ -21,6 +21,7 @@ from undrift.errors import Declined, StoreError, WireError
 from undrift.memory.upkeep import MemoryUpkeep
 from undrift.session.cache import CacheTraffic, LastRequest
 from undrift.session.identity import TAIL, Recognised, note, note_answer
+from undrift.session.inherit import Inheritance
 from undrift.settings.model_table import Model, lookup, read_models
 from undrift.tasks.logs import TaskLogs
 from undrift.tasks.updates import TaskUpdates
@@ -91,6 +92,7 @@ class Preparer:
         self._cache = CacheTraffic(context)
         self._rules = Rules(**{name: getattr(settings, name) for name in Rules.__dataclass_fields__})
         self._committer = Committer(context.id, context.log)
+        self._inheritance = Inheritance(context)
         self._renderers: WeakKeyDictionary[Conversation, Renderer] = WeakKeyDictionary()
         self._conversations: list[Conversation] = []
         self._fixed: tuple[Any, _Beside] = (None, _Beside(0, False, Offered({}), None))
@@ -117,6 +119,7 @@ class Preparer:
         conversation.follow(request, now_ms, beside.offered)
         self._log.along = conversation
         self._note(form, conversation, warnings)
+        self._inheritance.take(conversation, request, at_ms=now_ms)
         self._follow_tasks(conversation, warnings)
         calibration = self._log.calibration(known.name, conversation.numbers)
         texts = Texts(self._context.scratchpad.note(warnings), self._about_newest_words(conversation, warnings))
@@ -127,6 +130,8 @@ class Preparer:
         carried = self._committer.carry_out(turn, conversation, self._renderer(conversation), request)
         warnings += filter(None, [carried.warning])
         window, items = carried.window, carried.items
+        if carried.written:
+            self._inheritance.leave(form, window.place)
         warnings += self._logs.export(carried.written)
         after = fixed + (window.tokens_before if items is None else window.tokens_after)
         if calibration.tokens(after) > budget and (reason := turn.binding.holds(window)):
@@ -217,7 +222,7 @@ class Preparer:
             return read
         report = UsageReport(self._last.tokens, read.input_tokens)
         if is_plausible(report):
-            self._calibrate(self._last, report)
+            self._calibrate(form, self._last, report)
         return read
 
     def _note(self, form: Form, conversation: Conversation, warnings: list[str]) -> None:
@@ -323,9 +328,10 @@ class Preparer:
             )
         return self._fixed[1]
 
-    def _calibrate(self, sent: LastRequest, report: UsageReport) -> None:
+    def _calibrate(self, form: Form, sent: LastRequest, report: UsageReport) -> None:
         try:
-            self._log.calibrate(sent.model.name, report, at=sent.at, history=sent.history, at_ms=sent.at_ms)
+            if self._log.calibrate(sent.model.name, report, at=sent.at, history=sent.history, at_ms=sent.at_ms):
+                self._inheritance.leave(form, sent.at)
         except StoreError as error:
             _log.error("session %.80r: the usage could not be stored, the counts stay as they were: %s", self.id, error)
 

@@ -33,6 +33,7 @@ from undrift.values.closing import Closing, in_turn, of_part
 from undrift.values.scope import Scope
 from undrift.values.window import PINNED_TYPES, ContextEntry, Decision, EntryType, Original, Prepared, Task
 from undrift.window.context import SessionContext
+from undrift.window.originals import original_of
 from undrift.window.request import Request
 from undrift.wire.form import ProviderReply
 from undrift.wire.forms import form_of
@@ -368,10 +369,7 @@ class Session(Closing):
         if found := self._log.decisions.about(ref):
             ref = found[-1].ref
         by_ref = len(ref) == len(ref_of("", ""))
-        original = self._store.original(ref) if by_ref else self._store.by_entry(self.id, ref)
-        if original.session_id != self.id:
-            raise InputError(f"{ref} belongs to another session")
-        return original
+        return original_of(self._store, self.id, ref) if by_ref else self._store.by_entry(self.id, ref)
 
     @in_turn
     def why(self, ref: str) -> Decision | None:

@@ -33,12 +33,13 @@ AimKind = Literal["original", "task", "memory", "document", "session"]
 DocumentPath = tuple[str, ...]
 """Any texts, the empty one included; documents are listed by the beginning of their paths."""
 
-MarkKind = Literal["answer", "before", "birth", "turn"]
+MarkKind = Literal["answer", "before", "birth", "place", "turn"]
 """The kinds of marks.
 
 - ``answer``: an answer of the model.
 - ``before``: the history of a later request without its newest message.
 - ``birth``: the history of a session's first request.
+- ``place``: the history in which a session decided something.
 - ``turn``: the whole history of a later request.
 """
 

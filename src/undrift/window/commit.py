@@ -23,7 +23,7 @@ from undrift.window.render import Renderer
 from undrift.window.request import Request
 from undrift.window.session_log import SessionLog
 
-__all__ = ["Carried", "Committer", "past_of"]
+__all__ = ["Carried", "Committer", "past_of", "problem_of"]
 
 _log = logging.getLogger("undrift.session")
 
@@ -94,7 +94,7 @@ class Committer:
                     continue
                 window = notes(window, turn)  # its text names the removed entries, which are fewer by now
             items = renderer.render(window, request)
-            refused = _problem(window, conversation, renderer, request)
+            refused = problem_of(window, conversation, renderer, request)
             if not refused:
                 return window, items, first_refusal
             first_refusal = first_refusal or refused
@@ -140,7 +140,7 @@ def _renewed(turn: Turn, conversation: Conversation, log: SessionLog) -> Turn:
     return replace(turn, tasks=log.tasks, pins=log.decisions.pins, past=past_of(log, conversation))
 
 
-def _problem(window: Window, conversation: Conversation, renderer: Renderer, request: Request) -> str:
+def problem_of(window: Window, conversation: Conversation, renderer: Renderer, request: Request) -> str:
     """Return the first fault that an edit added to the history; empty if there is none."""
     if not window.sent or (window.was_checked and not window.new):
         return ""

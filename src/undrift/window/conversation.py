@@ -87,6 +87,10 @@ class Conversation:
         place = self.id_before_newest
         return replace(window, decides_at=place, decided=self._decisions.decided_at(place))
 
+    def window_with(self, decisions: Decisions) -> Window:
+        """Return the window that this history would have with other decisions."""
+        return Window.of(Items(self._items), self._numbers, decisions, self.count, self._standing.stays)
+
     def keep(self, window: Window) -> None:
         """Make a window the current one. The caller has checked it and stored its new decisions."""
         self._window = window.settled()

@@ -11,10 +11,13 @@ from typing import Any
 
 from undrift.core.text.calibration import REPORTS, Calibration, UsageReport, calibration_of, is_news
 
-__all__ = ["KIND", "Reports", "payload_of"]
+__all__ = ["KIND", "KINDS", "Reports", "payload_of"]
 
 KIND = "calibrate"
 """The kind of the operation that stores a report."""
+
+KINDS = (KIND, "fork")
+"""The kinds of the operations that store reports; a fork stores several."""
 
 
 class Reports:
@@ -22,7 +25,8 @@ class Reports:
 
     def __init__(self, payloads: Iterable[Mapping[str, Any] | None]) -> None:
         self._by_model: dict[str, list[tuple[str, UsageReport]]] = {}
-        for given in payloads:
+        stored = (given for payload in payloads for given in (payload or {}).get("reports", (payload,)))
+        for given in stored:
             if given and "reported_tokens" in given:
                 self.add(
                     given["model"], UsageReport(given["counted_tokens"], given["reported_tokens"]), given.get("at")
@@ -50,8 +54,7 @@ class Reports:
         return [
             payload_of(model, report, at)
             for model, reports in self._by_model.items()
-            for at, report in reports
-            if at in history
+            for at, report in [one for one in reports if one[0] in history][-REPORTS:]
         ]
 
     def _own(self, model: str, history: Collection[str]) -> list[UsageReport]:

@@ -16,7 +16,7 @@ from undrift.stores.memory_values import MemoryChange
 from undrift.values.window import ContextEntry, Decision, Original, Tag, Tasks, TaskUpdate
 from undrift.window.conversation import Conversation
 from undrift.window.decisions import Decisions
-from undrift.window.reports import KIND, Reports, payload_of
+from undrift.window.reports import KIND, KINDS, Reports, payload_of
 
 __all__ = ["ASKED_EVERY_MS", "SessionLog", "masked_original", "masked_value"]
 
@@ -79,6 +79,22 @@ class SessionLog:
         self._commit(kind, [*masked, *new], at_ms=at_ms, payload=payload)
         decisions.add(new)
 
+    def inherit(
+        self,
+        decisions: Sequence[Decision],
+        originals: Iterable[ContextEntry],
+        reports: Sequence[Mapping[str, Any]],
+        *,
+        at_ms: int,
+    ) -> None:
+        """Write decisions and token counts of another session, in one transaction. Raises StoreError: nothing was
+        written.
+
+        `originals`: the entries that they are about, as this session's request has them.
+        """
+        self.write("fork", decisions, originals, at_ms=at_ms, payload={"reports": [*reports]})
+        self._reports = self._stored_reports()
+
     def pin(self, entry: ContextEntry, *, at_ms: int) -> str:
         """Write a pin, unless it is known; return its reference. Raises StoreError: nothing was written."""
         ref = ref_of(self._session_id, entry.id)
@@ -123,17 +139,19 @@ class SessionLog:
         """
         return self._reports.calibration(model, history)
 
-    def calibrate(self, model: str, report: UsageReport, *, at: str, history: Collection[str], at_ms: int) -> None:
-        """Store the provider's token count, unless our estimate differs only a little.
+    def calibrate(self, model: str, report: UsageReport, *, at: str, history: Collection[str], at_ms: int) -> bool:
+        """Store the provider's token count, unless our estimate differs only a little; return whether it was stored.
 
         The active calibration is always the one on disk, so that a restart decides like the running session.
 
         `at`: the chain id at which the request ended; `history`: those of all its items. Raises StoreError: nothing was
         written; the former calibration stays active.
         """
-        if self._reports.is_news(model, report, history):
-            self._commit(KIND, at_ms=at_ms, payload=payload_of(model, report, at))
-            self._reports.add(model, report, at)
+        if not self._reports.is_news(model, report, history):
+            return False
+        self._commit(KIND, at_ms=at_ms, payload=payload_of(model, report, at))
+        self._reports.add(model, report, at)
+        return True
 
     def idle_ms(self, now_ms: int) -> int | None:
         """Return the least milliseconds since the last request. None means: unknown.
@@ -224,7 +242,7 @@ class SessionLog:
         return self._store.tasks(self._session_id, self._known)
 
     def _stored_reports(self) -> Reports:
-        return Reports(operation.payload for operation in self._store.operations(self._session_id, (KIND,)))
+        return Reports(operation.payload for operation in self._store.operations(self._session_id, KINDS))
 
     def _stored_asked(self) -> _Asked | None:
         found = self._store.operations(self._session_id, ("asked",))

@@ -56,7 +56,7 @@ def lean(
 def shortened(entry: ContextEntry, decision: Decision) -> tuple[str, dict[str, Any]]:
     """Return the text that remains after a decision, and its metadata in the window."""
     detail = decision.detail
-    ref = None if detail.get("untold") else decision.ref
+    ref = None if detail.get("untold") else detail.get("shown") or decision.ref
     if decision.kind == "cut":
         return cut_text(entry.content, detail["keep_head"], detail["keep_tail"], ref), {"cut": True}
     rows = None if "rows" not in detail else tuple((start, end) for start, end in detail["rows"])
