@@ -9,7 +9,7 @@ import pytest
 from tests.house.expressions import compiled, made_in_functions, modules, seconds, texts, uses
 from undrift.core.autopsy import rules
 from undrift.core.text import marker
-from undrift.core.text.calls import shown_file
+from undrift.core.text.calls import shown_files
 from undrift.stores import traces
 
 MOST_SECONDS = 0.2
@@ -103,7 +103,7 @@ def test_a_megabyte_of_hostile_text_costs_no_expression_more_than_200_ms():
 @pytest.mark.parametrize(
     ("read", "body"),
     [
-        (shown_file, "-head"), (shown_file, "cat x\n"), (shown_file, "cat ~/"), (rules._untagged, "<Aa a>"),
+        (shown_files, "-head"), (shown_files, "cat x\n"), (shown_files, "cat ~/"), (rules._untagged, "<Aa a>"),
         (rules._untagged, "<a></b>"), (lambda text: list(traces._names(text)), "_"), (lambda text: list(traces._names(text)), "1"),
     ],
 )  # fmt: skip

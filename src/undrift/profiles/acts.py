@@ -6,7 +6,9 @@ client's own does, but it is never taken for the client's own edit or shell.
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import islice, pairwise
 from typing import Any
 
 from undrift.profiles.base import Act, ClientTool, Kind
@@ -18,6 +20,7 @@ __all__ = ["acts_of", "bare_name", "kind_of", "tools_named"]
 _MOST_CHARACTERS = 1_000_000
 _NAME_CHARACTERS = 200
 _COMMAND_WORDS = 1_000
+_MOST_FILES = 200
 _PREFIX = re.compile(r"\A.*(?:__|[./:])", re.DOTALL)
 _SHARED: frozenset[Kind] = frozenset({"fetch", "plan", "read", "search"})
 _PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.{1,1000})$", re.MULTILINE)
@@ -54,7 +57,19 @@ def acts_of(tool: str, arguments: Mapping[str, Any] | str) -> tuple[Act, ...]:
     """
     given = _read(arguments) if isinstance(arguments, str) else arguments
     code = _first(given, (known.code for known in tools_named(tool)))
-    return tuple(_act(name, inside) for name, inside in calls_in(code)) or (_act(tool, given),)
+    calls = calls_in(code) or ((tool, given),)
+    return tuple(act for name, inside in calls for act in _of_each_file(_act(name, inside)))
+
+
+def _of_each_file(act: Act) -> Iterator[Act]:
+    """Yield an edit for each file of a patch."""
+    starts = [found.start() for found in islice(_PATCHED.finditer(act.patch), 1, _MOST_FILES)] if act.patch else []
+    for start, end in pairwise([0, *starts, len(act.patch)]) if starts else ():
+        part = act.patch[start:end]
+        named = _PATCHED.search(part)
+        yield replace(act, patch=part, path=named[1].strip() if named else act.path)
+    if not starts:
+        yield act
 
 
 def _act(tool: str, given: Mapping[str, Any]) -> Act:

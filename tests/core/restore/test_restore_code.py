@@ -83,3 +83,23 @@ def test_what_a_command_printed_into_an_object_is_lines():
 
 def test_the_open_steps_are_those_of_the_newest_plan_in_the_code():
     assert [one.lines for one in plan(at_work().entries)] == [["- [in_progress] Round the shares"]]
+
+
+def test_a_patch_of_two_files_is_an_edit_of_both():
+    session = Recorded().user("Rename it.")
+    one, two = code("one")[0], code("two")[0]
+    patch = f"*** Begin Patch\n*** Update File: src/one.py\n@@\n-{one}\n+{one}1\n*** Update File: src/two.py\n@@\n-{two}\n+{two}2\n*** End Patch"
+    ran(session, f"text(await tools.apply_patch({json.dumps(patch)}))", "{}")
+    history = history_of(session.entries)
+    assert [history.edits[path] for path in ("src/one.py", "src/two.py")] == [1, 1]
+    assert [history.stale[line.strip()] for line in (one, two)] == ["src/one.py", "src/two.py"]
+    text = session.back().text
+    assert f"### src/one.py, 1 calls ago\n{one}1\n### src/two.py, 1 calls ago\n{two}2" in text
+
+
+def test_a_command_that_shows_two_files_is_told_by_its_words():
+    session = Recorded().user("Compare them.")
+    session.call("exec_command", "Output:\n" + "\n".join(code("both")), cmd="cat src/a.py; cat src/b.py")
+    history = history_of(session.entries)
+    assert sorted(history.heat) == ["src/a.py", "src/b.py"]
+    assert "### exec_command: cat src/a.py; cat src/b.py, 0 calls ago" in session.back().text

@@ -83,15 +83,19 @@ def history_of(entries: Sequence[ContextEntry], horizon_characters: int = HORIZO
             for key in stale.keys() & set(trace.keys):
                 if stale[key] == path:
                     del stale[key]
-        if trace.kind == "call" and path:
-            reads[path] += 1
-            warmth = _EDIT_HEAT if trace.touched else 1.0
-            heat[path] = heat.get(path, 0.0) + warmth * math.exp(-ages[place] / _COOLING_CALLS)
-            if trace.touched:
+        if trace.kind == "call":
+            edited_here = {file_key(edit.file) for edit in trace.edits}
+            for path in map(file_key, trace.files):
+                reads[path] += 1
+                warmth = _EDIT_HEAT if path in edited_here else 1.0
+                heat[path] = heat.get(path, 0.0) + warmth * math.exp(-ages[place] / _COOLING_CALLS)
+            for edit in trace.edits:
+                if not (path := file_key(edit.file)):
+                    continue
                 edits[path] += 1
                 edited[path] = ages[place]
-                touched.setdefault(path, set()).update(key for key in trace.touched if len(key) > 7)
-                stale.update(dict.fromkeys(trace.removed, path))
+                touched.setdefault(path, set()).update(key for key in edit.touched if len(key) > 7)
+                stale.update(dict.fromkeys(edit.removed, path))
     hot = _hot(traces, names.count)
     return RestoreHistory(kept, traces, ages, names, lines, heat, reads, edits, edited, touched, stale, hot)
 

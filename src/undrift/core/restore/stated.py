@@ -133,20 +133,18 @@ def _steps(source: str, steps: Any) -> dict[str, tuple[str, str, str]]:
 
 def newest_edits(history: RestoreHistory) -> list[Excerpt]:
     """Return the text that the last edits wrote, one for each file, newest first."""
-    found: list[Excerpt] = []
-    files: set[str] = set()
+    found: dict[str, Excerpt] = {}
     for place in range(len(history.traces) - 1, -1, -1):
-        trace = history.traces[place]
-        if trace.path and trace.path not in files and any(line.strip() for line in trace.written):
-            files.add(trace.path)
-            lines = [line for line in trace.written[:_EDIT_LINES] if line.strip()]
-            reason = "The newest edit of this file wrote it."
-            age = history.ages[place]
-            title = f"### {label(trace.path)}, {age} calls ago"
-            found.append(Excerpt(history.entries[place].id, trace.path, lines, reason, age, title))
-            if len(found) == _EDITS:
-                break
-    return found
+        age = history.ages[place]
+        for edit in history.traces[place].edits:
+            if edit.file and edit.file not in found and any(line.strip() for line in edit.written):
+                lines = [line for line in edit.written[:_EDIT_LINES] if line.strip()]
+                title = f"### {label(edit.file)}, {age} calls ago"
+                reason = "The newest edit of this file wrote it."
+                found[edit.file] = Excerpt(history.entries[place].id, edit.file, lines, reason, age, title)
+        if len(found) >= _EDITS:
+            break
+    return list(found.values())[:_EDITS]
 
 
 def verdicts(history: RestoreHistory) -> list[Excerpt]:

@@ -1,17 +1,17 @@
 """Reads one entry: its lines, the names in them, and its file. Pure; the result never changes."""
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from undrift.core.text.calls import edit_of, shown_file
+from undrift.core.text.calls import edit_of, shown_files
 from undrift.core.text.references import NAME_CANDIDATE, NameTable, decoded_call, line_number, normal
 from undrift.core.text.secrets import mask
 from undrift.profiles import Act, acts_of, printed
 from undrift.values.window import ContextEntry
 
-__all__ = ["KINDS", "Trace", "file_key", "trace_of"]
+__all__ = ["FileEdit", "KINDS", "Trace", "file_key", "trace_of"]
 
 KINDS = ("read", "search", "shell", "edit", "other", "user", "said", "call", "summary")
 """The role of an entry for the agent; `read` to `other` are the results of tools."""
@@ -24,6 +24,16 @@ _WITH_FILE = frozenset({"edit", "other", "read", "shell"})
 
 
 @dataclass(frozen=True, slots=True)
+class FileEdit:
+    """The change that one call made to one file: keys of the lines that it removed and touched, and the lines that it wrote."""
+
+    file: str
+    removed: frozenset[str]
+    touched: frozenset[str]
+    written: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Trace:
     """The lines, names and file of one entry.
 
@@ -31,6 +41,9 @@ class Trace:
         keys: The lines without number gutter and outer space: what is compared.
         numbers: Number of each line in its file, 0 if unknown; empty if none is known.
         line_names: The names in each line; empty for calls, whose lines are never given back as they stand.
+        path: The one file that the entry is about; None if it is about none or several, because lines of several files
+            must not stand under the name of one.
+        files: All files that the entry is about.
     """
 
     kind: str
@@ -43,9 +56,8 @@ class Trace:
     line_names: Sequence[Sequence[str]]
     names: frozenset[str]
     failed: bool
-    removed: frozenset[str] = frozenset()
-    touched: frozenset[str] = frozenset()
-    written: Sequence[str] = field(default=())
+    files: Sequence[str] = ()
+    edits: Sequence[FileEdit] = ()
 
 
 def file_key(path: str) -> str:
@@ -63,16 +75,18 @@ def trace_of(entry: ContextEntry, call: Mapping[str, Any], table: NameTable) -> 
     acts = acts_of(tool, call)
     is_result = metadata.get("kind") == "result"
     printing = [act for act in acts if act.kind != "edit"] if is_result else []
-    act, path = _main(printing or acts)
+    act, files = _main(printing or acts)
+    path = files[0] if len(files) == 1 else None
     kind = _kind(metadata, act, path)
     if kind is None:
         return None
     text = entry.content
     if "PRIVATE KEY" in text:  # the lines of a key give nothing away one by one, and would pass unmasked
         text = mask(text).text
-    removed, touched, written = edit_of(acts) if kind == "call" else (frozenset(), frozenset(), ())
+    edits = [FileEdit(act.path, *edit_of(act)) for act in acts if act.kind == "edit"] if kind == "call" else []
     head = 0
     if kind == "call":
+        text = text if acts[0].tool == tool else "\n".join(_given(acts))
         lines = decoded_call(text).split("\n")
         line_names: list[list[str]] = []
         names = frozenset(name for token in NAME_CANDIDATE.findall(text) if (name := table[token]))
@@ -92,25 +106,21 @@ def trace_of(entry: ContextEntry, call: Mapping[str, Any], table: NameTable) -> 
         line_names=line_names,
         names=names,
         failed=metadata.get("is_error") is True,
-        removed=removed,
-        touched=touched,
-        written=written,
+        files=files,
+        edits=edits,
     )
 
 
-def _main(acts: Sequence[Act]) -> tuple[Act, str | None]:
-    """Give the act that shows what a call is about, and its file; no file if the acts are about several."""
-    files = {file: act for act in acts if (file := _file(act))}
-    if len(files) != 1:
-        return acts[0], None
-    ((file, act),) = files.items()
-    return act, file
+def _main(acts: Sequence[Act]) -> tuple[Act, Sequence[str]]:
+    """Give the act that shows what a call is about, and the files that the call is about."""
+    files = {file: act for act in acts for file in _files(act)}
+    return next(iter(files.values()), acts[0]) if len(files) == 1 else acts[0], tuple(files)
 
 
-def _file(act: Act) -> str:
+def _files(act: Act) -> Sequence[str]:
     if act.kind not in _WITH_FILE:
-        return ""
-    return act.path or shown_file(act.command[:_COMMAND_CHARACTERS])
+        return ()
+    return (act.path,) if act.path else shown_files(act.command[:_COMMAND_CHARACTERS])
 
 
 def _kind(metadata: Mapping[str, Any], act: Act, path: str | None) -> str | None:
@@ -126,6 +136,13 @@ def _kind(metadata: Mapping[str, Any], act: Act, path: str | None) -> str | None
     if act.kind == "search" or _SEARCH_COMMAND.match(act.command[:_COMMAND_CHARACTERS]):
         return "search"
     return "shell" if act.kind == "shell" and act.given else "other"  # without its call it is not known
+
+
+def _given(acts: Sequence[Act]) -> Iterator[str]:
+    """Yield the texts that are given to acts inside code, where they stand in quotes of its own."""
+    for act in acts:
+        yield act.tool
+        yield from (value for value in act.given.values() if isinstance(value, str))
 
 
 def _brief(acts: Sequence[Act]) -> str:

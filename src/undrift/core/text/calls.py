@@ -1,12 +1,12 @@
-"""Reads what the acts of a call show and change: the file that a command shows, the lines of an edit. Pure, linear in both."""
+"""Reads what the acts of a call show and change: the files that a command shows, the lines of an edit. Pure, linear in both."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from undrift.core.text.references import normal
 from undrift.profiles import Act
 
-__all__ = ["edit_of", "shown_file"]
+__all__ = ["edit_of", "shown_files"]
 
 _SHOWS = re.compile(r"\b(?:sed -n|cat|nl|head|tail)\b([^|;&\n]*+)")
 _ENDS = re.compile(r"\s*+(?:[|;&]|\Z)")
@@ -17,8 +17,9 @@ _NAME_BACKWARDS = re.compile(r"\w{1,5}\.[\w-]{1,80}")
 _MOST_BETWEEN = 120  # characters between the command's name and the file
 
 
-def shown_file(command: str) -> str:
-    """Give the file that the first command which shows one is given last; empty if none does. Linear in the command."""
+def shown_files(command: str) -> tuple[str, ...]:
+    """Give the files that commands show, each once: of every command the last one. Linear in the text."""
+    files: dict[str, None] = {}
     for found in _SHOWS.finditer(command):
         if not _ENDS.match(command, found.end()):
             continue
@@ -27,23 +28,19 @@ def shown_file(command: str) -> str:
         if path and not _FOLDER.search(path[0][::-1], path[0][::-1].rfind("~") + 1):
             path = _NAME_BACKWARDS.match(backwards)
         if path and len(backwards) - path.end() <= _MOST_BETWEEN:
-            return path[0][::-1]
-    return ""
+            files[path[0][::-1]] = None
+    return tuple(files)
 
 
-def edit_of(acts: Iterable[Act]) -> tuple[frozenset[str], frozenset[str], Sequence[str]]:
-    """Return what the edits among some acts removed, what they touched, and the lines that they wrote."""
-    old: list[str] = []
-    new: list[str] = []
-    for act in acts:
-        if act.kind != "edit":
-            continue
-        if act.patch:
-            patch = act.patch.split("\n")
-            old += [line[1:] for line in patch if line[:1] == "-"]
-            new += [line[1:] for line in patch if line[:1] == "+"]
-        else:
-            old += "\n".join(act.old).split("\n")
-            new += "\n".join(act.new).split("\n")
+def edit_of(act: Act) -> tuple[frozenset[str], frozenset[str], Sequence[str]]:
+    """Return what an edit removed, what it touched, and the lines that it wrote; empty for other acts."""
+    if act.kind != "edit":
+        return frozenset(), frozenset(), ()
+    if act.patch:
+        patch = act.patch.split("\n")
+        old = [line[1:] for line in patch if line[:1] == "-"]
+        new = [line[1:] for line in patch if line[:1] == "+"]
+    else:
+        old, new = "\n".join(act.old).split("\n"), "\n".join(act.new).split("\n")
     gone, put = frozenset(map(normal, old)), frozenset(map(normal, new))
     return gone - put, gone | put, new

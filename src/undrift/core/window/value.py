@@ -118,7 +118,8 @@ def _removed(call: ContextEntry) -> Collection[str]:
     """Return the lines that a call removes from a file."""
     if len(call.content) > _MOST_CHARACTERS:
         return ()
-    return edit_of(acts_of(str(_meta(call, "tool_name") or ""), call.content))[0]
+    acts = acts_of(str(_meta(call, "tool_name") or ""), call.content)
+    return frozenset().union(*(edit_of(act)[0] for act in acts))
 
 
 def rows_left(entry: ContextEntry, lines: int) -> Sequence[int]:
