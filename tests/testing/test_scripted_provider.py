@@ -1,6 +1,7 @@
 """The scripted provider: its turns in order, in the form of either provider, to whoever asks over HTTP."""
 
 import json
+import sys
 import urllib.error
 import urllib.request
 from typing import Any
@@ -9,6 +10,11 @@ import pytest
 
 from undrift.profiles import acts_of
 from undrift.testing import Read, Result, Say, ScriptedProvider, Shell, Together, Use, history_for
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 BASH = {"name": "Bash", "input_schema": {"properties": {"command": {"type": "string"}, "description": {}}}}
 READ = {"name": "Read", "input_schema": {"properties": {"file_path": {"type": "string"}}}}
@@ -232,3 +238,21 @@ def test_a_side_request_gets_the_least_that_its_schema_allows():
 def test_where_a_client_has_no_tools_its_requests_take_turns():
     with ScriptedProvider([Say("A turn.")], without_tools=True) as provider:
         assert messages(provider, tools=[])["content"][0]["text"] == "A turn."
+
+
+def test_codex_with_a_login_of_chatgpt_finds_its_account_and_its_compressed_requests_are_read():
+    with ScriptedProvider([Say("Read.")]) as provider:
+        asked = urllib.request.Request(
+            f"{provider.url}/backend-api/wham/accounts/check", headers={"chatgpt-account-id": "a"}
+        )
+        with urllib.request.urlopen(asked, timeout=10) as reply:
+            (account,) = json.loads(reply.read())["accounts"]
+        body = zstd.compress(
+            json.dumps({"model": "m", "input": [{"role": "user", "content": "go on"}], "tools": [EXEC]}).encode()
+        )
+        url = f"{provider.url}/backend-api/codex/responses"
+        with urllib.request.urlopen(
+            urllib.request.Request(url, body, {"content-encoding": "zstd"}), timeout=10
+        ) as reply:
+            said = json.loads(reply.read())["output"][0]["content"][0]["text"]
+    assert (account["id"], said) == ("a", "Read.")

@@ -119,7 +119,13 @@ class ScriptedProvider(Closing):
                 reply = _Reply.of(200, {})
             elif headers.get("upgrade"):
                 reply = _Reply.of(426, {"error": {"message": "no websockets here"}})
-            elif route in ("/models", "/v1beta/models"):
+            elif path == "/backend-api/wham/accounts/check":  # where Codex asks first with a login of ChatGPT
+                account = {
+                    "id": headers.get("chatgpt-account-id", ""),
+                    "workspace_backend_origin": "https://chatgpt.com",
+                }
+                reply = _Reply.of(200, {"accounts": [{**account, "account_routing_override": "NO_CONSTRAINT"}]})
+            elif route in ("/models", "/v1beta/models", "/backend-api/codex/models"):
                 reply = _Reply.of(200, {"object": "list", "data": [], "models": [], "has_more": False})
             elif cloud is not None:
                 kind, reply, refused = self._answer(
