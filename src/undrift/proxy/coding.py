@@ -3,6 +3,7 @@
 Law: a request's body is decoded completely or not at all, because the decoded text may be edited and sent on.
 """
 
+import gzip
 import sys
 import zlib
 from collections.abc import Callable
@@ -10,7 +11,7 @@ from typing import Any
 
 from undrift.proxy.ask import Bypass
 
-__all__ = ["decoded", "plain"]
+__all__ = ["decoded", "encoded", "plain"]
 
 _EITHER_HEADER = 47  # gzip or zlib, whichever the data begins with
 _ZIPPED = ("gzip", "x-gzip", "deflate")
@@ -27,17 +28,33 @@ def decoded(body: bytes, coding: str, most_bytes: int) -> bytes:
         return body
     if name in _ZIPPED:
         return _whole(body, lambda: zlib.decompressobj(_EITHER_HEADER), zlib.error, most_bytes)
-    if name != "zstd":
+    if name != "zstd" or (zstd := _zstd()) is None:
         raise Bypass("content-encoding", is_fault=False)
+    options = {int(zstd.DecompressionParameter.window_log_max): _WINDOW_LOG}
+    return _whole(body, lambda: zstd.ZstdDecompressor(options=options), zstd.ZstdError, most_bytes)
+
+
+def encoded(body: bytes, coding: str) -> bytes:
+    """Return a body in the coding of a request that `decoded` could read; equal bodies give equal bytes."""
+    name = coding.strip().lower()
+    if name == "zstd" and (zstd := _zstd()) is not None:
+        packed: bytes = zstd.compress(body)
+        return packed
+    if name in ("gzip", "x-gzip"):
+        return gzip.compress(body, mtime=0)
+    return zlib.compress(body) if name == "deflate" else body
+
+
+def _zstd() -> Any:
+    """Return the module for zstd; None if the package is not installed."""
     try:
         if sys.version_info >= (3, 14):
             from compression import zstd
         else:
             from backports import zstd
-    except ImportError as error:
-        raise Bypass("content-encoding", is_fault=False) from error
-    options = {int(zstd.DecompressionParameter.window_log_max): _WINDOW_LOG}
-    return _whole(body, lambda: zstd.ZstdDecompressor(options=options), zstd.ZstdError, most_bytes)
+    except ImportError:
+        return None
+    return zstd
 
 
 def _whole(body: bytes, unpacker: Callable[[], Any], error: type[Exception], most_bytes: int) -> bytes:

@@ -20,7 +20,7 @@ from undrift.profiles import is_sub_agent
 from undrift.proxy import headers
 from undrift.proxy.answers import COME_BACK, Receive, Send, failure, respond
 from undrift.proxy.ask import Ask, Bypass, ManagedBody
-from undrift.proxy.coding import decoded, plain
+from undrift.proxy.coding import decoded, encoded, plain
 from undrift.proxy.config import GatewayConfig, Provider
 from undrift.proxy.guard import is_signed
 from undrift.proxy.incoming import BodyRoom, ClientGone, Incoming, NoRoom, TooLate
@@ -85,7 +85,9 @@ class Exchange:
         self._incoming = self._coming()
         self._parts: list[bytes] | None = None  # of the answer, for the session
         self._coding = ""
+        self._packing = ",".join(value for name, value in asgi.pairs if name == "content-encoding")
         self._plain = b""  # the request's body without its coding
+        self._packed = b""  # the managed body in that coding
         self._is_over = False
 
     async def run(self) -> None:
@@ -170,16 +172,15 @@ class Exchange:
         while True:
             managed = self._progress.managed
             is_edited = managed is not None and managed.body is not self._plain
-            given = [pair for pair in self._asgi.pairs if not (is_edited and pair[0] == "content-encoding")]
             pairs = headers.upstream(
                 self._route.provider,
-                given,
+                self._asgi.pairs,
                 is_read=managed is not None,
                 added=managed.headers if managed else None,
             )
             if rest is not None and "content-length" in self._given:
                 pairs.append(("content-length", self._given["content-length"]))
-            data = rest if rest is not None else managed.body if managed and is_edited else body
+            data = rest if rest is not None else self._packed if is_edited else body
             asgi, route = self._asgi, self._route
             async with self._shared.pool.request(
                 route.provider, asgi.method, route.path, asgi.query, pairs, data
@@ -205,17 +206,15 @@ class Exchange:
         self._progress.is_retried = True
         ask = self._asked(self._plain)
         smaller = await self._work("again", self._shared.sessions.again, ask, self._progress.managed, refusal)
-        if not isinstance(smaller, ManagedBody):
-            return False
-        self._progress.managed = smaller
-        return True
+        return isinstance(smaller, ManagedBody) and await self._take(smaller)
 
     async def _manage(self, body: bytes) -> Declined | None:
         """Prepare the body to send."""
         began_s = time.perf_counter()
         self._plain = body
-        if coding := ",".join(value for name, value in self._asgi.pairs if name == "content-encoding"):
-            found = await self._work("decode", _decoded, self._asked(body), coding, self._shared.config.most_body_bytes)
+        if self._packing:
+            most = self._shared.config.most_body_bytes
+            found = await self._work("decode", lambda ask: decoded(ask.body, self._packing, most), self._asked(body))
             if found is None:
                 return None
             self._plain = found
@@ -224,14 +223,24 @@ class Exchange:
         self._shared.figures.planned(self._progress.plan_s)
         if isinstance(found, Declined):
             return found
-        if isinstance(found, ManagedBody):
-            self._progress.managed = found
+        if isinstance(found, ManagedBody) and await self._take(found):
             self._parts = []
             self._progress.bypass = found.bypass
             labels = f'wire="{self._route.wire}"'
             self._shared.figures.add("tokens_before_total", labels, found.tokens_before)
             self._shared.figures.add("tokens_after_total", labels, found.tokens_after)
         return None
+
+    async def _take(self, managed: ManagedBody) -> bool:
+        """Use a managed body, if it was edited in the coding that the client uses; return False if that fails."""
+        self._packed = managed.body
+        if self._packing and managed.body is not self._plain:
+            packed = await self._work("encode", lambda ask: encoded(ask.body, self._packing), self._asked(managed.body))
+            if packed is None:
+                return False
+            self._packed = packed
+        self._progress.managed = managed
+        return True
 
     def _asked(self, body: bytes) -> Ask:
         session, task = self._given.get("x-undrift-session", ""), self._given.get("x-undrift-task", "")
@@ -336,10 +345,6 @@ class Exchange:
         await respond(self._asgi.send, status, body, more=[*self._own_headers(), *COME_BACK], is_all=False)
         await self._incoming.drain()
         await self._asgi.send({"type": "http.response.body", "body": b"", "more_body": False})
-
-
-def _decoded(ask: Ask, coding: str, most_bytes: int) -> bytes:
-    return decoded(ask.body, coding, most_bytes)
 
 
 async def _held(response: Any) -> tuple[bytes, bool]:
