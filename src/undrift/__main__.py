@@ -10,6 +10,11 @@ def run() -> None:
     """Run the program; a hook that a client calls goes straight to its work."""
     arguments = sys.argv[1:]
     if arguments[:1] == ["hook"] and not {"-h", "--help"}.intersection(arguments):
+        if arguments[1:2] == ["StatusLine"]:
+            from undrift.hooks.status_line import start_line
+
+            start_line(arguments[2:])
+            return
         from undrift.hooks.start import read_input, start
 
         if (given := read_input()) is not None:

@@ -204,6 +204,29 @@ def test_where_nothing_runs_services_the_command_is_printed(tmp_path: Path, port
     assert f"-m undrift proxy --service --home={tmp_path}/.undrift" in shown
 
 
+def test_claude_gets_a_status_line_and_one_of_its_users_own_stays(tmp_path: Path, port: int):
+    path = settings(tmp_path, "claude", "{}")
+    run(tmp_path, "install", "claude", "--port", str(port))
+    line = json.loads(path.read_text())["statusLine"]
+    assert line["type"] == "command"
+    assert f" -m undrift hook StatusLine --client=claude --home={tmp_path}/.undrift" in line["command"]
+    run(tmp_path, "uninstall", "claude")
+    assert path.read_text() == "{}"
+    settings(tmp_path, "claude", '{"statusLine": {"type": "command", "command": "mine"}}')
+    shown = " ".join(run(tmp_path, "install", "claude", "--port", str(port)).output.split())
+    assert json.loads(path.read_text())["statusLine"] == {"type": "command", "command": "mine"}
+    assert f"Your status line stays. To add undrift's, let your command give its stdin to: {sys.executable} -P" in shown
+
+
+def test_a_status_line_that_the_user_has_chosen_since_is_his(tmp_path: Path, port: int):
+    path = settings(tmp_path, "claude", "{}")
+    run(tmp_path, "install", "claude", "--port", str(port))
+    changed = {**json.loads(path.read_text()), "statusLine": {"type": "command", "command": "mine"}}
+    path.write_text(json.dumps(changed))
+    run(tmp_path, "uninstall", "claude")
+    assert json.loads(path.read_text()) == {"statusLine": {"type": "command", "command": "mine"}}
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="systemd is Linux's")
 def test_the_first_client_installs_the_service_and_the_last_one_removes_it(tmp_path: Path, port: int):
     path = manager(tmp_path)

@@ -8,12 +8,13 @@ from undrift.cli.of_session import Whole
 from undrift.hooks.answer import Options, answer
 from undrift.hooks.call import CLIENTS
 from undrift.hooks.start import LARGEST_INPUT_BYTES
+from undrift.hooks.status_line import start_line
 
 __all__ = ["hook_command"]
 
 
 @click.command("hook")
-@click.argument("event", type=click.Choice(("PreCompact", "SessionStart")))
+@click.argument("event", type=click.Choice(("PreCompact", "SessionStart", "StatusLine")))
 @click.option(
     "--client", type=click.Choice(tuple(CLIENTS)), default="claude", help="The client that calls (default: claude)."
 )
@@ -29,9 +30,12 @@ __all__ = ["hook_command"]
 def hook_command(event: str, client: str, client_home: str | None, home: str | None, part: int, now: bool) -> None:
     """Run as a client's hook: read its JSON from stdin, print the answer on stdout.
 
-    `undrift install` registers it. An error never stops the client: the hook then prints nothing, writes one line
+    StatusLine prints one line for Claude Code's status line. `undrift install` registers all of them. An error never stops the client: the hook then prints nothing, writes one line
     to hooks.log in its data folder, and exits with 0.
     """
+    if event == "StatusLine":
+        start_line([] if home is None else [f"--home={home}"])
+        return
     given = sys.stdin.buffer.read(LARGEST_INPUT_BYTES + 1)
     text = answer(event, given, Options(client, home, client_home, part, now=now))
     click.echo(text.encode("utf-8", "replace"), nl=False)

@@ -219,9 +219,7 @@ def _status_line(client: AddressedClient, text: str, home: Path, client_home: Pa
     line = command(program(), client.name, home, client_home)("StatusLine", 0)
     if client.form.value(text, client.status_line) is None:
         return _StatusLine(((client.status_line, {"type": "command", "command": line}),))
-    return _StatusLine(
-        notes=(f"Your status line stays. To show undrift's as well, let your command give its stdin to: {line}",)
-    )
+    return _StatusLine(notes=(f"Your status line stays. To add undrift's, let your command give its stdin to: {line}",))
 
 
 def _is_set(client: AddressedClient, text: str, plan: _GatewayPlan, line: Sequence[Any], port: int, home: Path) -> bool:

@@ -99,6 +99,7 @@ ADDRESSED: Mapping[str, AddressedClient] = {
         _in("settings.json"),
         JsonValues(),
         _always(Address(("env", "ANTHROPIC_BASE_URL"), ("anthropic",), lambda at: at.anthropic)),
+        status_line=("statusLine",),
     ),
     "codex": AddressedClient("codex", "Codex", ".codex", _in("config.toml"), TomlValues(), _of_codex),
     "gemini": AddressedClient(

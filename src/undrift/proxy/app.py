@@ -34,6 +34,7 @@ _THREADS = 16
 _NOT_CARRIED = ("TRACE", "TRACK")  # they ask for the request, keys included, to be sent back
 _CARRIED = b"GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
 _HEALTH_S = 1.0  # for so long an answer holds, so that a caller that asks all the time does not write all the time
+_WINDOW = f"{OWN}/window/"
 _UNKNOWN = (
     f"undrift: this path does not name its provider; put {VIA}anthropic, {VIA}openai or another of the addresses that "
     "`undrift proxy` prints in front of it, as in the client's base URL"
@@ -174,6 +175,11 @@ class Gateway:
                 "process_descriptors": _descriptors(),
             }
             await respond(send, 200, shared.figures.text(gauges).encode("utf-8"), kind="text/plain; version=0.0.4")
+        elif path.startswith(_WINDOW) and method == "GET":
+            if (found := shared.sessions.windows.as_json(path[len(_WINDOW) :])) is None:
+                await self._refuse(send, 404, "no request of this session has come yet")
+            else:
+                await respond(send, 200, json.dumps(found).encode("ascii"))
         elif path == f"{OWN}/sessions" and method == "GET":
             await respond(send, 200, json.dumps({"sessions": shared.sessions.open_sessions()}).encode("ascii"))
         else:

@@ -20,6 +20,7 @@ from undrift.proxy.faults import Breaker, Breakers
 from undrift.proxy.lanes import Lane, Lanes
 from undrift.proxy.naming import Kind, kind_of, name_from, name_of
 from undrift.proxy.read_cache import put_back
+from undrift.proxy.windows import NewestWindows, WindowFigures
 from undrift.session.identity import Recognised, given_id, recognise
 from undrift.session.prepare import RecallHint
 from undrift.session.session import Session
@@ -59,6 +60,7 @@ class OpenSessions:
         self._breakers = Breakers(config.faults_to_bypass, config.recovery_s, _MOST_BREAKERS)
         self._store: Store | None = None
         self._limits: dict[str, int] = {}
+        self.windows = NewestWindows()
         self._count = counter(config.settings.token_counter, command_for)
 
     @property
@@ -265,6 +267,9 @@ class OpenSessions:
         figures.requests[kind] += 1
         figures.tokens_before, figures.tokens_after = prepared.tokens_before, prepared.tokens_after + more
         figures.last_s = time.monotonic()
+        if kind == "main":
+            sent = WindowFigures(prepared.tokens_before, prepared.tokens_after + more, prepared.budget_tokens)
+            self.windows.keep(form.session_id(request.fields), sent)
         failed = next((w for w in prepared.warnings if any(words in w for words in _STORE_WARNINGS)), "")
         return ManagedBody(
             session.id,
