@@ -227,6 +227,15 @@ def test_when_the_client_leaves_the_provider_is_left_within_a_second(when: str, 
     assert recorded(tmp_path) == 0
 
 
+def test_a_client_with_a_large_request_is_seen_to_leave_as_well(tmp_path):
+    """The server stops reading while a large body waits to be taken; it must read on, or it never sees the end."""
+    with RawUpstream(lambda _: [Hold()]) as upstream, gateway(tmp_path, upstream.url, settings(tmp_path)) as server:
+        with opened(server.url, "x" * 900_000) as client:
+            upstream.wait_for_request()
+            gone_s = left(client, by_reset=False)
+        assert upstream.wait_for_end() - gone_s < 1.0
+
+
 def test_a_client_that_leaves_before_its_request_is_in_asks_nobody(tmp_path):
     with RawUpstream(lambda _: [Hold()]) as upstream, gateway(tmp_path, upstream.url, settings(tmp_path)) as server:
         parts = urlsplit(server.url)

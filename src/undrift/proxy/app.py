@@ -17,6 +17,7 @@ from undrift.errors import UndriftError
 from undrift.proxy import guard, owner
 from undrift.proxy.answers import COME_BACK, Receive, Send, failure, respond
 from undrift.proxy.config import GatewayConfig
+from undrift.proxy.connection import CONNECTION
 from undrift.proxy.exchange import Asgi, Exchange, GatewayContext
 from undrift.proxy.peer import PEER, LocalPeer
 from undrift.proxy.routes import OWN, VIA, route_of
@@ -143,7 +144,9 @@ class Gateway:
             await respond(send, 503, body, more=COME_BACK)
         else:
             is_owner = self._config.owner_only or await self._is_owners(scope, given, shown, is_asked=bool(route.wire))
-            await Exchange(shared, Asgi(method, query, pairs, receive, send, is_owner), route).run()
+            await Exchange(
+                shared, Asgi(method, query, pairs, receive, send, is_owner, scope["state"][CONNECTION]), route
+            ).run()
 
     async def _is_owners(
         self, scope: Mapping[str, Any], given: Mapping[str, str], shown: str, *, is_asked: bool = True

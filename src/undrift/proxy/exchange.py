@@ -22,6 +22,7 @@ from undrift.proxy.answers import COME_BACK, Receive, Send, failure, respond
 from undrift.proxy.ask import Ask, Bypass, ManagedBody
 from undrift.proxy.coding import decoded, encoded, plain
 from undrift.proxy.config import GatewayConfig, Provider
+from undrift.proxy.connection import Connection
 from undrift.proxy.guard import is_signed
 from undrift.proxy.incoming import BodyRoom, ClientGone, Incoming, NoRoom, TooLate
 from undrift.proxy.observe import Counters, Progress, safe_id
@@ -53,6 +54,7 @@ class Asgi:
     send: Send
     is_owner: bool
     """True if it is known to be the owner's; else nothing of the home goes into it, and nothing of it into the home."""
+    connection: Connection
 
 
 @dataclass(slots=True)
@@ -89,20 +91,18 @@ class Exchange:
         self._plain = b""  # the request's body without its coding
         self._packed = b""  # the managed body in that coding
         self._is_over = False
+        self._me: asyncio.Task[Any] | None = None
 
     async def run(self) -> None:
         """Carry out the request; if the provider breaks off its response, ours is not ended either."""
-        me = asyncio.current_task()
+        self._me = me = asyncio.current_task()
         assert me is not None
         self._shared.figures.streams += 1
-        watcher: asyncio.Task[None] | None = None
         try:
             body, has_more = await self._incoming.first()
-            all_in = asyncio.Event()
             if not has_more:
-                all_in.set()
-            watcher = asyncio.create_task(self._watch(me, all_in))
-            await self._carry(body, self._incoming.rest(body, all_in) if has_more else None)
+                self._all_in()
+            await self._carry(body, self._incoming.rest(body, self._all_in) if has_more else None)
         except ClientGone:
             self._progress.end = "client-gone"
         except TooLate:
@@ -116,8 +116,7 @@ class Exchange:
             self._progress.end = "client-gone"
             self._take_in()
         finally:
-            if watcher is not None:
-                watcher.cancel()
+            self._asgi.connection.forget()
             self._incoming.close()
             self._shared.figures.streams -= 1
             self._progress.report(self._shared.figures, self._route, self._incoming.count)
@@ -129,12 +128,15 @@ class Exchange:
         room = shared.room if is_owner else shared.others_room
         return Incoming(self._asgi.receive, room, most, shared.config.body_deadline_s)
 
-    async def _watch(self, me: "asyncio.Task[Any]", all_in: asyncio.Event) -> None:
-        """Cancel the request when its client disconnects."""
-        await all_in.wait()
-        await self._incoming.until_gone()
-        if not self._is_over:
-            me.cancel()
+    def _all_in(self) -> None:
+        """Watch the client from now on: its body is complete."""
+        self._asgi.connection.tell(self._left)
+
+    def _left(self) -> None:
+        """Cancel the request, because its client has left."""
+        self._incoming.is_gone = True
+        if not self._is_over and self._me is not None:
+            self._me.cancel()
 
     async def _carry(self, body: bytes, rest: AsyncIterator[bytes] | None) -> None:
         if self._route.wire:
@@ -288,23 +290,34 @@ class Exchange:
         self._progress.first_s = time.perf_counter() - self._progress.began_s
         self._coding = response.headers.get("content-encoding", "")
         pairs = [*headers.downstream(response.raw_headers), *self._own_headers()]
-        send = self._asgi.send
-        await send({"type": "http.response.start", "status": response.status, "headers": pairs})
-        if response.status < 500:
-            self._shared.last_success_s[self._route.provider] = time.monotonic()
-        if held:
-            self._progress.bytes_out += len(held)
-            await send({"type": "http.response.body", "body": held, "more_body": True})
+        send, content, connection = self._asgi.send, response.content, self._asgi.connection
         parts, most = self._parts if response.status == 200 else None, self._shared.config.most_answer_bytes
         self._parts = parts
-        async for chunk in response.content.iter_any():
-            self._progress.bytes_out += len(chunk)
-            if parts is not None and self._progress.bytes_out <= most:
-                parts.append(chunk)
-            await send({"type": "http.response.body", "body": chunk, "more_body": True})
-        self._is_over = True
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
+        if response.status < 500:
+            self._shared.last_success_s[self._route.provider] = time.monotonic()
+        connection.hold()  # head and first bytes leave as one piece if both are here
+        try:
+            await send({"type": "http.response.start", "status": response.status, "headers": pairs})
+            if first := held or content.read_nowait():
+                await self._pass(first, None if held else parts, most)
+            self._is_over = content.at_eof()
+            if self._is_over:
+                await send({"type": "http.response.body", "body": b"", "more_body": False})
+        finally:
+            connection.flush()
+        if not self._is_over:
+            async for chunk in content.iter_any():
+                await self._pass(chunk, parts, most)
+            self._is_over = True
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
         self._take_in()  # not before: the worker would hold the interpreter while the last bytes wait to be sent
+
+    async def _pass(self, chunk: bytes, parts: list[bytes] | None, most: int) -> None:
+        """Pass a part of the answer on, and keep it for the session."""
+        self._progress.bytes_out += len(chunk)
+        if parts is not None and self._progress.bytes_out <= most:
+            parts.append(chunk)
+        await self._asgi.send({"type": "http.response.body", "body": chunk, "more_body": True})
 
     def _take_in(self) -> None:
         """Let the session record the answer before the client's next request is read."""

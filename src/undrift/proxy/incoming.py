@@ -99,8 +99,8 @@ class Incoming:
             self.close()
         return parts[0] if len(parts) == 1 else b"".join(parts), has_more
 
-    async def rest(self, first: bytes, all_in: asyncio.Event) -> AsyncIterator[bytes]:
-        """Yield the rest of a long body as it arrives. Raises ConnectionError: the client disconnected or stalled."""
+    async def rest(self, first: bytes, all_in: Callable[[], None]) -> AsyncIterator[bytes]:
+        """Yield the rest of a long body as it arrives, and then call `all_in`. Raises ConnectionError: the client disconnected or stalled."""
         yield first
         has_more = True
         while has_more:
@@ -111,15 +111,7 @@ class Incoming:
                 self.is_late = True
                 raise ConnectionAbortedError from error
             yield piece
-        all_in.set()
-
-    async def until_gone(self) -> None:
-        """Return when the client disconnects; call it when the body is complete."""
-        try:
-            while True:
-                await self._piece()
-        except ClientGone:
-            return
+        all_in()
 
     async def drain(self) -> None:
         """Read and drop the rest of a refused body for a moment: an early close would lose the answer."""

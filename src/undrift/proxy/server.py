@@ -17,6 +17,7 @@ from typing import Any, Self
 from undrift.errors import SettingsError, StoreError
 from undrift.proxy.app import Gateway
 from undrift.proxy.config import PROVIDERS, GatewayConfig, Provider
+from undrift.proxy.connection import CONNECTION, Connection, HeldTransport
 from undrift.proxy.owner import base_url
 from undrift.proxy.peer import PEER, LocalPeer
 from undrift.stores.secret import http_token
@@ -133,8 +134,14 @@ def _protocol() -> type[asyncio.Protocol]:
         app_state: dict[str, Any]
 
         def connection_made(self, transport: asyncio.BaseTransport) -> None:
-            self.app_state = {**self.app_state, PEER: LocalPeer(transport)}
-            super().connection_made(transport)
+            held = HeldTransport(transport)
+            self._connection = Connection(held, lambda: self.flow.resume_reading())
+            self.app_state = {**self.app_state, PEER: LocalPeer(transport), CONNECTION: self._connection}
+            super().connection_made(held)
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            super().connection_lost(exc)
+            self._connection.lost()
 
     return Protocol
 

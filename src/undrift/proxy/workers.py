@@ -8,7 +8,8 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Executor
+from concurrent.futures import Executor, Future
+from contextlib import suppress
 from typing import Any
 
 from undrift.proxy.ask import Ask, Bypass, MustWait
@@ -23,7 +24,7 @@ _LEAST_SHARE = 0.03  # of a processor; a job with less does not work, it waits f
 
 
 class _Work:
-    """One job on its way: since when it runs, and the processor time that it has used."""
+    """One job on its way: since when it runs, the processor time that it has used, and who waits for it."""
 
     def __init__(self, job: Callable[..., Any], *given: Any) -> None:
         self._job, self._given = job, given
@@ -31,6 +32,9 @@ class _Work:
         self._cpu_s = 0.0
         self.began_s: float | None = None
         """None: no thread has taken it yet."""
+        self.seen_s, self.moved_s = 0.0, time.monotonic()  # the work at the last look that saw some, and its time
+        self.found: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self.timer: asyncio.TimerHandle | None = None
 
     def __call__(self) -> Any:
         """Do the job, in the thread that took it."""
@@ -45,6 +49,10 @@ class _Work:
         if self.began_s is None:
             return 0.0
         return now_s - self.began_s if self._clock is None else time.clock_gettime(self._clock) - self._cpu_s
+
+
+class _Overdue(Bypass):
+    """A job took too long."""
 
 
 class Workers:
@@ -93,29 +101,47 @@ class Workers:
             self._long.release()
 
     async def _done(self, work: _Work, until_s: float) -> Any:
+        """Return the result of a job. Raises Bypass: it took too long, and is not waited for."""
         if self.overdue >= self._count:
             raise Bypass("overloaded", is_fault=False)
+        loop, found = (
+            asyncio.get_running_loop(),
+            work.found,
+        )  # a plain future: each helper of asyncio takes a round more
         job = self.threads.submit(work)
-        future = asyncio.wrap_future(job)
-        moved_s, worked_s = time.monotonic(), 0.0
-        while True:
-            done, _ = await asyncio.wait({future}, timeout=self._deadline_s / _LOOKS)
-            if done:
-                return future.result()
-            now_s = time.monotonic()
-            is_stuck = now_s - moved_s >= self._deadline_s and (work.began_s is not None or self.overdue >= self._count)
-            if work.worked_s(now_s) - worked_s >= _LEAST_SHARE * self._deadline_s / _LOOKS:
-                moved_s, worked_s = now_s, work.worked_s(now_s)
-            elif is_stuck:
-                break
-            if worked_s >= self._deadline_s or now_s >= until_s:
-                break
-        if not job.cancel():  # it has begun, and cannot be ended
-            self.overdue += 1
-            future.add_done_callback(self._is_done_at_last)
-        raise Bypass("deadline")
+        job.add_done_callback(lambda _: _soon(loop, self._deliver, job, found))
+        work.timer = loop.call_later(self._deadline_s / _LOOKS, self._look, work, job, until_s)
+        try:
+            return await found
+        finally:
+            work.timer.cancel()
 
-    def _is_done_at_last(self, future: "asyncio.Future[Any]") -> None:
-        self.overdue -= 1
-        if not future.cancelled():
-            future.exception()  # no other code asks
+    def _look(self, work: _Work, job: "Future[Any]", until_s: float) -> None:
+        """Wait no longer for a job that works for too long, stands still, or has not begun in time."""
+        now_s = time.monotonic()
+        worked_s = work.worked_s(now_s)
+        if worked_s - work.seen_s >= _LEAST_SHARE * self._deadline_s / _LOOKS:
+            work.moved_s, work.seen_s = now_s, worked_s
+        can_move = work.began_s is None and self.overdue < self._count
+        is_stuck = now_s - work.moved_s >= self._deadline_s and not can_move
+        if not (is_stuck or worked_s >= self._deadline_s or now_s >= until_s):
+            loop = asyncio.get_running_loop()
+            work.timer = loop.call_later(self._deadline_s / _LOOKS, self._look, work, job, until_s)
+        elif not work.found.done():
+            self.overdue += not job.cancel()  # what has begun cannot be ended
+            work.found.set_exception(_Overdue("deadline"))
+
+    def _deliver(self, job: "Future[Any]", found: "asyncio.Future[Any]") -> None:
+        """Pass the result of a job on; no caller waits for an overdue one, or for one whose client has left."""
+        if not found.done():
+            if (error := job.exception()) is None:
+                found.set_result(job.result())
+            else:
+                found.set_exception(error)
+        elif not job.cancelled() and not found.cancelled() and isinstance(found.exception(), _Overdue):
+            self.overdue -= 1
+
+
+def _soon(loop: asyncio.AbstractEventLoop, call: Callable[..., None], *given: Any) -> None:
+    with suppress(RuntimeError):  # the loop has ended
+        loop.call_soon_threadsafe(call, *given)
