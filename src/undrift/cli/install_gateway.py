@@ -258,6 +258,7 @@ def _serve(manager: services.Manager | None, service: Service, home: Path, *, is
         typed = ["undrift", *words[4:]] if shutil.which("undrift") else words
         return (f"Neither systemd nor launchd serves you here. Start the gateway yourself: {shlex.join(typed)}",)
     if manager.is_installed(words, service.port):
+        manager.start()
         return ()
     manager.check_home(home)
     if is_new:

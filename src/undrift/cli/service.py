@@ -50,6 +50,11 @@ class Manager:
             self.remove()
             raise
 
+    def start(self) -> None:
+        """Let the port of an installed service be listened on, if it is not."""
+        if self.name == "systemd":
+            _call("systemctl", "--user", "start", SOCKET, must=False)
+
     def is_installed(self, words: Sequence[str], port: int) -> bool:
         """Tell whether exactly these files are there."""
         return all(place.read(path) == text for path, text in self.files(words, port).items())

@@ -10,6 +10,7 @@ from pathlib import Path
 from undrift.doctor.finding import Finding, note, ok, wrong
 from undrift.doctor.gateway import gateway
 from undrift.doctor.hooks import are_installed, hooks
+from undrift.doctor.service import service
 from undrift.doctor.store import store
 from undrift.errors import UndriftError
 from undrift.settings import SETTINGS, Settings, sources, unknown_variables
@@ -48,6 +49,7 @@ def examine(
             "store": lambda folder: store(folder, window),
             "hooks": hooks,
             "gateway": gateway,
+            "service": service,
         }
         for name, look in looks.items():
             yield from _guarded(name, str(folder), lambda look=look, folder=folder: look(folder))  # type: ignore[misc]
