@@ -351,29 +351,27 @@ def test_a_clients_own_commands_get_no_words_about_its_agent():
 
 CODEX = f"""#!{sys.executable}
 import json, os, sys, urllib.error, urllib.request
-if sys.argv[1] == "login":
-    sys.exit(os.environ["SAYS"])
 base = sys.argv[2].partition("=")[2].strip('"')
-if "SAYS" not in os.environ:
-    try:
-        urllib.request.urlopen(base + "/responses", b'{{}}', timeout=30)
-    except urllib.error.HTTPError as error:
-        print(error.read().decode())
+login = {{"chatgpt-account-id": "a"}} if "LOGIN" in os.environ else {{}}
+try:
+    urllib.request.urlopen(urllib.request.Request(base + "/responses", b'{{}}', login), timeout=30)
+except urllib.error.HTTPError as error:
+    print(error.read().decode())
 print(base.endswith("/v1"), sys.argv[3:])
 """
 
 
-@pytest.mark.parametrize(
-    ("says", "is_versioned"), [("Logged in using ChatGPT", False), ("Logged in using a key", True)]
-)
-def test_where_codex_goes_follows_from_its_login_and_no_variable(says: str, is_versioned: bool, tmp_path):
+def test_codex_with_a_login_of_chatgpt_goes_to_chatgpt_whatever_a_variable_says(tmp_path):
     client = tmp_path / "codex"
     client.write_text(CODEX)
     client.chmod(0o700)
-    command = [sys.executable, "-m", "undrift", "wrap", "--home", str(tmp_path / "home"), "codex", "exec"]
-    wrong = {"OPENAI_BASE_URL": "http://127.0.0.1:9/any"}
-    done = run(command, PATH=str(tmp_path), CODEX_HOME=str(tmp_path), SAYS=says, **wrong)
-    assert done.stdout.splitlines()[-1] == f"{is_versioned} ['exec']", done
+    with RawUpstream(lambda _: [Send(response(b'{"said": "ChatGPT"}', status=400))]) as upstream:
+        command = [sys.executable, "-m", "undrift", "wrap", "--home", str(tmp_path / "home")]
+        command += [f"--upstream-chatgpt={upstream.url}", "codex", "exec"]
+        wrong = {"OPENAI_BASE_URL": "http://127.0.0.1:9/any"}
+        done = run(command, PATH=str(tmp_path), CODEX_HOME=str(tmp_path), LOGIN="1", **wrong)
+    assert done.stdout == '{"said": "ChatGPT"}\nTrue [\'exec\']\n', done
+    assert upstream.requests[0].target == "/backend-api/codex/responses"
 
 
 def test_an_address_in_the_configuration_of_codex_is_where_its_requests_go(tmp_path):

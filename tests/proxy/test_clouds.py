@@ -8,7 +8,9 @@ import pytest
 
 from tests.proxy.builders import ask, gateway
 from undrift import Settings
-from undrift.proxy.config import DEFAULT_UPSTREAMS, regional
+from undrift.proxy import GatewayConfig, Server, upstream_of
+from undrift.proxy.config import DEFAULT_UPSTREAMS, Provider, Upstream, regional
+from undrift.proxy.routes import Route, by_login
 from undrift.stores.sqlite import SqliteStore
 from undrift.testing import RawUpstream, ScriptedProvider, Send, Use, response
 from undrift.wire import sse
@@ -139,6 +141,33 @@ def test_a_length_that_bedrock_refuses_is_answered_with_a_smaller_request(tmp_pa
     assert heard.status == 200
     first, second = upstream.requests
     assert len(second.body) < len(first.body)
+
+
+@pytest.mark.parametrize("path", ["/via/openai/v1/responses", "/via/openai/responses", "/v1/responses"])
+def test_a_login_of_chatgpt_goes_to_chatgpt_and_a_key_to_openai(path: str, tmp_path):
+    """Codex has one base URL for both. What a gateway sends to another address on purpose goes there in both cases."""
+    body = {"model": "gpt-5.5", "input": "Hi."}
+    login = {"authorization": "Bearer a", "chatgpt-account-id": "b"}
+    with (
+        RawUpstream(lambda _: [Send(response(b"{}"))]) as chatgpt,
+        RawUpstream(lambda _: [Send(response(b"{}"))]) as relay,
+    ):
+        given = Settings(home=str(tmp_path))
+        upstreams: dict[Provider, Upstream] = {
+            "openai": upstream_of("https://api.openai.com/v1"),
+            "chatgpt": upstream_of(chatgpt.url),
+        }
+        with Server(GatewayConfig(settings=given, upstreams=upstreams, port=0)) as server:
+            assert ask(server.url, path, body, headers=login).headers["x-undrift-tokens-after"]
+            assert ask(server.url, "/via/openai/v1/models", method="GET", headers=login).status == 200
+        upstreams["openai"] = upstream_of(relay.url)
+        with Server(GatewayConfig(settings=given, upstreams=upstreams, port=0)) as server:
+            assert ask(server.url, path, body, headers=login).status == 200
+    assert [one.target for one in chatgpt.requests] == ["/backend-api/codex/responses", "/backend-api/codex/models"]
+    assert [one.header["chatgpt-account-id"] for one in chatgpt.requests] == ["b", "b"]
+    assert [one.target for one in relay.requests] == [path.removeprefix("/via/openai")]
+    assert by_login(Route("openai", "/v1/responses"), KEY) == Route("openai", "/v1/responses")
+    assert by_login(Route("openai", "/backend-api/codex/x"), login).path == "/backend-api/codex/x"
 
 
 @pytest.mark.parametrize(

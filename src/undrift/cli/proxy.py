@@ -36,7 +36,6 @@ CLIENTS = {
     "Claude Code on Bedrock": "ANTHROPIC_BEDROCK_BASE_URL={bedrock} claude",
     "Claude Code on Vertex AI": "ANTHROPIC_VERTEX_BASE_URL={vertex}/v1 claude",
     "Codex": 'in ~/.codex/config.toml: openai_base_url="{openai}/v1"',
-    "Codex with a login of ChatGPT": 'in the same file: openai_base_url="{chatgpt}/backend-api/codex"',
     "Gemini CLI": "GOOGLE_GEMINI_BASE_URL={gemini} gemini",
     "opencode": 'in opencode.json, provider.anthropic.options.baseURL: "{anthropic}/v1" (another provider\'s alike)',
     "aider": "OPENAI_API_BASE={openai}/v1 aider --model openai/NAME",
@@ -54,7 +53,7 @@ _TITLES: Mapping[Provider, str] = {
     "gemini": "Gemini",
     "bedrock": "Amazon Bedrock",
     "vertex": "Claude on Vertex AI",
-    "chatgpt": "ChatGPT, for Codex with such a login",
+    "chatgpt": "ChatGPT, from Codex with such a login",
 }
 _REGIONS: Mapping[Provider, str] = {"bedrock": "that of AWS_REGION", "vertex": "that of CLOUD_ML_REGION"}
 

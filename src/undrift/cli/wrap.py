@@ -9,7 +9,6 @@ import json
 import os
 import shutil
 import signal
-import subprocess
 import sys
 import tomllib
 from collections.abc import Mapping
@@ -33,7 +32,6 @@ from undrift.stores.secret import http_token
 
 __all__ = ["wrap_command"]
 
-_CHATGPT = "https://chatgpt.com/backend-api/codex"
 _OPENAI = "https://api.openai.com/v1"
 _VARIABLES: Mapping[Provider, tuple[str, ...]] = {
     "anthropic": ("ANTHROPIC_BASE_URL",),
@@ -43,7 +41,6 @@ _VARIABLES: Mapping[Provider, tuple[str, ...]] = {
     "vertex": ("ANTHROPIC_VERTEX_BASE_URL",),
     "chatgpt": (),
 }
-_ASK_S = 10
 
 
 class _Wrap(click.Command):
@@ -117,9 +114,7 @@ def wrap_command(
     around = environment()
     if known.program == "claude":
         around |= _claude_variables(around)
-    upstreams = {
-        name: _shown(upstream[f"upstream_{name}"] or _used(name, known.program, program, around)) for name in PROVIDERS
-    }
+    upstreams = {name: _shown(upstream[f"upstream_{name}"] or _used(name, known.program, around)) for name in PROVIDERS}
     path = Path(log) if log else Path(settings.home) / LOG
     words = [f"--upstream-{name}={url}" for name, url in upstreams.items()]
     words += [f"--home={settings.home}", *([f"--budget={budget}"] if budget else [])]
@@ -170,14 +165,14 @@ def _shown(upstream: str) -> str:
     return without_token(upstream) if tells_users() else upstream
 
 
-def _used(provider: Provider, client: str, program: str, variables: Mapping[str, str]) -> str:
+def _used(provider: Provider, client: str, variables: Mapping[str, str]) -> str:
     """Return the address that a client would have used."""
     if (provider, client) == ("anthropic", "claude"):
         cloud = cloud_of(variables)
         if cloud is not None and cloud.provider == provider and (url := foundry_url(variables)):
             return url
     if (provider, client) == ("openai", "codex"):
-        return _of_codex(program, variables)
+        return _of_codex(variables)
     found = next(filter(None, (variables.get(name) for name in _VARIABLES[provider])), "")
     return found or (_OPENAI if provider == "openai" else regional(variables)[provider])
 
@@ -206,27 +201,17 @@ def _variables_in(settings: Path) -> dict[str, str]:
         return {}
 
 
-def _of_codex(program: str, variables: Mapping[str, str]) -> str:
-    """Return the address in the user's configuration of Codex, which reads no variable; else that of its login."""
+def _of_codex(variables: Mapping[str, str]) -> str:
+    """Return the address in the user's configuration of Codex, which reads no variable.
+
+    Without one it is OpenAI's; the gateway sends what comes with a login of ChatGPT to ChatGPT.
+    """
     try:
         folder = Path(variables.get("CODEX_HOME") or Path.home() / ".codex")
         url = tomllib.loads((folder / "config.toml").read_text(encoding="utf-8"))["openai_base_url"]
     except (OSError, ValueError, KeyError, RuntimeError):
         url = ""
-    if isinstance(url, str) and url:
-        return url
-    return _CHATGPT if _has_chatgpt(program) else _OPENAI
-
-
-def _has_chatgpt(program: str) -> bool:
-    """Return whether Codex says that it is logged in with ChatGPT, which has another address."""
-    try:
-        said = subprocess.run(  # noqa: S603 - the client that is about to be started anyway
-            [program, "login", "status"], stdin=subprocess.DEVNULL, capture_output=True, timeout=_ASK_S, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    return b"ChatGPT" in said.stdout + said.stderr
+    return url if isinstance(url, str) and url else _OPENAI
 
 
 def _become(program: str, words: list[str], variables: Mapping[str, str]) -> NoReturn:

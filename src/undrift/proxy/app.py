@@ -16,11 +16,11 @@ from typing import Any
 from undrift.errors import UndriftError
 from undrift.proxy import guard, owner
 from undrift.proxy.answers import COME_BACK, Receive, Send, failure, respond
-from undrift.proxy.config import GatewayConfig
+from undrift.proxy.config import DEFAULT_UPSTREAMS, GatewayConfig, upstream_of
 from undrift.proxy.connection import CONNECTION
 from undrift.proxy.exchange import Asgi, Exchange, GatewayContext
 from undrift.proxy.peer import PEER, LocalPeer
-from undrift.proxy.routes import OWN, VIA, route_of
+from undrift.proxy.routes import OWN, VIA, by_login, route_of
 from undrift.proxy.sessions import OpenSessions
 from undrift.proxy.upstream import Pool
 from undrift.proxy.workers import Workers
@@ -60,6 +60,7 @@ class Gateway:
         self._is_full = is_full
         self._shared: GatewayContext | None = None
         self._token = token
+        self._is_openai_itself = config.upstreams.get("openai") == upstream_of(DEFAULT_UPSTREAMS["openai"])
         self._health: tuple[float, str] = (-_HEALTH_S, "")
 
     async def __call__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
@@ -143,6 +144,8 @@ class Gateway:
             body = failure(route.provider, 503, "too many connections at once; try again, or raise `ulimit -n`")
             await respond(send, 503, body, more=COME_BACK)
         else:
+            if self._is_openai_itself:
+                route = by_login(route, given)
             is_owner = self._config.owner_only or await self._is_owners(scope, given, shown, is_asked=bool(route.wire))
             await Exchange(
                 shared, Asgi(method, query, pairs, receive, send, is_owner, scope["state"][CONNECTION]), route

@@ -6,17 +6,20 @@ request goes nowhere: a key must not reach another vendor by a guess.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from undrift.proxy.config import PROVIDERS, Provider
 
-__all__ = ["OWN", "Route", "VIA", "route_of"]
+__all__ = ["CODEX", "OWN", "Route", "VIA", "by_login", "route_of"]
 
 OWN = "/undrift"
 """All paths of the gateway itself begin so."""
 
 VIA = "/via/"
 """In front of any path: ``/via/openai/v1/models`` names the provider where the rest would not."""
+
+CODEX = "/backend-api/codex"
+"""In front of the paths of Codex at ChatGPT."""
 
 _MANAGED: Mapping[str, tuple[Provider, str]] = {
     "/messages": ("anthropic", "anthropic"),
@@ -99,7 +102,7 @@ def route_of(method: str, path: str, query: str, headers: Mapping[str, str]) -> 
         if inner in _MANAGED:
             provider, wire = _MANAGED[inner]
             return Route(named or provider, path, wire)
-        if path == "/backend-api/codex/responses":
+        if path == f"{CODEX}/responses":
             return Route(named or "chatgpt", path, "openai-responses")
         if path.endswith("/chat/completions") and (named or _by_path(path)):
             return Route(named or _by_path(path) or "openai", path, "openai-chat")
@@ -107,6 +110,17 @@ def route_of(method: str, path: str, query: str, headers: Mapping[str, str]) -> 
         return None
     is_foundry = method == "POST" and found_ == "anthropic" and path.endswith("/anthropic/v1/messages")
     return Route(found_, path, "anthropic" if is_foundry else "")
+
+
+def by_login(route: Route, headers: Mapping[str, str]) -> Route:
+    """Return the route of a request with a login of ChatGPT, which Codex sends to the base URL of OpenAI as well.
+
+    The login is only good at ChatGPT's own address; the header with its account comes with every such request.
+    """
+    if route.provider != "openai" or "chatgpt-account-id" not in headers:
+        return route
+    inner = _VERSION.sub("", route.path, count=1)
+    return replace(route, provider="chatgpt", path=inner if inner.startswith(f"{CODEX}/") else CODEX + inner)
 
 
 def _of_claude(named: Provider | None, path: str) -> Route | None:
