@@ -43,6 +43,8 @@ class Machine(RuleBasedStateMachine):
 
     wire: ClassVar[str]
     models: ClassVar[tuple[str, ...]]
+    deferred: ClassVar[tuple[str, ...]] = ()
+    """The tools that some clients of the form defer."""
     requests: ClassVar[int] = 0
     """Sent by all machines of the class so far."""
 
@@ -58,7 +60,9 @@ class Machine(RuleBasedStateMachine):
         )
         self.model = data.draw(st.sampled_from(self.models), label="model")
         self.simulator = simulator_for(self.wire, model=self.model)
-        self.histories: list[ClientHistory] = [history_for(self.wire, model=self.model, **self.fields())]
+        deferred = data.draw(st.sampled_from([(), self.deferred]), label="deferred")
+        given = {**self.fields(), "deferred": deferred}
+        self.histories: list[ClientHistory] = [history_for(self.wire, model=self.model, **given)]
         self.session = self.opened()
         self.as_bytes = data.draw(st.booleans(), label="bytes")
         self.thinks = True
@@ -93,7 +97,8 @@ class Machine(RuleBasedStateMachine):
     @rule(calls=st.integers(0, 3), words=st.booleans(), size=_SIZES)
     @precondition(lambda self: self.may_ask)
     def ask(self, calls: int, words: bool, size: int) -> None:
-        made = tuple(Call("Read", {"path": "p" * (size // 4), "n": n}) for n in range(calls))
+        names = ("Read", *self.history.loaded)
+        made = tuple(Call(names[(size + n) % len(names)], {"path": "p" * (size // 4), "n": n}) for n in range(calls))
         turn = ModelTurn("so " + "y" * (size // 2) if words or not calls else "", made, "hm" if self.thinks else None)
         self.history.take(self.send(turn))
         self.answered = True
@@ -104,6 +109,15 @@ class Machine(RuleBasedStateMachine):
         wanted = len(self.history.open)
         texts = [_noise(size) if size % 2 else "r" * size for size in sizes[:wanted]]
         self.history.answer([Result(text, failed and not n) for n, text in enumerate(texts)])
+        self.answered = False
+
+    @rule(names=st.sets(st.integers(0, 1), min_size=1))
+    @precondition(lambda self: self.may_ask and bool(self.history.deferred))
+    def load(self, names: set[int]) -> None:
+        """The model searches for deferred tools, perhaps for some that it has seen already."""
+        call = Call(self.history.loader, {"query": "notes"})
+        self.history.take(self.send(ModelTurn("", (call,), "hm" if self.thinks else None)))
+        self.history.load([self.history.deferred[number] for number in sorted(names)])
         self.answered = False
 
     @rule(rounds=st.lists(st.lists(_SIZES, min_size=1, max_size=3), min_size=1, max_size=6), thinks=st.booleans())
@@ -198,6 +212,7 @@ class Machine(RuleBasedStateMachine):
 
 class AnthropicMachine(Machine):
     wire = "anthropic"
+    deferred = ("mcp__notes__search", "mcp__notes__add")
     models = ("claude-opus-5-5", "claude-opus-5", "claude-sonnet-4-5")
 
     def drawn(self, data: Any) -> dict[str, Any]:
@@ -214,6 +229,7 @@ class ChatMachine(Machine):
 
 class ResponsesMachine(Machine):
     wire = "openai-responses"
+    deferred = ("notes_search", "notes_add")
     models = ("gpt-5.5",)
 
 

@@ -32,12 +32,27 @@ class Result:
 
 
 class ClientHistory:
-    """One conversation of a client; see `history_for`. `fields`: what else stands in the body."""
+    """One conversation of a client; see `history_for`.
+
+    Args:
+        deferred: Tools that the model must load first, by a call of `loader`; only of a form that knows such tools.
+        fields: Further fields of the body.
+    """
 
     wire = ""
+    loader = ""
+    """The name of the tool that loads others; empty in a form without."""
 
-    def __init__(self, model: str, system: str = "Be brief.", tools: Sequence[str] = ("Read",), **fields: Any) -> None:
+    def __init__(
+        self,
+        model: str,
+        system: str = "Be brief.",
+        tools: Sequence[str] = ("Read",),
+        deferred: Sequence[str] = (),
+        **fields: Any,
+    ) -> None:
         self.model, self.system, self.tools, self.fields = model, system, tuple(tools), fields
+        self.deferred = tuple(deferred)
         self.items: list[dict[str, Any]] = []
         self.open: tuple[tuple[str, str], ...] = ()  # id and tool of the calls that wait for a result
 
@@ -67,6 +82,15 @@ class ClientHistory:
         """Append a result for each open call."""
         raise NotImplementedError
 
+    def load(self, names: Sequence[str]) -> None:
+        """Append the result of the one open call, of the loader: it shows these deferred tools to the model."""
+        raise NotImplementedError
+
+    @property
+    def loaded(self) -> tuple[str, ...]:
+        """The deferred tools that the history has loaded, in order."""
+        return ()
+
     def body(self) -> dict[str, Any]:
         """Return the next request."""
         raise NotImplementedError
@@ -74,6 +98,7 @@ class ClientHistory:
 
 class _Anthropic(ClientHistory):
     wire = "anthropic"
+    loader = "ToolSearch"
 
     def say(self, text: str, *, image: bool = False) -> None:
         picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": _PIXEL}}
@@ -94,6 +119,19 @@ class _Anthropic(ClientHistory):
         self.items.append({"role": "user", "content": content})
         self.open = ()
 
+    def load(self, names: Sequence[str]) -> None:
+        ((id_, _),) = self.open
+        found = [{"type": "tool_reference", "tool_name": name} for name in names]
+        self.items.append({"role": "user", "content": [{"type": "tool_result", "tool_use_id": id_, "content": found}]})
+        self.open = ()
+
+    @property
+    def loaded(self) -> tuple[str, ...]:
+        parts = (part for item in self.items if item["role"] == "user" for part in item["content"])
+        results = (part["content"] for part in parts if isinstance(part, dict) and part["type"] == "tool_result")
+        found = (one["tool_name"] for content in results if isinstance(content, list) for one in content)
+        return tuple(dict.fromkeys(found))
+
     def body(self) -> dict[str, Any]:
         """The cache marker stands on the newest block, which therefore is a block; it moves from request to request."""
         messages = list(self.items)
@@ -103,7 +141,9 @@ class _Anthropic(ClientHistory):
             parts[-1] = {**parts[-1], "cache_control": {"type": "ephemeral"}}
         messages[-1] = {**messages[-1], "content": parts}
         system = [{"type": "text", "text": self.system, "cache_control": {"type": "ephemeral"}}]
-        tools = [{"name": name, "input_schema": {"type": "object"}} for name in self.tools]
+        names = [*self.tools, *([self.loader] if self.deferred else [])]
+        tools: list[dict[str, Any]] = [{"name": name, "input_schema": {"type": "object"}} for name in names]
+        tools += [{"name": n, "input_schema": {"type": "object"}, "defer_loading": True} for n in self.deferred]
         return {
             "model": self.model,
             "max_tokens": 1_000,
@@ -140,6 +180,7 @@ class _ChatHistory(ClientHistory):
 
 class _Responses(ClientHistory):
     wire = "openai-responses"
+    loader = "tool_search"
 
     def say(self, text: str, *, image: bool = False) -> None:
         content = [{"type": "input_text", "text": text}]
@@ -149,16 +190,28 @@ class _Responses(ClientHistory):
 
     def take(self, reply: Mapping[str, Any]) -> None:
         self.items.extend(dict(item) for item in reply["output"])
-        calls = [item for item in reply["output"] if item["type"] == "function_call"]
-        self.open = tuple((call["call_id"], call["name"]) for call in calls)
+        calls = [item for item in reply["output"] if "call_id" in item]
+        self.open = tuple((call["call_id"], call.get("name", self.loader)) for call in calls)
 
     def answer(self, results: Sequence[Result]) -> None:
         for (id_, _), result in zip(self.open, results, strict=True):
             self.items.append({"type": "function_call_output", "call_id": id_, "output": result.text})
         self.open = ()
 
+    def load(self, names: Sequence[str]) -> None:
+        ((id_, _),) = self.open
+        found = [{"type": "function", "name": name, "parameters": {}, "defer_loading": True} for name in names]
+        self.items.append({"type": "tool_search_output", "call_id": id_, "execution": "client", "tools": found})
+        self.open = ()
+
+    @property
+    def loaded(self) -> tuple[str, ...]:
+        found = (one["name"] for item in self.items for one in item.get("tools") or ())
+        return tuple(dict.fromkeys(found))
+
     def body(self) -> dict[str, Any]:
         tools = [{"type": "function", "name": name, "parameters": {}} for name in self.tools]
+        tools += [{"type": "tool_search", "execution": "client"}] if self.deferred else []
         return {
             "model": self.model,
             "instructions": self.system,

@@ -10,7 +10,7 @@ from undrift.testing.simulators.anthropic_binding import Signatures, ThinkingRea
 from undrift.testing.simulators.anthropic_models import binds_thinking, minimum_tokens_of
 from undrift.testing.simulators.anthropic_rules import BINDING_BETA, check
 from undrift.testing.simulators.anthropic_shape import CheckedRequest, invalid, read_request
-from undrift.testing.simulators.anthropic_tools import LoadedTools
+from undrift.testing.simulators.anthropic_tools import checked_tools
 from undrift.testing.simulators.base import (
     Answered,
     Bill,
@@ -23,6 +23,7 @@ from undrift.testing.simulators.base import (
     tokens_of,
 )
 from undrift.testing.simulators.cache import MarkedCache, Taken
+from undrift.testing.simulators.loaded import LoadedTools
 
 __all__ = ["AnthropicSimulator"]
 
@@ -78,7 +79,7 @@ class AnthropicSimulator:
     ) -> Answered:
         """Answer one request; see `Simulator.send`; of `headers` only ``anthropic-beta`` is read."""
         request, reading = self._read(body, model, betas_of(headers, "anthropic-beta"))
-        seen = self._tools.read(request)
+        seen = checked_tools(request, self._tools)
         total = sum(piece.tokens for piece in reading.pieces)
         if self._window_tokens is not None and total > self._window_tokens:
             raise invalid(f"prompt is too long: {total} tokens > {self._window_tokens} maximum", "A23")

@@ -19,6 +19,7 @@ from undrift.testing.simulators.base import (
     mark_of,
     parsed,
 )
+from undrift.testing.simulators.loaded import LoadedTools
 from undrift.testing.simulators.openai_chat import named_model, read_request, refuse, split_bill, writes_the_cache
 from undrift.testing.simulators.openai_responses_rules import (
     CALL_TYPES,
@@ -34,6 +35,7 @@ from undrift.testing.simulators.openai_responses_rules import (
     pairs_calls_and_outputs,
     type_of,
 )
+from undrift.testing.simulators.openai_responses_tools import checked_tools
 from undrift.testing.simulators.prefix import PrefixCache
 
 __all__ = ["OpenAIResponsesSimulator"]
@@ -42,6 +44,7 @@ _NOT_STORED = (
     " Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item "
     "from your input."
 )
+_SEARCH = "tool_search"
 _UNRENDERED = ("id", "status")
 """The fields that an item says to the API alone: they are no part of the prompt, so the cache does not see them."""
 
@@ -96,6 +99,7 @@ class OpenAIResponsesSimulator:
         self._encrypted: dict[str, str] = {}
         self._histories: dict[str, list[bytes]] = {}
         self._texts: dict[bytes, bytes] = {}
+        self._tools = LoadedTools()
         self._answers = self._made = 0
 
     def send(
@@ -111,6 +115,7 @@ class OpenAIResponsesSimulator:
         request = read_request(body)
         named = named_model(request, model)
         items = self._check(self._history(request) + _new_items(request))
+        tools = checked_tools(request, items, self._tools)
         pieces = [request.get("tools"), request.get("instructions"), *(_rendered(item) for item in items)]
         try:
             split = self._cache.send(named, pieces, self._minimum_tokens, now_ms)
@@ -118,7 +123,9 @@ class OpenAIResponsesSimulator:
             refuse("We could not parse the JSON body of your request.")
         written = writes_the_cache(named) if self._writes is None else self._writes
         bill = split_bill(split, self._minimum_tokens, writes=written)
-        return self._answer(request, items, turn, named, bill, now_ms)
+        answered = self._answer(request, items, turn, named, bill, now_ms)
+        self._tools.note((item["call_id"] for item in answered.body["output"] if "call_id" in item), tools)
+        return answered
 
     def _history(self, request: Mapping[str, Any]) -> Items:
         """Return the history that the server stores: ``Previous response with id 'resp_...' not found.`` (rule R5)."""
@@ -220,7 +227,7 @@ class OpenAIResponsesSimulator:
         now_ms: int | None,
     ) -> Answered:
         stored = request.get("store") is not False
-        output = self._output(turn)
+        output = self._output(turn, may_search=any(t.get("type") == _SEARCH for t in request.get("tools") or ()))
         self._remember(deepcopy(output), stored=stored)
         self._answers += 1
         identity = f"resp_{self._answers:06}"
@@ -243,7 +250,7 @@ class OpenAIResponsesSimulator:
         }
         return Answered(reply, charged)
 
-    def _output(self, turn: ModelTurn) -> list[dict[str, Any]]:
+    def _output(self, turn: ModelTurn, *, may_search: bool) -> list[dict[str, Any]]:
         output: list[dict[str, Any]] = []
         if turn.thinking is not None:
             identity = self._new_id("rs")
@@ -258,6 +265,10 @@ class OpenAIResponsesSimulator:
             if call.text is not None:
                 custom = {"type": "custom_tool_call", "id": self._new_id("ctc"), "call_id": f"call_{self._made:06}"}
                 output.append({**custom, "name": call.name, "input": call.text, "status": "completed"})
+                continue
+            if may_search and call.name == _SEARCH:
+                search = {"type": "tool_search_call", "id": self._new_id("tsc"), "call_id": f"call_{self._made:06}"}
+                output.append({**search, "execution": "client", "arguments": dict(call.arguments)})
                 continue
             identity = self._new_id("fc")
             item = {"type": "function_call", "id": identity, "call_id": f"call_{self._made:06}", "name": call.name}

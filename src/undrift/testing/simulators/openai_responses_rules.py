@@ -27,8 +27,10 @@ __all__ = [
 Items = list[Mapping[str, Any]]
 
 _ROLES = ("user", "assistant", "system", "developer")
-CALL_TYPES = ("function_call", "custom_tool_call", "shell_call", "apply_patch_call", "computer_call")
-OUTPUT_TYPES = {f"{kind}_output": kind for kind in CALL_TYPES}
+_SEARCH, _FOUND = "tool_search_call", "tool_search_output"
+"""Without a call id the provider has run the search itself."""
+CALL_TYPES = ("function_call", "custom_tool_call", "shell_call", "apply_patch_call", "computer_call", _SEARCH)
+OUTPUT_TYPES = {**{f"{kind}_output": kind for kind in CALL_TYPES if kind != _SEARCH}, _FOUND: _SEARCH}
 _OTHER_TYPES = frozenset({"additional_tools", "compaction", "compaction_summary", "compaction_trigger"})
 _REQUIRED = {
     "function_call": ("call_id", "name", "arguments"),
@@ -37,6 +39,8 @@ _REQUIRED = {
     "custom_tool_call_output": ("call_id", "output"),
     "reasoning": ("summary",),
     "item_reference": ("id",),
+    _SEARCH: (),
+    _FOUND: (),
 }
 _ID_BEGINNINGS = {"function_call": "fc", "function_call_output": "fc", "message": "msg", "reasoning": "rs"}
 _ASSISTANT_PARTS = ("output_text", "refusal")
@@ -121,7 +125,7 @@ def has_no_item_twice(items: Items) -> None:
     for item in items:
         keys = [("id", item.get("id"))]
         if type_of(item) in CALL_TYPES:
-            keys.append(("call_id", item["call_id"]))
+            keys.append(("call_id", item.get("call_id")))
         for kind, value in keys:
             if value is None:
                 continue
@@ -140,6 +144,8 @@ def pairs_calls_and_outputs(items: Items) -> None:
     open_calls: dict[str, str] = {}
     for item in items:
         kind = type_of(item)
+        if item.get("call_id") is None:
+            continue
         if kind in CALL_TYPES:
             open_calls[item["call_id"]] = kind
         elif kind in OUTPUT_TYPES and open_calls.pop(item["call_id"], None) != OUTPUT_TYPES[kind]:
@@ -155,6 +161,8 @@ def keeps_outputs_behind_their_calls(items: Items) -> None:
     answering = False
     for item in items:
         kind = type_of(item)
+        if kind in (_SEARCH, _FOUND) and item.get("call_id") is None:
+            continue
         if kind in OUTPUT_TYPES and item["call_id"] in waiting:
             waiting.remove(item["call_id"])
             answering = bool(waiting)
