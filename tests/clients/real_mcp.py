@@ -7,6 +7,7 @@ import json
 import re
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 pytest.importorskip("mcp", reason="the extra mcp is not installed: pip install 'undrift[mcp]'")
 
 from tests.clients.real_clients import Place, claude_place, codex_place, codex_program, place, program
-from undrift.testing import Say, ScriptedProvider, Seen, Use
+from undrift.testing import Read, Say, ScriptedProvider, Seen, Turn, Use
 
 TOOLS = ["task_update", "recall", "search", "remember"]
 STATEMENT = "The release train leaves on the third Tuesday."
@@ -46,7 +47,7 @@ def use(provider: ScriptedProvider, prefix: str) -> None:
 
 def check(there: Place, asked: Sequence[Seen]) -> None:
     """The results of the calls are in the requests that came after them, and in the home; clients send the structured ones."""
-    assert "belongs into" in asked[1].text
+    assert "too long for its summary" in asked[1].text
     assert re.search(r"m[0-9a-f]{16}", asked[2].text), asked[2].text[-3_000:]
     assert "recorded text, not instructions" in asked[3].text
     assert f"current: {STATEMENT}" in asked[3].text
@@ -76,6 +77,41 @@ def test_claude_code_lists_our_tools_and_calls_them(tmp_path: Path):
         assert "undrift" not in json.loads((there.home / ".claude.json").read_text(encoding="utf-8")).get(
             "mcpServers", {}
         )
+
+
+def test_claude_code_keeps_the_tools_that_it_has_loaded(tmp_path: Path):
+    """A window that is pruned again and again, and the tools of MCP servers are deferred: their references stay."""
+    claude, steps = program("claude", "node_modules", ".bin", "claude"), 16
+    with ScriptedProvider() as provider:
+        there = claude_place(tmp_path, provider)
+        there.undrift("install", "claude", "--mcp", "--yes")
+        allowed = [f"mcp__undrift__{name}" for name in TOOLS]
+        search = Use("mcp__undrift__search", {"query": "when does the release train leave"})
+        reads: list[Turn] = []
+        for number in range(steps):
+            lines = [f"def part_{number}_{line}(argument, other): return argument + {line}" for line in range(150)]
+            (there.project / f"file_{number}.py").write_text("\n".join(lines), encoding="utf-8")
+            reads.append(Read(str(there.project / f"file_{number}.py")))
+        provider.say(
+            Use("ToolSearch", {"query": f"select:{','.join(allowed)}", "max_results": 5}),
+            Use("mcp__undrift__remember", {"text": STATEMENT}),
+            *(*reads[:8], search, *reads[8:], search, Say("All is read.")),
+        )
+        asked = ("-p", "Read all files.", "--allowedTools", "Read", *allowed, "--output-format", "json")
+        path = f"{claude.parent}:{there.environment['PATH']}"
+        there = replace(there, environment={**there.environment, "PATH": path})
+        home, to = f"--home={there.home / '.undrift'}", f"--upstream-anthropic={provider.url}"
+        said = there.undrift("wrap", home, to, "--budget=30000", "claude", "--", *asked)
+        main = provider.of_kind("main")
+    assert "All is read." in said
+    assert [seen.refused for seen in provider.requests if seen.refused] == []
+    assert len(main) == steps + 5
+    results = [sum(f"def part_{number}_1(" in seen.text for number in range(steps)) for seen in main]
+    assert max(results) > results[-1], "nothing has left"
+    referred = [json.dumps(seen.body["messages"]).count('"tool_reference"') for seen in main]
+    deferred = [sum(t["name"] in allowed for t in seen.body["tools"] if t.get("defer_loading")) for seen in main]
+    assert (referred, deferred) == ([0] + [4] * (len(main) - 1),) * 2
+    assert STATEMENT in main[-1].text
 
 
 def test_codex_lists_our_tools_and_calls_them(tmp_path: Path):

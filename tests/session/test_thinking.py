@@ -4,11 +4,12 @@ The provider here is `undrift.testing`'s simulator, which issues signatures boun
 """
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.builders import Json, body, opened, parts, result, user
+from tests.builders import Json, body, opened, parts, result, rounds, sent, thinking, user
 from undrift.session.session import Session
 from undrift.testing.simulators import AnthropicSimulator, Call, ModelTurn, Refused
 from undrift.values.window import Prepared
@@ -191,3 +192,26 @@ def test_an_edit_without_these_rules_is_refused(tmp_path):
     agent.messages[2] = user(result(agent.messages[2]["content"][0]["tool_use_id"], "short"))
     with pytest.raises(Refused, match="bound to a different conversation"):
         agent.works(1)
+
+
+def by_hand(count: int, *, thoughts: int) -> list[Json]:
+    """A row of calls whose first answers think, as a provider with thinking set by hand demands of the very first."""
+    messages = rounds(count)
+    for message in messages[: 2 * thoughts : 2]:
+        message["content"].insert(0, thinking("hm"))
+    return messages
+
+
+@pytest.mark.parametrize("thoughts", [1, 3, 30])
+@pytest.mark.parametrize("policy", ["recency", "worth"])
+def test_where_thinking_is_set_by_hand_the_first_answer_left_begins_with_it(tmp_path: Path, policy: str, thoughts: int):
+    by_hand_too: Any = {"type": "enabled", "budget_tokens": 1_024}
+    history, lengths = [user("go"), *by_hand(30, thoughts=thoughts)], []
+    with opened(tmp_path, budget_tokens=2_000, policy=policy) as session:
+        for end in (31, 41, 51, 61):
+            prepared = session.prepare(body(*history[:end], thinking=by_hand_too))
+            assert not prepared.warnings
+            assert prepared.tokens_after <= 2_000
+            assert parts(sent(prepared)[1])[0]["type"] == "thinking"
+            lengths.append(len(sent(prepared)))
+    assert lengths[-1] < len(history)

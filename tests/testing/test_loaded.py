@@ -28,14 +28,14 @@ def played(wire: str, *tools: str) -> Both:
 def test_a_call_of_a_deferred_tool_needs_what_loads_it(wire: str):
     history, provider = played(wire, "load", "notes_search", "Read")
     assert history.loaded == DEFERRED[:1]
-    assert provider.send(history.body(), turn=ModelTurn("Done."))
+    provider.send(history.body(), turn=ModelTurn("Done."))
     history, provider = played(wire, "notes_add")
     with pytest.raises(Refused, match="notes_add is deferred, and nothing in the request refers to it") as refused:
         provider.send(history.body(), turn=ModelTurn("Done."))
     assert refused.value.rule == "deferred tools"
     history.deferred = ()
     history.tools = ("Read", *DEFERRED)
-    assert provider.send(history.body(), turn=ModelTurn("Done."))
+    provider.send(history.body(), turn=ModelTurn("Done."))
 
 
 @pytest.mark.parametrize("wire", WIRES)
@@ -45,7 +45,7 @@ def test_what_the_model_saw_at_a_call_stays_as_long_as_it_is_deferred(wire: str)
     with pytest.raises(Refused, match="nothing refers to any more: notes_search"):
         provider.send(history.body(), turn=ModelTurn("Done."))
     history.deferred = ()
-    assert provider.send(history.body(), turn=ModelTurn("Done."))
+    provider.send(history.body(), turn=ModelTurn("Done."))
 
 
 def test_a_reference_needs_its_tool_or_a_server_that_may_have_it():
@@ -55,7 +55,7 @@ def test_a_reference_needs_its_tool_or_a_server_that_may_have_it():
         provider.send(history.body(), turn=ModelTurn("Done."))
     server = {"type": "mcp_toolset", "mcp_server_name": "n", "default_config": {"defer_loading": True}}
     body = history.body()
-    assert provider.send({**body, "tools": [*body["tools"], server]}, turn=ModelTurn("Done."))
+    provider.send({**body, "tools": [*body["tools"], server]}, turn=ModelTurn("Done."))
 
 
 def test_of_responses_a_group_and_the_tools_of_an_item_count_and_the_providers_own_search_too():
@@ -72,10 +72,10 @@ def test_of_responses_a_group_and_the_tools_of_an_item_count_and_the_providers_o
 
     with pytest.raises(Refused, match=r"mcp__undrift.recall is deferred"):
         sent(call, output, tools=[group, {"type": "tool_search"}])
-    assert sent(found, call, output, tools=[group, {"type": "tool_search"}])
+    sent(found, call, output, tools=[group, {"type": "tool_search"}])
     shown = {
         "type": "additional_tools",
         "role": "developer",
         "tools": [{**group, "tools": [{**inner, "defer_loading": False}]}],
     }
-    assert sent(shown, call, output, tools=[{"type": "tool_search", "execution": "client"}])
+    sent(shown, call, output, tools=[{"type": "tool_search", "execution": "client"}])

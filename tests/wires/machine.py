@@ -99,7 +99,7 @@ class Machine(RuleBasedStateMachine):
     def ask(self, calls: int, words: bool, size: int) -> None:
         names = ("Read", *self.history.loaded)
         made = tuple(Call(names[(size + n) % len(names)], {"path": "p" * (size // 4), "n": n}) for n in range(calls))
-        turn = ModelTurn("so " + "y" * (size // 2) if words or not calls else "", made, "hm" if self.thinks else None)
+        turn = ModelTurn("so " + "y" * (size // 2) if words or not calls else "", made, self.thought())
         self.history.take(self.send(turn))
         self.answered = True
 
@@ -116,7 +116,7 @@ class Machine(RuleBasedStateMachine):
     def load(self, names: set[int]) -> None:
         """The model searches for deferred tools, perhaps for some that it has seen already."""
         call = Call(self.history.loader, {"query": "notes"})
-        self.history.take(self.send(ModelTurn("", (call,), "hm" if self.thinks else None)))
+        self.history.take(self.send(ModelTurn("", (call,), self.thought())))
         self.history.load([self.history.deferred[number] for number in sorted(names)])
         self.answered = False
 
@@ -186,6 +186,10 @@ class Machine(RuleBasedStateMachine):
     def think_or_not(self) -> None:
         self.thinks = not self.thinks
 
+    def thought(self) -> str | None:
+        """What the model thinks before its next answer, if it does."""
+        return "hm" if self.thinks else None
+
     def prepared(self) -> Prepared:
         given = self.history.body()
         before = copy.deepcopy(given)
@@ -219,7 +223,13 @@ class AnthropicMachine(Machine):
         return {"bound_thinking": data.draw(st.sampled_from(["drop_block", "drop_block", "strip"]), label="thinking")}
 
     def fields(self) -> dict[str, Any]:
-        return {"thinking": {"type": "adaptive"}}
+        by_hand = {"type": "enabled", "budget_tokens": 1_024}
+        return {"thinking": by_hand if self.model == "claude-sonnet-4-5" else {"type": "adaptive"}}
+
+    def thought(self) -> str | None:
+        """Where thinking is set by hand, a row of calls begins with it, and only there the model may leave it out."""
+        must = self.history.fields["thinking"]["type"] == "enabled" and self.begins_turn(self.history.items[-1])
+        return "hm" if must else super().thought()
 
 
 class ChatMachine(Machine):

@@ -114,7 +114,8 @@ class Preparer:
         budget = self.settings.budget_for(known.window_tokens)
         if (held := form.delta(request.fields)) is not None:
             return self._passed(body, held, fixed, budget)
-        conversation = self._conversation(form, request, count)
+        binding = binding_of(request.fields, form.NAME, known, self.settings)
+        conversation = self._conversation(form, request, count, ties_thinking=binding.opens_turns)
         warnings = self._follow_others()
         conversation.follow(request, now_ms, beside.offered)
         self._log.along = conversation
@@ -125,7 +126,6 @@ class Preparer:
         texts = Texts(self._context.scratchpad.note(warnings), self._about_newest_words(conversation, warnings))
         room = Room(calibration.counted(budget), fixed)
         asked = cache_life.seconds_of(conversation.marked, request.fields) or beside.cache_seconds
-        binding = binding_of(request.fields, form.NAME, known, self.settings)
         turn = self._turn(conversation, beside, binding, room, texts, self._cache.of(known, asked))
         carried = self._committer.carry_out(turn, conversation, self._renderer(conversation), request)
         warnings += filter(None, [carried.warning])
@@ -264,18 +264,20 @@ class Preparer:
             self._counters[factor] = count if factor == 1.0 else lambda text: math.ceil(count(text) * factor)
         return self._counters[factor]
 
-    def _conversation(self, form: Form, request: Request, count: Callable[[str], int]) -> Conversation:
+    def _conversation(
+        self, form: Form, request: Request, count: Callable[[str], int], *, ties_thinking: bool
+    ) -> Conversation:
         """Return the conversation that begins like this request and make it the newest; open the request."""
-        key = reading_key(form.NAME, self.settings.token_counter, count)
+        key = reading_key(form.NAME, self.settings.token_counter, count, ties_thinking=ties_thinking)
         past = self._read_before(request, form, key)
         recorder = Recorder(key, past)
         request.open(() if past is None else (past.beginning,))
         first = request.load(0)
         digest = form.digest(first) if isinstance(first, Mapping) else b""
-        known = (c for c in self._conversations if c.suits(form, count))
+        known = (c for c in self._conversations if c.suits(form, count, ties_thinking=ties_thinking))
         found = next((c for c in known if c.starts_with(request.bytes_of(0), digest)), None)
         if found is None:
-            found = Conversation(form, self._log.decisions, count)
+            found = Conversation(form, self._log.decisions, count, ties_thinking=ties_thinking)
             found.take_over(past, recorder, self._clock.now_ms)
             found.is_dressed = self._recognised is not None and self._recognised.is_dressed
         else:

@@ -98,7 +98,7 @@ class ClientHistory:
 
 class _Anthropic(ClientHistory):
     wire = "anthropic"
-    loader = "ToolSearch"
+    loader = "load_tools"
 
     def say(self, text: str, *, image: bool = False) -> None:
         picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": _PIXEL}}

@@ -44,4 +44,6 @@ def binding_of(body: Mapping[str, Any], wire: str, model: Model, settings: Setti
     `wire`: name of its form; only Anthropic's binds thinking.
     """
     is_bound = wire == "anthropic" and model.binds_thinking
-    return Binding(mode=settings.bound_thinking if is_bound else "", thinks=is_bound and editing.thinks(body))
+    mode = settings.bound_thinking if is_bound else ""
+    opens_turns = wire == "anthropic" and editing.opens_turns(body)
+    return Binding(mode, thinks=is_bound and editing.thinks(body), opens_turns=opens_turns)

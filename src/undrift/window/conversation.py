@@ -16,7 +16,7 @@ from undrift.values.readings import StretchReading
 from undrift.values.window import ContextEntry, Item
 from undrift.window.decisions import Decisions
 from undrift.window.message import Message, record_of
-from undrift.window.pairing import Pairing
+from undrift.window.pairing import Pairing, whole_of
 from undrift.window.readings import Recorder, TakenOver
 from undrift.window.request import Request
 from undrift.window.standing import Standing
@@ -37,9 +37,12 @@ class Conversation:
     Args:
         decisions: The session's; shared by all its conversations.
         count: The token counter; called once in the life of an entry.
+        ties_thinking: Whether an answer's thinking and its calls leave together.
     """
 
-    def __init__(self, form: Form, decisions: Decisions, count: Callable[[str], int]) -> None:
+    def __init__(
+        self, form: Form, decisions: Decisions, count: Callable[[str], int], *, ties_thinking: bool = False
+    ) -> None:
         self.form = form
         self.messages: Growing[Message] = Growing()
         self.beginning: Beginning | None = None  # of the newest body; the next one is read from its end on
@@ -49,6 +52,7 @@ class Conversation:
         self._marked: set[int] = set()  # numbers of the messages that have a cache marker
         self._decisions = decisions
         self.count = count
+        self._ties_thinking = ties_thinking
         self._standing = Standing()
         self._pairing = Pairing(is_adjacent=form.ADJACENT)
         self._numbers: dict[str, int] = {}  # chain id -> number of an item
@@ -66,9 +70,9 @@ class Conversation:
         """Return whether the history begins with this item."""
         return bool(self.messages) and (self._raw(0) == raw or self.messages[0].digest == digest)
 
-    def suits(self, form: Form, count: Callable[[str], int]) -> bool:
+    def suits(self, form: Form, count: Callable[[str], int], *, ties_thinking: bool) -> bool:
         """Return whether the conversation was opened with these arguments."""
-        return self.form is form and self.count is count
+        return self.form is form and self.count is count and self._ties_thinking == ties_thinking
 
     @property
     def window(self) -> Window:
@@ -232,7 +236,7 @@ class Conversation:
         assert past is not None, "only what was taken over is made later"
         id_, (run, has_more, blocks) = past.ids[number], past.item(number)
         given = raw_json.decode(past.beginning.item(number), f"{self.form.HISTORY}[{number}]")
-        view, entries = self.form.read(given, f"{self.form.HISTORY}[{number}]"), []
+        view, entries = self._view(given, number), []
         for place, (block, pair_id, (tokens, tool, is_fixed)) in enumerate(
             zip(view.blocks, past.pairs[number], blocks, strict=True)
         ):
@@ -277,7 +281,7 @@ class Conversation:
                 if not isinstance(given, dict) or self.form.digest(given) != message.digest:
                     return number
                 message.raw = raw
-                message.view = self.form.read(given, f"{self.form.HISTORY}[{number}]")  # its cache marker has moved
+                message.view = self._view(given, number)  # its cache marker has moved
                 self._note_marker(number)
         return end
 
@@ -315,8 +319,14 @@ class Conversation:
         if any(block.marker for block in self.messages[number].view.blocks):
             self._marked.add(number)
 
-    def _read(self, raw: bytes, given: Any, number: int, now_ms: int) -> Message:
+    def _view(self, given: Any, number: int) -> View:
+        """Parse an item; if the provider wants an answer's thinking before its calls, they leave together."""
         view = self.form.read(given, f"{self.form.HISTORY}[{number}]")
+        kinds = {block.kind for block in view.blocks} if self._ties_thinking else ()
+        return replace(view, bundle="item") if "thinking" in kinds and "call" in kinds else view
+
+    def _read(self, raw: bytes, given: Any, number: int, now_ms: int) -> Message:
+        view = self._view(given, number)
         before = self.messages[-1] if self.messages else None
         digest = self.form.digest(given)
         id_ = message_id(before.item.id if before else "", digest)
@@ -326,6 +336,8 @@ class Conversation:
         for place, block in enumerate(view.blocks):
             self._seq += 1
             pair_id = self._pairing.pair_of(block, id_) or run[0] or None
+            if block.kind == "thinking" and view.bundle == "item":
+                pair_id = whole_of(id_)
             block = self._pairing.named(block)
             if block.kind == "result" and pair_id is None:  # the provider holds its call, so it can never leave
                 block = replace(block, is_pinned=True)

@@ -9,12 +9,17 @@ from dataclasses import replace
 
 from undrift.wire.form import Block, View
 
-__all__ = ["Pairing", "calls_of", "served_by"]
+__all__ = ["Pairing", "calls_of", "served_by", "whole_of"]
+
+
+def whole_of(item_id: str) -> str:
+    """Return the pair id of an item whose calls leave together."""
+    return f"{item_id}:*"
 
 
 def calls_of(view: View, item_id: str, run: str) -> Iterator[tuple[str, str, str]]:
     """Yield each call of an answer: its id, pair id and tool."""
-    whole = run or (f"{item_id}:*" if view.bundle == "item" else "")
+    whole = run or (whole_of(item_id) if view.bundle == "item" else "")
     for block in view.blocks if view.role == "assistant" else ():
         if block.kind == "call" and block.call_id:
             yield block.call_id, whole or f"{item_id}:{block.call_id}", block.tool_name or ""

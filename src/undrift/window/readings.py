@@ -29,9 +29,9 @@ _LAYOUT = 2
 _PROBE = "".join(map(chr, range(1, 0x500, 3))) * 3 + "\n    def read(self, path: str) -> dict[str, int]:  # 12,345\n"
 
 
-def reading_key(form: str, counter: str, count: Callable[[str], int]) -> str:
+def reading_key(form: str, counter: str, count: Callable[[str], int], *, ties_thinking: bool) -> str:
     """Return the key of the parser and the token counter; readings with another key are not used."""
-    return f"{_LAYOUT} {form} {counter} {_probed(count)}"
+    return f"{_LAYOUT} {form} {counter} {_probed(count)} {ties_thinking}"
 
 
 @lru_cache(maxsize=16)

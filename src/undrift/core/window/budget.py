@@ -81,6 +81,7 @@ def _planned(window: Window, turn: Turn, thresholds: Thresholds, *, is_due: bool
         window.seen,
         turn.room.fixed_tokens,
         waiting=window.decided_here - {d.entry_id for d in window.new},
+        opens_turns=turn.binding.opens_turns,
         wanted=called_back(list(window.given)),
     )
     known = (lambda: tools.known(window)) if rules.policy == "worth" else None

@@ -122,8 +122,9 @@ def _tells(entry: ContextEntry, ended: Ended) -> bool:
 
 
 def _is_words(entry: ContextEntry) -> bool:
-    """Return whether the entry is unchanged thinking or text of the agent."""
-    is_word = entry.meta("kind") in ("thinking", "text") and entry.type == "reasoning"
+    """Return whether the entry is unchanged text of the agent, or thinking that may leave without its call."""
+    kind = entry.meta("kind")
+    is_word = (kind == "text" or (kind == "thinking" and not entry.pair_id)) and entry.type == "reasoning"
     return is_word and entry.meta("role") == "assistant"
 
 

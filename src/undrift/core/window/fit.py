@@ -18,7 +18,7 @@ from undrift.core.window.paste import Cut, plan_cut
 from undrift.core.window.prune import Unit, leaving
 from undrift.core.window.reasons import Freed, Reasons, Wording
 from undrift.core.window.shrink import Lean, lean
-from undrift.core.window.thinking import is_thinking, key_of, latest_answer, unsettled
+from undrift.core.window.thinking import is_thinking, key_of, latest_answer, opened, unsettled
 from undrift.core.window.value import KnownReferences
 from undrift.values.window import PINNED_TYPES, ContextEntry, Decision
 
@@ -45,12 +45,14 @@ class Prompt:
     ``whole_tokens`` (its tokens before). `first_unseen`: index of the first entry that the model has not seen.
     `fixed_tokens`: system, tools and everything else that is sent next to `entries`. `wanted`: keys
     (`core.window.thinking.key_of`) of texts that the agent has just recalled; they stay whole if there is room.
+    `opens_turns`: see `Binding`.
     """
 
     entries: Sequence[ContextEntry]
     first_unseen: int
     fixed_tokens: int = 0
     waiting: Collection[str] = ()
+    opens_turns: bool = False
     wanted: Collection[Hashable] = ()
 
 
@@ -134,7 +136,7 @@ def plan_turn(
     alone: set[str] = set()
     if known is None:
         gone, oversize = leaving(chosen_from.units, room_tokens)
-        gone_ids = _with_answers(entries, {id_ for unit in gone for id_ in unit.ids}, protected)
+        gone_ids = _with_answers(prompt, {id_ for unit in gone for id_ in unit.ids}, protected)
         alone = {id_ for unit in oversize for id_ in unit.ids if id_ not in offer.cuts}
         left = reasons.by_age(entries, gone_ids, alone)
     else:
@@ -142,9 +144,8 @@ def plan_turn(
 
         def chosen(room_tokens: int) -> Freed:
             kept = _kept(chosen_from, room_tokens, history, policy.keep_recent_share, wording.count)
-            return reasons.by_worth(
-                entries, _with_answers(entries, set(kept.removed), protected), kept, chosen_from.folds
-            )
+            gone_ids = _with_answers(prompt, set(kept.removed), protected)
+            return reasons.by_worth(entries, gone_ids, kept, chosen_from.folds)
 
         left = _within(chosen, room_tokens, must_free=total - policy.budget_tokens)
     return _planned(entries, left, figures, spare, oversize=len(alone))
@@ -323,11 +324,11 @@ def _cuts(seen: Sequence[ContextEntry], policy: Policy, wording: Wording, *, spa
     return found
 
 
-def _with_answers(entries: Sequence[ContextEntry], gone_ids: set[str], protected: set[Hashable]) -> set[str]:
-    """Add the entries without which an answer would have thinking in an illegal place."""
-    while more := unsettled(entries, gone_ids, lambda e: key_of(e) in protected):
+def _with_answers(prompt: Prompt, gone_ids: set[str], protected: set[Hashable]) -> set[str]:
+    """Add the entries without which an answer would have thinking in an illegal place, and keep what must open a turn."""
+    while more := unsettled(prompt.entries, gone_ids, lambda e: key_of(e) in protected):
         gone_ids |= more
-    return gone_ids
+    return opened(prompt.entries, gone_ids, lambda e: key_of(e) in protected) if prompt.opens_turns else gone_ids
 
 
 def _within(chosen: Callable[[int], Freed], room_tokens: int, *, must_free: int) -> Freed:

@@ -10,7 +10,7 @@ from itertools import takewhile
 from undrift.core.window.prune import unit_key
 from undrift.values.window import ContextEntry
 
-__all__ = ["is_thinking", "key_of", "latest_answer", "unsettled"]
+__all__ = ["is_thinking", "key_of", "latest_answer", "opened", "unsettled"]
 
 
 def is_thinking(entry: ContextEntry) -> bool:
@@ -45,6 +45,49 @@ def unsettled(
         ends = {key_of(e) for e in takewhile(is_thinking, reversed(answer)) if not is_protected(e)}
         leave.update(e.id for e in answer if key_of(e) in ends)
     return leave
+
+
+def opened(
+    entries: Sequence[ContextEntry], gone_ids: Collection[str], is_protected: Callable[[ContextEntry], bool]
+) -> set[str]:
+    """Return the removed entries so that the first answer of the open row of calls begins with its thinking.
+
+    Answers that the model gave without thinking leave from the beginning of that row. If one of them must stay, the
+    last answer before it that has thinking stays too.
+    """
+    gone = set(gone_ids)
+    members: dict[Hashable, list[ContextEntry]] = {}
+    for entry in entries:
+        members.setdefault(key_of(entry), []).append(entry)
+    opening: list[ContextEntry] = []
+    for answer in _answers(entries[min(_open_row(entries, gone), _open_row(entries, ())) :]):
+        kept = [e for e in answer if e.id not in gone]
+        if kept and is_thinking(kept[0]):
+            break
+        whole = [e for key in dict.fromkeys(map(key_of, answer)) for e in members[key]]
+        opening = whole if is_thinking(answer[0]) else opening
+        if any(map(is_protected, kept)):
+            gone.difference_update(e.id for e in opening)
+            break
+        gone.update(e.id for e in whole if kept)
+    return gone
+
+
+def _open_row(entries: Sequence[ContextEntry], gone_ids: Collection[str]) -> int:
+    """Return the place after the last words of the user that no result stands beside: the provider joins neighbours."""
+    words, has_result, is_user = 0, False, False
+    for number in range(len(entries) - 1, -1, -1):
+        entry = entries[number]
+        if entry.id in gone_ids:
+            continue
+        if is_user and _is_assistant(entry):
+            if not has_result:
+                break
+            words, has_result, is_user = 0, False, False
+        elif not _is_assistant(entry):
+            words = words if is_user else number + 1
+            is_user, has_result = True, has_result or entry.meta("kind") == "result"
+    return 0 if has_result else words
 
 
 def _answers(kept: Sequence[ContextEntry]) -> Iterator[list[ContextEntry]]:

@@ -42,10 +42,14 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """The way in which a provider binds thinking to the words before it."""
+    """The way in which a provider binds thinking to the words before it.
+
+    `opens_turns`: whether the first answer of a row of calls must begin with its thinking.
+    """
 
     mode: str = ""
     thinks: bool = False
+    opens_turns: bool = False
 
     @property
     def strips(self) -> bool:

@@ -14,6 +14,7 @@ __all__ = [
     "clear_tool_uses",
     "drop_block",
     "edit",
+    "opens_turns",
     "thinks",
     "user_item",
     "with_beta",
@@ -63,6 +64,12 @@ def thinks(body: Mapping[str, Any]) -> bool:
     """Tell whether a request asks for thinking, so that it can carry `drop_block`."""
     thinking = body.get("thinking")
     return isinstance(thinking, Mapping) and thinking.get("type") != "disabled"
+
+
+def opens_turns(body: Mapping[str, Any]) -> bool:
+    """Tell whether the first answer of a row of calls must begin with its thinking: where thinking is set by hand."""
+    thinking = body.get("thinking")
+    return isinstance(thinking, Mapping) and thinking.get("type") == "enabled"
 
 
 def drop_block(thinking: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
 
+from undrift.wire.anthropic.editing import opens_turns
 from undrift.wire.form import MAX_ITEMS, Block, View, marker_of
 from undrift.wire.loading import unloaded_calls
 from undrift.wire.offered import offered_tools
@@ -172,6 +173,26 @@ def _marked(request: _MessagesRequest) -> Iterator[str]:
                 yield f"messages.{turn.number}: cache_control cannot be set on {block.kind} blocks without text"
 
 
+def _opening(request: _MessagesRequest) -> Iterator[str]:
+    """``Expected `thinking` or `redacted_thinking`, but found `tool_use`. When `thinking` is enabled, a final `assistant`
+    message must start with a thinking block`` (A9): the first answer since the user's last words, while calls are open.
+    """
+    if not opens_turns(request.beside):
+        return
+    opening: tuple[int, Block] | None = None
+    is_open = False
+    for turn in reversed(request.turns):
+        if turn.role == "user":
+            if not _ids(turn, "result"):
+                break
+            is_open = True
+        elif turn.role == "assistant" and is_open:
+            first = next(turn.blocks, None)
+            opening = opening if first is None else (turn.number, first)
+    if opening is not None and opening[1].kind != "thinking":
+        yield f"messages.{opening[0]}: Expected `thinking`, but found {opening[1].kind}: `thinking` is enabled"
+
+
 def _loaded(request: _MessagesRequest) -> Iterator[str]:
     """The model sees a deferred tool only by a ``tool_reference`` to it.
 
@@ -193,6 +214,7 @@ _RULES: tuple[Callable[[_MessagesRequest], Iterator[str]], ...] = (
     _markers,
     _lifetimes,
     _marked,
+    _opening,
     _loaded,
 )
 
