@@ -114,8 +114,9 @@ def test_claude_code_gets_back_what_its_compaction_dropped(tmp_path: Path):
         assert MARK in newest.text, there.log()
         assert NEEDLE in newest.text
         assert there.log() == ""
-        found = there.undrift("recall", "--find", NEEDLE, "--home", str(there.home / ".undrift"))
-        assert NEEDLE in found
+        kept = ("--home", str(there.home / ".undrift"))
+        found = there.undrift("recall", "--find", NEEDLE, *kept).split()[0]
+        assert NEEDLE in there.undrift("recall", found, *kept)
         there.undrift("uninstall", "claude", "--yes")
         assert settings.read_text(encoding="utf-8") == CLAUDE_SETTINGS
 

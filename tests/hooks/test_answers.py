@@ -28,12 +28,15 @@ def prepared(user: User) -> Path:
 
 def test_after_a_compaction_the_client_gets_what_the_session_knew(tmp_path: Path):
     user = User(tmp_path)
-    user.write(session())
+    user.write(session(12))
     user.pre_compact()
     user.add(compacted())
     text = user.starts("compact") + user.starts("compact", part=2)
     assert "Never touch the file build.lock." in text
     assert "compute_part_" in text
+    shown = {number for number in range(12) if f"part_{number}.py" in text}
+    assert shown
+    assert shown <= set(range(7)), "the client itself attaches the last five files again"
     assert user.log() == []
 
 

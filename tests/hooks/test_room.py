@@ -8,6 +8,7 @@ import pytest
 from tests.cli.builders import Record, answered, called, claude, listing
 from tests.hooks.builders import User, compacted, with_ids
 from undrift.core.text.tokens import characters_per_4
+from undrift.hooks.answer import answer
 from undrift.hooks.room import TextRoom, room_of
 from undrift.recordings.restore import restore
 from undrift.transcripts.figures import PromptUsage, RecordedFigures, figures
@@ -73,6 +74,19 @@ def test_soon_after_a_compaction_only_the_users_rules_come_back(tmp_path: Path, 
     assert [line for line in text.splitlines() if not line.startswith(("#", "Copied"))] == [RULE]
 
 
+@pytest.mark.parametrize("announced", [True, False])
+def test_before_the_client_gives_up_nothing_comes_back(tmp_path: Path, announced: bool):
+    again = [*compaction(160_000, 5), *at_work([60_000, 155_000], 6)]
+    records = with_ids([*session([60_000, 155_000], [20_000, 90_000, 160_000]), *again])
+    assert given_back(User(tmp_path), records, announced=announced) == ""
+
+
+def test_a_window_that_lasted_longer_ends_the_row(tmp_path: Path):
+    again = [*compaction(160_000, 9), *at_work([60_000, 155_000], 10)]
+    records = with_ids([*session([60_000, 90_000, 120_000, 155_000], [20_000, 90_000, 160_000]), *again])
+    assert RULE in given_back(User(tmp_path), records)
+
+
 def test_a_window_that_is_full_again_before_any_answer_gets_the_users_rules(tmp_path: Path):
     text = given_back(User(tmp_path), session([], [20_000, 90_000, 160_000]))
     assert [line for line in text.splitlines() if not line.startswith(("#", "Copied"))] == [RULE]
@@ -109,6 +123,20 @@ def test_a_compaction_by_hand_does_not_show_how_large_the_window_is(tmp_path: Pa
     end[0]["compactMetadata"]["trigger"] = "manual"
     user.add(end)
     assert 4_500 <= characters_per_4(user.starts("compact") + user.starts("compact", part=2)) <= 5_100
+
+
+@pytest.mark.parametrize(
+    ("trigger", "least", "most"), [("manual", 4_500, 5_100), ("auto", 0, 1_000), ("\ud800", 0, 1_000)]
+)
+def test_a_text_that_is_asked_for_before_it_is_prepared_knows_how_the_compaction_came(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trigger: str, least: int, most: int
+):
+    monkeypatch.setattr("undrift.hooks.answer._aside", lambda *_: None)  # the process that prepares it is late
+    user = User(tmp_path)
+    user.write(with_ids([claude("user", f"{REQUEST}\n{RULE}"), *at_work([*range(11_000, 31_000, 1_000)])]))
+    assert answer("PreCompact", user.payload("PreCompact", trigger=trigger), user.options(now=False)) == ""
+    assert least <= characters_per_4(user.starts("compact") + user.starts("compact", part=2)) <= most
+    assert user.log() == []
 
 
 def test_a_window_that_was_full_once_is_known_to_a_compaction_by_hand(tmp_path: Path):

@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,9 @@ __all__ = ["Options", "answer"]
 _SESSION = re.compile(r"[A-Za-z0-9_-]{1,128}", re.ASCII)
 _EARLIER = "earlier"
 """The source by which `_aside` asks for nothing but the record."""
+
+_ANNOUNCED = "announced"
+"""The file in a session's folder with the trigger of the newest compaction."""
 
 _ID_CHARACTERS = 36
 """The length of a UUID, with which both clients' file names end."""
@@ -132,7 +135,8 @@ def _pre_compact(call: HookCall, payload: Mapping[str, Any], options: Options) -
             finally:
                 record(call, transcript)
             return
-    call.folder()  # a home that cannot be written to is reported here, in the log line of this call
+    # a home that cannot be written to is reported here, in the log line of this call
+    home.write_small(call.folder() / _ANNOUNCED, call.trigger.encode("utf-8", "replace"))
     _aside({**payload, "at_ms": call.at_ms}, options)
 
 
@@ -155,10 +159,13 @@ def _session_start(call: HookCall, options: Options) -> str:
         if parts is None:
             with home.locked(folder / "lock", _WAIT_MS):
                 parts = load(folder, transcript, call.format)
-                if parts is None:
+                if (
+                    parts is None
+                ):  # the process of PreCompact has not begun yet, nor has the client recorded how it was asked
                     from undrift.hooks.work import prepare
 
-                    parts = prepare(call, transcript)
+                    announced = (home.read_small(folder / _ANNOUNCED) or b"").decode("utf-8", "replace")
+                    parts = prepare(replace(call, trigger=announced), transcript)
                     _record_aside(call.session_id, call.transcript, options)
     return parts[options.part - 1] if len(parts) >= options.part else ""
 

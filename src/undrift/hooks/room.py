@@ -3,6 +3,7 @@
 Law: a small window is not filled by what is given back: a client that has to compact again at once gives the session up.
 """
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -44,10 +45,14 @@ def room_of(
     *,
     whole: bool = True,
     by_hand: bool = False,
+    gives_up: int = 0,
 ) -> TextRoom:
     """Return the limits of a text.
 
-    `by_hand`: the user asked for it: it does not show how large the window is, only one that came by itself does.
+    Args:
+        by_hand: The user asked for it: it does not show how large the window is, only one that came by itself does.
+        gives_up: The client ends a session after so many compactions in a row with few answers between; 0 for never. The
+            last of them then comes without a text of ours.
     """
     boundaries = [one for one in figures.boundaries if compaction is None or one.line < compaction.line]
     prompts = [one for one in figures.prompts if compaction is None or one.line < compaction.line]
@@ -63,12 +68,28 @@ def room_of(
     tokens = None
     if window and since and (last or whole):
         tokens = max(0, window - since[0]) // (_SHARE if last else _FIRST_SHARE)
-    if not last or max(_answers(entries, last), len(since)) >= _FEW_ANSWERS:
+    end = compaction.line if compaction is not None else sys.maxsize
+    soon = _soon(figures, entries, [one.line for one in boundaries], end)
+    if not soon:
         return TextRoom(tokens)
+    if gives_up and soon >= gives_up - 1:
+        return TextRoom(0, rules_only=True)
     return TextRoom(RULES_TOKENS if tokens is None else min(tokens, RULES_TOKENS), rules_only=True)
 
 
-def _answers(entries: Sequence[ContextEntry], after_line: int) -> int:
-    """Return the number of the model's messages after a line."""
+def _soon(figures: RecordedFigures, entries: Sequence[ContextEntry], lines: Sequence[int], end: int) -> int:
+    """Return how many of the newest compactions followed the one before within few answers; the newest is at `end`."""
+    count = 0
+    for line in reversed(lines):
+        prompts = sum(line < one.line < end for one in figures.prompts)
+        if max(_answers(entries, line, end), prompts) >= _FEW_ANSWERS:
+            break
+        count, end = count + 1, line
+    return count
+
+
+def _answers(entries: Sequence[ContextEntry], after_line: int, before_line: int) -> int:
+    """Return the number of the model's messages between two lines."""
     about = [entry.metadata or {} for entry in entries]
-    return len({one.get("message") for one in about if one.get("role") == "assistant" and one["line"] > after_line})
+    own = [one for one in about if one.get("role") == "assistant"]
+    return len({one.get("message") for one in own if after_line < one["line"] < before_line})

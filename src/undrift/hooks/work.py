@@ -19,6 +19,7 @@ from undrift.hooks.home import read_small, recall_command, write_small
 from undrift.hooks.prepared import has_news, save, split
 from undrift.hooks.room import TextRoom, room_of
 from undrift.hooks.transcript import ReadPosition, Transcript, lines_before
+from undrift.profiles import PROFILES, GivenBack
 from undrift.stores.base import Context
 from undrift.stores.contract import Store
 from undrift.stores.opening import open_store
@@ -34,6 +35,7 @@ BUDGETS_TOKENS = (4_900, 4_700, 4_400, 4_000, 3_000, 2_000, 1_000)
 """Characters / 4, as the client bounds characters; the second and later ones only if two parts do not hold the text."""
 
 _ALL = TextRoom()
+_NOTHING = GivenBack()
 _NEWEST_BYTES = 24 << 20
 _BATCH_BYTES = 8 << 20
 _RECORDED = "recorded.json"
@@ -45,26 +47,29 @@ def prepare(call: HookCall, transcript: Transcript) -> tuple[str, ...]:
     parts: tuple[str, ...] = ()
     for _ in range(_ROUNDS):  # the client may still be writing the last results while it compacts
         position, entries, room = _newest(transcript, call)
-        parts = parts_of(entries, recall_command(call.home), room)
+        parts = parts_of(entries, recall_command(call.home), room, PROFILES[call.client].gives_back)
         save(call.folder(), position, parts)
         if not has_news(transcript, position, call.format):
             break
     return parts
 
 
-def parts_of(entries: Sequence[ContextEntry], recall: str, room: TextRoom = _ALL) -> tuple[str, ...]:
-    """Return the text to restore, in one or two parts."""
+def parts_of(
+    entries: Sequence[ContextEntry], recall: str, room: TextRoom = _ALL, gives_back: GivenBack = _NOTHING
+) -> tuple[str, ...]:
+    """Return the text to restore, in one or two parts; nothing that the client gives back by itself."""
     from undrift.core.restore import restore, restore_rules
 
     if room.rules_only:
-        rules = restore_rules(entries, budget_tokens=room.tokens or 0, count=characters_per_4).text
-        return split(mask(rules).text) or ()
+        rules = restore_rules(entries, budget_tokens=room.tokens or 0, count=characters_per_4, gives_back=gives_back)
+        return split(mask(rules.text).text) or ()
     last_line = f"\n\nEverything else can be read again word for word: {recall}\n"
     most = BUDGETS_TOKENS[0] if room.tokens is None else room.tokens - characters_per_4(last_line)
     for budget_tokens in sorted({min(budget, most) for budget in BUDGETS_TOKENS}, reverse=True):
         if budget_tokens < 1:
             break
-        text = mask(restore(entries, budget_tokens=budget_tokens, count=characters_per_4).text).text
+        text = restore(entries, budget_tokens=budget_tokens, count=characters_per_4, gives_back=gives_back).text
+        text = mask(text).text
         parts = split(text.rstrip() + last_line) if text else ()
         if parts is not None:
             return parts
@@ -86,7 +91,15 @@ def _newest(transcript: Transcript, call: HookCall) -> tuple[ReadPosition, tuple
         if not any((entry.metadata or {}).get("role") == "assistant" for entry in entries[last:]):
             entries = entries[:last]
             compaction = _this(found, call)
-    return position, entries, room_of(found, entries, compaction, whole=not start, by_hand=_by_hand(call, compaction))
+    room = room_of(
+        found,
+        entries,
+        compaction,
+        whole=not start,
+        by_hand=_by_hand(call, compaction),
+        gives_up=PROFILES[call.client].gives_up,
+    )
+    return position, entries, room
 
 
 def _by_hand(call: HookCall, compaction: Boundary | None) -> bool:

@@ -138,6 +138,8 @@ class Profile:
         systems: The beginnings of its system prompt; for clients that come under the name of an SDK.
         always_tools: Whether each request of a conversation offers tools, so that one without is a side request.
         sub_agent_headers: Headers that only a sub-agent's request has.
+        gives_up: The client ends a session after so many compactions in a row, each within three answers of the last; 0 for
+            never.
     """
 
     name: str
@@ -151,4 +153,5 @@ class Profile:
     sub_agent_headers: tuple[str, ...] = ()
     recall: Recall = Recall()
     gives_back: GivenBack = GivenBack()
+    gives_up: int = 0
     has_status_line: bool = False

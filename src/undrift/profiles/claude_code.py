@@ -58,6 +58,7 @@ PROFILE = Profile(
         has_shell=True, allowing=("Bash(undrift recall:*)",), mcp_tool="mcp__undrift__{tool}", defers_mcp=True
     ),
     gives_back=GivenBack(files=5, file_tokens=5_000),
+    gives_up=3,
     has_status_line=True,
 )
 """Claude Code."""

@@ -5,15 +5,18 @@ was said outright (`stated`), fills the rest with the lines of most worth (`choo
 """
 
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 
 from undrift.core.restore.choose import Pick, choose
 from undrift.core.restore.history import RestoreHistory, history_of
+from undrift.core.restore.kept import kept_by_client, without_kept_texts
 from undrift.core.restore.render import Restored, RestoredItem, RestorePage
 from undrift.core.restore.stated import newest_edits, pasted, plan, requests, rules, statements, verdicts
 from undrift.core.restore.worth import worth_of_lines, worth_of_names
 from undrift.core.text.references import normal
 from undrift.core.text.tokens import characters_per_4, estimate
 from undrift.errors import InputError
+from undrift.profiles import GivenBack
 from undrift.values.window import ContextEntry
 
 __all__ = ["Restored", "RestoredItem", "restore", "restore_rules"]
@@ -22,11 +25,16 @@ __all__ = ["Restored", "RestoredItem", "restore", "restore_rules"]
 # It costs nothing on 22 real compactions, and 3 to 4 of 100 names and lines at 68 made-up cuts of the same clients.
 _REQUESTS, _PLAN, _STATEMENTS, _VERDICTS, _EDITS = 0.12, 0.03, 0.03, 0.03, 0.03
 
+_NOTHING = GivenBack()
 _SPARE = 1.15  # prices are estimates: more lines are chosen than may fit, and the last ones fall away
 
 
 def restore(
-    entries: Sequence[ContextEntry], *, budget_tokens: int = 5_000, count: Callable[[str], int] = estimate
+    entries: Sequence[ContextEntry],
+    *,
+    budget_tokens: int = 5_000,
+    count: Callable[[str], int] = estimate,
+    gives_back: GivenBack = _NOTHING,
 ) -> Restored:
     """Choose the lines that an agent will most likely need again, and write them as a text.
 
@@ -36,6 +44,7 @@ def restore(
         entries: The session up to now, as a reader gives it, in the order in which the provider saw it.
         budget_tokens: What the text may cost, at least 1, by `count` and by characters/4 alike.
         count: Tokens of a text.
+        gives_back: What the client keeps by itself: lines of it are not chosen again.
 
     Returns:
         The text, empty if nothing fits or there is nothing to give back, and what stands in it.
@@ -46,11 +55,12 @@ def restore(
     if type(budget_tokens) is not int or budget_tokens < 1:
         raise InputError(f"budget_tokens must be an integer of at least 1, not {budget_tokens!r}")
     history = history_of(entries)
+    kept = kept_by_client(entries, history, gives_back)
     names, lines = worth_of_names(history), worth_of_lines(history)
     characters = budget_tokens * 4
     for _ in range(8):
-        page = _page(entries, history, characters)
-        shown = set(map(normal, page.said_lines()))
+        page = _page(kept.others, history, characters)
+        shown = kept.lines | set(map(normal, page.said_lines()))
         picks = choose(
             history,
             names,
@@ -67,14 +77,18 @@ def restore(
 
 
 def restore_rules(
-    entries: Sequence[ContextEntry], *, budget_tokens: int, count: Callable[[str], int] = estimate
+    entries: Sequence[ContextEntry],
+    *,
+    budget_tokens: int,
+    count: Callable[[str], int] = estimate,
+    gives_back: GivenBack = _NOTHING,
 ) -> Restored:
-    """Write only the user's lines that read like rules, newest first.
+    """Write only the user's lines that read like rules, newest first; none of a text that the client keeps.
 
     `budget_tokens`: the most tokens of the text; below 1 there is none.
     """
     characters = budget_tokens * 4
-    found = rules(entries)
+    found = rules(without_kept_texts(entries, gives_back))
     while characters > 0:
         page = RestorePage(history_of(()))
         page.say("requests", found, characters - page.characters)
@@ -98,7 +112,7 @@ def _page(entries: Sequence[ContextEntry], history: RestoreHistory, characters: 
     return page
 
 
-def _names_in(history: RestoreHistory, keys: set[str]) -> set[str]:
+def _names_in(history: RestoreHistory, keys: AbstractSet[str]) -> set[str]:
     places = (history.lines.shown[key] for key in sorted(keys & history.lines.shown.keys()))
     return {name for place, index in places for name in history.traces[place].line_names[index]}
 

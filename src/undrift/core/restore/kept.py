@@ -1,0 +1,79 @@
+"""Finds what a client gives back by itself after its compaction, so that a text need not hold it too. Pure.
+
+Law: what is not certain counts as lost. A line that is in the window two times costs little, one that is missing is gone.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from undrift.core.restore.history import RestoreHistory
+from undrift.core.restore.trace import Trace, file_key
+from undrift.core.restore.typed import user_texts
+from undrift.core.text.tokens import characters_per_4
+from undrift.profiles import GivenBack, acts_of
+from undrift.values.window import ContextEntry
+
+__all__ = ["KeptByClient", "kept_by_client", "without_kept_texts"]
+
+_SURE = 0.8
+"""A file counts as small enough up to this share of the client's limit, as the client counts in its own way."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptByClient:
+    """What the client gives back. `lines`: keys of lines. `others`: the entries without the user's texts that it keeps."""
+
+    others: Sequence[ContextEntry]
+    lines: frozenset[str]
+
+
+def kept_by_client(entries: Sequence[ContextEntry], history: RestoreHistory, gives: GivenBack) -> KeptByClient:
+    """Find the user's texts and the files' lines that stay in the window without us."""
+    others = without_kept_texts(entries, gives)
+    left = {entry.id for entry in others}
+    texts = [trace for entry, trace in _pairs(history) if entry.id not in left]
+    return KeptByClient(others, frozenset(key for trace in [*texts, *_readings(history, gives)] for key in trace.keys))
+
+
+def without_kept_texts(entries: Sequence[ContextEntry], gives: GivenBack) -> Sequence[ContextEntry]:
+    """Return the entries without the user's newest texts, as far as the client keeps those."""
+    kept: set[str] = set()
+    tokens = 0
+    for entry in user_texts(entries):
+        tokens += characters_per_4(entry.content)
+        if tokens > gives.user_tokens * _SURE:
+            break
+        kept.add(entry.id)
+    return [entry for entry in entries if entry.id not in kept] if kept else entries
+
+
+def _readings(history: RestoreHistory, gives: GivenBack) -> list[Trace]:
+    """Return what showed the files that the client attaches again: the last ones, if the whole of them was read and is small."""
+    used: dict[str, None] = {}
+    for trace in reversed(history.traces):
+        if len(used) < gives.files and trace.kind == "call" and trace.path:
+            used.setdefault(file_key(trace.path))
+    calls = {entry.pair_id: entry.metadata or {} for entry, trace in _pairs(history) if trace.kind == "call"}
+    readings: dict[str, list[Trace]] = {}
+    sizes: dict[str, int] = {}
+    for entry, trace in _pairs(history):
+        path = file_key(trace.path) if trace.path else ""
+        if path in used and trace.kind == "read":
+            readings.setdefault(path, []).append(trace)
+            if _reads_all(calls.get(entry.pair_id, {})):
+                sizes[path] = len(entry.content)
+        elif path in sizes and trace.kind == "call":
+            sizes[path] += sum(len(line) + 1 for line in trace.written)
+    most = gives.file_tokens * 4 * _SURE
+    return [trace for path, traces in readings.items() if sizes.get(path, most) < most for trace in traces]
+
+
+def _reads_all(call: Mapping[str, object]) -> bool:
+    """Tell whether a call reads a file with nothing but its path; a shell's output is not what the client keeps."""
+    given = call.get("input")
+    acts = acts_of(str(call.get("tool_name") or ""), given) if isinstance(given, Mapping) else ()
+    return len(acts) == 1 and acts[0].kind == "read" and len(acts[0].given) == 1
+
+
+def _pairs(history: RestoreHistory) -> list[tuple[ContextEntry, Trace]]:
+    return list(zip(history.entries, history.traces, strict=True))

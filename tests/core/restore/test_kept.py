@@ -1,0 +1,74 @@
+"""What a client gives back by itself is not chosen again; what is not certain counts as lost."""
+
+import pytest
+
+from tests.core.restore.test_restore import Recorded
+from undrift.core.restore import restore, restore_rules
+from undrift.core.text.tokens import characters_per_4
+from undrift.profiles import GivenBack
+
+FILES = GivenBack(files=2, file_tokens=1_000)
+TEXTS = GivenBack(user_tokens=1_000)
+
+
+def lines(name: str, count: int = 12) -> list[str]:
+    return [f"def {name}_{number}(argument): return rate_{number}_of_{name}" for number in range(count)]
+
+
+def text(session: Recorded, gives: GivenBack) -> str:
+    return restore(session.entries, budget_tokens=2_500, count=characters_per_4, gives_back=gives).text
+
+
+def worked() -> Recorded:
+    session = Recorded().user("Find the rate. Never change old.py.")
+    for name in ("old", "mid", "new"):
+        session.read(f"/repo/src/{name}.py", lines(name)).said(f"rate_3_of_{name} is next.")
+    return session
+
+
+def test_lines_of_the_files_that_the_client_attaches_are_not_chosen():
+    session = worked()
+    assert all(f"def {name}_3(" in text(session, GivenBack()) for name in ("old", "mid", "new"))
+    assert "def old_3(" in text(session, FILES)
+    assert "def mid_" not in text(session, FILES)
+    assert "def new_" not in text(session, FILES)
+
+
+def test_a_file_that_a_shell_printed_is_not_attached_and_takes_a_place():
+    session = worked().call("Bash", "\n".join(lines("late")), command="cat /repo/src/late.py")
+    given = text(session, FILES)
+    assert "def late_3(" in given
+    assert "def mid_3(" in given
+    assert "def new_" not in given
+
+
+@pytest.mark.parametrize("grown", [0, 1])
+def test_a_large_file_is_not_attached(grown: int):
+    session = worked()
+    if grown:
+        session.edit("/repo/src/new.py", "def new_0(", "\n".join(lines("added", 60)))
+        assert "def new_3(" in text(session, FILES)
+    else:
+        session.read("/repo/src/huge.py", lines("huge", 90))
+        assert "def huge_3(" in text(session, FILES)
+
+
+def test_a_part_of_a_file_does_not_show_how_large_it_is():
+    session = Recorded().user("Find the rate.")
+    session.call("Read", "\n".join(lines("part")), file_path="/repo/src/part.py", offset=1, limit=12)
+    assert "def part_3(" in text(session, FILES)
+
+
+def test_texts_of_the_user_that_the_client_keeps_are_not_said_again():
+    session = worked()
+    assert "Never change old.py." in text(session, GivenBack())
+    assert "Never change old.py." not in text(session, TEXTS)
+    assert "def new_3(" in text(session, TEXTS)
+
+
+def test_texts_beyond_what_the_client_keeps_come_back():
+    session = Recorded().user("Never change old.py.").said("Right.").user("Always read first. " * 300)
+    rules = restore_rules(session.entries, budget_tokens=100, count=characters_per_4, gives_back=TEXTS)
+    assert "Never change old.py." in rules.text
+    kept = Recorded().user("Never change old.py.")
+    assert restore_rules(kept.entries, budget_tokens=100, count=characters_per_4, gives_back=TEXTS).text == ""
