@@ -186,6 +186,15 @@ def test_the_counts_of_codex_say_it_too():
     )
 
 
+def test_the_summary_that_codex_records_as_an_answer_is_none():
+    again = [*codex(11_000, 20_000, 30_000, 25_000, 28_000, 30_000), '{"type":"compacted","payload":{"message":""}}']
+    found = figures(again, format="codex")
+    assert room_of(found, (), found.boundaries[-1]).rules_only
+    longer = [*codex(11_000, 20_000, 30_000, 25_000, 28_000, 29_000, 30_000), again[-1]]
+    found = figures(longer, format="codex")
+    assert not room_of(found, (), found.boundaries[-1]).rules_only
+
+
 def test_a_part_of_a_file_says_nothing_of_what_was_free_at_its_beginning():
     found = RecordedFigures((PromptUsage(5, None, 90_000, 0), PromptUsage(9, None, 100_000, 0)), (), sub_agent=False)
     nothing: tuple[ContextEntry, ...] = ()

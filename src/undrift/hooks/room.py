@@ -3,7 +3,6 @@
 Law: a small window is not filled by what is given back: a client that has to compact again at once gives the session up.
 """
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -68,8 +67,7 @@ def room_of(
     tokens = None
     if window and since and (last or whole):
         tokens = max(0, window - since[0]) // (_SHARE if last else _FIRST_SHARE)
-    end = compaction.line if compaction is not None else sys.maxsize
-    soon = _soon(figures, entries, [one.line for one in boundaries], end)
+    soon = _soon(figures, entries, boundaries, compaction)
     if not soon:
         return TextRoom(tokens)
     if gives_up and soon >= gives_up - 1:
@@ -77,19 +75,27 @@ def room_of(
     return TextRoom(RULES_TOKENS if tokens is None else min(tokens, RULES_TOKENS), rules_only=True)
 
 
-def _soon(figures: RecordedFigures, entries: Sequence[ContextEntry], lines: Sequence[int], end: int) -> int:
-    """Return how many of the newest compactions followed the one before within few answers; the newest is at `end`."""
-    count = 0
-    for line in reversed(lines):
-        prompts = sum(line < one.line < end for one in figures.prompts)
-        if max(_answers(entries, line, end), prompts) >= _FEW_ANSWERS:
+def _soon(
+    figures: RecordedFigures, entries: Sequence[ContextEntry], earlier: Sequence[Boundary], newest: Boundary | None
+) -> int:
+    """Return how many of the newest compactions followed the one before within few answers; `newest` is this one."""
+    count, end = 0, newest
+    for one in reversed(earlier):
+        end_line = None if end is None else end.line
+        prompts = sum(_is_between(prompt.line, one.line, end_line) for prompt in figures.prompts)
+        few = _FEW_ANSWERS + (end is not None and end.has_answer)
+        if max(_answers(entries, one.line, end_line), prompts) >= few:
             break
-        count, end = count + 1, line
+        count, end = count + 1, one
     return count
 
 
-def _answers(entries: Sequence[ContextEntry], after_line: int, before_line: int) -> int:
+def _is_between(line: int, after: int, before: int | None) -> bool:
+    return after < line and (before is None or line < before)
+
+
+def _answers(entries: Sequence[ContextEntry], after: int, before: int | None) -> int:
     """Return the number of the model's messages between two lines."""
     about = [entry.metadata or {} for entry in entries]
     own = [one for one in about if one.get("role") == "assistant"]
-    return len({one.get("message") for one in own if after_line < one["line"] < before_line})
+    return len({one.get("message") for one in own if _is_between(one["line"], after, before)})

@@ -39,7 +39,9 @@ class PromptUsage:
 class Boundary:
     """A client's record of one compaction.
 
-    `encrypted`: whether (part of) the summary cannot be read by anyone but the provider.
+    Args:
+        encrypted: Whether (part of) the summary cannot be read by anyone but the provider.
+        has_answer: Whether the summary stands before it as an answer of the model, with the figures of its prompt.
     """
 
     line: int
@@ -49,6 +51,7 @@ class Boundary:
     kept_ids: tuple[str, ...] = ()
     kept_texts: tuple[str, ...] = ()
     encrypted: bool = False
+    has_answer: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +169,13 @@ def _replaced(line: int, at_ms: int | None, payload: Mapping[str, Any]) -> Bound
         if isinstance(item, dict):
             encrypted = encrypted or "encrypted_content" in item
             texts += [blocks.flatten(part)[0] for part in _parts(item.get("content"))]
-    return Boundary(line, at_ms, kept_texts=tuple(text for text in texts if text.strip()), encrypted=encrypted)
+    return Boundary(
+        line,
+        at_ms,
+        kept_texts=tuple(text for text in texts if text.strip()),
+        encrypted=encrypted,
+        has_answer=not encrypted,
+    )
 
 
 def _parts(content: Any) -> list[Any]:

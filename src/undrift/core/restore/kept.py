@@ -21,7 +21,7 @@ _SURE = 0.8
 
 @dataclass(frozen=True, slots=True)
 class KeptByClient:
-    """What the client gives back. `lines`: keys of lines. `others`: the entries without the user's texts that it keeps."""
+    """The client gives these back. `lines`: keys of lines. `others`: the entries without the user's texts that it keeps."""
 
     others: Sequence[ContextEntry]
     lines: frozenset[str]
@@ -51,8 +51,10 @@ def _readings(history: RestoreHistory, gives: GivenBack) -> list[Trace]:
     """Return what showed the files that the client attaches again: the last ones, if the whole of them was read and is small."""
     used: dict[str, None] = {}
     for trace in reversed(history.traces):
-        if len(used) < gives.files and trace.kind == "call" and trace.path:
-            used.setdefault(file_key(trace.path))
+        if trace.kind == "call":
+            for file in trace.files:
+                if len(used) < gives.files:
+                    used.setdefault(file_key(file))
     calls = {entry.pair_id: entry.metadata or {} for entry, trace in _pairs(history) if trace.kind == "call"}
     readings: dict[str, list[Trace]] = {}
     sizes: dict[str, int] = {}
@@ -62,8 +64,9 @@ def _readings(history: RestoreHistory, gives: GivenBack) -> list[Trace]:
             readings.setdefault(path, []).append(trace)
             if _reads_all(calls.get(entry.pair_id, {})):
                 sizes[path] = len(entry.content)
-        elif path in sizes and trace.kind == "call":
-            sizes[path] += sum(len(line) + 1 for line in trace.written)
+        for edit in trace.edits:
+            if (edited := file_key(edit.file)) in sizes:
+                sizes[edited] += sum(len(line) + 1 for line in edit.written)
     most = gives.file_tokens * 4 * _SURE
     return [trace for path, traces in readings.items() if sizes.get(path, most) < most for trace in traces]
 
