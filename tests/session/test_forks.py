@@ -1,6 +1,7 @@
 """A conversation under a new id shares with the session that it was forked from what both have seen, and nothing else."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -155,6 +156,30 @@ def test_nothing_else_of_the_parent_comes_along(tmp_path: Path):
         assert "a-parent-with-a-name" not in str(rows)
         assert "secret" not in str(rows)
     connection.close()
+
+
+def test_the_list_of_what_left_comes_along_if_it_names_nothing_else(tmp_path: Path):
+    tool = {"name": "mcp__undrift__recall", "input_schema": {"type": "object"}}
+    room: Any = {"budget_tokens": 12_000, "keep_tool_results": 1}
+    messages = [START, *rounds(60, characters=1_200)]
+    given = {**forked(messages), "tools": [tool]}
+    with opened(tmp_path, "parent", **room) as parent:
+        before = sent(parent.prepare(body(*messages, tools=[tool])))
+        (note,) = [d for d in parent._store.decided("parent") if d.kind == "noted"]
+    with opened(tmp_path, "fork", **room) as fork:
+        assert common(before, sent(fork.prepare(given))) == len(before)
+    with opened(tmp_path / "other", "parent", **room) as parent:
+        parent.prepare(body(*messages, tools=[tool]))
+        text = f"{note.detail['text'][:-1]}\n{'0' * 16} the secret of another block]"
+        detail = {**note.detail, "text": text}
+        connection = raw(tmp_path / "other")
+        connection.execute("DELETE FROM decisions WHERE kind = 'noted'")
+        connection.close()
+        parent._store.commit(Context(parent._store.scope.of("parent"), 1_000), "prune", [replace(note, detail=detail)])
+    with opened(tmp_path / "other", "fork", **room) as fork:
+        after = fork.prepare(given)
+        assert after.actions
+        assert "secret" not in str(sent(after))
 
 
 def test_a_history_without_an_answer_takes_nothing_over(tmp_path: Path):

@@ -58,7 +58,7 @@ def test_the_command_is_named_where_the_agent_has_a_shell_for_it(tmp_path: Path)
 def test_without_a_way_back_there_is_no_note_and_one_that_stands_leaves_at_the_next_prune(tmp_path: Path):
     with opened(tmp_path, **HOW) as session:
         assert notes(asked(session, *history(60), tools=())) == []
-    with opened(tmp_path, "other", **HOW) as session:
+    with opened(tmp_path / "other", **HOW) as session:
         assert len(notes(asked(session, *history(60)))) == 1
         assert len(notes(asked(session, *history(60), tools=()))) == 1
         assert notes(asked(session, *history(120), tools=())) == []
@@ -69,7 +69,7 @@ def test_it_changes_only_when_something_leaves_and_never_before_the_first_place_
     rewritten: dict[bool, list[int]] = {True: [], False: []}
     seen: list[str] = []
     for has_tool in rewritten:
-        with opened(tmp_path, f"s{has_tool}", **HOW) as session:
+        with opened(tmp_path / f"s{has_tool}", **HOW) as session:
             before: list[Json] = []
             for count in range(20, 160):
                 prepared = asked(session, *history(count), tools=(RECALL,) if has_tool else ())

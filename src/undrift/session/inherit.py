@@ -1,17 +1,19 @@
 """Decisions that a conversation takes over from another session which has seen the same beginning, as after a fork.
 
 Law: only a decision about blocks that the request holds itself is taken over, with the texts of the request as originals.
-No pin, no note, no task, no original and no name of the other session comes along. A history without an answer of the
-model takes nothing over. A store is a view of one scope, so no other owner's session is ever found.
+No pin, no task, no original and no name of the other session comes along, and no note but the one that lists what left of
+the common blocks. A history without an answer of the model takes nothing over. A store is a view of one scope, so no other owner's session is ever found.
 
 See docs/adr/0014-which-session.md.
 """
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from weakref import WeakSet
 
+from undrift.core.window.additions import note_entry
+from undrift.core.window.left import LEFT, listed_in
 from undrift.core.window.log import place_of, taken_at
 from undrift.errors import StoreError
 from undrift.stores.base import Mark
@@ -80,8 +82,9 @@ class Inheritance:
         return ""
 
     def _take_from(self, other: str, conversation: Conversation, request: Request, at_ms: int) -> None:
-        given = {e.id: e for e in self._decided_entries(other, conversation)}
-        taken = [self._own(d) for d in self._common(other, conversation) if d.entry_id in given]
+        common = _common(self._store.decided(other), conversation)
+        given = {e.id: e for e in _entries(common, conversation, at_ms)}
+        taken = [self._own(d) for d in common if d.entry_id in given]
         if taken and (refused := _refusal(Decisions(self._context.id, taken, ()), conversation, request)):
             _log.warning("session %.80r: decisions of another one do not fit: %s", self._context.id, refused)
             taken = []
@@ -90,20 +93,6 @@ class Inheritance:
             originals = [given[entry_id] for entry_id in dict.fromkeys(d.entry_id for d in taken if d.ref)]
             self._log.inherit(taken, originals, reports, at_ms=at_ms)
 
-    def _common(self, other: str, conversation: Conversation) -> Iterator[Decision]:
-        """Yield the decisions of another session that were made in this history, about blocks of it."""
-        numbers = conversation.numbers
-        for decision in self._store.decided(other):
-            is_here = taken_at(decision) in numbers and place_of(decision.entry_id) in numbers
-            if is_here and decision.kind in _SHARED:
-                yield decision
-
-    def _decided_entries(self, other: str, conversation: Conversation) -> Iterator[ContextEntry]:
-        """Yield the entries of the items that these decisions are about."""
-        items, numbers = conversation.window.items, conversation.numbers
-        for number in sorted({numbers[place_of(d.entry_id)] for d in self._common(other, conversation)}):
-            yield from items[number].entries
-
     def _own(self, decision: Decision) -> Decision:
         """Return a decision under a reference of this session; its text keeps the one that the model has seen."""
         if not decision.ref:
@@ -111,6 +100,39 @@ class Inheritance:
         shown = decision.detail.get("shown") or decision.ref
         own = self._log.decisions.ref_of(decision.entry_id)
         return replace(decision, ref=own, detail={**decision.detail, "shown": shown})
+
+
+def _common(decided: Sequence[Decision], conversation: Conversation) -> list[Decision]:
+    """Return the decisions that were made in this history, about blocks of it; and the notes that say what left of it."""
+    numbers = conversation.numbers
+    here = [d for d in decided if taken_at(d) in numbers and place_of(d.entry_id) in numbers]
+    about = [d for d in here if d.kind in _SHARED and not _is_note(d)]
+    refs = {d.detail.get("shown") or d.ref for d in about}
+    has_summaries = any(d.kind == "evicted" for d in here)  # a note may repeat one
+    notes = {d.entry_id for d in here if not has_summaries and _lists_only(refs, d)}
+    return [d for d in here if d.entry_id in notes or (d.kind in _SHARED and not _is_note(d))]
+
+
+def _is_note(decision: Decision) -> bool:
+    """Tell whether a decision is about a text of ours."""
+    return ":" in decision.entry_id
+
+
+def _lists_only(refs: Collection[str], decision: Decision) -> bool:
+    """Tell whether a decision places a note of what left that names nothing but these references."""
+    if decision.kind != "noted" or decision.detail.get("name") != LEFT:
+        return False
+    return all(line.ref in refs for line in listed_in([decision.detail["text"]]).lines)
+
+
+def _entries(common: Sequence[Decision], conversation: Conversation, at_ms: int) -> Iterator[ContextEntry]:
+    """Yield the entries of the items that these decisions are about, and their notes."""
+    items, numbers = conversation.window.items, conversation.numbers
+    for number in sorted({numbers[place_of(d.entry_id)] for d in common if not _is_note(d)}):
+        yield from items[number].entries
+    for decision in common:
+        if decision.kind == "noted":
+            yield note_entry(decision, timestamp_ms=at_ms, count=conversation.count)
 
 
 def _refusal(decisions: Decisions, conversation: Conversation, request: Request) -> str:

@@ -63,8 +63,7 @@ class Conversation:
         self._past: TakenOver | None = None  # readings of the first items from before the session was opened
         self._past_ms = 0
         self._recorder = Recorder()
-        self.is_dressed = False
-        """True if the client changes its newest message after the answer: it takes a reminder off."""
+        self.is_dressed = self._was_once = False  # the newest message, two times in a row; the last time
 
     def starts_with(self, raw: bytes, digest: bytes) -> bool:
         """Return whether the history begins with this item."""
@@ -183,7 +182,8 @@ class Conversation:
             request.read_whole()
         known = self._known(request)
         if 1 < len(self.messages) < request.count:  # its newest message was answered: it stands there as it was, or not
-            self.is_dressed = known == len(self.messages) - 1 and self._items[known].role != "assistant"
+            was_dressed = known == len(self.messages) - 1 and self._was_dressed(request)
+            self.is_dressed, self._was_once = was_dressed and (self._was_once or self.is_dressed), was_dressed
         if known < len(self.messages):  # a fork, or an earlier item was edited
             self._forget(known)
         try:
@@ -197,6 +197,19 @@ class Conversation:
         if self._window is not None and self._version == self._decisions.version:
             grown = self._window.grown(Items(self._items), self._decisions, self._standing.stays)
             self._window = self._deciding(grown)
+
+    def _was_dressed(self, request: Request) -> bool:
+        """Return whether the newest message had more text than this request's one, or stood behind the one that was
+        answered."""
+        number = len(self.messages) - 1
+        before = self.messages[number].view
+        now = self.form.read(request.load(number), f"{self.form.HISTORY}[{number}]")
+        if before.role not in ("user", "system"):
+            return False
+        if now.role == "assistant":
+            return self._items[number - 1].role != "assistant"
+        words = _text_of(now)
+        return bool(words) and words in _text_of(before)
 
     def _settle(self, offered: Offered) -> None:
         """Put in the items that count otherwise from this request on."""
@@ -378,3 +391,7 @@ class Conversation:
         for number, message in enumerate(self.messages):
             before = self.messages[number - 1].item.role if number else ""
             self._pairing.take(message.view, message.item.id, message.run[0], role_before=before)
+
+
+def _text_of(view: View) -> str:
+    return "".join(block.text for block in view.blocks if block.kind == "text").strip()
