@@ -218,6 +218,14 @@ def test_claude_gets_a_status_line_and_one_of_its_users_own_stays(tmp_path: Path
     assert f"Your status line stays. To add undrift's, let your command give its stdin to: {sys.executable} -P" in shown
 
 
+def test_claude_in_a_cloud_is_told_that_its_requests_do_not_pass_the_gateway(tmp_path: Path, port: int):
+    settings(tmp_path, "claude", '{"env": {"CLAUDE_CODE_USE_BEDROCK": "1", "AWS_REGION": 5}}')
+    told = run(tmp_path, "install", "claude", "--port", str(port)).output
+    assert "Claude Code uses Amazon Bedrock, and its requests there do not pass this gateway" in " ".join(told.split())
+    settings(tmp_path, "claude")
+    assert "do not pass" not in run(tmp_path, "install", "claude", "--port", str(port)).output
+
+
 def test_a_status_line_that_the_user_has_chosen_since_is_his(tmp_path: Path, port: int):
     path = settings(tmp_path, "claude", "{}")
     run(tmp_path, "install", "claude", "--port", str(port))

@@ -115,6 +115,28 @@ def test_a_body_under_a_signature_passes_as_it_came(query: str, tmp_path):
     assert upstream.requests[0].header["authorization"] == headers["authorization"]
 
 
+@pytest.mark.parametrize("place", PATHS)
+def test_the_guards_stand_before_every_cloud(place: str, tmp_path):
+    """A foreign name or page is refused; a page of this machine is not known to be the owner's and changes nothing here."""
+    with (
+        RawUpstream(lambda _: [Send(response(b"{}"))]) as upstream,
+        gateway(tmp_path, upstream.url, settings(tmp_path)) as server,
+    ):
+        client = Client(server.url, place)
+        client.messages[0]["content"] = "x" * 40_000
+        sent = json.dumps({**client.fields, "messages": client.messages}).encode()
+        refused = [
+            ask(server.url, PATHS[place], sent, headers={**KEY, **one}).status
+            for one in ({"host": "evil.example"}, {"origin": "https://evil.example"})
+        ]
+        wrong_token = f"/{'0' * 64}/via/{'bedrock' if 'bedrock' in place else 'vertex'}{PATHS[place]}"
+        page = {**KEY, "origin": "http://localhost:3000"}
+        heard = [ask(server.url, path, sent, headers=page) for path in (PATHS[place], wrong_token)]
+    assert refused == [421, 403]
+    assert [one.headers["x-undrift-bypass"] for one in heard] == ["not-the-owner"] * 2
+    assert [(one.body, one.target) for one in upstream.requests] == [(sent, PATHS[place])] * 2
+
+
 def test_another_model_of_bedrock_is_left_alone(tmp_path):
     body = {"messages": [{"role": "user", "content": [{"text": "x" * 40_000}]}], "inferenceConfig": {}}
     with (

@@ -18,12 +18,14 @@ from undrift.cli.show import safe
 from undrift.clients import place
 from undrift.clients.addressed import Address, AddressedClient, gateway_of
 from undrift.clients.base import EntryScope, command, is_ours
+from undrift.clients.clouds import Cloud, cloud_of
 from undrift.clients.place import Memory
 from undrift.clients.valuefile import ValueNote
 from undrift.clients.wrapped import Addresses
 from undrift.errors import InputError, SettingsError
 from undrift.proxy.config import DEFAULT_UPSTREAMS, upstream_of
 from undrift.proxy.owner import base_url
+from undrift.settings import environment
 from undrift.stores.secret import TOKEN_NAME, http_token
 from undrift.stores.service import DEFAULT_PORT, PointedClient, Service, load, remove, save
 
@@ -191,7 +193,18 @@ def _planned(client: AddressedClient, text: str, others: Service) -> _GatewayPla
         upstreams |= wanted
     if not addresses:
         raise InputError(f"{'; '.join(notes)}; `undrift wrap {client.name}` gives it a gateway of its own")
+    if client.name == "claude" and (cloud := _cloud(client.form.value(text, ("env",)))) is not None:
+        notes.append(
+            f"Claude Code uses {cloud.title}, and its requests there do not pass this gateway: "
+            "`undrift wrap claude` manages them, or says why not."
+        )
     return _GatewayPlan(tuple(addresses), upstreams, tuple(notes))
+
+
+def _cloud(variables: Any) -> Cloud | None:
+    """Return the cloud that Claude Code uses with its settings' variables and this environment."""
+    own = variables if isinstance(variables, dict) else {}
+    return cloud_of({**environment(), **{name: value for name, value in own.items() if isinstance(value, str)}})
 
 
 def _same(one: str, other: str) -> bool:
