@@ -32,7 +32,7 @@ _TOOLS = (
         for name in ("create_goal", "get_goal", "image_generation", "list_mcp_resources", "request_user_input")
     ),
     ClientTool("update_goal", "other"),
-    ClientTool("wait", "other"),
+    ClientTool("wait", "shell"),
 )
 
 PROFILE = Profile(
