@@ -154,6 +154,23 @@ def test_an_address_that_cannot_be_an_upstream_changes_nothing(tmp_path: Path, p
     assert path.exists()
 
 
+@pytest.mark.parametrize(
+    ("home", "has_program", "is_told"), [((), True, True), ((), False, False), (("any",), True, False)]
+)
+def test_agents_are_told_of_recall_only_if_they_can_run_it(
+    home, has_program: bool, is_told: bool, tmp_path: Path, port: int
+):
+    program = tmp_path / "bin" / "undrift"
+    program.parent.mkdir()
+    if has_program:
+        program.write_text("#!/bin/sh\n")
+        program.chmod(0o700)
+    given = [f"--home={tmp_path / one}" for one in home]
+    run(tmp_path, "install", "gemini", "--port", str(port), *given, path=str(program.parent))
+    note = tmp_path / (home[0] if home else ".undrift") / "service.json"
+    assert json.loads(note.read_text())["recall_reachable"] is is_told
+
+
 def test_a_second_installation_changes_nothing(tmp_path: Path, port: int):
     settings(tmp_path, "claude")
     run(tmp_path, "install", "claude", "--port", str(port))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from undrift.cli import service as services
-from undrift.cli.change import ChangeReport, Given, SettingsChange, program
+from undrift.cli.change import ChangeReport, Given, SettingsChange, program, user_folder
 from undrift.cli.show import safe
 from undrift.clients import place
 from undrift.clients.addressed import Address, AddressedClient, gateway_of
@@ -52,6 +52,8 @@ def install_gateway(client: AddressedClient, given: Given, port: int | None, rep
     """
     change, client_home = _change(client, given, report)
     service = load(change.home) or Service(port or DEFAULT_PORT)
+    finds_home = change.home == user_folder() / ".undrift"  # where `undrift recall` looks by itself
+    service = replace(service, recall_reachable=finds_home and shutil.which("undrift") is not None)
     if port not in (None, service.port):
         raise SettingsError(f"the gateway has port {service.port} already: {', '.join(service.clients)} use it")
     if (repository := place.repository_of(change.path)) is not None:
@@ -215,7 +217,8 @@ def _values(plan: _GatewayPlan, port: int, token: str) -> list[tuple[tuple[str, 
     url = f"http://127.0.0.1:{port}"
     version = "/v1" if plan.upstreams.get("openai", "/v1").rstrip("/").endswith("/v1") else ""
     openai = f"{base_url(url, token, 'openai')}{version}"
-    at = Addresses(base_url(url, token, "anthropic"), openai, base_url(url, token, "gemini"))
+    others = {name: base_url(url, token, name) for name in ("anthropic", "gemini")}
+    at = Addresses(openai=openai, **others)
     return [(address.key, address.write(at)) for address in plan.addresses]
 
 

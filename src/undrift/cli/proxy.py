@@ -143,6 +143,7 @@ def proxy_command(
         service = _service(Path(settings.home))
         port, host, urls = service.port, "127.0.0.1", {**urls, **service.upstreams}
         descriptor = _handed_over() if descriptor is None else descriptor
+        recall_reachable = recall_reachable or service.recall_reachable
     listening = None if descriptor is None else socket.socket(fileno=descriptor)
     config = GatewayConfig(
         settings=settings,

@@ -17,7 +17,7 @@ from undrift.clients.wrapped import Addresses
 __all__ = ["ADDRESSED", "Address", "AddressedClient", "gateway_of"]
 
 _GATEWAY = re.compile(
-    r"http://(?:127\.0\.0\.1|localhost|\[::1\]):([0-9]{1,5})(?:/([0-9a-f]{64}))?/via/[a-z]+(?:/v1[a-z]*)?"
+    r"http://(?:127\.0\.0\.1|localhost|\[::1\]):([0-9]{1,5})(?:/([0-9a-f]{64}))?/via/[a-z]+(?:/[A-Za-z0-9/._-]*)?"
 )
 
 

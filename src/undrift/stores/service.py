@@ -45,10 +45,16 @@ class PointedClient:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """The gateway for every day. `clients`: by the name that one types."""
+    """The gateway for every day.
+
+    Args:
+        clients: By the name that one types.
+        recall_reachable: Whether the agents of these clients find ``undrift recall`` on their PATH, and this home by it.
+    """
 
     port: int = DEFAULT_PORT
     clients: Mapping[str, PointedClient] = field(default_factory=dict)
+    recall_reachable: bool = False
 
     @property
     def upstreams(self) -> dict[str, str]:
@@ -75,7 +81,7 @@ def load(home: Path) -> Service | None:
         port = given["port"]
         if type(port) is not int or not 0 < port < 1 << 16:
             raise ValueError("its port is none")
-        return Service(port, clients)
+        return Service(port, clients, given.get("recall_reachable") is True)
     except FileNotFoundError:
         return None
     except (OSError, ValueError, TypeError, LookupError, AttributeError) as error:
