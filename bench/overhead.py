@@ -6,6 +6,7 @@ Law: the history is synthetic, made of text of the standard library; nothing of 
 import importlib
 import itertools
 import json
+import os
 import sysconfig
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -150,7 +151,9 @@ def _history(form: Form) -> _Client:
 
 
 def _open(home: str, budget_tokens: int) -> Session:
-    return Session.open(f"bench-{uuid4().hex}", home=home, settings=Settings(budget_tokens=budget_tokens))
+    """Open a session in a home of its own: in one home it would share what another one decided about this history."""
+    own = os.path.join(home, uuid4().hex)
+    return Session.open("bench", home=own, settings=Settings(budget_tokens=budget_tokens))
 
 
 def _tokens(home: str, client: _Client) -> int:

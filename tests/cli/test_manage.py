@@ -113,8 +113,15 @@ def test_what_left_stays_out_of_the_next_request(tmp_path):
     once = json.loads(managed(first, *PLAIN, "--home", tmp_path).stdout_bytes)["messages"]
     then = json.loads(managed(second, *PLAIN, "--home", tmp_path).stdout_bytes)["messages"]
     assert then == [*once, *second["messages"][-2:]]
-    other = managed(second, "--wire", "anthropic", "--session", "other", "--home", tmp_path)
-    assert json.loads(other.stdout_bytes) == second
+    apart = managed(second, "--wire", "anthropic", "--session", "other", "--home", tmp_path / "apart")
+    assert json.loads(apart.stdout_bytes) == second
+
+
+def test_another_session_of_one_home_shares_what_left_of_the_same_history(tmp_path):
+    first, second = anthropic(12), anthropic(13)
+    once = json.loads(managed(first, *PLAIN, "--home", tmp_path).stdout_bytes)["messages"]
+    fork = managed(second, "--wire", "anthropic", "--session", "fork", "--home", tmp_path)
+    assert json.loads(fork.stdout_bytes)["messages"] == [*once, *second["messages"][-2:]]
 
 
 def test_warnings_and_headers_stand_on_stderr_a_line_each(tmp_path):
