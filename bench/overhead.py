@@ -6,7 +6,6 @@ Law: the history is synthetic, made of text of the standard library; nothing of 
 import importlib
 import itertools
 import json
-import os
 import sysconfig
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -152,7 +151,7 @@ def _history(form: Form) -> _Client:
 
 def _open(home: str, budget_tokens: int) -> Session:
     """Open a session in a home of its own: in one home it would share what another one decided about this history."""
-    own = os.path.join(home, uuid4().hex)
+    own = str(Path(home) / uuid4().hex)
     return Session.open("bench", home=own, settings=Settings(budget_tokens=budget_tokens))
 
 
