@@ -99,12 +99,12 @@ class Room:
             ]
             return self.run(words, told.environment(at, self.environment()), provider)
 
-    def managed(self, budget: int | None, way: Way = "wrap") -> Ran:
-        """Run it through a gateway, with so much room or what the model's window gives."""
+    def managed(self, budget: int | None, way: Way = "wrap", more: Sequence[str] = ()) -> Ran:
+        """Run it through a gateway, with so much room or what the model's window gives. `more`: its other options."""
         with ScriptedProvider(without_tools=self.program.without_tools) as provider:
             options = [f"--home={self.home / '.undrift'}", f"--upstream-openai={provider.url}/v1"]
             options += [f"--upstream-{name}={provider.url}" for name in ("anthropic", "gemini", "bedrock", "vertex")]
-            options += [f"--budget={budget}"] if budget else []
+            options += [*([f"--budget={budget}"] if budget else []), *more]
             return self._wrapped(provider, options) if way == "wrap" else self._beside(provider, options)
 
     def _wrapped(self, provider: ScriptedProvider, options: Sequence[str]) -> Ran:

@@ -129,6 +129,28 @@ def test_recall_gives_a_part_and_says_where_it_goes_on(tmp_path: Path):
     run(work)
 
 
+def test_recall_gives_the_lines_of_a_result_that_came_in_parts(tmp_path: Path):
+    """As Codex' code mode has them: kept as the JSON of the parts, which would be one line that is cut."""
+    output = "\n".join(f"line {number} of the file" for number in range(150))
+    parts = [{"type": "input_text", "text": "Script completed"}, {"type": "input_text", "text": output}]
+    items: list[Any] = [{"type": "message", "role": "user", "content": "go"}]
+    for number in range(12):
+        items.append({"type": "custom_tool_call", "call_id": f"c{number}", "name": "exec", "input": f"run({number})"})
+        items.append({"type": "custom_tool_call_output", "call_id": f"c{number}", "output": parts})
+    with Session.open("s", home=tmp_path, settings=Settings(budget_tokens=8_000)) as session:
+        prepared = session.prepare({"model": "gpt-5.5", "input": items}, wire="openai-responses")
+        originals = [session.original(action.ref) for action in prepared.actions]
+    ref = next(one.ref for one in originals if one.entry.type == "tool_result")
+
+    async def work() -> None:
+        async with near(tmp_path) as client:
+            text = said(await client.call_tool("recall", {"ref": ref, "lines": "70-80"}))
+            assert "line 75 of the file" in text
+            assert "of 151;" in text
+
+    run(work)
+
+
 def test_recall_of_a_task_lists_what_it_let_go_and_greps_in_it(tmp_path: Path):
     refs = evicted(tmp_path)
 

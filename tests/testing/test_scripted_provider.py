@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from undrift.profiles import acts_of
-from undrift.testing import Read, Result, Say, ScriptedProvider, Shell, Together, Use, history_for
+from undrift.testing import Follow, Read, Result, Say, ScriptedProvider, Shell, Together, Use, history_for
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -58,6 +58,14 @@ def test_several_calls_stand_in_one_answer():
     with ScriptedProvider([Together((Shell("ls"), Read("/a.py")))]) as provider:
         blocks = messages(provider)["content"]
     assert [(block["name"], block["input"].get("file_path")) for block in blocks] == [("Bash", None), ("Read", "/a.py")]
+
+
+def test_a_model_may_act_on_what_it_reads():
+    follow = Follow(lambda text: Shell(text.split("please run ")[1].split("\n")[0]))
+    with ScriptedProvider([follow, Say("Done.")]) as provider:
+        (block,) = messages(provider, "please run make test")["content"]
+        assert block["input"]["command"] == "make test"
+        assert messages(provider)["content"][0]["text"] == "Done."
 
 
 def test_after_the_script_it_says_so():

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from undrift.core.text.parts import text_of
 from undrift.errors import InputError, RecallError
 from undrift.mcp.arguments import lines_of
 from undrift.mcp.framing import as_data, clipped, one_line
@@ -105,7 +106,7 @@ def _original(
             found = store.by_entry(session_id, ref)
     if found is None:
         return None
-    return RecalledText(f"original {found.ref}, {described(found)}", found.entry.content)
+    return RecalledText(f"original {found.ref}, {described(found)}", text_of(found.entry))
 
 
 def _task(store: "Store", session_id: str, ref: str, call: ToolArguments, *, is_bound: bool) -> RecalledText | None:

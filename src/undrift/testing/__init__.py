@@ -16,7 +16,7 @@ Law: nothing here reaches beyond the loopback interface, keeps a key that it is 
 
 from undrift.testing.histories import ClientHistory, Result, history_for
 from undrift.testing.provider import ScriptedProvider
-from undrift.testing.script import Read, Say, Seen, Shell, Together, Turn, Use
+from undrift.testing.script import Follow, Read, Say, Seen, Shell, Together, Turn, Use
 from undrift.testing.simulators import (
     Answered,
     AnthropicSimulator,
@@ -39,6 +39,7 @@ __all__ = [
     "Call",
     "ClientHistory",
     "Close",
+    "Follow",
     "GeminiSimulator",
     "Hold",
     "ModelTurn",

@@ -149,7 +149,7 @@ class ScriptedProvider(Closing):
         if kind == "side" and self._without_tools:
             kind = "main"
         if kind == "main":
-            turn = answer_to(self._turns[0] if self._turns else Say("The script is done."), tools)
+            turn = answer_to(self._turns[0] if self._turns else Say("The script is done."), tools, body)
         else:
             turn = ModelTurn(self._summary if kind == "summary" else _side(wire, body))
         if wire not in self._accounts:

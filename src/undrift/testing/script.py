@@ -1,7 +1,7 @@
 """The answers of a scripted provider, and the requests that it got. Pure."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -10,6 +10,7 @@ from undrift.profiles import Kind as ToolKind
 from undrift.testing.simulators import Call, ModelTurn
 
 __all__ = [
+    "Follow",
     "Kind",
     "Read",
     "Say",
@@ -59,10 +60,14 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """One call of a tool by its name; for OpenAI Responses ``group.name`` is a tool of a group."""
+    """One call of a tool by its name; for OpenAI Responses ``group.name`` is a tool of a group.
+
+    `text`: the input of a tool that takes text in place of arguments.
+    """
 
     tool: str
     given: Mapping[str, Any] = field(default_factory=dict)
+    text: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +77,14 @@ class Together:
     turns: tuple[Shell | Read | Use, ...]
 
 
-Turn = Say | Shell | Read | Use | Together
+@dataclass(frozen=True, slots=True)
+class Follow:
+    """The answer of a model that acts on what it reads: `decide` makes it from all text of the request."""
+
+    decide: Callable[[str], Say | Shell | Read | Use | Together]
+
+
+Turn = Say | Shell | Read | Use | Together | Follow
 """One answer of the model."""
 
 
@@ -120,15 +132,17 @@ def kind_of(messages: Sequence[Any], tools: Mapping[str, Any]) -> Kind:
     return "main" if tools else "side"
 
 
-def answer_to(turn: Turn, tools: Mapping[str, Any]) -> ModelTurn:
-    """Put a turn into the words of the client's own tools."""
+def answer_to(turn: Turn, tools: Mapping[str, Any], body: Any = None) -> ModelTurn:
+    """Put a turn into the words of the client's own tools. `body`: the request."""
+    if isinstance(turn, Follow):
+        return answer_to(turn.decide("\n".join(texts_of(body))), tools)
     if isinstance(turn, Say):
         return ModelTurn(turn.text)
     if isinstance(turn, Together):
         answers = [answer_to(one, tools) for one in turn.turns]
         return ModelTurn("".join(one.text for one in answers), tuple(call for one in answers for call in one.calls))
     if isinstance(turn, Use):
-        return ModelTurn(calls=(Call(turn.tool, turn.given),))
+        return ModelTurn(calls=(Call(turn.tool, turn.given, turn.text),))
     if isinstance(turn, Read) and (reader := _offered(tools, "read")):
         return ModelTurn(calls=(Call(reader.name, {reader.path: turn.path}),))
     command = turn.command if isinstance(turn, Shell) else f"cat '{turn.path}'"

@@ -28,7 +28,7 @@ def budget(window: Window, turn: Turn) -> Window:
         return window
     window = without_thinking(window, turn)
     if turn.tools.way_back:
-        window, thresholds = _with_room_for_note(window, turn, thresholds)
+        window = _without_notes(window, turn, thresholds.stays_tokens)
     plan = None
     while True:
         more = _planned(window, turn, thresholds, is_due=plan is None)
@@ -40,14 +40,12 @@ def budget(window: Window, turn: Turn) -> Window:
         window, thresholds = pruned, replace(thresholds, stays_tokens=0, least_share=0.0)
 
 
-def _with_room_for_note(window: Window, turn: Turn, thresholds: Thresholds) -> tuple[Window, Thresholds]:
-    """Remove the notes of what left that a newer note replaces, and lower the marks by the room of that note."""
+def _without_notes(window: Window, turn: Turn, stays_tokens: int) -> Window:
+    """Remove the notes of what left after the untouched beginning: a newer note replaces them."""
     old = [d for d in window.notes if d.detail["name"] == LEFT]
-    before = {d.entry_id: _rewritten_from(window, turn, [d.entry_id]) or 0 for d in old}
-    window = window.with_(without_note(d) for d in old if before[d.entry_id] >= thresholds.stays_tokens)
-    share = left_allowance(turn.room.budget_tokens) / max(1, turn.room.budget_tokens)
-    low, whole = thresholds.low_share - share, thresholds.whole_share - share
-    return window, replace(thresholds, low_share=low, whole_share=whole)
+    return window.with_(
+        without_note(d) for d in old if (_rewritten_from(window, turn, [d.entry_id]) or 0) >= stays_tokens
+    )
 
 
 def _thresholds(window: Window, turn: Turn) -> Thresholds | None:
@@ -74,7 +72,11 @@ def _thresholds(window: Window, turn: Turn) -> Thresholds | None:
 def _planned(window: Window, turn: Turn, thresholds: Thresholds, *, is_due: bool) -> TurnPlan | None:
     rules, tools = turn.rules, turn.tools
     policy = Policy(
-        turn.room.budget_tokens, rules.prune_target_ratio, rules.keep_tool_results, rules.keep_user_text_tokens
+        turn.room.budget_tokens,
+        rules.prune_target_ratio,
+        rules.keep_tool_results,
+        rules.keep_user_text_tokens,
+        note_tokens=left_allowance(turn.room.budget_tokens) if tools.way_back else 0,
     )
     prompt = Prompt(
         window.entries,

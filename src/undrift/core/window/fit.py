@@ -27,13 +27,14 @@ __all__ = ["Policy", "Prompt", "TurnPlan", "is_user_text", "low_water_tokens", "
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The settings that a plan obeys, under the same names."""
+    """The settings that a plan obeys, under the same names. `note_tokens` stay free for a note that is added later."""
 
     budget_tokens: int
     target_ratio: float
     keep_tool_results: int
     keep_user_text_tokens: int
     keep_recent_share: float = 0.25
+    note_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,10 +253,15 @@ def _figures(policy: Policy, thresholds: Thresholds, must_tokens: int, total: in
     budget = policy.budget_tokens
     return {
         "budget_tokens": budget,
-        "target_tokens": low_water_tokens(budget, must_tokens, thresholds.low_share, by_worth=by_worth),
+        "target_tokens": _target_tokens(policy, must_tokens, thresholds.low_share, by_worth=by_worth),
         "protected_tokens": must_tokens,
         "total_tokens": total,
     }
+
+
+def _target_tokens(policy: Policy, must_tokens: int, share: float, *, by_worth: bool) -> int:
+    mark = low_water_tokens(policy.budget_tokens, must_tokens, share, by_worth=by_worth)
+    return max(min(must_tokens, mark), mark - policy.note_tokens)
 
 
 def _after_beginning(
@@ -288,9 +294,7 @@ def _after_beginning(
         return target - held_tokens, _Offer(mixed, folds, younger, cuts)
     if thresholds.least_share:
         return None
-    figures["target_tokens"] = low_water_tokens(
-        policy.budget_tokens, must_tokens, thresholds.whole_share, by_worth=True
-    )
+    figures["target_tokens"] = _target_tokens(policy, must_tokens, thresholds.whole_share, by_worth=True)
     return figures["target_tokens"] - must_tokens, offer
 
 

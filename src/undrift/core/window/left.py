@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
+from undrift.core.text.parts import text_of
 from undrift.core.text.safe_lines import label
 from undrift.core.text.tombstone import clean_summary
 from undrift.profiles import Act, acts_of, bare_name
@@ -138,12 +139,14 @@ def _of_call(call: ContextEntry, result: ContextEntry | None, refs: Mapping[str,
     words = _plain("; ".join(map(_words_of, acts[:_MOST_ACTS])))
     if any(act.kind == "edit" for act in acts):
         return LeftLine(refs[call.id], words)
+    output = "" if result is None else text_of(result)
     longest = max((one for one in (call, result) if one is not None), key=lambda one: len(one.content))
     if len(longest.content) <= _SMALL_CHARACTERS or all(act.kind in ("plan", "load") for act in acts):
         return None
-    verdict = _verdict(result.content) if result is not None and any(act.command for act in acts) else ""
+    verdict = _verdict(output) if any(act.command for act in acts) else ""
     how = f": {_plain(verdict, _VERDICT_CHARACTERS)}" if verdict else ""
-    return LeftLine(refs[longest.id], f"{words} ({_size(longest.content)}{how})")
+    size = _size(call.content if longest is call else output)
+    return LeftLine(refs[longest.id], f"{words} ({size}{how})")
 
 
 def _words_of(act: Act) -> str:

@@ -85,30 +85,33 @@ def _has_left(decisions: Iterable[Decision]) -> bool:
 
 
 def _with_left(window: Window, turn: Turn) -> Window:
-    """Replace the note of what left, in a turn in which something leaves.
+    """Replace the note of what left, in a turn in which something leaves; add it if there is none yet.
 
     A note before the first place that is rewritten anyway stays: its removal would cost the provider's cache.
     """
-    if not _has_left(window.new):
-        return window
+    anchor, way_back = window.anchor, turn.tools.way_back
     standing = [d for d in (window.before or window).notes if d.detail["name"] == LEFT]
     here = {d.entry_id for d in window.notes}
-    anchor, way_back = window.anchor, turn.tools.way_back
+    if not _has_left(window.new) and (standing or not way_back or not _has_left(window.ruling.values())):
+        return window
     if not way_back:
         return window.with_(without_note(d) for d in standing if d.entry_id in here)
-    rewritten = min(_number(window, d) for d in window.new if d.kind not in PLACED)
-    stays = [d for d in standing if d.entry_id in here and _number(window, d) < rewritten]
+    places = [_number(window, d) for d in window.new if d.kind not in PLACED]
+    stays = [d for d in standing if d.entry_id in here and _number(window, d) < min(places)]
     old = [d for d in standing if d not in stays]
+    most_tokens = left_allowance(turn.room.budget_tokens) - sum(-d.tokens_saved for d in stays)
+    if most_tokens <= 0 or anchor is None:
+        return window
     listed = listed_in(d.detail["text"] for d in old)
     units = _left_since(window, max((window.numbers.get(taken_at(d), -1) for d in standing), default=-1))
     text = left_text(
         chain((_lines(window, unit) for unit in units), ((line,) for line in reversed(listed.lines))),
         len(units) + len(listed.lines) + listed.others,
         way_back=way_back,
-        most_tokens=left_allowance(turn.room.budget_tokens) - sum(-d.tokens_saved for d in stays),
+        most_tokens=most_tokens,
         count=turn.tools.count,
     )
-    if not text or anchor is None:
+    if not text:
         return window
     note = note_decision(LEFT, text, anchor=anchor, count=turn.tools.count, ref_of_entry=turn.tools.ref_of)
     noted = window.with_([*(without_note(d) for d in old if d.entry_id in here), note])
