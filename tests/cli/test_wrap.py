@@ -335,9 +335,14 @@ def test_the_gateway_knows_that_the_agents_of_the_other_clients_can_recall(name:
     client.chmod(0o700)
     (tmp_path / "undrift").write_text("#!/bin/sh\n")
     (tmp_path / "undrift").chmod(0o700)
+    (tmp_path / ".profile").write_text(f"PATH='{tmp_path}'\n")  # of Codex' login shell
     command = [sys.executable, "-m", "undrift", "wrap", "--home", str(tmp_path / "home"), name, "-p"]
-    words, gateways = run(command, PATH=str(tmp_path)).stdout.splitlines()
+    variables = {"PATH": str(tmp_path), "HOME": str(tmp_path), "SHELL": "/bin/sh"}
+    words, gateways = run(command, **variables).stdout.splitlines()
     assert "--recall-reachable" in gateways
+    (tmp_path / ".profile").write_text("PATH=/nowhere\n")
+    _, gateways = run(command, **variables).stdout.splitlines()
+    assert ("--recall-reachable" in gateways) is (name != "codex")
     assert ("run_shell_command(undrift recall)" in words) is (name == "gemini")
 
 

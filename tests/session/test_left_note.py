@@ -140,6 +140,17 @@ def test_after_a_restart_the_next_note_goes_on_from_the_one_that_stands(tmp_path
     assert found[0] == found[1]
 
 
+def test_a_tool_that_comes_later_brings_a_note_at_the_end_without_a_rewrite(tmp_path: Path):
+    with opened(tmp_path, **HOW) as session:
+        before = asked(session, *history(60), tools=())
+        more = [*history(60), assistant("done"), user("go on")]
+        prepared = asked(session, *more)
+        (note,) = notes(prepared)
+        assert sent(prepared)[: len(sent(before))] == sent(before)
+        assert parts(sent(prepared)[-1])[-1]["text"] == note
+        assert notes(asked(session, *more, assistant("yes"), user("and now?"))) == [note]
+
+
 def test_the_answers_of_a_chat_are_listed_because_only_the_questions_stay(tmp_path: Path):
     chat: list[Json] = [user("question 0")]
     for number in range(60):

@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import tomllib
 from collections.abc import Mapping
@@ -22,7 +23,7 @@ from undrift.cli.of_session import HOME_HELP, TOKENS, settings_of
 from undrift.cli.proxy import upstream_options
 from undrift.cli.show import note, safe
 from undrift.clients.clouds import SWITCH, cloud_of, foundry_url
-from undrift.clients.wrapped import Addresses, wrapped
+from undrift.clients.wrapped import Addresses, Wrapped, wrapped
 from undrift.errors import InputError, SettingsError, StoreError
 from undrift.proxy.config import PROVIDERS, Provider, regional
 from undrift.proxy.owner import base_url, without_token
@@ -31,6 +32,8 @@ from undrift.settings import Settings, environment
 from undrift.stores.secret import http_token
 
 __all__ = ["wrap_command"]
+
+_ASK_S = 10
 
 _OPENAI = "https://api.openai.com/v1"
 _VARIABLES: Mapping[Provider, tuple[str, ...]] = {
@@ -119,7 +122,7 @@ def wrap_command(
     words = [f"--upstream-{name}={url}" for name, url in upstreams.items()]
     words += [f"--home={settings.home}", *([f"--budget={budget}"] if budget else [])]
     if recall_reachable is None:
-        recall_reachable = known.recall.has_shell and shutil.which("undrift") is not None
+        recall_reachable = _finds_undrift(known, around)
     words += ["--recall-reachable"] if recall_reachable else []
     url = start([sys.executable, "-P", "-m", "undrift", "proxy", *words], path)
     at_version = "/v1" if upstreams["openai"].rstrip("/").endswith("/v1") else ""
@@ -137,6 +140,18 @@ def wrap_command(
     before = known.words(_addresses(url, "" if tells_users() else token, at_version), around)
     allowing = known.allowing(own) if recall_reachable else ()
     _become(program, [known.program, *before, *allowing, *own], variables)
+
+
+def _finds_undrift(client: Wrapped, variables: Mapping[str, str]) -> bool:
+    """Return whether the shell of the client's agent finds this program."""
+    if not client.recall.in_login_shell:
+        return client.recall.has_shell and shutil.which("undrift") is not None
+    words = [variables.get("SHELL") or "/bin/sh", "-lc", "command -v undrift"]
+    try:
+        found = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, timeout=_ASK_S, check=False)  # noqa: S603
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return found.returncode == 0
 
 
 def _budget(settings: Settings) -> str:

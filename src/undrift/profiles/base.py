@@ -99,6 +99,7 @@ class Recall:
 
     Args:
         has_shell: Whether its agent can run ``undrift recall`` in a shell, perhaps after a question to the user.
+        in_login_shell: Whether that shell is the user's login shell, whose PATH may be another one.
         allowing: The words that allow the command without a question: for Claude Code in its settings, else in its command
             line; empty if there are none.
         mcp_tool: The name of a tool of our MCP server as the model sees it; ``{tool}`` is the place of the tool's own name.
@@ -106,6 +107,7 @@ class Recall:
     """
 
     has_shell: bool = False
+    in_login_shell: bool = False
     allowing: tuple[str, ...] = ()
     mcp_tool: str = ""
     defers_mcp: bool = False

@@ -44,7 +44,7 @@ PROFILE = Profile(
     tools=_TOOLS,
     always_tools=True,
     sub_agent_headers=("x-openai-subagent",),
-    recall=Recall(has_shell=True, mcp_tool="mcp__undrift__{tool}", defers_mcp=True),
+    recall=Recall(has_shell=True, in_login_shell=True, mcp_tool="mcp__undrift__{tool}", defers_mcp=True),
     gives_back=GivenBack(user_tokens=20_000),
 )
 """Codex."""

@@ -81,7 +81,7 @@ class Together:
 class Follow:
     """The answer of a model that acts on what it reads: `decide` makes it from all text of the request."""
 
-    decide: Callable[[str], Say | Shell | Read | Use | Together]
+    decide: Callable[[str], "Turn"]
 
 
 Turn = Say | Shell | Read | Use | Together | Follow
@@ -135,7 +135,7 @@ def kind_of(messages: Sequence[Any], tools: Mapping[str, Any]) -> Kind:
 def answer_to(turn: Turn, tools: Mapping[str, Any], body: Any = None) -> ModelTurn:
     """Put a turn into the words of the client's own tools. `body`: the request."""
     if isinstance(turn, Follow):
-        return answer_to(turn.decide("\n".join(texts_of(body))), tools)
+        return answer_to(turn.decide("\n".join(texts_of(body))), tools, body)
     if isinstance(turn, Say):
         return ModelTurn(turn.text)
     if isinstance(turn, Together):
