@@ -72,7 +72,7 @@ unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all demo figures setup fmt check test build fuzz properties wires twin exact lance bench clients soak purge proof powercut faults kills contention flips agents conformance frameworks lock clean help
+.PHONY: all demo figures setup fmt check test build fuzz properties wires twin exact lance bench clients profiles soak purge proof powercut faults kills contention flips agents conformance frameworks lock clean help
 
 all: check test  ## check and test (what `make` alone does)
 
@@ -155,6 +155,9 @@ clients: $(SELF) $(DEV)  ## real clients (from npm and pip, into build/) with ou
 	@$(call from_pip,agents,openai-agents==$(OPENAI_AGENTS))
 	$(PY) -m pytest tests/clients/real_clients.py tests/clients/real_mcp.py tests/clients/real_rereading.py tests/clients/real_gateway.py tests/clients/real_recalling.py
 	$(PY) -m tests.clients.matrix $(CLIENTS)
+
+profiles: $(SELF) $(DEV)  ## what the installed clients' requests show against src/undrift/profiles and the last recording; CLIENTS="codex" for some
+	$(PY) -m tests.clients.profile $(CLIENTS)
 
 soak: $(SELF) $(DEV)  ## 50 sessions through the gateway for SOAK_MINUTES (20): memory, descriptors, WAL and files stay flat
 	$(PY) -m bench.soak $(SOAK_MINUTES)

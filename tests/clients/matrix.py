@@ -24,7 +24,7 @@ from undrift.clients.wrapped import Addresses, wrapped
 from undrift.stores.secret import TOKEN_NAME
 from undrift.testing import ScriptedProvider
 
-__all__ = ["Ran", "Room", "WAYS", "Way", "budget_of", "main"]
+__all__ = ["Ran", "Room", "WAYS", "Way", "budget_of", "enter", "is_inside", "main"]
 
 Way = Literal["proxy", "wrap"]
 WAYS: tuple[Way, ...] = ("proxy", "wrap")
@@ -262,8 +262,8 @@ def main(words: Sequence[str]) -> int:
 
     `words`: names, and ``--json=FILE`` for the table as data.
     """
-    if _INSIDE not in os.environ:
-        _enter([sys.executable, "-m", "tests.clients.matrix", *words])
+    if not is_inside():
+        enter([sys.executable, "-m", "tests.clients.matrix", *words])
     rows, skipped = [], []
     print(f"loopback only: {os.environ.get(_INSIDE, 'no, this machine allows no namespace')}", flush=True)
     for name in [word for word in words if not word.startswith("--")] or PROGRAMS:
@@ -293,7 +293,12 @@ def _table(rows: Sequence[Row]) -> list[str]:
     return lines + [f"| {' | '.join(row.cells.values())} |" for row in rows]
 
 
-def _enter(words: Sequence[str]) -> None:
+def is_inside() -> bool:
+    """Whether this process was started where nothing but loopback can be reached, or that was tried."""
+    return _INSIDE in os.environ
+
+
+def enter(words: Sequence[str]) -> None:
     """Start again where nothing but loopback can be reached; return where the machine does not allow that."""
     script = f'ip link set lo up && {_INSIDE}=yes exec "$@"'
     if shutil.which("unshare") and shutil.which("ip"):

@@ -41,7 +41,21 @@ _TOOLS = (
     ),
     *(
         ClientTool(name, "other")
-        for name in ("ReportFindings", "ScheduleWakeup", "Skill", "SlashCommand", "TaskOutput", "TaskStop", "Workflow")
+        for name in ("CronCreate", "CronDelete", "CronList", "EnterWorktree", "ExitWorktree", "ListMcpResourcesTool")
+    ),
+    *(
+        ClientTool(name, "other")
+        for name in (
+            "ReadMcpResourceDirTool",
+            "ReadMcpResourceTool",
+            "ReportFindings",
+            "ScheduleWakeup",
+            "Skill",
+            "SlashCommand",
+            "TaskOutput",
+            "TaskStop",
+            "Workflow",
+        )
     ),
 )
 

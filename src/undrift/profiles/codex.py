@@ -31,7 +31,13 @@ _TOOLS = (
         ClientTool(name, "other")
         for name in ("create_goal", "get_goal", "image_generation", "list_mcp_resources", "request_user_input")
     ),
-    ClientTool("update_goal", "other"),
+    *(ClientTool(name, "agent") for name in ("interrupt_agent", "multi_agent_v1")),
+    ClientTool("web__run", "fetch"),
+    *(
+        ClientTool(name, "other")
+        for name in ("clock__curr_time", "list_mcp_resource_templates", "read_mcp_resource", "sleep", "update_goal")
+    ),
+    ClientTool("request_user_input_async", "other"),
     ClientTool("wait", "shell"),
 )
 

@@ -14,7 +14,7 @@ _TOOLS = (
     ClientTool("list_directory", "search", path="dir_path"),
     ClientTool("grep_search", "search", path="dir_path", pattern="pattern"),
     ClientTool("glob", "search", path="dir_path", pattern="pattern"),
-    ClientTool("web_fetch", "fetch", path="url"),
+    ClientTool("web_fetch", "fetch", pattern="prompt"),
     ClientTool("google_web_search", "fetch", pattern="query"),
     ClientTool("replace", "edit", path="file_path", old="old_string", new="new_string"),
     ClientTool("write_file", "edit", path="file_path"),
@@ -27,6 +27,8 @@ _TOOLS = (
         ClientTool(name, "plan", plan=PlanTool())
         for name in ("tracker_add_dependency", "tracker_get_task", "tracker_visualize")
     ),
+    ClientTool("invoke_agent", "agent"),
+    *(ClientTool(name, "other") for name in ("activate_skill", "enter_plan_mode")),
     *(ClientTool(name, "other") for name in ("list_background_processes", "read_background_output", "update_topic")),
 )
 
