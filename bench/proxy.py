@@ -207,4 +207,4 @@ def started(*words: str) -> Iterator[tuple[str, int]]:
             yield process.stdout.readline().strip(), process.pid
         finally:
             process.stdin.close()
-            process.wait(30)
+            process.wait(120)

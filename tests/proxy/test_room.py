@@ -1,7 +1,9 @@
 """How many sessions stay open: as many as there is memory for, and the ones used longest ago leave first."""
 
+import gc
 import json
 import time
+import weakref
 from pathlib import Path
 
 import pytest
@@ -135,3 +137,22 @@ def test_a_size_is_read(text, size):
 def test_what_is_no_size_is_refused_with_the_way_to_write_one(text):
     with pytest.raises(SettingsError, match="512M or 2G"):
         room.bytes_of(text)
+
+
+def test_the_memory_of_a_closed_session_is_free_at_once(tmp_path):
+    """The gateway puts off full collections of garbage, so that a cycle would stay for hours."""
+    sessions = opened(tmp_path, 1)
+    sessions.prepare(ask("a", HEAVY))
+    lane = sessions._lanes.get("a")
+    assert lane is not None
+    session = weakref.ref(lane.opened)
+    gc.collect()
+    gc.disable()
+    try:
+        del lane
+        sessions.prepare(ask("b"))
+        assert names(sessions) == ["b"]
+        assert session() is None
+    finally:
+        gc.enable()
+    sessions.close()
