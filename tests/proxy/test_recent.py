@@ -11,6 +11,7 @@ from undrift.proxy.ask import Ask
 from undrift.proxy.recent import Recent, history_of, longest
 from undrift.proxy.sessions import OpenSessions
 from undrift.testing import history_for
+from undrift.window.conversation import Conversation
 from undrift.window.request import Request
 from undrift.wire.forms import form_of
 
@@ -91,3 +92,32 @@ def test_a_request_without_an_id_is_compared_with_few_of_the_open_sessions(tmp_p
 
 def asked(*said: str) -> Ask:
     return Ask("anthropic", json.dumps(conversation("Go.", *said).body()).encode(), None, "", "", time.monotonic() + 60)
+
+
+def test_after_a_restart_a_session_without_an_id_is_not_read_anew(tmp_path):
+    """What was counted before is on disk; only what is new, and the end that a client may rewrite, is read."""
+    said: list[object] = [{"role": "user", "content": "Fix it."}]
+    for step in range(100):
+        call = {"type": "tool_use", "id": f"toolu_{step:08}", "name": "Bash", "input": {"command": f"run {step}"}}
+        result = {"type": "tool_result", "tool_use_id": call["id"], "content": f"line {step} of output\n" * 40}
+        said += [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
+    body = json.dumps({"model": "claude-opus-4-5", "max_tokens": 9, "messages": said}).encode()
+    settings = Settings(home=str(tmp_path), token_counter="characters/4", budget_tokens=8_000)
+    read: list[int] = []
+
+    def seen(frame: Any, event: str, _: Any) -> None:
+        if event == "call" and frame.f_code is Conversation._read.__code__:
+            read[-1] += 1
+
+    for _ in range(2):
+        sessions = OpenSessions(GatewayConfig(settings=settings))
+        read.append(0)
+        sys.setprofile(seen)
+        try:
+            managed = sessions.prepare(Ask("anthropic", body, None, "", "", time.monotonic() + 60))
+        finally:
+            sys.setprofile(None)
+            sessions.close()
+        assert managed.actions
+    assert read[0] == 201
+    assert read[1] <= 32

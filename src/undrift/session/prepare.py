@@ -295,7 +295,7 @@ class Preparer:
 
     def _read_before(self, request: Request, form: Form, key: str) -> TakenOver | None:
         """Return the stored readings of the request's beginning, written by an earlier process."""
-        if not request.is_bytes or request.is_open:
+        if not request.is_bytes or request.beginning is not None:
             return None
         body = bytes(request.body)
         head = Beginning.head(body, form.HISTORY)

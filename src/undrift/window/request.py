@@ -45,8 +45,8 @@ class Request:
             self.fields = raw.Fields(given, self._field)
 
     def go_on(self, beginnings: Iterable[Beginning]) -> None:
-        """Use the first of these known beginnings that this request shares, unless the request is open already."""
-        if self.is_bytes and not self.is_open:
+        """Use the first of these known beginnings that this request shares, unless it uses one already."""
+        if self.is_bytes and self.beginning is None:
             self._known_fields(beginnings)
 
     def open(self, beginnings: Iterable[Beginning] = ()) -> None:
