@@ -16,6 +16,7 @@ import pytest
 from undrift.clients.wrapped import WRAPPED, Addresses, wrapped
 from undrift.errors import InputError
 from undrift.stores.secret import TOKEN_NAME
+from undrift.stores.service import PointedClient, Service, save
 from undrift.testing import RawRequest, RawUpstream, Send, response
 
 AT = Addresses("http://127.0.0.1:1", "http://127.0.0.1:1/v1", "http://127.0.0.1:1")
@@ -281,6 +282,23 @@ def test_where_nothing_can_be_managed_one_line_says_why(tmp_path):
     (line,) = done.stderr.splitlines()
     assert line.startswith("undrift: nothing will be managed: claude uses Amazon Bedrock, and Amazon's signature")
     assert "AWS_BEARER_TOKEN_BEDROCK" in line
+
+
+def test_a_client_that_leads_to_the_service_is_wrapped_without_it(tmp_path):
+    client = tmp_path / "claude"
+    client.write_text(f"#!{sys.executable}\n{ASK}\nprint(ask()[0])\n")
+    client.chmod(0o700)
+    folder = tmp_path / "user" / ".claude"
+    folder.mkdir(parents=True)
+    here = f"http://127.0.0.1:9/{'ab' * 32}/via/anthropic"  # nothing listens there
+    (folder / "settings.json").write_text(json.dumps({"env": {"ANTHROPIC_BASE_URL": here}}))
+    with RawUpstream(answer) as upstream:
+        pointed = PointedClient(str(folder / "settings.json"), {"anthropic": upstream.url})
+        save(tmp_path / "user" / ".undrift", Service(9, {"claude": pointed}))
+        command = [sys.executable, "-m", "undrift", "wrap", "--home", str(tmp_path / "home"), "claude", "-p"]
+        done = run(command, PATH=str(tmp_path), HOME=str(tmp_path / "user"))
+    assert done.stdout == "200\n", done.stderr
+    assert len(upstream.requests) == 1
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux says whose a connection is")

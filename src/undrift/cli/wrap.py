@@ -22,6 +22,7 @@ from undrift.cli.keeper import LOG, start
 from undrift.cli.of_session import HOME_HELP, TOKENS, settings_of
 from undrift.cli.proxy import upstream_options
 from undrift.cli.show import note, safe
+from undrift.clients.addressed import gateway_of
 from undrift.clients.clouds import SWITCH, cloud_of, foundry_url
 from undrift.clients.wrapped import Addresses, Wrapped, wrapped
 from undrift.errors import InputError, SettingsError, StoreError
@@ -30,6 +31,7 @@ from undrift.proxy.owner import base_url, without_token
 from undrift.proxy.peer import tells_users
 from undrift.settings import Settings, environment
 from undrift.stores.secret import http_token
+from undrift.stores.service import load
 
 __all__ = ["wrap_command"]
 
@@ -117,7 +119,10 @@ def wrap_command(
     around = environment()
     if known.program == "claude":
         around |= _claude_variables(around)
-    upstreams = {name: _shown(upstream[f"upstream_{name}"] or _used(name, known.program, around)) for name in PROVIDERS}
+    upstreams = {
+        name: _shown(upstream[f"upstream_{name}"] or _past_service(_used(name, known.program, around), name))
+        for name in PROVIDERS
+    }
     path = Path(log) if log else Path(settings.home) / LOG
     words = [f"--upstream-{name}={url}" for name, url in upstreams.items()]
     words += [f"--home={settings.home}", *([f"--budget={budget}"] if budget else [])]
@@ -178,6 +183,18 @@ def _token(home: Path) -> str:
 def _shown(upstream: str) -> str:
     """Return an upstream for the gateway's command line, which every user of the machine can see."""
     return without_token(upstream) if tells_users() else upstream
+
+
+def _past_service(url: str, provider: Provider) -> str:
+    """Return the address behind the user's own service, if a client's settings lead to it: one gateway is enough."""
+    found = gateway_of(url)
+    try:
+        service = load(Path.home() / ".undrift") if found else None
+    except (StoreError, RuntimeError):
+        service = None
+    if found is None or service is None or service.port != found[0]:
+        return url
+    return service.upstreams.get(provider, url)
 
 
 def _used(provider: Provider, client: str, variables: Mapping[str, str]) -> str:
