@@ -208,14 +208,17 @@ def test_a_session_in_a_small_window_goes_on_as_long_with_the_hooks_as_without(
     assert abs(compactions[1] - compactions[0]) <= 1
 
 
-def codex_place(tmp_path: Path, provider: ScriptedProvider) -> Place:
+def codex_place(
+    tmp_path: Path, provider: ScriptedProvider, model: str = 'model = "gpt-5.5"', limit_tokens: int = 16_000
+) -> Place:
+    """`model`: a line of its settings; without one it takes its own, which works in code mode."""
     there = place(tmp_path, FAKE_KEY="sk-" + "fake")
     folder = there.home / ".codex"
     folder.mkdir()
     settings = f"""
-        model = "gpt-5.5"
+        {model}
         model_provider = "loop"
-        model_auto_compact_token_limit = 16000
+        model_auto_compact_token_limit = {limit_tokens}
         [model_providers.loop]
         name = "loop"
         base_url = "{provider.url}/v1"
@@ -279,3 +282,19 @@ def test_codex_without_the_hooks_has_lost_it(tmp_path: Path):
         codex_session(codex_place(tmp_path, provider), codex, provider)
         assert provider.of_kind("summary"), "the client did not compact"
         assert MARK not in "\n".join(seen.text for seen in provider.requests)
+
+
+def test_codex_in_code_mode_gets_its_files_back_by_their_names(tmp_path: Path):
+    codex = codex_program()
+    with ScriptedProvider(summary="They read a file.") as provider:
+        there = codex_place(tmp_path, provider, model="", limit_tokens=30_000)
+        there.undrift("install", "codex", "--yes")
+        codex_session(there, codex, provider)
+        kinds = [seen.kind for seen in provider.requests]
+        assert "summary" in kinds, "the client did not compact"
+        after = provider.requests[kinds.index("summary") + 1].text
+        assert MARK in after, there.log()
+        assert "## Files in work" in after
+        assert "### work.py" in after
+        assert "### exec," not in after
+        assert not [seen.refused for seen in provider.requests if seen.refused]
