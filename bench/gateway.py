@@ -69,9 +69,9 @@ def _body(session: int, more: int = 0, *, messages: int = 200, line_count: int =
     return json.dumps({"model": "claude-opus-4-5", "max_tokens": 9, "messages": said, **named}).encode()
 
 
-def _large(session: int) -> bytes:
-    """Return a history of about 4 MB."""
-    return _body(session, messages=800, line_count=_BURST_BYTES // 400 // 46)
+def _large(session: int, size: int) -> bytes:
+    """Return a history of about so many bytes."""
+    return _body(session, messages=800, line_count=size // 400 // 46)
 
 
 # ------------------------------------------------------------------------------------------------------------- small
@@ -167,22 +167,22 @@ def _resident_mb(pid: int) -> float:
 # -------------------------------------------------------------------------------------------------------------- burst
 def _burst(report: Report, is_short: bool) -> None:
     """Measure large sessions that nobody has seen, at once, and small warm ones beside them."""
-    count = 3 if is_short else _BURST
+    size = _BURST_BYTES // 8 if is_short else _BURST_BYTES
     with _gateway(_BUDGET) as (url, _, _):
-        bypassed, whole_s, small = asyncio.run(_at_once(url, count))
+        bypassed, whole_s, small = asyncio.run(_at_once(url, size))
     report.figures.append(
-        Figure(f"gateway: {count} cold sessions of 4 MB at once, until all are answered", "s", whole_s)
+        Figure(f"gateway: {_BURST} cold sessions of {size / 1e6:g} MB at once, until all are answered", "s", whole_s)
     )
     report.figures.append(Figure("gateway: a small warm request beside them", "ms", small))
     report.claims.append(
-        Claim(f"gateway: {count} cold sessions of 4 MB at once: not managed", float(bypassed), "", 0.0)
+        Claim(f"gateway: {_BURST} cold sessions of {size / 1e6:g} MB at once: not managed", float(bypassed), "", 0.0)
     )
 
 
-async def _at_once(url: str, count: int) -> tuple[int, tuple[float, ...], tuple[float, ...]]:
+async def _at_once(url: str, size: int) -> tuple[int, tuple[float, ...], tuple[float, ...]]:
     """Return how many requests were not managed, the seconds of each large one, and the ms of the small ones."""
     kept, small = Kept(url), []  # type: Kept, list[float]
-    bodies = [await asyncio.to_thread(_large, number) for number in range(count)]
+    bodies = [await asyncio.to_thread(_large, number, size) for number in range(_BURST)]
     await kept.ask(_PATH, _body(9_999))
     large = [asyncio.create_task(kept.ask(_PATH, body)) for body in bodies]
     bypassed, turn = 0, 0
