@@ -60,7 +60,11 @@ def opened(
     for entry in entries:
         members.setdefault(key_of(entry), []).append(entry)
     opening: list[ContextEntry] = []
-    for answer in _answers(entries[min(_open_row(entries, gone), _open_row(entries, ())) :]):
+    start = _open_row(entries, ())
+    if _open_row(entries, gone) < start:  # without its last words the row before would be open again
+        closing = [*_answers(entries[:start])][-1:]
+        gone.difference_update(e.id for answer in closing for e in answer if not e.pair_id and not is_thinking(e))
+    for answer in _answers(entries[min(_open_row(entries, gone), start) :]):
         kept = [e for e in answer if e.id not in gone]
         if kept and is_thinking(kept[0]):
             break
