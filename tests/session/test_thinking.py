@@ -92,8 +92,8 @@ def test_thinking_made_after_the_rewriting_lives_on(tmp_path):
     second = next(
         n for n in range(first + 2, 40) if len(agent.prepared[n].actions) > len(agent.prepared[n - 1].actions) + 1
     )
-    assert thoughts(agent.prepared[first]) == [f"thought {first}"]  # of the open round: it leaves at the next turn
-    assert thoughts(agent.prepared[second - 1]) == [f"thought {n}" for n in range(first + 1, second)]
+    assert thoughts(agent.prepared[first]) == [f"thought {first}"]  # of the open round: it leaves at the next prune
+    assert thoughts(agent.prepared[second - 1]) == [f"thought {n}" for n in range(first, second)]
 
 
 def test_what_left_never_comes_back_and_can_be_recalled(tmp_path):

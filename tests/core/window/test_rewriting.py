@@ -50,9 +50,9 @@ OPEN = [*HISTORY, agent(thought("now"), call("c9")), user(result("c9", "it"))]
         (Binding("strip", thinks=True), HISTORY, 4, ["thought 0", "thought 1"]),
         (Binding("strip", thinks=True), OPEN, 10, ["thought 0", "thought 1", "thought 2", "now"]),
         (DROPS, HISTORY, None, []),
-        (DROPS, HISTORY, 4, ["thought 0", "thought 1"]),
-        (DROPS, OPEN, 4, ["thought 0", "thought 1"]),
-        (DROPS, OPEN, 10, ["thought 0", "thought 1", "thought 2"]),  # the open answer's waits for the next turn
+        (DROPS, HISTORY, 4, ["thought 0"]),  # the provider drops the other one
+        (DROPS, OPEN, 4, ["thought 0"]),
+        (DROPS, OPEN, 10, ["thought 0", "thought 1", "thought 2"]),
         (Binding("drop_block", thinks=False), OPEN, 10, ["thought 0", "thought 1", "thought 2", "now"]),
     ],
 )

@@ -26,7 +26,13 @@ def loose_halves(window: Window, turn: Turn) -> Window:
 
 def stale_thinking(window: Window, turn: Turn) -> Window:
     """Remove thinking that is invalid because the words before it have changed."""
-    return _stripped(window, turn, window.rewritten_at + 1)
+    end = window.rewritten_at + 1
+    if turn.binding.may_wait and end:  # the newest answer's went out then; to remove it now would be one rewrite more
+        while end and window.items[end - 1].role != "assistant":
+            end -= 1
+        while end and window.items[end - 1].role == "assistant":
+            end -= 1
+    return _stripped(window, turn, end)
 
 
 def without_thinking(window: Window, turn: Turn) -> Window:
