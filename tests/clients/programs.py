@@ -91,6 +91,14 @@ def _npm(folder: str, name: str) -> Path:
     return CLIENTS / folder / "node_modules" / ".bin" / name
 
 
+def _answered(steps: int) -> list[Turn]:
+    """An answer of a few words is said in every conversation, and shows none."""
+    return [
+        *(Say(f"File {n} has a needle in its middle.") for n in range(1, steps)),
+        Say(f"All {steps} files are read."),
+    ]
+
+
 def _pictured(steps: int) -> list[Turn]:
     """Claude Code reads pictures."""
     first, *others = script_of(steps)
@@ -184,7 +192,7 @@ def _aider() -> Program:
         lambda _: ("--model", "openai/gpt-4o", "--yes-always", "--map-tokens", "0", *off.split(), "a.py"),
         (str(executable.parent / "pip"), "show", "aider-chat"),
         {"OPENAI_API_KEY": _KEY, "AIDER_ANALYTICS": "false", "LITELLM_LOCAL_MODEL_COST_MAP": "True"},
-        script=lambda steps: [*(Say(f"File {n} is read.") for n in range(1, steps)), Say(f"All {steps} files are read.")],
+        script=_answered,
         without_tools=True,
         steps_small=16,
         stdin=lambda steps: "".join(f"/run cat big_{n}.txt\nGo on with file {n}.\n" for n in range(1, steps + 1)) + "/exit\n",
