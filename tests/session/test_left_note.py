@@ -19,6 +19,12 @@ SEARCH: Json = {"name": "mcp__undrift__search", "input_schema": {"type": "object
 HOW: Json = {"budget_tokens": 12_000, "keep_tool_results": 1}
 
 
+@pytest.fixture(autouse=True)
+def _twice_the_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that short histories have a note of several lines."""
+    monkeypatch.setattr("undrift.core.window.left._SHARE", 0.01)
+
+
 def history(count: int) -> list[Json]:
     return [user("hello"), *rounds(count, characters=1_200)]
 

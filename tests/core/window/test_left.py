@@ -130,7 +130,7 @@ def test_a_note_reads_what_earlier_notes_say():
 
 
 def test_the_allowance_is_a_share_of_the_budget_between_bounds():
-    assert [left_allowance(budget) for budget in (1_000, 5_900, 6_000, 60_000, 10**7)] == [0, 0, 60, 600, 1_500]
+    assert [left_allowance(budget) for budget in (1_000, 11_900, 12_000, 60_000, 10**7)] == [0, 0, 60, 300, 1_500]
 
 
 HOSTILE = [

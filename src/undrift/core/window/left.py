@@ -20,7 +20,7 @@ __all__ = ["LEFT", "LeftLine", "Listed", "left_allowance", "left_lines", "left_t
 LEFT = "left"
 """The name of this note among the notes of a window."""
 
-_SHARE = 0.01
+_SHARE = 0.005
 """The share of the budget that the note may take: docs/adr/0028-the-note-of-what-left.md."""
 
 _LEAST_TOKENS, _MOST_TOKENS = 60, 1_500
