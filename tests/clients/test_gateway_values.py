@@ -137,11 +137,38 @@ def test_what_was_put_into_yaml_comes_out_to_the_byte(before: str):
 
 
 @pytest.mark.parametrize(
-    "text", ["{a: b}", "- a\nb", "a: b\n...\n", "set-env: [A=b]\n", "set-env:\n  - A=b\n", "a: b\n---\n"]
+    "text",
+    [
+        "{a: b}",
+        "- a\nb",
+        "a: b\n...\n",
+        "set-env: [A=b]\n",
+        "set-env:\n  - A=b\n",
+        "a: b\n---\n",
+        "# c\n  a: b\n",
+        "- a\n",
+    ],
 )
 def test_yaml_that_is_not_plain_is_refused(text: str):
     with pytest.raises(InputError):
         YamlValues().put(text, ("set-env",), ["A=1"])
+
+
+def test_a_yaml_text_that_continues_in_the_next_line_is_not_replaced():
+    with pytest.raises(InputError):
+        YamlValues().put("openai-api-base: https://mine\n  .example\n", ("openai-api-base",), URL)
+
+
+@pytest.mark.parametrize("form", [EnvValues(), YamlValues()])
+def test_lines_that_others_add_behind_a_last_line_without_an_end_stay_lines(form: EnvValues | YamlValues):
+    before, key, more = ("A=b", "U", "C=d") if isinstance(form, EnvValues) else ("a: b", "u", "c: d")
+    text, kept = form.put(before, (key,), URL)
+    assert form.take(f"{text}{more}\n", (key,), kept) == f"{before}\n{more}\n"
+
+
+def test_a_variable_that_was_exported_since_goes_as_a_whole_line():
+    text, kept = EnvValues().put("A=b\n", ("U",), URL)
+    assert EnvValues().take(text.replace("U=", "export U="), ("U",), kept) == "A=b\n"
 
 
 @pytest.mark.parametrize(

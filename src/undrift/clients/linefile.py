@@ -129,7 +129,11 @@ class _Lines:
             before = end if text.strip(BLANK) and not text.endswith("\n") else ""
             piece = f"{before}{line}{end}"
             return text + piece, ValueNote(tuple(key), piece)
-        if isinstance(value, list) or _is_open(found[2] or ""):
+        if (
+            isinstance(value, list)
+            or _is_open(found[2] or "")
+            or text[found.end() : self._end(text, found.end())].strip()
+        ):
             raise InputError(_OTHERWISE.format(name=key[0]))
         return text[: found.start()] + line + text[found.end() :], ValueNote(tuple(key), former=found[0])
 
@@ -141,7 +145,10 @@ class _Lines:
         if kept is not None and kept.former is not None:
             return text[: found.start()] + kept.former + text[found.end() :]
         if kept is not None and kept.piece and text.count(kept.piece) == 1:
-            return text.replace(kept.piece, "")
+            before, _, after = text.partition(kept.piece)
+            end = kept.piece[: len(kept.piece) - len(kept.piece.lstrip("\r\n"))]  # of a last line that had none
+            if end or not before or before.endswith("\n"):
+                return before + (end if after else "") + after
         return text[: found.start()] + text[self._end(text, found.end()) :]
 
     def _end(self, text: str, at: int) -> int:
@@ -176,9 +183,13 @@ class YamlValues(_Lines):
         return f"{key}: {value}"
 
     def _check(self, text: str) -> None:
+        has_option = False
         for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
             plain = line.rstrip("\r")
-            if not (_YAML_LINE.fullmatch(plain) or _YAML_REST.fullmatch(plain) or (plain == "---" and number == 1)):
+            is_option = _YAML_LINE.fullmatch(plain) is not None
+            has_option |= is_option
+            is_rest = _YAML_REST.fullmatch(plain) and (has_option or plain.lstrip()[:1] in ("", "#"))
+            if not (is_option or is_rest or (plain == "---" and number == 1)):
                 raise InputError(f"line {number} is not a plain option, so that nothing can be added safely")
 
     def value(self, text: str, key: Sequence[str]) -> Any:
