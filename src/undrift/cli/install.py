@@ -40,8 +40,8 @@ def settings_options(command: Callable[..., Any]) -> Callable[..., Any]:
             click.option(
                 "--gateway", is_flag=True, help="The address of the gateway, which becomes a service of yours."
             ),
-            click.option("--user", is_flag=True, help="SettingsChange your own settings (the default)."),
-            click.option("--project", is_flag=True, help="SettingsChange the settings of the current folder."),
+            click.option("--user", is_flag=True, help="Change your own settings (the default)."),
+            click.option("--project", is_flag=True, help="Change the settings of the current folder."),
             click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout."),
             click.option("--claude-home", envvar="CLAUDE_CONFIG_DIR", type=_FOLDER, hidden=True),
             click.option("--codex-home", envvar="CODEX_HOME", type=_FOLDER, hidden=True),
