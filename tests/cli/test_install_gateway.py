@@ -294,3 +294,21 @@ def test_the_service_of_another_home_is_not_taken_over(tmp_path: Path, port: int
     result = run(tmp_path, "install", "codex", "--home", str(tmp_path / "other"), path=path)
     assert result.exit_code == 1
     assert "is the gateway of another home" in result.stderr
+
+
+def test_the_first_token_is_not_printed_as_json_either(tmp_path: Path, port: int):
+    settings(tmp_path, "claude")
+    told = run(tmp_path, "install", "claude", "--json", "--port", str(port)).output
+    assert (tmp_path / ".undrift" / TOKEN_NAME).read_text() not in told
+    assert f"http://127.0.0.1:{port}/TOKEN/via/anthropic" in json.loads(told)["diff"]
+
+
+def test_the_value_goes_from_the_file_that_has_it_though_another_counts_by_now(tmp_path: Path, port: int):
+    run(tmp_path, "install", "opencode", "--port", str(port))
+    other = tmp_path / ".config" / "opencode" / "opencode.jsonc"
+    other.write_text("{}")
+    other.chmod(0o644)
+    result = run(tmp_path, "install", "opencode")
+    assert "opencode.json leads opencode to the gateway already; first: undrift uninstall" in result.stderr
+    assert run(tmp_path, "uninstall", "opencode").exit_code == 0
+    assert hashes(tmp_path) == {".config/opencode/opencode.jsonc": (hashlib.sha256(b"{}").hexdigest(), 0o644)}

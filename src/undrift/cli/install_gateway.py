@@ -62,6 +62,11 @@ def install_gateway(client: AddressedClient, given: Given, port: int | None, rep
             f"undrift wrap {client.name} needs no settings"
         )
     known = service.clients.get(client.name)
+    if known is not None and known.path != str(change.path):
+        raise InputError(
+            f"{known.path} leads {client.title} to the gateway already; "
+            f"first: undrift uninstall {client.name} --gateway; nothing was changed"
+        )
     base = change.read(_without, client, change.before or "", known, service.port)
     plan = change.read(_planned, client, base, service.without(client.name))
     line = _status_line(client, base, change.home, client_home)
@@ -82,7 +87,9 @@ def install_gateway(client: AddressedClient, given: Given, port: int | None, rep
         return
     more = [f"The gateway becomes a service of yours ({manager.name}): {manager.folder}"] if manager else []
     if change.agreed(change.read(put, _TOKEN)[0], "Install?", more if not service.clients else ()):
-        text, kept = put(http_token(change.home))
+        token = http_token(change.home)
+        change = replace(change, secrets=(*change.secrets, token))  # the first client's token was only made now
+        text, kept = put(token)
         grown = service.with_client(client.name, _pointed(change, plan, kept, known))
         notes = (*_serve(manager, grown, change.home, is_new=not service.clients), *notes)
         save(change.home, grown)
@@ -97,6 +104,9 @@ def uninstall_gateway(client: AddressedClient, given: Given, report: ChangeRepor
     change, _ = _change(client, given, report)
     service = load(change.home) or Service()
     known = service.clients.get(client.name)
+    if known is not None and known.path != str(change.path):  # the value stands where it was put
+        path = Path(known.path)
+        change = replace(change, path=path, before=place.read(path))
     text = change.before or ""
     after = change.read(_without, client, text, known, service.port)
     if known is None and after == text:
