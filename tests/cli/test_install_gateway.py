@@ -283,6 +283,15 @@ def test_a_service_manager_that_refuses_leaves_everything_as_it_was(tmp_path: Pa
     Path(path, "told").unlink()
     assert hashes(tmp_path) == before
     assert not (tmp_path / ".undrift" / "service.json").exists()
+    Path(path, "refuses").unlink()
+    run(tmp_path, "install", "claude", "--port", str(port), path=path)
+    note, unit = tmp_path / ".undrift" / "service.json", tmp_path / ".config/systemd/user/undrift-gateway.service"
+    former = note.read_text()
+    Path(path, "refuses").touch()
+    unit.write_text(unit.read_text().replace("UMask=0077", "UMask=0022"))
+    assert run(tmp_path, "install", "codex", path=path).exit_code == 1
+    assert note.read_text() == former
+    assert "UMask=0022" in unit.read_text(), "the service of the others is still there"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="systemd is Linux's")

@@ -203,6 +203,17 @@ def test_the_command_of_the_unit_is_quoted_as_systemd_reads_it():
         systemd_files(["a\nExecStartPre=b"], 8787)
 
 
+@pytest.mark.parametrize("program", ["/opt/$x/python", '/opt/"x"/python', "/opt/x\\y/python"])
+def test_a_program_that_systemd_cannot_start_is_a_clear_error(program: str):
+    with pytest.raises(SettingsError, match="systemd starts no program"):
+        systemd_files([program, "-m", "undrift"], 8787)
+
+
+def test_a_path_that_an_agent_of_launchd_cannot_have_is_a_clear_error():
+    with pytest.raises(SettingsError, match="control characters"):
+        launchd_files(["/opt/\x01"], 8787)
+
+
 def test_the_agent_of_launchd_listens_and_starts_the_gateway_on_demand():
     ((name, text),) = launchd_files(WORDS, 9_001).items()
     agent = plistlib.loads(text.encode())

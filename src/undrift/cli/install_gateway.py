@@ -289,11 +289,14 @@ def _serve(manager: services.Manager | None, service: Service, home: Path, *, is
     manager.check_home(home)
     if is_new:
         services.check_port(service.port)
+    former = load(home)
     save(home, service)  # the service reads it at its start
     try:
         manager.install(words, service.port)
     except SettingsError:
-        if is_new:
+        if former is None:
             remove(home)
+        else:
+            save(home, former)
         raise
     return (f"The gateway listens on 127.0.0.1:{service.port} and starts at the first request ({manager.name}).",)

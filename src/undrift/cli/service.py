@@ -35,20 +35,28 @@ class Manager:
     def install(self, words: Sequence[str], port: int) -> None:
         """Write the files, and let the port be listened on, now and after each login.
 
-        Raises SettingsError: the service manager refuses; the files are removed again.
+        Raises SettingsError: the service manager refuses; what was there before is there again.
         """
         files = self.files(words, port)
-        for path, text in files.items():
-            place.write(path, text)
+        former = {path: text for path in files if (text := place.read(path)) is not None}
+        if former and self.name == "launchd":  # it keeps what it has loaded, and takes no second one of the name
+            _call("launchctl", "bootout", f"gui/{os.getuid()}/{LABEL}", must=False)
         try:
-            if self.name == "systemd":
-                _call("systemctl", "--user", "daemon-reload")
-                _call("systemctl", "--user", "enable", "--now", SOCKET)
-            else:
-                _call("launchctl", "bootstrap", f"gui/{os.getuid()}", str(self.folder / f"{LABEL}.plist"))
+            self._put(files)
         except SettingsError:
             self.remove()
+            if former:
+                self._put(former, must=False)
             raise
+
+    def _put(self, files: Mapping[Path, str], *, must: bool = True) -> None:
+        for path, text in files.items():
+            place.write(path, text)
+        if self.name == "systemd":
+            _call("systemctl", "--user", "daemon-reload", must=must)
+            _call("systemctl", "--user", "enable", "--now", SOCKET, must=must)
+        else:
+            _call("launchctl", "bootstrap", f"gui/{os.getuid()}", str(self.folder / f"{LABEL}.plist"), must=must)
 
     def start(self) -> None:
         """Let the port of an installed service be listened on, if it is not."""

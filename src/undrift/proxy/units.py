@@ -20,7 +20,14 @@ _STOP_S = 310
 
 
 def systemd_files(words: Sequence[str], port: int) -> Mapping[str, str]:
-    """Return the units by their file names. `words`: the gateway's command. Raises SettingsError: see `quoted`."""
+    """Return the units by their file names. `words`: the gateway's command.
+
+    Raises SettingsError: its program has a name that systemd cannot start, or see `quoted`.
+    """
+    if words and any(character in words[0] for character in '$"\\'):
+        raise SettingsError(
+            f'{words[0]}: systemd starts no program with $, " or \\ in its path: install undrift elsewhere'
+        )
     socket = f"""[Unit]
 Description=The port of undrift's gateway
 
@@ -48,7 +55,10 @@ NoNewPrivileges=yes
 
 
 def launchd_files(words: Sequence[str], port: int) -> Mapping[str, str]:
-    """Return the agent by its file name. The socket comes as stdin, as an inetd that waits hands it over."""
+    """Return the agent by its file name. The socket comes as stdin, as an inetd that waits hands it over.
+
+    Raises SettingsError: a word has a control character.
+    """
     agent = {
         "Label": LABEL,
         "ProgramArguments": [*words, "--socket=0"],
@@ -60,7 +70,10 @@ def launchd_files(words: Sequence[str], port: int) -> Mapping[str, str]:
         "Umask": 0o077,
         "ProcessType": "Interactive",
     }
-    return {f"{LABEL}.plist": plistlib.dumps(agent).decode("utf-8")}
+    try:
+        return {f"{LABEL}.plist": plistlib.dumps(agent).decode("utf-8")}
+    except ValueError as error:
+        raise SettingsError(f"the agent of launchd cannot be written ({error}): choose another path") from error
 
 
 def quoted(word: str) -> str:
