@@ -127,6 +127,34 @@ def test_a_turn_that_does_not_come_is_not_waited_for_without_end():
     run(test, longest_wait_s=0.3)
 
 
+def test_a_job_whose_turn_came_late_is_no_fault():
+    job = Counted(2.0)
+
+    async def test(workers: Workers) -> None:
+        with pytest.raises(Bypass, match="overloaded") as caught:
+            await workers.do(job, asked())
+        assert not caught.value.is_fault
+
+    run(test, deadline_s=4.0, longest_wait_s=0.5)
+
+
+def test_nothing_is_begun_for_a_client_that_has_left():
+    gate = threading.Event()
+    begun: list[Ask] = []
+
+    async def test(workers: Workers) -> None:
+        first = asyncio.create_task(workers.do(lambda _: gate.wait(30), asked()))
+        second = asyncio.create_task(workers.do(begun.append, asked()))
+        await asyncio.sleep(0.05)
+        second.cancel()
+        await asyncio.wait({second})
+        gate.set()
+        await first
+
+    run(test, count=1)
+    assert begun == []
+
+
 def test_where_all_threads_are_stuck_the_next_request_does_not_wait():
     gate = threading.Event()
 

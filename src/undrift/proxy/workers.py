@@ -115,6 +115,8 @@ class Workers:
             return await found
         finally:
             work.timer.cancel()
+            if found.cancelled():  # its client has left: what has not begun never begins
+                job.cancel()
 
     def _look(self, work: _Work, job: "Future[Any]", until_s: float) -> None:
         """Wait no longer for a job that works for too long, stands still, or has not begun in time."""
@@ -129,7 +131,8 @@ class Workers:
             work.timer = loop.call_later(self._deadline_s / _LOOKS, self._look, work, job, until_s)
         elif not work.found.done():
             self.overdue += not job.cancel()  # what has begun cannot be ended
-            work.found.set_exception(_Overdue("deadline"))
+            is_slow = is_stuck or worked_s >= self._deadline_s  # else only its turn came late, which is no fault
+            work.found.set_exception(_Overdue("deadline" if is_slow else "overloaded", is_fault=is_slow))
 
     def _deliver(self, job: "Future[Any]", found: "asyncio.Future[Any]") -> None:
         """Pass the result of a job on; no caller waits for an overdue one, or for one whose client has left."""
