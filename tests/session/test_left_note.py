@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders import Json, assistant, body, opened, parts, problems, rounds, sent, text, user
-from undrift.core.window.left import left_allowance
+from undrift.core.window.left import left_allowance, listed_in
 from undrift.session.session import Session
 from undrift.settings import Settings
 from undrift.stores.sqlite import SqliteStore
@@ -195,3 +195,20 @@ def test_a_purge_takes_the_words_of_the_note_along(tmp_path: Path):
         session.purge(ref)
         assert notes(asked(session, *given)) == []
         assert all(note.encode()[-60:] not in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+
+
+@pytest.mark.parametrize("is_reopened", [False, True])
+def test_what_the_provider_has_compacted_itself_is_not_listed_any_more(tmp_path: Path, is_reopened: bool):
+    compacted = assistant({"type": "compaction", "content": "They read files.", "encrypted_content": "c2ln"})
+    later = [*history(60), compacted, user("go on"), *rounds(60, first=60, characters=1_200)]
+    session = opened(tmp_path, **HOW)
+    (before,) = notes(asked(session, *history(60)))
+    if is_reopened:
+        session.close()
+        session = opened(tmp_path, **HOW)
+    with session:
+        prepared = asked(session, *later)
+        (note,) = notes(prepared)
+        assert problems(sent(prepared)) == ()
+        assert not {one.ref for one in listed_in([before]).lines} & {one.ref for one in listed_in([note]).lines}
+        assert notes(asked(session, *later)) == [note]

@@ -131,9 +131,10 @@ def _left_since(window: Window, since: int) -> list[list[Decision]]:
         number, block = window.numbers.get(place_of(entry_id)), entry_id.rpartition(".")[2]
         if number is None or not _is_whole(decision) or not block.isdecimal():
             continue
-        if entry_id in new or window.numbers.get(taken_at(decision), 0) > since:
-            pair = _pairs(window, number)[int(block)]
-            units.setdefault(pair or entry_id, []).append((number, int(block), decision))
+        if entry_id not in new and window.numbers.get(taken_at(decision), 0) <= since:
+            continue
+        if pairs := _pairs(window, number):  # none: the provider's own compaction replaces the item
+            units.setdefault(pairs[int(block)] or entry_id, []).append((number, int(block), decision))
     ordered = sorted((sorted(unit, key=lambda one: one[:2]) for unit in units.values()), key=lambda unit: unit[0][:2])
     return [[decision for _, _, decision in unit] for unit in reversed(ordered)]
 
