@@ -1,11 +1,12 @@
 """The calls in the JavaScript of an agent: as Codex writes it, and as somebody writes it who means harm."""
 
+import time
 from itertools import pairwise
 
 import pytest
 
 from undrift.profiles import acts_of
-from undrift.profiles.code import MOST_CHARACTERS, calls_in
+from undrift.profiles.code import MOST_CHARACTERS, _Code, calls_in
 from undrift.profiles.tokens import tokens_of
 
 PATCH = "*** Begin Patch\n*** Update File: src/a.py\n@@\n-x = 1\n+x = 2\n*** End Patch"
@@ -96,3 +97,33 @@ def test_every_code_has_tokens_that_cover_it_in_order():
 
 def test_longer_code_is_not_read():
     assert calls_in("tools.a({});" + " " * MOST_CHARACTERS) == ()
+
+
+def test_slashes_that_begin_no_pattern_cost_no_more_than_other_signs():
+    """Each of them looks like the beginning of one, and its end is not on the line."""
+
+    def took(piece: str) -> float:
+        start = time.process_time()
+        assert len(list(tokens_of(piece * 15_000))) == 60_000
+        return time.process_time() - start
+
+    assert min(took("[/a]") for _ in range(3)) < 4 * min(took("[+a]") for _ in range(3))
+    *_, last = tokens_of("[/a]" * 1_000 + "\nx = /[/]b/g")
+    assert last.kind == "pattern"
+
+
+def test_a_loop_around_an_argument_that_cannot_be_read_does_not_walk_over_it_in_each_turn(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    looked = 0
+    whole = _Code._is
+
+    def counted(code: _Code, at: int, *texts: str) -> bool:
+        nonlocal looked
+        looked += 1
+        return whole(code, at, *texts)
+
+    monkeypatch.setattr(_Code, "_is", counted)
+    unread = "z " * 100_000
+    assert len(calls_in(f"for (const a of [{'1,' * 50}]) tools.f([a {unread}])")) == 50
+    assert looked < 3_000_000

@@ -247,6 +247,9 @@ class _Code:
         """Return the place behind the next comma of the same list or object."""
         while at < end and not self._is(at, ","):
             at = self._partner[at] + 1 if self._partner.get(at, 0) > at else at + 1
+            self._left -= 1  # a loop around it reads it again and again
+            if self._left <= 0:
+                return end
         return at + 1
 
     def _charged(self, value: Any, size: int) -> Any:

@@ -26,6 +26,8 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _PATTERN = re.compile(r"/(?:[^/\\\n\[]|\\.|\[(?:[^\]\\\n]|\\.){0,200}+\]){1,1000}+/[a-z]{0,8}+")
+_MOST_TRIED = 8
+"""After so many slashes on one line that begin no pattern the others are signs: each try may read the whole line."""
 _PIECE = re.compile(r"(?:[^`\\$]|\\[\s\S]|\$(?!\{))*+")
 _ESCAPE = re.compile(r"\\(?:u\{([0-9A-Fa-f]{1,5})\}|u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2})|(\r?\n)|([\s\S]))")
 _PLAIN = {"0": "\0", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
@@ -44,7 +46,7 @@ class Token:
 
 def tokens_of(code: str) -> Iterator[Token]:
     """Yield the tokens, without space and comments."""
-    at, open_signs = 0, list[str]()
+    at, open_signs, patterns = 0, list[str](), _Patterns(code)
     last: Token | None = None
     while at < len(code):
         found = _TOKEN.match(code, at)
@@ -53,12 +55,31 @@ def tokens_of(code: str) -> Iterator[Token]:
         at = found.end()
         if found.lastgroup == "space":
             continue
-        for token in _read(code, found, found.lastgroup, last, open_signs):
+        for token in _read(code, found, found.lastgroup, last, open_signs, patterns):
             at, last = token.end, token
             yield token
 
 
-def _read(code: str, found: re.Match[str], kind: str, last: Token | None, open_signs: list[str]) -> Iterator[Token]:
+class _Patterns:
+    """The regular expressions of some code; see `_MOST_TRIED`."""
+
+    def __init__(self, code: str) -> None:
+        self._code = code
+        self._line_end = self._missed = 0
+
+    def at(self, start: int) -> re.Match[str] | None:
+        """Return the one that begins at this slash; places come in order."""
+        if start >= self._line_end:
+            end = self._code.find("\n", start)
+            self._line_end, self._missed = len(self._code) if end < 0 else end, 0
+        found = _PATTERN.match(self._code, start) if self._missed < _MOST_TRIED else None
+        self._missed += found is None
+        return found
+
+
+def _read(
+    code: str, found: re.Match[str], kind: str, last: Token | None, open_signs: list[str], patterns: _Patterns
+) -> Iterator[Token]:
     """Yield the tokens of one match: of a template its first or its next piece as well."""
     sign, start, end = found[0], found.start(), found.end()
     if kind == "text":
@@ -70,7 +91,7 @@ def _read(code: str, found: re.Match[str], kind: str, last: Token | None, open_s
     if sign == "`":
         yield from _piece(code, end, open_signs)
         return
-    if sign == "/" and not _ends_a_value(last) and (pattern := _PATTERN.match(code, start)):
+    if sign == "/" and not _ends_a_value(last) and (pattern := patterns.at(start)):
         yield Token("pattern", pattern[0], start, pattern.end())
         return
     yield Token("sign", sign, start, end)
