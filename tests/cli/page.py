@@ -42,7 +42,8 @@ def _row(option: click.Option) -> str:
     if _SHARED.intersection(names):
         return ""
     value = "" if option.is_flag else f" {option.make_metavar(click.Context(main))}"
-    default = f" Default: {option.default}." if option.show_default and option.default is not None else ""
+    value_shown = option.show_default if isinstance(option.show_default, str) else option.default
+    default = f" Default: {value_shown}." if option.show_default and value_shown is not None else ""
     shown = ", ".join([*(f"`{name}`" for name in names[:-1]), f"`{names[-1]}{value}`"])
     return f"- {shown}: {option.help}{default}"
 

@@ -156,13 +156,12 @@ def proxy_command(
     )
     _log_to(_log_file(Path(settings.home) / LOG) if is_service else logging.StreamHandler())
     server = Server(config, listening)
-    if not is_service or at_terminal(sys.stdout):  # a service's stdout may be its own socket
-        _say(server, settings, as_json=as_json)
     if host not in ("127.0.0.1", "localhost", "::1"):
         note(f"undrift: other machines can reach {safe(host)}; requests without the token are passed on unchanged")
     if while_pid is not None:
         threading.Thread(target=_end_with, args=(server, while_pid), daemon=True).start()
-    server.run()
+    is_silent = is_service and not at_terminal(sys.stdout)  # its stdout may be its own socket
+    server.run((lambda: None) if is_silent else lambda: _say(server, settings, as_json=as_json))
 
 
 def _service(home: Path) -> Service:

@@ -84,15 +84,16 @@ class Server:
             )
         )
 
-    def run(self) -> None:
+    def run(self, ready: Callable[[], None] = lambda: None) -> None:
         """Serve until a signal or `stop`; a second signal does not wait for streams.
 
-        Raises SettingsError: it could not start.
+        `ready`: called once a signal ends the server in order. Raises SettingsError: it could not start.
         """
         self._server.capture_signals = contextlib.nullcontext  # its own raises the signal again once all is closed
         former, thresholds = _on_signals(self._server.handle_exit), gc.get_threshold()
         gc.set_threshold(*thresholds[:2], _FULL_COLLECTION_AFTER)
         try:
+            ready()
             self._server.run(sockets=[self._socket])
         finally:
             gc.set_threshold(*thresholds)
