@@ -65,6 +65,15 @@ def manager(home: Path) -> str:
     return str(folder)
 
 
+def recalling(home: Path) -> str:
+    """Put an undrift on the PATH; return the PATH."""
+    folder = home / ".undrift" / "bin"
+    folder.mkdir(parents=True)
+    (folder / "undrift").write_text("#!/bin/sh\n")
+    (folder / "undrift").chmod(0o700)
+    return str(folder)
+
+
 @pytest.mark.parametrize("order", [list(BEFORE), list(BEFORE)[::-1]])
 def test_every_client_has_its_bytes_and_modes_back(tmp_path: Path, order: list[str], port: int):
     for client in BEFORE:
@@ -105,7 +114,7 @@ def test_hooks_and_gateway_in_one_file_leave_nothing_in_either_order(tmp_path, t
     before = hashes(tmp_path)
     more = ("--port", str(port)) if first else ()
     second = () if first else ("--gateway", "--port", str(port))
-    environment: dict[str, str | None] = {"HOME": str(tmp_path), "PATH": "/nowhere"}
+    environment: dict[str, str | None] = {"HOME": str(tmp_path), "PATH": recalling(tmp_path)}
     for words in ((*first, *more), second):
         assert undrift("install", "claude", "--yes", *words, env=environment).exit_code == 0
     for words in (first, second[:1]):
@@ -169,6 +178,30 @@ def test_agents_are_told_of_recall_only_if_they_can_run_it(
     run(tmp_path, "install", "gemini", "--port", str(port), *given, path=str(program.parent))
     note = tmp_path / (home[0] if home else ".undrift") / "service.json"
     assert json.loads(note.read_text())["recall_reachable"] is is_told
+
+
+@pytest.mark.parametrize(
+    "text", [None, "{}", '{"permissions": {"allow": ["Bash(ls:*)"]}}', '{\n "permissions" : { "allow":[\n]} }\r\n']
+)
+def test_claude_may_run_recall_without_a_question_until_the_gateway_is_gone(
+    text: str | None, tmp_path: Path, port: int
+):
+    folder = recalling(tmp_path)
+    if text is not None:
+        settings(tmp_path, "claude", text)
+    before = hashes(tmp_path)
+    run(tmp_path, "install", "claude", "--port", str(port), path=folder)
+    path = tmp_path / ".claude" / "settings.json"
+    assert json.loads(path.read_text())["permissions"]["allow"][-1] == "Bash(undrift recall:*)"
+    assert "already" in run(tmp_path, "install", "claude", path=folder).output
+    run(tmp_path, "uninstall", "claude", path=folder)
+    assert hashes(tmp_path) == before
+
+
+def test_without_a_program_to_run_nothing_is_allowed(tmp_path: Path, port: int):
+    path = settings(tmp_path, "claude", "{}")
+    run(tmp_path, "install", "claude", "--port", str(port))
+    assert "permissions" not in json.loads(path.read_text())
 
 
 def test_a_second_installation_changes_nothing(tmp_path: Path, port: int):

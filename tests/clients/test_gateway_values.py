@@ -54,6 +54,33 @@ def test_two_entries_come_out_in_any_order(rest: dict, layout: Any, end: str, go
     assert text == before
 
 
+ALLOWED = ("permissions", "allow")
+RECALL = "Bash(undrift recall:*)"
+
+
+@given(REST, st.none() | REST, st.none() | st.lists(st.text(max_size=5), max_size=3), LAYOUTS, ENDS)
+def test_an_item_that_was_added_to_a_list_comes_out_to_the_byte(
+    rest: dict, permissions: dict | None, own: list | None, layout: Any, end: str
+):
+    permissions = {**(permissions or {}), "allow": own} if own is not None else permissions
+    before = text_of({**rest, **({} if permissions is None else {"permissions": permissions})}, layout, end)
+    text, kept = JSON.add(before, ALLOWED, RECALL)
+    assert JSON.value(text, ALLOWED) == [*(own or []), RECALL]
+    assert JSON.drop(text, kept) == before
+    found = json.loads(text.removeprefix("\ufeff"))
+    assert json.loads(JSON.drop(json.dumps(found), kept)) == json.loads(before.removeprefix("\ufeff"))
+    found["permissions"]["allow"].insert(0, "theirs")
+    left = JSON.drop(json.dumps(found), kept)
+    assert JSON.value(left, ALLOWED) == ["theirs", *(own or [])]
+
+
+def test_an_item_that_is_gone_already_is_not_looked_for_and_no_list_gets_none():
+    _, kept = JSON.add("", ALLOWED, RECALL)
+    assert JSON.drop("{}", kept) == "{}"
+    with pytest.raises(InputError, match=r"permissions\.allow is not a list"):
+        JSON.add('{"permissions": {"allow": "all"}}', ALLOWED, RECALL)
+
+
 def test_what_others_add_stays_and_an_object_with_something_in_it_as_well():
     text, kept = JSON.put('{"a": 1}', KEY, URL)
     grown = json.loads(text)

@@ -20,9 +20,10 @@ from undrift.clients.addressed import Address, AddressedClient, gateway_of
 from undrift.clients.base import EntryScope, command, is_ours
 from undrift.clients.clouds import Cloud, cloud_of
 from undrift.clients.place import Memory
-from undrift.clients.valuefile import ValueNote
+from undrift.clients.valuefile import JsonValues, ValueNote
 from undrift.clients.wrapped import Addresses
 from undrift.errors import InputError, SettingsError
+from undrift.profiles import PROFILES
 from undrift.proxy.config import DEFAULT_UPSTREAMS, upstream_of
 from undrift.proxy.owner import base_url
 from undrift.settings import environment
@@ -76,13 +77,16 @@ def install_gateway(client: AddressedClient, given: Given, port: int | None, rep
         for key, value in [*_values(plan, service.port, token), *line.values]:
             text, one = client.form.put(text, key, value)
             kept.append(one)
+        for item in _allowing(client, base, service):
+            text, one = JsonValues().add(text, client.allowed, item)
+            kept.append(one)
         return text, kept
 
     notes = (*client.notes, *plan.notes, *line.notes)
     manager = services.manager()
-    if known is not None and change.read(
-        _is_set, client, change.before or "", plan, line.values, service.port, change.home
-    ):
+    now = change.before or ""
+    is_set = known is not None and change.read(_is_set, client, now, plan, line.values, service.port, change.home)
+    if is_set and not change.read(_allowing, client, now, service):
         change.nothing("leads to the gateway already", _serve(manager, service, change.home, is_new=False))
         return
     more = [f"The gateway becomes a service of yours ({manager.name}): {manager.folder}"] if manager else []
@@ -163,12 +167,17 @@ def _change(client: AddressedClient, given: Given, report: ChangeReport) -> tupl
 def _without(client: AddressedClient, text: str, known: PointedClient | None, port: int) -> str:
     """Return the settings without our values; one that the user has changed since is his, and stays."""
     kept = (
-        [ValueNote(tuple(one["key"]), one["piece"], one["former"], one["new_objects"]) for one in known.kept]
+        [
+            ValueNote(tuple(one["key"]), one["piece"], one["former"], one["new_objects"], one.get("item", ""))
+            for one in known.kept
+        ]
         if known
         else []
     )
     for one in reversed(kept):
-        if _leads_here(client.form.value(text, one.key), port):
+        if one.item:
+            text = JsonValues().drop(text, one)
+        elif _leads_here(client.form.value(text, one.key), port):
             text = client.form.take(text, one.key, one)
     return text
 
@@ -246,6 +255,15 @@ def _status_line(client: AddressedClient, text: str, home: Path, client_home: Pa
     if client.form.value(text, client.status_line) is None:
         return _StatusLine(((client.status_line, {"type": "command", "command": line}),))
     return _StatusLine(notes=(f"Your status line stays. To add undrift's, let your command give its stdin to: {line}",))
+
+
+def _allowing(client: AddressedClient, text: str, service: Service) -> tuple[str, ...]:
+    """Return what is to be added to the commands that the agent may run without a question: our recall, which only reads."""
+    if not client.allowed or not service.recall_reachable:
+        return ()
+    found = JsonValues().value(text, client.allowed)
+    known = found if isinstance(found, list) else ()
+    return tuple(item for item in PROFILES[client.name].recall.allowing if item not in known)
 
 
 def _is_set(client: AddressedClient, text: str, plan: _GatewayPlan, line: Sequence[Any], port: int, home: Path) -> bool:

@@ -51,6 +51,7 @@ class AddressedClient:
         paths: Where the settings may stand; the last one that is there counts, else the first.
         addresses: The settings' text -> the values to set.
         status_line: The key of a command that prints a status line; empty if the client runs none.
+        allowed: In JSON settings, the key of the list of what its agent may run without a question; empty if there is none.
     """
 
     name: str
@@ -61,6 +62,7 @@ class AddressedClient:
     addresses: Callable[[str], tuple[Address, ...]]
     notes: tuple[str, ...] = ()
     status_line: tuple[str, ...] = ()
+    allowed: tuple[str, ...] = ()
 
 
 def _in(*names: str) -> Callable[[EntryScope], tuple[Path, ...]]:
@@ -100,6 +102,7 @@ ADDRESSED: Mapping[str, AddressedClient] = {
         JsonValues(),
         _always(Address(("env", "ANTHROPIC_BASE_URL"), ("anthropic",), lambda at: at.anthropic)),
         status_line=("statusLine",),
+        allowed=("permissions", "allow"),
     ),
     "codex": AddressedClient("codex", "Codex", ".codex", _in("config.toml"), TomlValues(), _of_codex),
     "gemini": AddressedClient(

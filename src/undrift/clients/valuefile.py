@@ -6,10 +6,10 @@ stay.
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from undrift.clients.jsonedit import inserted, member_span, shown
+from undrift.clients.jsonedit import inserted, item_span, member_span, shown
 from undrift.clients.jsontext import Node, line_end_of, parse
 from undrift.errors import InputError
 
@@ -27,12 +27,14 @@ class ValueNote:
         piece: The text that was put in; empty if the value replaced another one.
         former: The text of the replaced value; None if there was none.
         new_objects: How many objects on the path, counted from the innermost, were added for the value.
+        item: The item that was added to the list at the path; empty if the value is no list with others' items.
     """
 
     key: tuple[str, ...]
     piece: str = ""
     former: str | None = None
     new_objects: int = 0
+    item: str = ""
 
 
 class ValueFile(Protocol):
@@ -103,6 +105,29 @@ class JsonValues:
             start, end = member_span(nodes[depth], key[depth])
             text = text[:start] + text[end:]
         return text
+
+    def add(self, text: str, key: Sequence[str], item: str) -> tuple[str, ValueNote]:
+        """Add an item to a list, which is made if it is not there; return the new text, and what `drop` needs."""
+        nodes = self._nodes(text, key) if text.strip(BLANK) else []
+        if len(nodes) <= len(key):
+            text, kept = self.put(text, key, [item])
+            return text, replace(kept, item=item)
+        if nodes[-1].kind != "array":
+            raise InputError(f"{'.'.join(key)} is not a list")
+        former = text[nodes[-1].start : nodes[-1].end]
+        after, _ = inserted(text, nodes[-1], [json.dumps(item)], len(nodes))
+        return after, ValueNote(tuple(key), former=former, item=item)
+
+    def drop(self, text: str, kept: ValueNote) -> str:
+        """Remove an item that `add` has put in. Items that others have added since stay, and their list with them."""
+        found = self.value(text, kept.key)
+        if not isinstance(found, list) or kept.item not in found:
+            return text
+        former = [] if kept.former is None else json.loads(kept.former)
+        if found == [*former, kept.item]:
+            return self.take(text, kept.key, kept)
+        start, end = item_span(self._nodes(text, kept.key)[-1], found.index(kept.item))
+        return text[:start] + text[end:]
 
     def _is(self, text: str, wanted: Any) -> bool:
         """Return whether a text has exactly this value; a blank text has none."""
