@@ -137,3 +137,9 @@ def test_the_limit_is_of_the_decoded_body_and_exact(coding):
     assert decoded(b"as it is", "identity", MOST) == encoded(b"as it is", "identity") == b"as it is"
     assert decoded(encoded(b"x" * MOST, coding), coding, MOST) == b"x" * MOST
     assert encoded(b"x" * MOST, coding) == encoded(b"x" * MOST, coding)
+
+
+def test_a_body_of_countless_empty_frames_is_not_decoded():
+    assert decoded(gzip.compress(b"") * 63 + gzip.compress(b"{}"), "gzip", 9) == b"{}"
+    with pytest.raises(Bypass, match="content-encoding"):
+        decoded(gzip.compress(b"") * 65, "gzip", 9)

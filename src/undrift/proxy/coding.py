@@ -15,6 +15,7 @@ __all__ = ["decoded", "encoded", "plain"]
 
 _EITHER_HEADER = 47  # gzip or zlib, whichever the data begins with
 _ZIPPED = ("gzip", "x-gzip", "deflate")
+_MOST_FRAMES = 64  # each copies the rest of the body, and millions of empty ones fit in it
 _WINDOW_LOG = 23  # 8 MiB, the most that RFC 9659 allows; a frame could ask for gigabytes
 
 
@@ -62,6 +63,8 @@ def _whole(body: bytes, unpacker: Callable[[], Any], error: type[Exception], mos
     parts: list[bytes] = []
     left = most_bytes + 1
     while body and left > 0:
+        if len(parts) == _MOST_FRAMES:
+            raise Bypass("content-encoding", is_fault=False)
         frame = unpacker()
         try:
             parts.append(frame.decompress(body, left))
