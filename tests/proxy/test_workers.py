@@ -155,6 +155,40 @@ def test_nothing_is_begun_for_a_client_that_has_left():
     assert begun == []
 
 
+def test_the_turn_of_a_client_that_has_left_ends_with_its_job():
+    job = Counted(0.3)
+
+    async def test(workers: Workers) -> None:
+        for _ in range(4):
+            impatient = [asyncio.create_task(workers.do(job, asked())) for _ in range(2)]
+            await asyncio.sleep(0.1)
+            for one in impatient:
+                one.cancel()
+        assert await workers.do(job, asked()) == "done"
+
+    run(test, count=16)
+    assert job.most == MOST_LONG
+
+
+def test_a_job_that_is_stuck_keeps_its_turn_no_longer_than_the_deadline_though_its_client_has_left():
+    gate = threading.Event()
+
+    def stuck(request: Ask) -> None:
+        if not request.has_turn:
+            raise MustWait
+        gate.wait(30)
+
+    async def test(workers: Workers) -> None:
+        left = [asyncio.create_task(workers.do(stuck, asked())) for _ in range(MOST_LONG)]
+        await asyncio.sleep(0.1)
+        for one in left:
+            one.cancel()
+        assert await workers.do(Counted(), asked()) == "done"
+        gate.set()
+
+    run(test, deadline_s=0.3, count=16)
+
+
 def test_where_all_threads_are_stuck_the_next_request_does_not_wait():
     gate = threading.Event()
 

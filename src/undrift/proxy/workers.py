@@ -35,6 +35,7 @@ class _Work:
         self.seen_s, self.moved_s = 0.0, time.monotonic()  # the work at the last look that saw some, and its time
         self.found: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self.timer: asyncio.TimerHandle | None = None
+        self.job: Future[Any] | None = None
 
     def __call__(self) -> Any:
         """Do the job, in the thread that took it."""
@@ -94,11 +95,23 @@ class Workers:
             raise Bypass("overloaded", is_fault=False) from None
         finally:
             self.waiting -= 1
+        ask.has_turn, ask.deadline_s = True, time.monotonic() + self._deadline_s
+        work = _Work(job, ask, *more)
         try:
-            ask.has_turn, ask.deadline_s = True, time.monotonic() + self._deadline_s
-            return await self._done(_Work(job, ask, *more), until_s)
+            return await self._done(work, until_s)
         finally:
+            self._end_turn(work)
+
+    def _end_turn(self, work: _Work) -> None:
+        """Give the turn to the next job: of a client that has left when its job ends, which still works till then."""
+        if work.job is None or work.job.done() or not work.found.cancelled():
             self._long.release()
+            return
+        loop = asyncio.get_running_loop()
+        ended = loop.create_future()
+        ended.add_done_callback(lambda _: self._long.release())
+        work.job.add_done_callback(lambda _: _soon(loop, _set, ended))
+        loop.call_later(self._deadline_s, _set, ended)  # one that is stuck keeps no other from its turn
 
     async def _done(self, work: _Work, until_s: float) -> Any:
         """Return the result of a job. Raises Bypass: it took too long, and is not waited for."""
@@ -108,7 +121,7 @@ class Workers:
             asyncio.get_running_loop(),
             work.found,
         )  # a plain future: each helper of asyncio takes a round more
-        job = self.threads.submit(work)
+        job = work.job = self.threads.submit(work)
         job.add_done_callback(lambda _: _soon(loop, self._deliver, job, found))
         work.timer = loop.call_later(self._deadline_s / _LOOKS, self._look, work, job, until_s)
         try:
@@ -143,6 +156,11 @@ class Workers:
                 found.set_exception(error)
         elif not job.cancelled() and not found.cancelled() and isinstance(found.exception(), _Overdue):
             self.overdue -= 1
+
+
+def _set(ended: "asyncio.Future[None]") -> None:
+    if not ended.done():
+        ended.set_result(None)
 
 
 def _soon(loop: asyncio.AbstractEventLoop, call: Callable[..., None], *given: Any) -> None:
