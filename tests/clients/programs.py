@@ -93,8 +93,9 @@ def _npm(folder: str, name: str) -> Path:
 
 def _answered(steps: int) -> list[Turn]:
     """An answer of a few words is said in every conversation, and shows none."""
+    about = ", and many lines before it and behind it that say nothing of it. I have changed none of them. The next file may follow."
     return [
-        *(Say(f"File {n} has a needle in its middle.") for n in range(1, steps)),
+        *(Say(f"File {n} has a needle in its middle{about}") for n in range(1, steps)),
         Say(f"All {steps} files are read."),
     ]
 

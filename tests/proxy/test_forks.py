@@ -17,7 +17,9 @@ from undrift.testing import RawUpstream, Send, response
 
 SECRET = "the-pin-of-the-parent"
 ANSWER: Any = {
-    "choices": [{"message": {"role": "assistant", "content": "The answer is a long one."}, "finish_reason": "stop"}]
+    "choices": [
+        {"message": {"role": "assistant", "content": "The answer is a long one. " * 6}, "finish_reason": "stop"}
+    ]
 }
 
 

@@ -137,12 +137,26 @@ def test_a_beginning_without_an_answer_of_the_model_joins_nothing(tmp_path: Path
     assert "secret plan" not in str(other.sent)
 
 
-def test_a_short_answer_shows_nothing(tmp_path: Path):
+@pytest.mark.parametrize(
+    "greeting",
+    ["Ok.", "Hello! How can I help you today?", "Hello! I'm Claude, an AI assistant made by Anthropic. How can I help you today?"],
+)  # fmt: skip
+def test_an_answer_that_every_conversation_may_have_shows_nothing(tmp_path: Path, greeting: str):
     one, other = Dressing(tmp_path), Dressing(tmp_path)
-    one.asks("Hello", "Ok.")
-    other.history += [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Ok."}]
+    one.asks("Hello", greeting)
+    with Session.open(one.sessions[0][0], home=tmp_path) as session:
+        session.pin("requirements", "the secret plan of the first session")
+    other.history += [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": greeting}]
     other.asks("What now?", "Nothing.")
     assert not one.ids & other.ids
+    assert "secret plan" not in str(other.sent)
+
+
+def test_after_a_short_first_answer_the_next_one_shows_the_session(tmp_path: Path):
+    client = Dressing(tmp_path).asks("Hello", "Hello! How can I help you today?")
+    for number in range(4):
+        client.asks(*question(number))
+    assert len({session for session, _ in client.sessions[1:]}) == 1
 
 
 def test_a_client_that_stops_dressing_keeps_its_session(tmp_path: Path):

@@ -39,7 +39,7 @@ TAIL = 32
 
 _CHUNK = 512  # marks looked up at once, newest first
 _SHORTEST_CALL_ID = 8  # a shorter id is a number or a placeholder, and other conversations have it as well
-_SHORTEST_ANSWER = 20  # characters: "Ok." is said in every conversation
+_SHORTEST_ANSWER = 120  # characters: "Ok." and "Hello! How can I help you today?" are said in every conversation
 _PLAIN = re.compile(r"[A-Za-z0-9._@-]{1,128}")
 
 
