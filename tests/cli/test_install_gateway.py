@@ -254,6 +254,29 @@ def test_where_nothing_runs_services_the_command_is_printed(tmp_path: Path, port
     assert f"-m undrift proxy --service --home={tmp_path}/.undrift" in shown
 
 
+def test_a_gateway_that_nothing_restarts_gets_no_client_with_an_address_of_its_own(tmp_path: Path, port: int):
+    settings(tmp_path, "claude")
+    run(tmp_path, "install", "claude", "--port", str(port))
+    settings(tmp_path, "codex", 'openai_base_url = "https://mine.example/v1"\n')
+    before = hashes(tmp_path)
+    with socket.create_server(("127.0.0.1", port)):
+        result = run(tmp_path, "install", "codex")
+        assert (result.exit_code, result.stderr.count("\n"), hashes(tmp_path)) == (1, 1, before)
+        assert "does not know https://mine.example/v1" in result.stderr
+        assert (
+            f"End it, repeat this command, then start it again: {sys.executable} -P -m undrift proxy" in result.stderr
+        )
+        usual = run(tmp_path, "install", "gemini")
+        assert usual.exit_code == 0
+        assert f"A program listens on 127.0.0.1:{port}. If it is no gateway" in " ".join(usual.output.split())
+    result = run(tmp_path, "install", "codex")
+    assert result.exit_code == 0
+    assert "here. Start the gateway yourself" in " ".join(result.output.split())
+    with socket.create_server(("127.0.0.1", port)):
+        gone = " ".join(run(tmp_path, "uninstall", "codex").output.split())
+        assert f"on 127.0.0.1:{port} still has the addresses of Codex. End it, then start it again" in gone
+
+
 def test_claude_gets_a_status_line_and_one_of_its_users_own_stays(tmp_path: Path, port: int):
     path = settings(tmp_path, "claude", "{}")
     run(tmp_path, "install", "claude", "--port", str(port))

@@ -89,6 +89,8 @@ def install_gateway(client: AddressedClient, given: Given, port: int | None, rep
     if is_set and not change.read(_allowing, client, now, service):
         change.nothing("leads to the gateway already", _serve(manager, service, change.home, is_new=False))
         return
+    if manager is None:
+        _check_running(client, plan, service, change.home)
     more = [f"The gateway becomes a service of yours ({manager.name}): {manager.folder}"] if manager else []
     if change.agreed(change.read(put, _TOKEN)[0], "Install?", more if not service.clients else ()):
         token = http_token(change.home)
@@ -132,9 +134,12 @@ def uninstall_gateway(client: AddressedClient, given: Given, report: ChangeRepor
             remove(change.home)
             if manager:
                 manager.remove()
-        change.done(
-            None if gone else after, "uninstalled", () if left.clients else ("The gateway is no service any more.",)
-        )
+        notes = () if left.clients else ("The gateway is no service any more.",)
+        if manager is None and left.upstreams != service.upstreams and services.is_listened_on(service.port):
+            then = f", then start it again: {_start(change.home)}" if left.clients else "."
+            runs = f"The gateway on 127.0.0.1:{service.port} still has the addresses of {client.title}. End it"
+            notes = (f"{runs}{then}", *notes)
+        change.done(None if gone else after, "uninstalled", notes)
 
 
 def keep_for_gateway(change: SettingsChange, memory: Memory) -> None:
@@ -222,6 +227,23 @@ def _planned(client: AddressedClient, text: str, others: Service) -> _GatewayPla
     return _GatewayPlan(tuple(addresses), upstreams, tuple(notes))
 
 
+def _check_running(client: AddressedClient, plan: _GatewayPlan, service: Service, home: Path) -> None:
+    """Raise SettingsError if a gateway runs that nothing restarts, and that would send a client's keys to other addresses."""
+    known = {**_UPSTREAMS, **service.upstreams}
+    other = [url for name, url in plan.upstreams.items() if upstream_of(url) != upstream_of(known[name])]
+    if other and service.clients and services.is_listened_on(service.port):
+        raise SettingsError(
+            f"the gateway that runs on 127.0.0.1:{service.port} does not know {safe(other[0])}; it would send "
+            f"{client.title}'s keys elsewhere. End it, repeat this command, then start it again: {_start(home)}"
+        )
+
+
+def _start(home: Path) -> str:
+    """Return the command line that starts the gateway by hand."""
+    words = ["proxy", "--service", f"--home={home}"]
+    return shlex.join([*(["undrift"] if shutil.which("undrift") else program()), *words])
+
+
 def _cloud(variables: Any) -> Cloud | None:
     """Return the cloud that Claude Code uses with its settings' variables and this environment."""
     own = variables if isinstance(variables, dict) else {}
@@ -299,8 +321,13 @@ def _serve(manager: services.Manager | None, service: Service, home: Path, *, is
     if manager is None:
         if is_new:
             services.check_port(service.port)
-        typed = ["undrift", *words[4:]] if shutil.which("undrift") else words
-        return (f"Neither systemd nor launchd serves you here. Start the gateway yourself: {shlex.join(typed)}",)
+        runs = services.is_listened_on(service.port)
+        state = (
+            f"A program listens on 127.0.0.1:{service.port}. If it is no gateway of undrift, end it. To start"
+            if runs
+            else "Start"
+        )
+        return (f"Neither systemd nor launchd serves you here. {state} the gateway yourself: {_start(home)}",)
     if manager.is_installed(words, service.port):
         manager.start()
         return ()

@@ -1,5 +1,6 @@
 """The gateway as a service of its user: its files written, started and removed. Law: the one place that calls systemd and launchd."""
 
+import errno
 import os
 import shutil
 import socket
@@ -15,7 +16,7 @@ from undrift.errors import SettingsError
 from undrift.proxy.units import LABEL, SOCKET, UNIT, launchd_files, quoted, systemd_files
 from undrift.settings import environment
 
-__all__ = ["Manager", "check_port", "manager"]
+__all__ = ["Manager", "check_port", "is_listened_on", "manager"]
 
 _ASK_S = 60
 
@@ -105,6 +106,17 @@ def manager() -> Manager | None:
     given = environment().get("XDG_CONFIG_HOME", "")
     base = Path(given) if given and Path(given).is_absolute() else Path.home() / ".config"
     return Manager("systemd", base / "systemd" / "user")
+
+
+def is_listened_on(port: int) -> bool:
+    """Tell whether a program listens on a port already; it is not connected to."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as tried:
+        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            tried.bind(("127.0.0.1", port))
+        except OSError as error:
+            return error.errno == errno.EADDRINUSE
+    return False
 
 
 def check_port(port: int) -> None:
