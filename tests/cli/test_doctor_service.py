@@ -62,6 +62,17 @@ def test_settings_that_lead_elsewhere_or_are_open_or_have_an_old_token_are_wrong
     assert found(tmp_path)[1]["remedy"].startswith("`undrift install aider --gateway")
 
 
+def test_claude_in_a_cloud_is_not_said_to_use_the_gateway(tmp_path: Path, listening: socket.socket):
+    path = tmp_path / ".claude" / "settings.json"
+    given = json.loads(path.read_text())
+    path.write_text(json.dumps({**given, "env": {**given["env"], "CLAUDE_CODE_USE_VERTEX": "1"}}))
+    (told, *_) = found(tmp_path)
+    assert told["state"] == "note"
+    assert "Claude Code uses Vertex AI, and its requests there do not pass the gateway" in told["text"]
+    path.write_text(path.read_text() + "}")
+    assert found(tmp_path)[0]["state"] == "wrong", "the file is damaged"
+
+
 @pytest.mark.parametrize("text", ["{", "[]", '{"port": 0, "clients": {}}', '{"port": 1, "clients": {"a": 1}}'])
 def test_a_damaged_note_is_a_finding_with_a_remedy(tmp_path: Path, text: str):
     (tmp_path / ".undrift").mkdir()

@@ -293,8 +293,14 @@ def test_claude_gets_a_status_line_and_one_of_its_users_own_stays(tmp_path: Path
 
 def test_claude_in_a_cloud_is_told_that_its_requests_do_not_pass_the_gateway(tmp_path: Path, port: int):
     settings(tmp_path, "claude", '{"env": {"CLAUDE_CODE_USE_BEDROCK": "1", "AWS_REGION": 5}}')
+    past = "Claude Code uses Amazon Bedrock, and its requests there do not pass the gateway of `undrift install`"
+    asked = undrift("install", "claude", "--gateway", "--port", str(port), env={"HOME": str(tmp_path), "PATH": "/no"})
+    assert (asked.exit_code, past in " ".join(asked.output.split())) == (1, True), (
+        "it is said before anything is written"
+    )
     told = run(tmp_path, "install", "claude", "--port", str(port)).output
-    assert "Claude Code uses Amazon Bedrock, and its requests there do not pass this gateway" in " ".join(told.split())
+    assert " ".join(told.split()).count(past) == 1
+    assert past in json.loads(run(tmp_path, "install", "claude", "--json").output)["notes"][0]
     settings(tmp_path, "claude")
     assert "do not pass" not in run(tmp_path, "install", "claude", "--port", str(port)).output
 

@@ -18,7 +18,7 @@ from undrift.cli.show import safe
 from undrift.clients import place
 from undrift.clients.addressed import Address, AddressedClient, gateway_of
 from undrift.clients.base import EntryScope, command, is_ours
-from undrift.clients.clouds import Cloud, cloud_of
+from undrift.clients.clouds import PAST_THE_GATEWAY, cloud_with
 from undrift.clients.place import Memory
 from undrift.clients.valuefile import JsonValues, ValueNote
 from undrift.clients.wrapped import Addresses
@@ -39,11 +39,12 @@ _UPSTREAMS: Mapping[str, str] = {str(name): url for name, url in DEFAULT_UPSTREA
 
 @dataclass(frozen=True, slots=True)
 class _GatewayPlan:
-    """The values to set, and the addresses that they replace."""
+    """The values to set, the addresses that they replace, and what has to be known before (`warnings`)."""
 
     addresses: tuple[Address, ...]
     upstreams: dict[str, str]
     notes: tuple[str, ...]
+    warnings: tuple[str, ...]
 
 
 def install_gateway(client: AddressedClient, given: Given, port: int | None, report: ChangeReport) -> None:
@@ -82,17 +83,19 @@ def install_gateway(client: AddressedClient, given: Given, port: int | None, rep
             kept.append(one)
         return text, kept
 
-    notes = (*client.notes, *plan.notes, *line.notes)
+    notes = (*client.notes, *plan.notes, *line.notes, *(plan.warnings if report.as_json else ()))
     manager = services.manager()
     now = change.before or ""
     is_set = known is not None and change.read(_is_set, client, now, plan, line.values, service.port, change.home)
     if is_set and not change.read(_allowing, client, now, service):
-        change.nothing("leads to the gateway already", _serve(manager, service, change.home, is_new=False))
+        change.nothing(
+            "leads to the gateway already", (*plan.warnings, *_serve(manager, service, change.home, is_new=False))
+        )
         return
     if manager is None:
         _check_running(client, plan, service, change.home)
     more = [f"The gateway becomes a service of yours ({manager.name}): {manager.folder}"] if manager else []
-    if change.agreed(change.read(put, _TOKEN)[0], "Install?", more if not service.clients else ()):
+    if change.agreed(change.read(put, _TOKEN)[0], "Install?", [*(more if not service.clients else ()), *plan.warnings]):
         token = http_token(change.home)
         change = replace(change, secrets=(*change.secrets, token))  # the first client's token was only made now
         text, kept = put(token)
@@ -219,12 +222,9 @@ def _planned(client: AddressedClient, text: str, others: Service) -> _GatewayPla
         upstreams |= wanted
     if not addresses:
         raise InputError(f"{'; '.join(notes)}; `undrift wrap {client.name}` gives it a gateway of its own")
-    if client.name == "claude" and (cloud := _cloud(client.form.value(text, ("env",)))) is not None:
-        notes.append(
-            f"Claude Code uses {cloud.title}, and its requests there do not pass this gateway: "
-            "`undrift wrap claude` manages them, or says why not."
-        )
-    return _GatewayPlan(tuple(addresses), upstreams, tuple(notes))
+    cloud = cloud_with(client.form.value(text, ("env",)), environment()) if client.name == "claude" else None
+    past = () if cloud is None else (f"Claude Code uses {cloud.title}, and {PAST_THE_GATEWAY}.",)
+    return _GatewayPlan(tuple(addresses), upstreams, tuple(notes), past)
 
 
 def _check_running(client: AddressedClient, plan: _GatewayPlan, service: Service, home: Path) -> None:
@@ -242,12 +242,6 @@ def _start(home: Path) -> str:
     """Return the command line that starts the gateway by hand."""
     words = ["proxy", "--service", f"--home={home}"]
     return shlex.join([*(["undrift"] if shutil.which("undrift") else program()), *words])
-
-
-def _cloud(variables: Any) -> Cloud | None:
-    """Return the cloud that Claude Code uses with its settings' variables and this environment."""
-    own = variables if isinstance(variables, dict) else {}
-    return cloud_of({**environment(), **{name: value for name, value in own.items() if isinstance(value, str)}})
 
 
 def _same(one: str, other: str) -> bool:

@@ -2,11 +2,15 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
-__all__ = ["Cloud", "SWITCH", "cloud_of", "foundry_url"]
+__all__ = ["Cloud", "PAST_THE_GATEWAY", "SWITCH", "cloud_of", "cloud_with", "foundry_url"]
 
 SWITCH = "CLAUDE_CODE_USE_"
 """The beginning of the variables that choose a cloud."""
+
+PAST_THE_GATEWAY = "its requests there do not pass the gateway of `undrift install`: `undrift wrap claude` manages them, or says why not"
+"""The end of a sentence about a user of a cloud: the settings name Anthropic's address only."""
 
 _Environment = Mapping[str, str]
 _TRUE = frozenset({"1", "true", "yes", "on"})
@@ -76,6 +80,12 @@ _CLOUDS = (
 def cloud_of(given: _Environment) -> Cloud | None:
     """Return the cloud that Claude Code uses with this environment. None means: it asks Anthropic."""
     return next((cloud for cloud in _CLOUDS if _is_on(given, cloud.switch)), None)
+
+
+def cloud_with(variables: Any, around: _Environment) -> Cloud | None:
+    """Return the cloud that Claude Code uses with the ``env`` of its settings, laid over an environment."""
+    own = variables if isinstance(variables, dict) else {}
+    return cloud_of({**around, **{name: value for name, value in own.items() if isinstance(value, str)}})
 
 
 def foundry_url(given: _Environment) -> str:

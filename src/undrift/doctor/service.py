@@ -11,8 +11,11 @@ from pathlib import Path
 
 from undrift.clients import place
 from undrift.clients.addressed import ADDRESSED
-from undrift.doctor.finding import Finding, ok, wrong
+from undrift.clients.clouds import PAST_THE_GATEWAY, cloud_with
+from undrift.clients.valuefile import JsonValues
+from undrift.doctor.finding import Finding, note, ok, wrong
 from undrift.errors import InputError, StoreError
+from undrift.settings import environment
 from undrift.stores.secret import TOKEN_NAME
 from undrift.stores.service import SERVICE_NAME, PointedClient, Service, load
 
@@ -42,6 +45,7 @@ def _client(home: Path, name: str, client: PointedClient, port: int) -> Finding:
     try:
         text, mode = place.read(path) or "", place.mode_of(path)
         token = (home / TOKEN_NAME).read_text(encoding="ascii").strip()
+        cloud = cloud_with(JsonValues().value(text, ("env",)), environment()) if name == "claude" else None
     except (InputError, OSError, ValueError) as error:
         return wrong("service", f"{title}: {error}", f"correct what is named, then {again}", home=here)
     if f"http://127.0.0.1:{port}/{token}/via/" not in text:
@@ -52,6 +56,8 @@ def _client(home: Path, name: str, client: PointedClient, port: int) -> Finding:
         return wrong(
             "service", f"{title}: others can read the token in {path} ({mode:04o})", f"chmod 600 {path}", home=here
         )
+    if cloud is not None:
+        return note("service", f"{title} uses {cloud.title}, and {PAST_THE_GATEWAY}: {path}", home=here)
     return ok("service", f"{title} uses the gateway: {path}", home=here)
 
 
