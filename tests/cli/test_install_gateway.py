@@ -198,6 +198,17 @@ def test_claude_may_run_recall_without_a_question_until_the_gateway_is_gone(
     assert hashes(tmp_path) == before
 
 
+def test_who_removes_the_hooks_and_has_the_gateway_alone_is_told_how_it_goes(tmp_path: Path, port: int):
+    environment: dict[str, str | None] = {"HOME": str(tmp_path), "PATH": "/nowhere"}
+    assert "--gateway" not in undrift("install", "claude", "--undo", env=environment).output
+    run(tmp_path, "install", "claude", "--port", str(port))
+    told = " ".join(undrift("install", "claude", "--undo", env=environment).output.split())
+    assert told.endswith("Claude Code uses the gateway. To remove that: undrift install claude --gateway --undo")
+    run(tmp_path, "install", "codex", "--home", str(tmp_path / "a b"))
+    told = " ".join(undrift("uninstall", "codex", "--home", str(tmp_path / "a b"), env=environment).output.split())
+    assert told.endswith("--undo --home '" + str(tmp_path / "a b") + "'")
+
+
 def test_without_a_program_to_run_nothing_is_allowed(tmp_path: Path, port: int):
     path = settings(tmp_path, "claude", "{}")
     run(tmp_path, "install", "claude", "--port", str(port))

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from undrift.cli.change import ChangeReport, Given, SettingsChange, program
-from undrift.cli.install_gateway import install_gateway, keep_for_gateway, uninstall_gateway
+from undrift.cli.install_gateway import gateway_stays, install_gateway, keep_for_gateway, uninstall_gateway
 from undrift.cli.of_session import Whole
 from undrift.clients import CLIENTS, SERVED, HookedClient, ServedClient, place
 from undrift.clients.addressed import ADDRESSED
@@ -143,7 +143,7 @@ def _uninstall(entry: "_EntryChange") -> None:
     found = memory or Memory()
     after = change.read(client.without_ours, text, found.pieces, found.containers if memory else None)
     if after == text:
-        change.nothing("is not installed")
+        change.nothing("is not installed", gateway_stays(change))
         return
     gone = found.made_file and after.strip() in ("", "{}")
     if change.agreed(None if gone else after, "Uninstall?"):

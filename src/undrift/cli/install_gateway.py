@@ -30,7 +30,7 @@ from undrift.settings import environment
 from undrift.stores.secret import TOKEN_NAME, http_token
 from undrift.stores.service import DEFAULT_PORT, PointedClient, Service, load, remove, save
 
-__all__ = ["install_gateway", "keep_for_gateway", "uninstall_gateway"]
+__all__ = ["gateway_stays", "install_gateway", "keep_for_gateway", "uninstall_gateway"]
 
 _TOKEN = "0" * 64  # in the place of the token until the user has agreed
 _OPENAI = f"{DEFAULT_UPSTREAMS['openai']}/v1"  # as clients write it
@@ -143,6 +143,16 @@ def uninstall_gateway(client: AddressedClient, given: Given, report: ChangeRepor
             runs = f"The gateway on 127.0.0.1:{service.port} still has the addresses of {client.title}. End it"
             notes = (f"{runs}{then}", *notes)
         change.done(None if gone else after, "uninstalled", notes)
+
+
+def gateway_stays(change: SettingsChange) -> tuple[str, ...]:
+    """Return how to remove the gateway, for a user who has it and not what he wants to remove."""
+    name, service = change.client.name, load(change.home)
+    if service is None or name not in service.clients:
+        return ()
+    home = () if change.home == user_folder() / ".undrift" else ("--home", str(change.home))
+    words = ("undrift", "install", name, "--gateway", "--undo", *home)
+    return (f"{change.client.title} uses the gateway. To remove that: {shlex.join(words)}",)
 
 
 def keep_for_gateway(change: SettingsChange, memory: Memory) -> None:
