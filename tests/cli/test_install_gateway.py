@@ -263,6 +263,9 @@ def test_where_nothing_runs_services_the_command_is_printed(tmp_path: Path, port
     shown = " ".join(run(tmp_path, "install", "claude", "--port", str(port)).output.split())
     assert "Neither systemd nor launchd serves you here." in shown
     assert f"-m undrift proxy --service --home={tmp_path}/.undrift" in shown
+    assert (
+        f"budget_tokens in {tmp_path}/.config/undrift/undrift.toml, then end the gateway and start it again." in shown
+    )
 
 
 def test_a_gateway_that_nothing_restarts_gets_no_client_with_an_address_of_its_own(tmp_path: Path, port: int):
@@ -333,6 +336,7 @@ def test_the_first_client_installs_the_service_and_the_last_one_removes_it(tmp_p
         settings(tmp_path, client)
         result = run(tmp_path, "install", client, "--port", str(port), path=path)
         assert result.exit_code == 0, result.output
+        assert "then systemctl --user restart undrift-gateway.service." in " ".join(result.output.split())
     assert f"ListenStream=127.0.0.1:{port}" in (units / "undrift-gateway.socket").read_text()
     assert f'"--home={tmp_path}/.undrift"' in (units / "undrift-gateway.service").read_text()
     told = Path(path, "told").read_text()

@@ -27,6 +27,7 @@ from undrift.profiles import PROFILES
 from undrift.proxy.config import DEFAULT_UPSTREAMS, upstream_of
 from undrift.proxy.owner import base_url
 from undrift.settings import environment
+from undrift.settings.files import user_file
 from undrift.stores.secret import TOKEN_NAME, http_token
 from undrift.stores.service import DEFAULT_PORT, PointedClient, Service, load, remove, save
 
@@ -100,7 +101,7 @@ def install_gateway(client: AddressedClient, given: Given, port: int | None, rep
         change = replace(change, secrets=(*change.secrets, token))  # the first client's token was only made now
         text, kept = put(token)
         grown = service.with_client(client.name, _pointed(change, plan, kept, known))
-        notes = (*_serve(manager, grown, change.home, is_new=not service.clients), *notes)
+        notes = (*_serve(manager, grown, change.home, is_new=not service.clients), _budget(manager), *notes)
         save(change.home, grown)
         if manager and service.clients and grown.upstreams != service.upstreams:
             manager.restart()
@@ -246,6 +247,15 @@ def _check_running(client: AddressedClient, plan: _GatewayPlan, service: Service
             f"the gateway that runs on 127.0.0.1:{service.port} does not know {safe(other[0])}; it would send "
             f"{client.title}'s keys elsewhere. End it, repeat this command, then start it again: {_start(home)}"
         )
+
+
+def _budget(manager: services.Manager | None) -> str:
+    """Return which budget counts, and how another one comes to count."""
+    again = manager.restart_line if manager else "end the gateway and start it again"
+    return (
+        "The budget is three quarters of the model's window, if you set no other: budget_tokens in "
+        f"{user_file(environment())}, then {again}. The client may compact before a prompt is so large."
+    )
 
 
 def _start(home: Path) -> str:

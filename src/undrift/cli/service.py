@@ -84,6 +84,13 @@ class Manager:
         else:
             _call("launchctl", "kickstart", "-k", f"gui/{os.getuid()}/{LABEL}", must=False)
 
+    @property
+    def restart_line(self) -> str:
+        """The command line that restarts the gateway by hand."""
+        if self.name == "systemd":
+            return f"systemctl --user restart {UNIT}"
+        return f"launchctl kickstart -k gui/{os.getuid()}/{LABEL}"
+
     def remove(self) -> None:
         """Stop the service, and remove its files."""
         if self.name == "systemd":
