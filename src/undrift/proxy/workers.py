@@ -20,7 +20,7 @@ MOST_LONG = 2
 """Long jobs at once: all share one interpreter, so that more would only make each of them late."""
 
 _LOOKS = 4  # at a job within its deadline
-_LEAST_SHARE = 0.06  # of a processor; a job with less waits for a disk or a lock: looking for the lock needs at most 0.03
+_LEAST_SHARE = 0.06  # of a processor; a job with less waits, and to look for a lock needs up to 0.03
 
 
 class _Work:
