@@ -4,6 +4,7 @@ from itertools import pairwise
 
 from undrift import clients, transcripts
 from undrift.clients.wrapped import WRAPPED
+from undrift.core.window.calling_back import offers_recall
 from undrift.profiles import PROFILES, is_sub_agent, profile_of
 from undrift.profiles.table import tools_by_name
 
@@ -58,3 +59,10 @@ def test_a_system_prompt_shows_a_client_that_comes_as_a_library():
 def test_a_header_shows_a_sub_agent():
     assert is_sub_agent({"x-openai-subagent": "review"})
     assert not is_sub_agent({"x-openai-subagent": "", "x-app": "cli"})
+
+
+def test_the_name_of_our_tool_in_each_client_is_one_that_recalls():
+    names = {profile.recall.mcp_tool.format(tool="recall") for profile in PROFILES.values() if profile.recall.mcp_tool}
+    assert len(names) > 1
+    for name in names:
+        assert offers_recall({name}), name

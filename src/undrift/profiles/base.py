@@ -103,14 +103,12 @@ class Recall:
         allowing: The words that allow the command without a question: for Claude Code in its settings, else in its command
             line; empty if there are none.
         mcp_tool: The name of a tool of our MCP server as the model sees it; ``{tool}`` is the place of the tool's own name.
-        defers_mcp: Whether the model must load the tools of MCP servers before it can call them.
     """
 
     has_shell: bool = False
     in_login_shell: bool = False
     allowing: tuple[str, ...] = ()
     mcp_tool: str = ""
-    defers_mcp: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,4 +154,3 @@ class Profile:
     recall: Recall = Recall()
     gives_back: GivenBack = GivenBack()
     gives_up: int = 0
-    has_status_line: bool = False

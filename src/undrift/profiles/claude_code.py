@@ -9,6 +9,13 @@ __all__ = ["PROFILE"]
 _CREATED = re.compile(r"\bTask #(?P<key>\w{1,64}) created")
 _SHOWN = re.compile(r"^#(?P<key>\w{1,64}) \[(?P<status>\w{1,20})\] (?P<text>.{1,4000})$", re.MULTILINE)
 
+_OTHERS = (
+    "AskUserQuestion", "BashOutput", "CronCreate", "CronDelete", "CronList", "EnterPlanMode", "EnterWorktree",
+    "ExitPlanMode", "ExitWorktree", "KillShell", "ListAgents", "ListMcpResourcesTool", "ReadMcpResourceDirTool",
+    "ReadMcpResourceTool", "ReportFindings", "ScheduleWakeup", "Skill", "SlashCommand", "TaskOutput", "TaskStop",
+    "Workflow",
+)  # fmt: skip
+
 _TOOLS = (
     ClientTool("Read", "read", path="file_path"),
     ClientTool("NotebookRead", "read", path="notebook_path"),
@@ -32,31 +39,8 @@ _TOOLS = (
     ClientTool("TaskList", "plan", plan=PlanTool("show", result=_SHOWN)),
     ClientTool("TaskGet", "plan", plan=PlanTool()),
     ClientTool("ToolSearch", "load", pattern="query"),
-    ClientTool("Agent", "agent"),
-    ClientTool("Task", "agent"),
-    ClientTool("SendMessage", "agent"),
-    *(
-        ClientTool(name, "other")
-        for name in ("AskUserQuestion", "BashOutput", "EnterPlanMode", "ExitPlanMode", "KillShell", "ListAgents")
-    ),
-    *(
-        ClientTool(name, "other")
-        for name in ("CronCreate", "CronDelete", "CronList", "EnterWorktree", "ExitWorktree", "ListMcpResourcesTool")
-    ),
-    *(
-        ClientTool(name, "other")
-        for name in (
-            "ReadMcpResourceDirTool",
-            "ReadMcpResourceTool",
-            "ReportFindings",
-            "ScheduleWakeup",
-            "Skill",
-            "SlashCommand",
-            "TaskOutput",
-            "TaskStop",
-            "Workflow",
-        )
-    ),
+    *(ClientTool(name, "agent") for name in ("Agent", "Task", "SendMessage")),
+    *(ClientTool(name, "other") for name in _OTHERS),
 )
 
 PROFILE = Profile(
@@ -68,11 +52,8 @@ PROFILE = Profile(
     tools=_TOOLS,
     always_tools=True,
     sub_agent_headers=("x-claude-code-agent-id",),
-    recall=Recall(
-        has_shell=True, allowing=("Bash(undrift recall:*)",), mcp_tool="mcp__undrift__{tool}", defers_mcp=True
-    ),
+    recall=Recall(has_shell=True, allowing=("Bash(undrift recall:*)",), mcp_tool="mcp__undrift__{tool}"),
     gives_back=GivenBack(files=5, file_tokens=5_000),
     gives_up=3,
-    has_status_line=True,
 )
 """Claude Code."""

@@ -8,6 +8,15 @@ from undrift.profiles.base import ClientTool, GivenBack, PlanTool, Profile, Reca
 
 __all__ = ["PROFILE"]
 
+_AGENTS = (
+    "close_agent", "followup_task", "interrupt_agent", "list_agents", "multi_agent_v1", "send_input", "send_message",
+    "spawn_agent", "wait_agent",
+)  # fmt: skip
+_OTHERS = (
+    "clock__curr_time", "create_goal", "get_goal", "image_generation", "list_mcp_resource_templates",
+    "list_mcp_resources", "read_mcp_resource", "request_user_input", "request_user_input_async", "sleep", "update_goal",
+)  # fmt: skip
+
 _TOOLS = (
     ClientTool("exec", "shell", code="input"),
     ClientTool("exec_command", "shell", command="cmd"),
@@ -22,23 +31,10 @@ _TOOLS = (
     ClientTool("web_search", "fetch", path="url", pattern="query"),
     ClientTool("update_plan", "plan", plan=PlanTool("list", text="plan")),
     ClientTool("tool_search", "load", pattern="query"),
-    *(
-        ClientTool(name, "agent")
-        for name in ("close_agent", "followup_task", "list_agents", "send_input", "send_message", "spawn_agent")
-    ),
-    ClientTool("wait_agent", "agent"),
-    *(
-        ClientTool(name, "other")
-        for name in ("create_goal", "get_goal", "image_generation", "list_mcp_resources", "request_user_input")
-    ),
-    *(ClientTool(name, "agent") for name in ("interrupt_agent", "multi_agent_v1")),
     ClientTool("web__run", "fetch"),
-    *(
-        ClientTool(name, "other")
-        for name in ("clock__curr_time", "list_mcp_resource_templates", "read_mcp_resource", "sleep", "update_goal")
-    ),
-    ClientTool("request_user_input_async", "other"),
     ClientTool("wait", "shell"),
+    *(ClientTool(name, "agent") for name in _AGENTS),
+    *(ClientTool(name, "other") for name in _OTHERS),
 )
 
 PROFILE = Profile(
@@ -50,7 +46,7 @@ PROFILE = Profile(
     tools=_TOOLS,
     always_tools=True,
     sub_agent_headers=("x-openai-subagent",),
-    recall=Recall(has_shell=True, in_login_shell=True, mcp_tool="mcp__undrift__{tool}", defers_mcp=True),
+    recall=Recall(has_shell=True, in_login_shell=True, mcp_tool="mcp__undrift__{tool}"),
     gives_back=GivenBack(user_tokens=20_000),
 )
 """Codex."""

@@ -9,6 +9,10 @@ __all__ = ["PROFILE"]
 _CREATED = re.compile(r"\bCreated task (?P<key>\w{1,64}):")
 _SHOWN = re.compile(r"^- \[(?P<key>\w{1,64})\] (?P<text>.{1,4000}) \((?P<status>\w{1,20})\)$", re.MULTILINE)
 
+_OTHERS = (
+    "activate_skill", "enter_plan_mode", "list_background_processes", "read_background_output", "update_topic",
+)  # fmt: skip
+
 _TOOLS = (
     ClientTool("read_file", "read", path="file_path"),
     ClientTool("list_directory", "search", path="dir_path"),
@@ -28,8 +32,7 @@ _TOOLS = (
         for name in ("tracker_add_dependency", "tracker_get_task", "tracker_visualize")
     ),
     ClientTool("invoke_agent", "agent"),
-    *(ClientTool(name, "other") for name in ("activate_skill", "enter_plan_mode")),
-    *(ClientTool(name, "other") for name in ("list_background_processes", "read_background_output", "update_topic")),
+    *(ClientTool(name, "other") for name in _OTHERS),
 )
 
 PROFILE = Profile(
