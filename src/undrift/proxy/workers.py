@@ -117,10 +117,8 @@ class Workers:
         """Return the result of a job. Raises Bypass: it took too long, and is not waited for."""
         if self.overdue >= self._count:
             raise Bypass("overloaded", is_fault=False)
-        loop, found = (
-            asyncio.get_running_loop(),
-            work.found,
-        )  # a plain future: each helper of asyncio takes a round more
+        loop = asyncio.get_running_loop()
+        found = work.found  # a plain future: each helper of asyncio takes a round more
         job = work.job = self.threads.submit(work)
         job.add_done_callback(lambda _: _soon(loop, self._deliver, job, found))
         work.timer = loop.call_later(self._deadline_s / _LOOKS, self._look, work, job, until_s)
