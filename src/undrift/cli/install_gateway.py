@@ -4,7 +4,6 @@ Law: the file that holds the owner's token is for its owner alone, and in no rep
 again is written before the entry.
 """
 
-import contextlib
 import shlex
 import shutil
 from collections.abc import Mapping, Sequence
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from undrift.cli import service as services
+from undrift.cli.addresses import addresses_of
 from undrift.cli.change import ChangeReport, Given, SettingsChange, program, user_folder
 from undrift.cli.show import safe
 from undrift.clients import place
@@ -21,11 +21,9 @@ from undrift.clients.base import EntryScope, command, is_ours
 from undrift.clients.clouds import PAST_THE_GATEWAY, cloud_with
 from undrift.clients.place import Memory
 from undrift.clients.valuefile import JsonValues, ValueNote
-from undrift.clients.wrapped import Addresses
 from undrift.errors import InputError, SettingsError
 from undrift.profiles import PROFILES
 from undrift.proxy.config import DEFAULT_UPSTREAMS, upstream_of
-from undrift.proxy.owner import base_url
 from undrift.settings import environment
 from undrift.settings.files import user_file
 from undrift.stores.secret import TOKEN_NAME, http_token
@@ -177,10 +175,16 @@ def _change(client: AddressedClient, given: Given, report: ChangeReport) -> tupl
     paths = client.paths(EntryScope(client_home))
     path = next((path for path in reversed(paths) if path.exists()), paths[0])
     home = given.data_home()
-    secrets = [_TOKEN]
-    with contextlib.suppress(OSError, ValueError):  # none was made yet
-        secrets.append((home / TOKEN_NAME).read_text(encoding="ascii").strip() or _TOKEN)
-    return SettingsChange(client, path, place.read(path), home, given.yes, report, tuple(secrets)), client_home
+    secrets = tuple(filter(None, (_TOKEN, _token_of(home))))
+    return SettingsChange(client, path, place.read(path), home, given.yes, report, secrets), client_home
+
+
+def _token_of(home: Path) -> str:
+    """Return the token of a home; empty if none was made yet, or it cannot be read."""
+    try:
+        return (home / TOKEN_NAME).read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        return ""
 
 
 def _without(client: AddressedClient, text: str, known: PointedClient | None, port: int) -> str:
@@ -258,10 +262,14 @@ def _budget(manager: services.Manager | None) -> str:
     )
 
 
+def _serving(home: Path) -> list[str]:
+    """Return the words behind the program that make it serve the clients of a home."""
+    return ["proxy", "--service", f"--home={home}"]
+
+
 def _start(home: Path) -> str:
     """Return the command line that starts the gateway by hand."""
-    words = ["proxy", "--service", f"--home={home}"]
-    return shlex.join([*(["undrift"] if shutil.which("undrift") else program()), *words])
+    return shlex.join([*(["undrift"] if shutil.which("undrift") else program()), *_serving(home)])
 
 
 def _same(one: str, other: str) -> bool:
@@ -269,11 +277,7 @@ def _same(one: str, other: str) -> bool:
 
 
 def _values(plan: _GatewayPlan, port: int, token: str) -> list[tuple[tuple[str, ...], Any]]:
-    url = f"http://127.0.0.1:{port}"
-    version = "/v1" if plan.upstreams.get("openai", "/v1").rstrip("/").endswith("/v1") else ""
-    openai = f"{base_url(url, token, 'openai')}{version}"
-    others = {name: base_url(url, token, name) for name in ("anthropic", "gemini")}
-    at = Addresses(openai=openai, **others)
+    at = addresses_of(f"http://127.0.0.1:{port}", token, plan.upstreams.get("openai", _OPENAI))
     return [(address.key, address.write(at)) for address in plan.addresses]
 
 
@@ -304,11 +308,9 @@ def _allowing(client: AddressedClient, text: str, service: Service) -> tuple[str
 
 def _is_set(client: AddressedClient, text: str, plan: _GatewayPlan, line: Sequence[Any], port: int, home: Path) -> bool:
     """Return whether the settings have exactly these values with the token of the home."""
-    try:
-        token = (home / TOKEN_NAME).read_text(encoding="ascii").strip()
-    except (OSError, ValueError):
-        return False
-    return all(client.form.value(text, key) == value for key, value in [*_values(plan, port, token), *line])
+    token = _token_of(home)
+    values = [*_values(plan, port, token), *line]
+    return bool(token) and all(client.form.value(text, key) == value for key, value in values)
 
 
 def _pointed(
@@ -331,7 +333,7 @@ def _serve(manager: services.Manager | None, service: Service, home: Path, *, is
 
     `is_new`: this is the first client of the service. Raises SettingsError: the port is taken, or the manager refuses.
     """
-    words = [*program(), "proxy", "--service", f"--home={home}"]
+    words = [*program(), *_serving(home)]
     if manager is None:
         if is_new:
             services.check_port(service.port)

@@ -18,16 +18,17 @@ from typing import NoReturn
 
 import click
 
+from undrift.cli.addresses import addresses_of
 from undrift.cli.keeper import LOG, start
 from undrift.cli.of_session import HOME_HELP, TOKENS, settings_of
 from undrift.cli.proxy import upstream_options
 from undrift.cli.show import note, safe
 from undrift.clients.addressed import gateway_of
 from undrift.clients.clouds import SWITCH, cloud_of, foundry_url
-from undrift.clients.wrapped import Addresses, Wrapped, wrapped
+from undrift.clients.wrapped import Wrapped, wrapped
 from undrift.errors import InputError, SettingsError, StoreError
 from undrift.proxy.config import PROVIDERS, Provider, regional
-from undrift.proxy.owner import base_url, without_token
+from undrift.proxy.owner import without_token
 from undrift.proxy.peer import tells_users
 from undrift.settings import Settings, environment
 from undrift.stores.secret import http_token
@@ -130,9 +131,8 @@ def wrap_command(
         recall_reachable = _finds_undrift(known, around)
     words += ["--recall-reachable"] if recall_reachable else []
     url = start([sys.executable, "-P", "-m", "undrift", "proxy", *words], path)
-    at_version = "/v1" if upstreams["openai"].rstrip("/").endswith("/v1") else ""
     token = _token(Path(settings.home))
-    at = _addresses(url, token, at_version)
+    at = addresses_of(url, token, upstreams["openai"])
     variables = {**known.environment(at, around), "UNDRIFT_HOME": str(Path(settings.home).absolute())}
     if sys.stderr.isatty():
         note(f"undrift: {safe(client)} uses {url}; {_budget(settings)}; log: {safe(str(path))}")
@@ -142,7 +142,7 @@ def wrap_command(
     if cloud is not None and (obstacle := cloud.obstacle(around)):
         note(f"undrift: nothing will be managed: {safe(client)} uses {cloud.title}, and {safe(obstacle)}")
     own = arguments[arguments[:1] == ("--",) :]
-    before = known.words(_addresses(url, "" if tells_users() else token, at_version), around)
+    before = known.words(addresses_of(url, "" if tells_users() else token, upstreams["openai"]), around)
     allowing = known.allowing(own) if recall_reachable else ()
     _become(program, [known.program, *before, *allowing, *own], variables)
 
@@ -163,13 +163,6 @@ def _budget(settings: Settings) -> str:
     if settings.budget_tokens is not None:
         return f"budget: {settings.budget_tokens:,} tokens"
     return f"budget: {settings.window_share:.0%} of the model's window (--budget N)"
-
-
-def _addresses(url: str, token: str, at_version: str) -> Addresses:
-    """Return the address of each provider for the client."""
-    openai = f"{base_url(url, token, 'openai')}{at_version}"
-    others = {name: base_url(url, token, name) for name in ("anthropic", "gemini", "bedrock", "vertex")}
-    return Addresses(openai=openai, **others)
 
 
 def _token(home: Path) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from undrift.clients.base import EntryScope
 from undrift.clients.linefile import EnvValues, TomlValues, YamlValues
 from undrift.clients.valuefile import BLANK, JsonValues, ValueFile
-from undrift.clients.wrapped import Addresses
+from undrift.clients.wrapped import AIDER_VARIABLES, Addresses
 
 __all__ = ["ADDRESSED", "Address", "AddressedClient", "gateway_of"]
 
@@ -83,15 +83,13 @@ def _of_codex(text: str) -> tuple[Address, ...]:
     return (Address(("openai_base_url",), ("openai",), lambda at: at.openai),)
 
 
-def _of_opencode(name: str, provider: str, write: Callable[[Addresses], str]) -> Address:
-    return Address(("provider", name, "options", "baseURL"), (provider,), write)
+def _of_opencode(name: str, provider: str) -> Address:
+    return Address(("provider", name, "options", "baseURL"), (provider,), lambda at: at.in_opencode[name])
 
 
-_LITELLM = (
-    Address(("OPENAI_API_BASE",), ("openai",), lambda at: at.openai),
-    Address(("ANTHROPIC_API_BASE",), ("anthropic",), lambda at: at.anthropic),
-    Address(("GEMINI_API_BASE",), ("gemini",), lambda at: f"{at.gemini}/v1beta"),
-)
+def _of_litellm(variable: str, provider: str) -> Address:
+    return Address((variable,), (provider,), lambda at: at.in_litellm[variable])
+
 
 ADDRESSED: Mapping[str, AddressedClient] = {
     "claude": AddressedClient(
@@ -123,9 +121,9 @@ ADDRESSED: Mapping[str, AddressedClient] = {
         _in("opencode.json", "opencode.jsonc"),
         JsonValues(comments=True),
         _always(
-            _of_opencode("anthropic", "anthropic", lambda at: f"{at.anthropic}/v1"),
-            _of_opencode("openai", "openai", lambda at: at.openai),
-            _of_opencode("google", "gemini", lambda at: f"{at.gemini}/v1beta"),
+            _of_opencode("anthropic", "anthropic"),
+            _of_opencode("openai", "openai"),
+            _of_opencode("google", "gemini"),
         ),
     ),
     "aider": AddressedClient(
@@ -139,12 +137,21 @@ ADDRESSED: Mapping[str, AddressedClient] = {
             Address(
                 ("set-env",),
                 ("anthropic", "gemini"),
-                lambda at: [f"ANTHROPIC_API_BASE={at.anthropic}", f"GEMINI_API_BASE={at.gemini}/v1beta"],
+                lambda at: [f"{name}={at.in_litellm[name]}" for name in AIDER_VARIABLES],
             ),
         ),
     ),
     "mini": AddressedClient(
-        "mini", "mini-swe-agent", ".config/mini-swe-agent", _in(".env"), EnvValues(), _always(*_LITELLM)
+        "mini",
+        "mini-swe-agent",
+        ".config/mini-swe-agent",
+        _in(".env"),
+        EnvValues(),
+        _always(
+            _of_litellm("OPENAI_API_BASE", "openai"),
+            _of_litellm("ANTHROPIC_API_BASE", "anthropic"),
+            _of_litellm("GEMINI_API_BASE", "gemini"),
+        ),
     ),
 }
 """Every client that can be pointed at the gateway for every day, by the name that one types."""

@@ -12,9 +12,12 @@ from undrift.clients.clouds import cloud_of
 from undrift.errors import InputError
 from undrift.profiles import PROFILES, Recall
 
-__all__ = ["Addresses", "WRAPPED", "Wrapped", "wrapped"]
+__all__ = ["AIDER_VARIABLES", "Addresses", "WRAPPED", "Wrapped", "wrapped"]
 
 _Environment = Mapping[str, str]
+
+AIDER_VARIABLES = ("ANTHROPIC_API_BASE", "GEMINI_API_BASE")
+"""The variables that aider sets; OpenAI's address has an option of its own."""
 
 _GEMINI_COMMANDS = frozenset({"extension", "extensions", "gemma", "hook", "hooks", "mcp", "skill", "skills"})
 
@@ -31,6 +34,24 @@ class Addresses:
     gemini: str
     bedrock: str = ""
     vertex: str = ""
+
+    @property
+    def in_litellm(self) -> Mapping[str, str]:
+        """The addresses by the variables of LiteLLM."""
+        return {
+            "OPENAI_API_BASE": self.openai,
+            "ANTHROPIC_API_BASE": self.anthropic,
+            "GEMINI_API_BASE": self._gemini_version,
+        }
+
+    @property
+    def in_opencode(self) -> Mapping[str, str]:
+        """The addresses by opencode's names of the providers."""
+        return {"anthropic": f"{self.anthropic}/v1", "openai": self.openai, "google": self._gemini_version}
+
+    @property
+    def _gemini_version(self) -> str:
+        return f"{self.gemini}/v1beta"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +104,8 @@ def _every(at: Addresses, given: _Environment) -> _Environment:
     return {
         **_anthropic(at, given),
         **_gemini(at, given),
-        "ANTHROPIC_API_BASE": at.anthropic,
         "OPENAI_BASE_URL": at.openai,
-        "OPENAI_API_BASE": at.openai,
-        "GEMINI_API_BASE": f"{at.gemini}/v1beta",
+        **at.in_litellm,
     }
 
 
@@ -96,11 +115,7 @@ def _opencode(at: Addresses, given: _Environment) -> _Environment:
     try:
         config = json.loads(given.get(name) or "{}")
         providers = config.setdefault("provider", {})
-        for provider, url in (
-            ("anthropic", f"{at.anthropic}/v1"),
-            ("openai", at.openai),
-            ("google", f"{at.gemini}/v1beta"),
-        ):
+        for provider, url in at.in_opencode.items():
             providers.setdefault(provider, {}).setdefault("options", {})["baseURL"] = url
     except (ValueError, AttributeError, TypeError) as error:
         raise InputError(
@@ -131,11 +146,8 @@ def _codex_words(at: Addresses, _: _Environment) -> Sequence[str]:
 
 def _aider_words(at: Addresses, _: _Environment) -> Sequence[str]:
     """An .env file of the project would win over the environment."""
-    return (
-        f"--openai-api-base={at.openai}",
-        f"--set-env=ANTHROPIC_API_BASE={at.anthropic}",
-        f"--set-env=GEMINI_API_BASE={at.gemini}/v1beta",
-    )
+    others = [f"--set-env={name}={at.in_litellm[name]}" for name in AIDER_VARIABLES]
+    return (f"--openai-api-base={at.openai}", *others)
 
 
 _WRAPPED = {
