@@ -1,4 +1,4 @@
-"""The profile of each client, recorded anew: ``python -m tests.clients.profile [--write] [NAME]...`` (``make profiles``).
+"""The profile of each client, recorded again: ``python -m tests.clients.profile [--write] [NAME]...`` (``make profiles``).
 
 It starts the real program against the scripted provider, takes names out of its requests, and prints what is not as it was
 at the last recording (`profiles.json`) or not as `undrift.profiles` says. Only names are kept: tools, arguments, headers,

@@ -141,7 +141,7 @@ def test_opencode_connects_to_our_server_in_both_forms_of_its_list(tmp_path: Pat
     assert re.search(r"undrift\s\S*connected", listed), listed
     there.undrift("uninstall", "opencode", "--mcp", "--yes")
     left = json.loads(settings.read_text(encoding="utf-8"))
-    assert left.pop("$schema", "").startswith("https://opencode.ai/"), "the client has written the file anew"
+    assert left.pop("$schema", "").startswith("https://opencode.ai/"), "the client has written the file again"
     assert left == json.loads(before)
 
 

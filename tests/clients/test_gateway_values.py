@@ -39,8 +39,8 @@ def test_what_was_put_into_json_comes_out_to_the_byte(
     found = json.loads(text.removeprefix("\ufeff"))
     assert found == {**rest, "env": {**(env or {}), KEY[1]: URL}}
     assert JSON.take(text, KEY, kept) == before
-    anew = json.dumps(found)  # as the client writes it
-    assert json.loads(JSON.take(anew, KEY, kept)) == json.loads(before.removeprefix("\ufeff"))
+    rewritten = json.dumps(found)  # as the client writes it
+    assert json.loads(JSON.take(rewritten, KEY, kept)) == json.loads(before.removeprefix("\ufeff"))
 
 
 @given(REST, LAYOUTS, ENDS, st.sampled_from(["first", "second"]))

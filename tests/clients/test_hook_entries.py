@@ -72,10 +72,10 @@ def test_other_hooks_and_settings_mean_the_same(document: dict, layout: Any, end
 
 
 @given(DOCUMENTS, st.sampled_from([None, 2, "\t"]))
-def test_a_file_that_the_client_has_written_anew_loses_our_entries_and_nothing_else(document: dict, layout: Any):
+def test_a_file_that_the_client_has_written_rewritten_loses_our_entries_and_nothing_else(document: dict, layout: Any):
     edited = CLAUDE.installed(json.dumps(document), MAKE)
-    anew = json.dumps(json.loads(edited.text), indent=layout)
-    assert json.loads(CLAUDE.without_ours(anew, edited.pieces, edited.containers)) == document
+    rewritten = json.dumps(json.loads(edited.text), indent=layout)
+    assert json.loads(CLAUDE.without_ours(rewritten, edited.pieces, edited.containers)) == document
 
 
 def test_without_memory_what_is_left_empty_goes():

@@ -92,20 +92,20 @@ def test_our_server_in_both_lists_of_opencode_is_taken_out_of_both():
 
 
 @pytest.mark.parametrize("client", JSON_CLIENTS)
-def test_a_file_that_the_client_has_written_anew_is_cleared(client: str):
+def test_a_file_that_the_client_has_written_rewritten_is_cleared(client: str):
     served = SERVED[client]
     edited = served.installed('{"a": 1}', WORDS)
-    anew = json.dumps({**json.loads(edited.text), "numStartups": 3}, indent=4)
-    assert json.loads(served.without_ours(anew, edited.pieces, edited.containers)) == {"a": 1, "numStartups": 3}
-    assert json.loads(served.without_ours(anew)) == {"a": 1, "numStartups": 3}
+    rewritten = json.dumps({**json.loads(edited.text), "numStartups": 3}, indent=4)
+    assert json.loads(served.without_ours(rewritten, edited.pieces, edited.containers)) == {"a": 1, "numStartups": 3}
+    assert json.loads(served.without_ours(rewritten)) == {"a": 1, "numStartups": 3}
 
 
 @pytest.mark.parametrize("client", JSON_CLIENTS)
 def test_a_member_that_the_client_puts_before_ours_leaves_no_comma_behind(client: str):
     served = SERVED[client]
     edited = served.installed("{}", WORDS)
-    anew = edited.text.replace("{", '{\n  "$schema": "x",', 1)
-    assert json.loads(served.without_ours(anew, edited.pieces, edited.containers)) == {"$schema": "x"}
+    rewritten = edited.text.replace("{", '{\n  "$schema": "x",', 1)
+    assert json.loads(served.without_ours(rewritten, edited.pieces, edited.containers)) == {"$schema": "x"}
 
 
 @pytest.mark.parametrize("before", TOML)
@@ -119,13 +119,13 @@ def test_what_was_put_into_toml_comes_out_to_the_byte(before: str):
     assert codex.without_ours(edited.text, edited.pieces, edited.containers) == before
 
 
-def test_toml_that_the_client_has_written_anew_is_cleared_or_left_alone():
+def test_toml_that_the_client_has_written_rewritten_is_cleared_or_left_alone():
     codex = SERVED["codex"]
-    anew = (
+    rewritten = (
         'model = "x"\n\n[mcp_servers.undrift]\ncommand = "/p"\nargs = [\n  "-m",\n  "undrift",\n  "mcp",\n  "--home=/h",\n]\n'
         '\n[mcp_servers.undrift.tools.recall]\napproval_mode = "approve"\n\n[z]\na = 1\n'
     )
-    assert tomllib.loads(codex.without_ours(anew)) == {"model": "x", "z": {"a": 1}}
+    assert tomllib.loads(codex.without_ours(rewritten)) == {"model": "x", "z": {"a": 1}}
     inline = 'mcp_servers.undrift = { command = "/p", args = ["-m", "undrift", "mcp", "--home=/h"] }\n'
     with pytest.raises(InputError, match="take it out yourself"):
         codex.without_ours(inline)

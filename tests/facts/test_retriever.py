@@ -152,7 +152,7 @@ WORDS = [f"w{n}" for n in range(12)]
 @settings(max_examples=12, deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 900))
 def test_the_index_gives_what_a_look_at_each_fact_gives(seed: int, size: int):
-    """Common and rare words, facts in and out of order, taken out and seen again; over the point where it is made anew."""
+    """Common and rare words, facts in and out of order, taken out and seen again; over the point where it is rebuilt."""
     # A seed, not Hypothesis' own Random: that notes every draw, and thousands of draws are too large for an example.
     chance, index, kept = random.Random(seed), FactIndex(), dict[int, SessionFact]()
     for sequence in range(size):

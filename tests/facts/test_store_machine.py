@@ -1,4 +1,4 @@
-"""A store of facts against a plain model: any order of acts, no difference, every index as if it were made anew."""
+"""A store of facts against a plain model: any order of acts, no difference, every index as if it were rebuilt."""
 
 import shutil
 import tempfile

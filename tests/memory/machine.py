@@ -149,7 +149,7 @@ class MemoryMachine(RuleBasedStateMachine):
             self.known = now
 
     def replayed(self) -> dict[str, MemoryEntry]:
-        """What is in force by the operations of all sessions that count, one after the other."""
+        """The active memories by the operations of all sessions that count, one after the other."""
         found: dict[str, MemoryEntry] = {}
         for seq in sorted(seq for actor in self.actors for seq in actor.counted if seq in self.log):
             for one, entry in self.log[seq].items():

@@ -94,7 +94,7 @@ def asked(*said: str) -> Ask:
     return Ask("anthropic", json.dumps(conversation("Go.", *said).body()).encode(), None, "", "", time.monotonic() + 60)
 
 
-def test_after_a_restart_a_session_without_an_id_is_not_read_anew(tmp_path):
+def test_after_a_restart_a_session_without_an_id_is_not_read_again(tmp_path):
     """What was counted before is on disk; only what is new, and the end that a client may rewrite, is read."""
     said: list[object] = [{"role": "user", "content": "Fix it."}]
     for step in range(100):

@@ -53,7 +53,7 @@ def test_far_more_than_64_sessions_stay_open(tmp_path):
         sessions.prepare(ask(f"s{number}"))
     assert sessions.open_count == 80
     again = sessions.prepare(ask("s0"))
-    assert again.turn == 2  # it was not begun anew
+    assert again.turn == 2  # it was not begun again
     sessions.close()
 
 

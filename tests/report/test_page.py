@@ -241,7 +241,7 @@ def test_a_browser_shows_the_page_from_the_disk_with_its_style(tmp_path: Path):
     tree, log = opened(out, tmp_path)
     assert tree.count("<svg") == 2
     assert "Compaction 1, automatic" in tree
-    assert "Content Security Policy" not in log  # nothing of ours was refused, so the style sheet is in force
+    assert "Content Security Policy" not in log  # nothing of ours was refused, so the style sheet is active
 
 
 def test_a_browser_runs_nothing_of_a_hostile_session(tmp_path: Path):

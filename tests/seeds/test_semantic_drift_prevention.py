@@ -85,7 +85,7 @@ def test_tiered_memory_manager_preserves_raw_terminal_observations_after_pruning
 
 
 def test_after_reopening_the_same_5_observations_are_in_the_buffer(tmp_path):
-    """R0-12: the anchors are computed anew from what is on disk."""
+    """R0-12: the anchors are computed again from what is on disk."""
     settings = Settings(prune_threshold_tokens=550)
     with TieredMemoryManager(tmp_path, settings=settings) as manager:
         for result in tool_results(20):

@@ -50,7 +50,7 @@ def tag(part: Json) -> str:
 
 
 def cost(part: Json) -> int:
-    """Characters over four, counted anew and apart from the program."""
+    """Characters over four, counted again and apart from the program."""
     if part["type"] == "image":
         return 1_600
     if part["type"] == "tool_use":

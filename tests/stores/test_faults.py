@@ -125,7 +125,7 @@ for _ in range(3):
         raise AssertionError("the limit did nothing")
     assert store.original(original("a").ref) == original("a", "old")
     assert store.decisions("s") == {} and len(store.operations("s")) == 1 and store.find("new") == ()
-assert len(opened) > 1, "the connection was not opened anew"
+assert len(opened) > 1, "the connection was not opened again"
 resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
 add(store, original("b", "new " * 500_000), prune_them=True)
 assert store.original(original("b").ref) == original("b", "new " * 500_000)

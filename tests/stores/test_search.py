@@ -1,4 +1,4 @@
-"""Search over what left the windows: the right answers, no surprise from any query, and always made anew."""
+"""Search over what left the windows: the right answers, no surprise from any query, and always possible to rebuild."""
 
 from pathlib import Path
 

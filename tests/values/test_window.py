@@ -180,7 +180,7 @@ def test_the_test_above_knows_every_value():
 
 
 def test_two_results_do_not_share_their_headers_or_details():
-    """R2-15: a default that is a mapping is made anew for each value."""
+    """R2-15: a default that is a mapping is a new one for each value."""
     assert Prepared({}, 1, 1, 1).headers is not Prepared({}, 1, 1, 1).headers
     assert Decision("a", "pruned", "", 1, "").detail is not Decision("a", "pruned", "", 1, "").detail
 

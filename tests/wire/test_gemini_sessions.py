@@ -53,7 +53,7 @@ def prepared(session: Session, given_body: Any) -> Prepared:
 
 
 def encoded(value: Any) -> bytes:
-    """JSON as no other encoder here writes it, so that bytes written anew are seen."""
+    """JSON as no other encoder here writes it, so that bytes written again are seen."""
     return json.dumps(value, indent=1).encode()
 
 

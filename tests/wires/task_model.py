@@ -16,7 +16,7 @@ TOOL = "task_update"
 NOWHERE = "in no history"
 
 Stint = tuple[str, int]
-"""A task, and which of its lives: each begins anew once it was completed, cancelled or delegated."""
+"""A task, and which of its lives: each begins again once it was completed, cancelled or delegated."""
 
 
 @dataclass

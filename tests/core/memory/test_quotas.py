@@ -1,4 +1,4 @@
-"""Shares of the first hits: nothing is left out, and what nobody vouches for leaves room for the rest."""
+"""Shares of the first hits: nothing is left out, and what nobody trusts leaves room for the rest."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,7 +13,7 @@ def chosen(*sources: str | None, k: int = 100) -> list[int]:
     return [place for place, _ in within_quotas(hits, lambda hit: hit[1], k)]
 
 
-def test_what_is_vouched_for_keeps_its_order():
+def test_what_is_trusted_keeps_its_order():
     assert chosen(None, None, None) == [0, 1, 2]
     assert chosen(None, "a", None, "a") == [0, 1, 2, 3]
     assert chosen() == []
@@ -35,6 +35,6 @@ def test_nothing_is_lost_and_the_first_k_do_not_depend_on_k(sources: list[str | 
     every = chosen(*sources)
     assert sorted(every) == list(range(len(sources)))
     assert chosen(*sources, k=k) == every[:k]
-    vouched = sources.count(None)
-    for first in range(1, min(len(every), 2 * vouched) + 1):
+    trusted = sources.count(None)
+    for first in range(1, min(len(every), 2 * trusted) + 1):
         assert sum(sources[place] is not None for place in every[:first]) <= (first + 1) // 2

@@ -1,4 +1,4 @@
-"""What is in force follows from the newest reports: met at once, forgotten as soon, and never beyond reason."""
+"""The active calibration follows from the newest reports: met at once, forgotten as soon, and never beyond reason."""
 
 import pytest
 from hypothesis import given
@@ -62,7 +62,7 @@ def test_an_absurd_report_is_gone_with_the_next_one():
     true = steady(1.1, 3_000)
     after = UsageReport(110_000, 124_000)
     absurd = UsageReport(100_000, 380_000)
-    assert is_plausible(absurd)  # it might be true; so it is in force for one turn
+    assert is_plausible(absurd)  # it might be true; so it is active for one turn
     assert calibration_of([*true, absurd]).tokens(100_000) == 380_000
     assert calibration_of([*true, absurd, after]).tokens(120_000) == pytest.approx(135_000, rel=0.01)
 

@@ -1,4 +1,4 @@
-"""marks_of: the budget always wins, early only where the prompt is written anew anyway, and never below the mark set."""
+"""marks_of: the budget always wins, early only where the prompt is written again anyway, and never below the mark set."""
 
 from dataclasses import replace
 
@@ -50,7 +50,7 @@ def test_where_a_task_s_logs_leave_what_stands_before_them_is_left_alone():
     assert (found.moment, found.stays_tokens) == ("task", 40_000)
     above = thresholds(BUDGET + 1, rewritten_from=10_000, partial_prunes=0)
     assert above is not None
-    assert (above.moment, above.stays_tokens) == ("budget", 10_000), "behind that all is written anew anyway"
+    assert (above.moment, above.stays_tokens) == ("budget", 10_000), "behind that all is written again anyway"
 
 
 def test_some_prunes_in_a_row_leave_the_beginning_alone_then_the_whole_window_has_its_turn():

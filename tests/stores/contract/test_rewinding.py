@@ -123,11 +123,13 @@ def test_what_is_decided_after_going_back_counts_and_the_way_there_again_forgets
     then = add(store, one)
     first = commit(store, "s", "prune", at_ms=1, decisions=[prune(one)])
     go(store, then)
-    anew = commit(store, "s", "prune", at_ms=1, originals=[other], decisions=[prune(one, reason="again"), prune(other)])
+    again = commit(
+        store, "s", "prune", at_ms=1, originals=[other], decisions=[prune(one, reason="again"), prune(other)]
+    )
     assert [decision.reason for decision in store.decided("s")] == ["again", "over budget"]
     go(store, first)
     assert store.decided("s") == (prune(one),)
-    go(store, anew)
+    go(store, again)
     assert len(store.decided("s")) == 2
 
 
