@@ -25,6 +25,15 @@ def cost_of(*sent: list[tuple[str, int]], at_ms: tuple[int | None, ...] = ()) ->
     return cost
 
 
+def test_a_longer_cache_survives_a_longer_pause():
+    hour = 3_600_000
+    for pause_ms, cached in ((COLD_MS + 1, 100), (hour, 100), (hour + 1, 0)):
+        cost = PromptCost(PRICES, hour)
+        for at_ms in (1_000, 1_000 + pause_ms):
+            cost.add([("a", 100)], at_ms=at_ms)
+        assert cost.cached_tokens == cached, pause_ms
+
+
 def test_the_first_prompt_is_written_in_full():
     cost = cost_of([("system", 100), ("task", 20)])
     assert (cost.input_tokens, cost.cached_tokens) == (120, 0)

@@ -9,7 +9,7 @@ from undrift.errors import InputError
 __all__ = ["COLD_MS", "Prices", "PromptCost"]
 
 COLD_MS = 300_000
-"""A prefix that was not read for longer than this is no longer cached: the five minutes of the shortest cache."""
+"""The life of the shortest cache, five minutes. A prefix that was not read for longer may be gone."""
 
 _SLICE = 64
 """Texts compared at a time: a slice is compared in C and by identity first."""
@@ -34,16 +34,19 @@ class Prices:
 
 
 class PromptCost:
-    """Add up what prompts cost, one after the other, with a prefix cache. `prices`: ratios to the plain input price.
+    """Add up what prompts cost, one after the other, with a prefix cache.
 
     cost of a prompt = read x tokens of its longest common prefix with the prompt before + write x the rest.
-    After a pause of more than `COLD_MS` nothing is cached. Memory: the texts of the last prompt.
+    After a pause that is longer than the cache's life nothing is cached. Memory: the texts of the last prompt.
+
+    `prices`: ratios to the plain input price. `life_ms`: how long the cache keeps a prefix without a reading.
     """
 
-    __slots__ = ("_at_ms", "_previous", "cached_tokens", "input_tokens", "prices")
+    __slots__ = ("_at_ms", "_previous", "cached_tokens", "input_tokens", "life_ms", "prices")
 
-    def __init__(self, prices: Prices) -> None:
+    def __init__(self, prices: Prices, life_ms: int = COLD_MS) -> None:
         self.prices = prices
+        self.life_ms = life_ms
         self.input_tokens = 0
         self.cached_tokens = 0
         self._previous: list[str] = []
@@ -65,7 +68,7 @@ class PromptCost:
         tokens = [count for _, count in texts]
         if tokens and min(tokens) < 0:
             raise InputError(f"a text cannot have {min(tokens)} tokens")
-        cold = at_ms is not None and self._at_ms is not None and at_ms - self._at_ms > COLD_MS
+        cold = at_ms is not None and self._at_ms is not None and at_ms - self._at_ms > self.life_ms
         if not cold:
             self.cached_tokens += sum(tokens[: _common_prefix(self._previous, prompt)])
         self.input_tokens += sum(tokens)
