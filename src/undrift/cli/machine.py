@@ -4,7 +4,7 @@ from typing import Any
 
 from undrift.cli.show import first_line
 from undrift.core.autopsy.survival import SurvivalCount
-from undrift.recordings.replay import ReplayReport
+from undrift.recordings.replay import NativeCost, ReplayReport
 
 __all__ = ["as_json"]
 
@@ -28,7 +28,11 @@ def as_json(report: ReplayReport) -> dict[str, Any]:
         "over_budget_turns": report.over_budget_turns,
         "beyond_window_turns": report.beyond_window_turns,
         "cost": _cost(report),
-        "survival": {**_survival(report.survival), "unmanaged": _survival(report.survival_before)},
+        "survival": {
+            **_survival(report.survival),
+            "unmanaged": _survival(report.survival_before),
+            "native": None if report.cost.native is None else _survival(report.cost.native.survival),
+        },
         "actions": dict(report.actions),
         "left": [
             {
@@ -72,10 +76,28 @@ def _cost(report: ReplayReport) -> dict[str, Any]:
         "read_price": cost.read_price,
         "write_price": cost.write_price,
         "usd_per_million": cost.usd_per_million,
+        "cache_seconds": cost.cache_seconds,
+        "cache_recorded": cost.cache_recorded,
         "before": round(cost.before, 1),
         "after": round(cost.after, 1),
         "refetch": round(cost.refetch, 1),
         **{name: value if value is None else round(value, _PLACES) for name, value in usd.items()},
+        **_native(cost.native),
+    }
+
+
+def _native(native: NativeCost | None) -> dict[str, Any]:
+    """Return what the client's own compactions cost; null where the recording holds none."""
+    if native is None:
+        return {"native": None}
+    return {
+        "native": round(native.cost, 1),
+        "native_summaries": round(native.summaries, 1),
+        "native_refetch": round(native.refetch, 1),
+        "native_compactions": native.compactions,
+        "native_unreadable": native.unreadable,
+        "native_limit_tokens": native.limit_tokens,
+        "native_tokens": native.tokens,
     }
 
 

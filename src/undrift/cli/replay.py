@@ -14,6 +14,7 @@ from undrift.cli.of_session import TOKENS, home_options, settings_of
 from undrift.cli.own import FORMATS_READ, own_recordings, session_options
 from undrift.cli.show import at_terminal, echo_json, first_line, note, safe
 from undrift.errors import TranscriptError
+from undrift.recordings.figures import recorded_figures
 from undrift.recordings.files import open_recording
 from undrift.recordings.replay import ReplayReport, replay
 from undrift.settings import Settings
@@ -92,6 +93,7 @@ class _ReplayBatch:
                 number = f"{len(self.reports) + 1} of {total}: " if total > 1 else ""
                 try:
                     recording = open_recording(path, format=self.format)
+                    recorded = recorded_figures(path, recording.format)
                 except TranscriptError as error:
                     self.failed.append((path, str(error)))
                     continue
@@ -102,6 +104,7 @@ class _ReplayBatch:
                         home=self.settings.home,
                         settings=self.settings,
                         progress=show(number + safe(path.name)),
+                        recorded=recorded,
                     )
                 )
 

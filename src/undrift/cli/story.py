@@ -13,6 +13,8 @@ import click
 from undrift.cli.draw import Column, draw, next_commands, say
 from undrift.cli.show import again, count, first_line, safe
 from undrift.core.autopsy.survival import SurvivalCount
+from undrift.core.budget_price import budget_price, life_in_words
+from undrift.core.cost import Prices
 from undrift.recordings.replay import Left, ReplayReport
 
 __all__ = ["show_one", "show_several"]
@@ -223,19 +225,38 @@ def _smaller(report: ReplayReport) -> int:
 
 
 def _figures(report: ReplayReport) -> None:
-    columns = (Column("", words=True), Column("everything sent"), Column("managed"), Column("change"))
-    figures = (
-        ("tokens, all prompts", report.tokens_before, report.tokens_after),
-        ("largest prompt", report.peak_before, report.peak_after),
-    )
-    rows = [(name, f"{before:,}", f"{after:,}", _change(after, before)) for name, before, after in figures]
-    cost = report.cost
+    cost, native = report.cost, report.cost.native
     unit = "cost of all prompts" if cost.usd_per_million is not None else "cost, in plain input tokens"
-    rows.append((unit, _money(report, cost.before), _money(report, cost.after), _change(cost.after, cost.before)))
+    own_tokens, own_peak, own_cost = (native.tokens, native.peak, native.cost) if native else (0, 0, 0.0)
+    rows = [
+        ("tokens, all prompts", *_numbers(report.tokens_before, own_tokens, report.tokens_after)),
+        ("largest prompt", *_numbers(report.peak_before, own_peak, report.peak_after)),
+        (
+            unit,
+            *(_money(report, tokens) for tokens in (cost.before, own_cost, cost.after)),
+            _change(cost.after, cost.before),
+        ),
+    ]
     if report.survival.needs:
+        held = [report.survival_before, native.survival if native else report.survival, report.survival]
         name = f"still there when needed ({report.survival.needs:,})"
-        rows.append((name, f"{report.survival_before.share:.1%}", f"{report.survival.share:.1%}", ""))
+        rows.append((name, *(f"{survival.share:.1%}" for survival in held), ""))
+    columns = [
+        Column("", words=True),
+        Column("everything sent"),
+        Column("as compacted"),
+        Column("managed"),
+        Column("change"),
+    ]
+    own = 2  # the column of the client's own compactions
+    if native is None:
+        del columns[own]
+        rows = [(*row[:own], *row[own + 1 :]) for row in rows]
     draw(columns, rows)
+
+
+def _numbers(before: int, own: int, after: int) -> tuple[str, str, str, str]:
+    return f"{before:,}", f"{own:,}", f"{after:,}", _change(after, before)
 
 
 def _sentences(report: ReplayReport) -> list[str]:
@@ -243,13 +264,20 @@ def _sentences(report: ReplayReport) -> list[str]:
     cost = report.cost
     priced = f"a cached token costs {cost.read_price:g} of the input price, a new one {cost.write_price:g}"
     usd = "" if cost.usd_per_million is None else f". The input price is ${cost.usd_per_million:g} a million"
+    source = "as recorded" if cost.cache_recorded else "as assumed, because the recording does not say it"
+    life = f"The cache lives {life_in_words(cost.cache_seconds)}, {source}."
     sum_ = "" if report.prunes else f"{_money(report, cost.before)} for all prompts, "
     lines = [
-        f"Cost (input only): {sum_}with a prompt cache, at the prices of {cost.priced_as}. There {priced}{usd}.",
+        f"Cost (input only): {sum_}with a prompt cache, at the prices of {cost.priced_as}. There {priced}{usd}. {life}",
         "The cost does not include the system prompt and the tool definitions, if the recording does not hold them.",
     ]
     if report.prunes:
         lines.append(_verdict(report))
+    if report.budget_reason == "as set" and cost.before:
+        prices = Prices(cost.read_price, cost.write_price)
+        said = budget_price(report.budget_tokens, prices, cost.cache_seconds, share=cost.total / cost.before)
+        lines.append(f"The price of this budget: {said}.")
+    lines.append(_native(report))
     if report.beyond_window_turns:
         lines.append(
             "Without pruning it would not have worked: "
@@ -283,6 +311,26 @@ def _verdict(report: ReplayReport) -> str:
         f"{verdict}. If the agent fetches again what it lost, that adds {_money(report, cost.refetch)}. "
         f"The total is then {abs(total):.1%} {direction} than sending everything."
     )
+
+
+def _native(report: ReplayReport) -> str:
+    """Compare with the client's own compactions, lost needs charged alike."""
+    cost, native = report.cost, report.cost.native
+    if native is None and report.compactions:
+        return "Its client compacted before the agent's first word or after its last, so the windows are the same."
+    if native is None:
+        return "The recording holds no compaction of its client's own, so there is none to compare with."
+    times = "once" if native.compactions == 1 else f"{native.compactions:,} times"
+    said = (
+        f"As compacted: its client compacted {times}. All prompts then cost {_money(report, native.cost)}, "
+        f"{_money(report, native.summaries)} of it to write the summaries."
+    )
+    if native.total:
+        said += f" The managed windows cost {cost.total / native.total:.2f} of that, with lost needs on both sides"
+        said += f" ({_money(report, cost.refetch)} and {_money(report, native.refetch)})."
+    if native.unreadable:
+        said += f" {count(native.unreadable, 'summary is', 'summaries are')} encrypted, so the cost as compacted is too low."
+    return said
 
 
 def _survived(survival: SurvivalCount) -> str:

@@ -6,10 +6,13 @@ from dataclasses import dataclass
 
 from undrift.errors import InputError
 
-__all__ = ["COLD_MS", "Prices", "PromptCost"]
+__all__ = ["COLD_MS", "OUTPUT_PRICE", "Prices", "PromptCost"]
 
 COLD_MS = 300_000
 """The life of the shortest cache, five minutes. A prefix that was not read for longer may be gone."""
+
+OUTPUT_PRICE = 5.0
+"""A token that the model writes, as a multiple of the plain input price; 4 to 8 are usual."""
 
 _SLICE = 64
 """Texts compared at a time: a slice is compared in C and by identity first."""

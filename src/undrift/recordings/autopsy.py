@@ -10,16 +10,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from undrift.core.autopsy.bill import SentPrompt
-from undrift.core.autopsy.examine import CompactionRecord, Restore, autopsy
+from undrift.core.autopsy.examine import Restore, autopsy
 from undrift.core.autopsy.findings import Autopsy, Compaction
 from undrift.core.cost import Prices
 from undrift.core.restore import restore
 from undrift.core.text.tokens import characters_per_4, estimate
 from undrift.errors import TranscriptError
+from undrift.recordings.figures import compaction_records, recorded_figures
 from undrift.recordings.files import open_recording
 from undrift.settings.model_table import Model, lookup
-from undrift.transcripts import Recording
-from undrift.transcripts.figures import RecordedFigures, figures
 
 __all__ = ["Postmortem", "SubAgentSession", "Totals", "counted_once", "examine", "names_a_compaction", "totals"]
 
@@ -100,7 +99,7 @@ def examine(
     sub-agent's own session. Raises TranscriptError: it cannot be read; the message names the file and the remedy.
     """
     recording = open_recording(path, format=format)
-    recorded = _figures(Path(path), recording.format)
+    recorded = recorded_figures(path, recording.format)
     if recorded.sub_agent:
         raise SubAgentSession(f"{os.fspath(path)}: is a sub-agent's own session; give the session that started it")
     model = lookup(recording.model, models)
@@ -115,7 +114,7 @@ def examine(
     found = autopsy(
         entries,
         recording.compactions,
-        records=_records(recording, recorded),
+        records=compaction_records(recording, recorded),
         prompts=prompts,
         prices=Prices(model.read_ratio, model.write_ratio),
         restore=give_back or (lambda before: restore(before, budget_tokens=budget_tokens, count=characters_per_4).text),
@@ -191,31 +190,3 @@ def totals(found: Iterable[Postmortem]) -> Totals:
         rules=sum(max((c.rules for c in compactions), default=0) for compactions in files),
         lost_rules=sum(len({r.entry_id + r.text for c in compactions for r in c.lost_rules}) for compactions in files),
     )
-
-
-def _figures(path: Path, format_name: str) -> RecordedFigures:
-    """Read what the client counted; a pipe cannot be read twice and has none."""
-    if not path.is_file():
-        return RecordedFigures((), (), sub_agent=False)
-    try:
-        with path.open(encoding="utf-8", errors="replace", newline="\n") as lines:
-            return figures(lines, format=format_name)
-    except OSError as error:
-        raise TranscriptError(f"{path}: cannot be read again ({error.strerror or error}); try again") from error
-
-
-def _records(recording: Recording, recorded: RecordedFigures) -> dict[int, CompactionRecord]:
-    """Find for each boundary the index of its compaction: as many entries stand on the lines before it."""
-    lines = [(entry.metadata or {}).get("line", 0) for entry in recording.entries]
-    records: dict[int, CompactionRecord] = {}
-    for boundary in recorded.boundaries:
-        records[sum(line < boundary.line for line in lines)] = CompactionRecord(
-            line=boundary.line,
-            at_ms=boundary.at_ms,
-            trigger=boundary.trigger,
-            tokens_before=boundary.tokens_before,
-            kept_ids=frozenset(boundary.kept_ids),
-            kept_texts=boundary.kept_texts,
-            encrypted=boundary.encrypted,
-        )
-    return {index: record for index, record in records.items() if index in recording.compactions}

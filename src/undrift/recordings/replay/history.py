@@ -1,7 +1,7 @@
 """Builds from a recording the history that its client would have sent without any compaction. Pure.
 
 The client's own compactions are undone: their summaries and the files that they attached again are left out and
-counted, as what was summarised stands in the recording whole. Thinking is left out as well: most recordings hold no
+counted, as what was summarised stands in the recording whole. `ReplayedHistory.restarts` has them. Thinking is left out as well: most recordings hold no
 signature that a provider would take. A call without its result, or a result without its call, stays out; the reader counts it.
 """
 
@@ -13,13 +13,38 @@ from typing import Any, Literal
 from undrift.transcripts import Recording
 from undrift.values.window import ContextEntry
 
-__all__ = ["ATTACHED_AGAIN", "ReplayedHistory", "SUMMARY", "THINKING", "TOO_EARLY", "history_of", "metadata_of"]
+__all__ = [
+    "ATTACHED_AGAIN",
+    "ReplayedHistory",
+    "Restart",
+    "SUMMARY",
+    "THINKING",
+    "TOO_EARLY",
+    "history_of",
+    "metadata_of",
+]
 
 THINKING = "thinking"
 SUMMARY = "summary of the client's own compaction"
 ATTACHED_AGAIN = "attached again after the client's own compaction"
 TOO_EARLY = "before the user's first message"
 _EMPTY = "empty text"
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """One compaction of the client's own: its place in the history, and the entries that the client put in.
+
+    Args:
+        index: Its index among the entries of the recording.
+        messages: The messages of the history before it.
+        blocks: The blocks that the last of them had then.
+    """
+
+    index: int
+    messages: int
+    blocks: int
+    put_in: list[ContextEntry] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -29,12 +54,14 @@ class ReplayedHistory:
     Args:
         messages: Of the Anthropic form: user first, roles in turn, every call answered in the very next message.
         left_out: Reason -> entries that are not replayed, beside those that the reader has counted.
+        restarts: The client's own compactions after the agent's first word, in order.
     """
 
     messages: list[dict[str, Any]] = field(default_factory=list)
     entries: list[list[ContextEntry]] = field(default_factory=list)
     system: list[ContextEntry] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
+    restarts: list[Restart] = field(default_factory=list)
 
     @property
     def turns(self) -> tuple[int, ...]:
@@ -85,9 +112,14 @@ class _Builder:
         if metadata_of(entry, "message") != self._number:
             self.answer()
             self._number = metadata_of(entry, "message")
+        if index in self._compactions and self._spoken:
+            messages = self.history.messages
+            self.history.restarts.append(Restart(index, len(messages), len(messages[-1]["content"])))
         self._compacting = (self._compacting or index in self._compactions) and role != "assistant"
         if (reason := self._refused(entry, role, kind)) is not None:
             self.history.left_out[reason] += 1
+            if self._compacting and reason in (SUMMARY, ATTACHED_AGAIN) and self.history.restarts:
+                self.history.restarts[-1].put_in.append(entry)
         elif role == "system" and not self._spoken:
             self.history.system.append(entry)
         elif kind == "call":

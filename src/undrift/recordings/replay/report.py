@@ -10,9 +10,44 @@ from typing import Literal
 from undrift.core.autopsy.survival import SurvivalCount
 from undrift.values.window import ContextEntry
 
-__all__ = ["Left", "Origin", "Prune", "ReplayCost", "ReplayReport"]
+__all__ = ["Left", "NativeCost", "Origin", "Prune", "ReplayCost", "ReplayReport"]
 
 Origin = Literal["tool", "assistant", "user"]
+
+
+@dataclass(frozen=True, slots=True)
+class NativeCost:
+    """The cost of the same session as its client compacted it, in plain input tokens of the model.
+
+    Args:
+        unreadable: Of the summaries, those that only the provider can read: their size is not in the cost.
+        limit_tokens: The largest window that the client compacted.
+        tokens: Of all prompts, the summary calls not counted.
+        peak: Of the largest prompt.
+        summaries: The calls that wrote the summaries: each reads the whole window from the cache.
+        refetch: As `ReplayCost.refetch`, by the same needs.
+        survival: Of the same needs, in the client's own windows.
+    """
+
+    compactions: int
+    unreadable: int
+    limit_tokens: int
+    tokens: int
+    peak: int
+    prompts: float
+    summaries: float
+    refetch: float
+    survival: SurvivalCount
+
+    @property
+    def cost(self) -> float:
+        """The prompts and the summaries."""
+        return self.prompts + self.summaries
+
+    @property
+    def total(self) -> float:
+        """The prompts, the summaries, and what was lost and fetched again."""
+        return self.cost + self.refetch
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +57,8 @@ class ReplayCost:
     Args:
         read_price: Of a cached token, as a multiple of a plain one.
         usd_per_million: US dollars for a million plain input tokens; None if unknown.
+        cache_seconds: The life of the prompt cache.
+        cache_recorded: Whether the recording holds that life; else it is the one of the table of models.
         refetch: What comes on top of `after` if the agent fetches again, in one more turn each, what it had lost.
     """
 
@@ -30,9 +67,17 @@ class ReplayCost:
     read_price: float
     write_price: float
     usd_per_million: float | None
+    cache_seconds: int
+    cache_recorded: bool
     before: float
     after: float
     refetch: float
+    native: NativeCost | None
+
+    @property
+    def total(self) -> float:
+        """The managed prompts, and what was lost and fetched again."""
+        return self.after + self.refetch
 
     @property
     def change(self) -> float:

@@ -15,17 +15,19 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from undrift.core.autopsy.survival import Needs, Survival
-from undrift.core.cost import Prices, PromptCost
+from undrift.core.autopsy.survival import Needs
 from undrift.core.text.refs import message_id
 from undrift.core.text.secrets import mask
 from undrift.core.text.tokens import counter
 from undrift.errors import StoreError
-from undrift.recordings.replay.history import ReplayedHistory, history_of, metadata_of
+from undrift.recordings.figures import RecordedFigures, compaction_records
+from undrift.recordings.replay.history import history_of, metadata_of
+from undrift.recordings.replay.native import NativeSide
 from undrift.recordings.replay.report import Left, Origin, Prune, ReplayCost, ReplayReport
-from undrift.recordings.replay.texts import ReplayTexts, Text
+from undrift.recordings.replay.sending import Sender, market_of
+from undrift.recordings.replay.side import Side
+from undrift.recordings.replay.texts import ReplayTexts
 from undrift.session.session import Session
 from undrift.settings import Settings
 from undrift.settings.model_table import UNKNOWN, Model, lookup, read_models
@@ -56,14 +58,15 @@ def replay(
     home: str | os.PathLike[str],
     settings: Settings,
     progress: Callable[[int, int], None] | None = None,
+    recorded: RecordedFigures | None = None,
 ) -> ReplayReport:
     """Run a recorded session through undrift.
 
     `path`: its file; names the folder under `home` that this replay rebuilds. The file itself is not opened. `home`:
-    what left can be recalled there (`replay_folder`). Raises StoreError: the folder refuses, or the disk is full;
+    what left can be recalled there (`replay_folder`). `recorded`: the client's own figures; None: there are none. Raises StoreError: the folder refuses, or the disk is full;
     nothing of the replay is left there. Raises SettingsError: the table of models is wrong.
     """
-    run = _Replay(recording, history_of(recording), settings)
+    run = _Replay(recording, settings, recorded or RecordedFigures())
     # By the file's name alone: references, and their tokens in the window, are the same in every folder.
     session_id = f"replay-{hashlib.sha256(os.fsencode(Path(path).name)).hexdigest()[:16]}"
     folder = _cleared(replay_folder(home, path))
@@ -101,38 +104,24 @@ def _cleared(folder: Path) -> Path:
     return folder
 
 
-class _Side:
-    """One way to send the session, everything or managed: what it costs and what it holds."""
-
-    def __init__(self, prices: Prices, needs: Needs) -> None:
-        self.cost = PromptCost(prices)
-        self.survival = Survival(needs)
-        self.tokens = 0
-        self.peak = 0
-
-    def add(self, number: int, texts: Sequence[Text], tokens: int, at_ms: int | None) -> set[int]:
-        """Add one prompt; return the entries that contained what it has lost."""
-        self.cost.add(texts, at_ms=at_ms)
-        self.tokens += tokens
-        self.peak = max(self.peak, tokens)
-        return {need.holder for need in self.survival.observe(number, [text for text, _ in texts])}
-
-
 class _Replay:
     """One replay, from its first turn to its report."""
 
-    def __init__(self, recording: Recording, history: ReplayedHistory, settings: Settings) -> None:
+    def __init__(self, recording: Recording, settings: Settings, recorded: RecordedFigures) -> None:
         self.now_ms = 0
         self._recording = recording
-        self._history = history
+        self._history = history = history_of(recording)
         self._settings = settings
         self._model = lookup(recording.model, read_models(settings.models_file))
-        self._count = _counter(settings, self._model)
-        self._prices = Prices(self._model.read_ratio, self._model.write_ratio)
-        self._needs = Needs(tuple(history.numbered))
-        self._before = _Side(self._prices, self._needs)
-        self._after = _Side(self._prices, self._needs)
-        self._refetch = 0.0
+        self._recorded = recorded
+        count = _counter(settings, self._model)
+        self._market = market_of(self._model, recorded.cache_seconds, count)
+        self._texts = ReplayTexts(history, count)
+        needs = Needs(tuple(history.numbered))
+        self._before = Side(self._market, needs)
+        self._after = Side(self._market, needs)
+        records = compaction_records(recording, recorded)
+        self._native = NativeSide(history, self._texts, records, self._market, needs)
         self._is_timed = any(entry.timestamp for entry in recording.entries)
         self._actions: tuple[Action, ...] = ()
         self._fresh: list[Action] = []
@@ -145,41 +134,25 @@ class _Replay:
     def drive(self, session: Session, progress: Callable[[int, int], None] | None) -> None:
         """Prepare every prompt of the session, first to last."""
         history = self._history
-        texts = ReplayTexts(history, self._count)
-        fixed: dict[str, Any] = {"model": self._recording.model} if self._recording.model else {}
-        if history.system:
-            fixed["system"] = [{"type": "text", "text": entry.content} for entry in history.system]
-        everything = list(texts.system)
-        read = 0
+        sender = Sender(session, self._recording.model, history, self._texts, self._recorded.cache_seconds)
         turns = history.turns
         for turn, number in enumerate(turns, 1):
             if progress is not None:
                 progress(turn - 1, len(turns))
-            for message in history.messages[read:number]:
-                everything += texts.of_message(message)
-            read = number
             self.now_ms = history.entries[number][0].timestamp
-            body = {**fixed, "messages": history.messages[:number]}
             started = time.perf_counter()
-            prepared = session.prepare(body, wire="anthropic")
+            prepared = sender.prepare(number)
             self._prepare_ms.append((time.perf_counter() - started) * 1e3)
             is_prune = self._note(turn, prepared)
-            managed = everything if prepared.body is body else texts.of_body(prepared.body)
-            cached = self._after.cost.cached_tokens
-            self._add(number, everything, managed, prepared)
+            at_ms = self.now_ms if self._is_timed else None
+            self._before.add(number, sender.everything, at_ms, prepared.tokens_before)
+            cached = self._after.add(number, sender.window, at_ms, prepared.tokens_after)
+            self._native.add(number, at_ms)
+            sender.answer(cached)
             if is_prune:
-                self._prunes[-1] = self._judged(self._prunes[-1], session, self._after.cost.cached_tokens - cached)
+                self._prunes[-1] = self._judged(self._prunes[-1], session, cached)
         if progress is not None:
             progress(len(turns), len(turns))
-
-    def _add(self, number: int, everything: Sequence[Text], managed: Sequence[Text], prepared: Prepared) -> None:
-        at_ms = self.now_ms if self._is_timed else None
-        self._before.add(number, everything, prepared.tokens_before, at_ms)
-        lost = self._after.add(number, managed, prepared.tokens_after, at_ms)
-        window = sum(tokens for _, tokens in managed) if lost else 0
-        for holder in lost:
-            held = self._count(self._needs.entries[holder].content)
-            self._refetch += self._prices.read * window + self._prices.write * held
 
     def _judged(self, prune: Prune, session: Session, cached: int) -> Prune:
         """Say why a prune came when it did, and what it saved beside what it freed."""
@@ -187,9 +160,9 @@ class _Replay:
         detail = next((one.detail for one in found if one is not None and "moment" in one.detail), None)
         if detail is None:
             return prune
-        saved = cached * (self._prices.write - self._prices.read) if detail["stays_tokens"] else 0.0
+        saved = cached * (self._market.prices.write - self._market.prices.read) if detail["stays_tokens"] else 0.0
         if detail["moment"] == "pause":
-            saved = (detail["total_tokens"] - prune.window_tokens) * self._prices.write
+            saved = (detail["total_tokens"] - prune.window_tokens) * self._market.prices.write
         return replace(prune, moment=detail["moment"], target_tokens=detail["target_tokens"], saved=max(0.0, saved))
 
     def _note(self, turn: int, prepared: Prepared) -> bool:
@@ -246,12 +219,15 @@ class _Replay:
         return ReplayCost(
             model=self._recording.model,
             priced_as=self._model.name,
-            read_price=self._model.read_ratio,
-            write_price=self._model.write_ratio,
+            read_price=self._market.prices.read,
+            write_price=self._market.prices.write,
             usd_per_million=self._model.input_usd_per_million,
+            cache_seconds=self._market.cache_seconds,
+            cache_recorded=self._recorded.cache_seconds is not None,
             before=self._before.cost.cost_tokens,
             after=self._after.cost.cost_tokens,
-            refetch=self._refetch,
+            refetch=self._after.refetch,
+            native=self._native.result,
         )
 
     def _left(self) -> tuple[Left, ...]:
