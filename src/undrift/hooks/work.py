@@ -11,6 +11,7 @@ from itertools import chain
 from pathlib import Path
 
 from undrift import transcripts
+from undrift.core.text.masking import masked_original
 from undrift.core.text.secrets import mask
 from undrift.core.text.tokens import characters_per_4
 from undrift.errors import RecallError, StoreBusy, StoreCorrupt, StoreError, StoreVersionError, TranscriptError
@@ -27,7 +28,6 @@ from undrift.transcripts.figures import Boundary, RecordedFigures, figures
 from undrift.values.clock import now_ms
 from undrift.values.scope import Scope
 from undrift.values.window import ContextEntry, Original
-from undrift.window.session_log import masked_original
 
 __all__ = ["BUDGETS_TOKENS", "parts_of", "prepare", "record"]
 

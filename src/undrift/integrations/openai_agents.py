@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from agents.memory.session_settings import SessionSettings, coerce_session_settings
 from agents.run_config import CallModelData, ModelInputData
 
+from undrift.core.text.masking import masked_value
 from undrift.integrations.documents import DocumentChange, Documents
 from undrift.integrations.framework_window import FrameworkWindow
 from undrift.session.session import Session
@@ -20,7 +21,6 @@ from undrift.settings import Settings
 from undrift.stores.base import Document
 from undrift.values.closing import Closing
 from undrift.values.window import Prepared
-from undrift.window.session_log import masked_value
 
 __all__ = ["UndriftSession", "undrift_filter"]
 

@@ -17,6 +17,7 @@ from undrift.core.memory.decay import apply_decay_by_type, ranked
 from undrift.core.memory.quotas import within_quotas
 from undrift.core.memory.supersede import Supersession, supersede
 from undrift.core.memory.validity import holds
+from undrift.core.text.masking import masked_value
 from undrift.core.text.secrets import mask
 from undrift.core.text.tombstone import is_tombstone
 from undrift.errors import InputError, StoreConflict
@@ -25,7 +26,6 @@ from undrift.stores.memory_filter import Filter
 from undrift.stores.memory_values import MemoryChange, MemoryUpdate, Unchanged, Viewer, content_digest
 from undrift.values.memory import TRUST_TIERS, MemoryEntry, ScoredMemoryEntry
 from undrift.window.context import SessionContext
-from undrift.window.session_log import masked_value
 
 __all__ = ["Conflict", "Memories"]
 

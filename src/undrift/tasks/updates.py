@@ -12,13 +12,13 @@ from typing import Any
 from undrift.core.agent_rules import TASK_TOOLS
 from undrift.core.tasks.life import MAIN_AGENT, TaskChange, annotate, change_many, completions, current, tag, untagged
 from undrift.core.text.marker import marker_of, safe_id
+from undrift.core.text.masking import masked_value
 from undrift.core.validate.service import ValidationService, without_annotation
 from undrift.errors import StoreBusy, StoreConflict, StoreError
 from undrift.stores.memory_values import MemoryChange
 from undrift.values.window import Moment, Task, TaskUpdate
 from undrift.window.context import SessionContext
 from undrift.window.conversation import Conversation
-from undrift.window.session_log import masked_value
 
 __all__ = ["TaskUpdates"]
 

@@ -9,6 +9,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 
+from undrift.core.text.masking import masked_original
 from undrift.core.text.refs import ref_of
 from undrift.core.window.incremental import IncrementalWindow, Pruned
 from undrift.core.window.prune import target_tokens
@@ -22,7 +23,6 @@ from undrift.values.clock import now_ms
 from undrift.values.closing import Closing
 from undrift.values.scope import Scope
 from undrift.values.window import ContextEntry, Decision
-from undrift.window.session_log import masked_original
 
 __all__ = ["MemoryRefresher", "TieredMemoryManager", "is_stored"]
 

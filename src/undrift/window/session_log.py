@@ -4,12 +4,12 @@ Law: a decision counts once it is written, and not before.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any
 
 from undrift.core.text.calibration import Calibration, UsageReport
+from undrift.core.text.masking import masked_original
 from undrift.core.text.refs import ref_of
-from undrift.core.text.secrets import mask
 from undrift.stores.base import Context, Known
 from undrift.stores.contract import Store
 from undrift.stores.memory_values import MemoryChange
@@ -18,7 +18,7 @@ from undrift.window.conversation import Conversation
 from undrift.window.decisions import Decisions
 from undrift.window.reports import KIND, KINDS, Reports, payload_of
 
-__all__ = ["ASKED_EVERY_MS", "SessionLog", "masked_original", "masked_value"]
+__all__ = ["ASKED_EVERY_MS", "SessionLog"]
 
 ASKED_EVERY_MS = 60_000
 """The precision of the time of the last request."""
@@ -289,26 +289,3 @@ class SessionLog:
 def _named(notes: Sequence[Original]) -> dict[str, Any]:
     """Return the log's fields that name the notes stored with an operation."""
     return {"scratchpad": notes[-1].ref} if notes else {}
-
-
-def masked_original(
-    entry: ContextEntry, session_id: str, source: Literal["buffer", "window", "pin"], mask_secrets: bool
-) -> Original:
-    """Return an entry for the store: secrets masked in content and metadata, with its reference."""
-    ref = ref_of(session_id, entry.id)
-    if not mask_secrets:
-        return Original(ref, session_id, source, entry)
-    masked = mask(entry.content)
-    metadata = None if entry.metadata is None else {k: masked_value(v) for k, v in entry.metadata.items()}
-    return Original(ref, session_id, source, replace(entry, content=masked.text, metadata=metadata), masked.spans)
-
-
-def masked_value(value: Any) -> Any:
-    """Return a JSON value with every secret in its texts masked."""
-    if isinstance(value, str):
-        return mask(value).text
-    if isinstance(value, Mapping):
-        return {key: masked_value(inner) for key, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [masked_value(inner) for inner in value]
-    return value

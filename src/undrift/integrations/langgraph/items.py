@@ -26,6 +26,7 @@ from langgraph.store.base import (
     validate_op_namespace,
 )
 
+from undrift.core.text.masking import masked_value
 from undrift.integrations.documents import DocumentChange, DocumentReading, Documents
 from undrift.memory.repository import default_embedder
 from undrift.memory.search import OwnSearch, Remembered
@@ -34,7 +35,6 @@ from undrift.stores.base import Document
 from undrift.stores.base import DocumentPath as Path
 from undrift.stores.memory_index import MemoryIndex
 from undrift.values.closing import AsyncClosing
-from undrift.window.session_log import masked_value
 
 __all__ = ["UndriftStore"]
 
