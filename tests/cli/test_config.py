@@ -33,7 +33,7 @@ def test_it_lists_what_is_active_and_where_it_comes_from(folder: Path, monkeypat
     lines = config().splitlines()
     rows = {line.split()[0]: line.split()[1:] for line in lines if line.startswith("  ") and line.split()[1:]}
     assert rows["policy"] == ["worth", "default"]
-    assert rows["budget_tokens"] == ["not", "set", "default"]
+    assert rows["budget_tokens"] == ["auto", "default"]
     assert rows["keep_tool_results"] == ["8", "DEVS_TERMINAL_WINDOW_SIZE"]
     joined = " ".join(" ".join(lines).split())
     assert f"prune_when cheapest {folder}/undrift.toml:2" in joined

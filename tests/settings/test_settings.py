@@ -74,7 +74,7 @@ def test_an_empty_environment_gives_the_defaults_of_the_seeds() -> None:
     assert settings.prune_threshold_tokens == PRUNE_THRESHOLD == 800_000
     assert settings.keep_tool_results == TERMINAL_OBSERVATION_WINDOW == 5
     assert settings.prune_target_ratio == 0.75
-    assert settings.budget_tokens is None
+    assert settings.budget_tokens == "auto"
     assert settings.mask_secrets is True
     assert settings.home == ".undrift"
 
@@ -107,6 +107,7 @@ def test_a_name_that_is_no_setting_is_refused() -> None:
     ("variable", "text", "field", "value"),
     [
         ("UNDRIFT_BUDGET_TOKENS", "60000", "budget_tokens", 60_000),
+        ("UNDRIFT_BUDGET_TOKENS", "auto", "budget_tokens", "auto"),
         ("UNDRIFT_PRUNE_THRESHOLD_TOKENS", "1", "prune_threshold_tokens", 1),
         ("DEVS_PRUNE_THRESHOLD", "900000", "prune_threshold_tokens", 900_000),
         ("UNDRIFT_PRUNE_TARGET_RATIO", "0.5", "prune_target_ratio", 0.5),
@@ -162,7 +163,7 @@ def test_the_environment_of_the_process_is_read_where_none_is_given(monkeypatch:
 def test_an_integer_variable_takes_plain_digits_in_range_only(variable: str, text: str) -> None:
     message = environment_refusal({variable: text})
     assert message.startswith(f"{variable}={repr(text)[:40]}")
-    assert "must be an integer of at least 1" in message
+    assert "an integer of at least 1" in message
     assert len(message) < 250
 
 
@@ -195,7 +196,7 @@ def test_an_override_wins_over_the_environment() -> None:
     environ = {"UNDRIFT_BUDGET_TOKENS": "1000", "DEVS_TERMINAL_WINDOW_SIZE": "9"}
     settings = Settings.from_environment(environ, budget_tokens=2_000)
     assert (settings.budget_tokens, settings.keep_tool_results) == (2_000, 9)
-    assert Settings.from_environment(environ, budget_tokens=None).budget_tokens is None
+    assert Settings.from_environment(environ, budget_tokens="auto").budget_tokens == "auto"
 
 
 def test_a_wrong_variable_is_not_hidden_by_an_override() -> None:

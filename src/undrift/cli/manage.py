@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import click
 
-from undrift.cli.of_session import HOME_HELP, TOKENS, settings_of
+from undrift.cli.of_session import BUDGET, HOME_HELP, settings_of
 from undrift.cli.show import at_terminal, note, safe
 from undrift.errors import Declined, InputError, WireError
 from undrift.session.session import Session
@@ -26,10 +26,10 @@ __all__ = ["manage_command"]
 )
 @click.option("--model", metavar="NAME", help="The model's name; needed if the request has none, as with gemini.")
 @click.option("--home", metavar="DIR", help=HOME_HELP)
-@click.option("--budget", type=TOKENS, metavar="N", help="The most tokens that the request may have.")
+@click.option("--budget", type=BUDGET, metavar="N", help="The most tokens that the request may have.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object that contains the request.")
 def manage_command(
-    wire: str, session_id: str | None, model: str | None, home: str | None, budget: int | None, as_json: bool
+    wire: str, session_id: str | None, model: str | None, home: str | None, budget: int | str | None, as_json: bool
 ) -> None:
     """Make one request fit its budget: JSON on stdin, the request to send on stdout.
 

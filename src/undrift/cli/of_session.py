@@ -14,11 +14,12 @@ from undrift.cli.show import again
 from undrift.errors import RecallError
 from undrift.session.session import Session
 from undrift.settings import Settings
-from undrift.settings.rules import is_count, tokens_of
+from undrift.settings.rules import AUTO, is_count, tokens_of
 from undrift.stores.opening import open_store
 from undrift.values.scope import Scope
 
 __all__ = [
+    "BUDGET",
     "FIRST_SESSION",
     "HOME_HELP",
     "TOKENS",
@@ -44,7 +45,7 @@ class _Tokens(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
     name = "tokens"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
         """Return the tokens that a text means."""
         try:
             tokens = tokens_of(str(value).replace(",", "").replace("_", "").strip())
@@ -55,7 +56,18 @@ class _Tokens(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         return tokens
 
 
+class _Budget(_Tokens):
+    """A number of tokens, or auto."""
+
+    name = "budget"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
+        """Return the tokens that a text means, or auto."""
+        return AUTO if value == AUTO else super().convert(value, param, ctx)
+
+
 TOKENS = _Tokens()
+BUDGET = _Budget()
 
 
 class Whole(click.IntRange):

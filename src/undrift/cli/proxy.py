@@ -15,7 +15,7 @@ import click
 
 from undrift.cli.draw import say
 from undrift.cli.keeper import LOG, LOG_BYTES, open_log, wait_for_end
-from undrift.cli.of_session import HOME_HELP, TOKENS, Whole, settings_of
+from undrift.cli.of_session import BUDGET, HOME_HELP, Whole, settings_of
 from undrift.cli.show import at_terminal, note, safe
 from undrift.errors import SettingsError
 from undrift.proxy import GatewayConfig, Server
@@ -91,7 +91,7 @@ def upstream_options(*, has_defaults: bool) -> Callable[[_Command], _Command]:
     help="The address to listen on; the default serves only this machine.",
 )
 @upstream_options(has_defaults=True)
-@click.option("--budget", type=TOKENS, metavar="N", help="The most tokens that a request may have, such as 120k.")
+@click.option("--budget", type=BUDGET, metavar="N", help="The most tokens that a request may have, such as 120k.")
 @click.option("--home", metavar="DIR", help=HOME_HELP)
 @click.option(
     "--memory",
@@ -117,7 +117,7 @@ def upstream_options(*, has_defaults: bool) -> Callable[[_Command], _Command]:
 def proxy_command(
     port: int,
     host: str,
-    budget: int | None,
+    budget: int | str | None,
     home: str | None,
     memory: str | None,
     while_pid: int | None,

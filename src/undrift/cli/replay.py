@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from undrift.cli.machine import as_json as shown_as_json
-from undrift.cli.of_session import TOKENS, home_options, settings_of
+from undrift.cli.of_session import BUDGET, home_options, settings_of
 from undrift.cli.own import FORMATS_READ, own_recordings, session_options
 from undrift.cli.show import at_terminal, echo_json, first_line, note, safe
 from undrift.errors import TranscriptError
@@ -29,12 +29,12 @@ _Progress = Callable[[int, int], None]
 @click.command("replay", epilog=FORMATS_READ)
 @session_options(5, "replay at most N of your sessions")
 @click.option(
-    "--budget", type=TOKENS, metavar="N", help="The most tokens that a prompt may have, such as 60000 or 60k."
+    "--budget", type=BUDGET, metavar="N", help="The most tokens that a prompt may have, such as 60000 or 60k."
 )
 @home_options
 def replay_command(
     files: tuple[Path, ...],
-    budget: int | None,
+    budget: int | str | None,
     format_: str | None,
     home: str | None,
     as_json: bool,

@@ -59,7 +59,9 @@ def show_one(report: ReplayReport, home: str | None) -> None:
         next_commands(See_what_pruning_would_do=_with_budget(report, _smaller(report), home), **_removal(folder))
 
 
-def show_several(reports: Sequence[ReplayReport], home: str | None, budget: int | None, *, older: int = 0) -> None:
+def show_several(
+    reports: Sequence[ReplayReport], home: str | None, budget: int | str | None, *, older: int = 0
+) -> None:
     """Print a table with a row for each session, in the order given.
 
     `home`, `budget`: as given on the command line, so that the next commands name them again.
@@ -102,7 +104,7 @@ def show_several(reports: Sequence[ReplayReport], home: str | None, budget: int 
     next_commands(**steps, **_removal(folder))
 
 
-def _with_budget(report: ReplayReport, budget: int | None, home: str | None) -> str:
+def _with_budget(report: ReplayReport, budget: int | str | None, home: str | None) -> str:
     """Return the command that replays one session."""
     given = "" if budget is None else f" --budget {budget}"
     return f"undrift replay {shlex.quote(safe(report.path))}{given}{again(home)}"

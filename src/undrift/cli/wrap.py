@@ -20,7 +20,7 @@ import click
 
 from undrift.cli.addresses import addresses_of
 from undrift.cli.keeper import LOG, start
-from undrift.cli.of_session import HOME_HELP, TOKENS, settings_of
+from undrift.cli.of_session import BUDGET, HOME_HELP, settings_of
 from undrift.cli.proxy import upstream_options
 from undrift.cli.show import note, safe
 from undrift.clients.addressed import gateway_of
@@ -75,7 +75,7 @@ class _Wrap(click.Command):
 @click.argument("client")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[-- ARGUMENTS]...")
 @upstream_options(has_defaults=False)
-@click.option("--budget", type=TOKENS, metavar="N", help="The most tokens that a request may have, such as 120k.")
+@click.option("--budget", type=BUDGET, metavar="N", help="The most tokens that a request may have, such as 120k.")
 @click.option("--home", metavar="DIR", help=HOME_HELP)
 @click.option("--log", metavar="FILE", help=f"The gateway's log file (default: {LOG} in --home).")
 @click.option(
@@ -87,7 +87,7 @@ class _Wrap(click.Command):
 def wrap_command(
     client: str,
     arguments: tuple[str, ...],
-    budget: int | None,
+    budget: int | str | None,
     home: str | None,
     log: str | None,
     recall_reachable: bool | None,
@@ -160,7 +160,7 @@ def _finds_undrift(client: Wrapped, variables: Mapping[str, str]) -> bool:
 
 
 def _budget(settings: Settings) -> str:
-    if settings.budget_tokens is not None:
+    if not settings.is_auto:
         return f"budget: {settings.budget_tokens:,} tokens"
     return f"budget: {settings.window_share:.0%} of the model's window (--budget N)"
 

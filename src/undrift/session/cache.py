@@ -59,7 +59,7 @@ class CacheTraffic:
     def asked(self, sent: LastRequest, *, is_large: bool) -> None:
         """Record the time of a request, if pauses matter, and the lifetime of its cache.
 
-        `is_large`: true if it uses more than half of the budget.
+        `is_large`: true if it has more than half of the tokens from which a window may be pruned.
         """
         if not self._matters:
             return

@@ -124,7 +124,7 @@ class Preparer:
         self._follow_tasks(conversation, warnings)
         calibration = self._log.calibration(known.name, conversation.numbers)
         texts = Texts(self._context.scratchpad.note(warnings), self._about_newest_words(conversation, warnings))
-        room = Room(calibration.counted(budget), fixed)
+        room = Room(calibration.counted(budget), fixed, self.settings.is_auto)
         asked = cache_life.seconds_of(conversation.marked, request.fields) or beside.cache_seconds
         turn = self._turn(conversation, beside, binding, room, texts, self._cache.of(known, asked))
         carried = self._committer.carry_out(turn, conversation, self._renderer(conversation), request)
@@ -138,7 +138,7 @@ class Preparer:
             warnings.append(f"over budget: {reason}")
         warnings.extend(self._plan_warnings(window.plan, after, budget, calibration))
         self._last = LastRequest(known, after, asked, now_ms, window.place, conversation.numbers)
-        self._cache.asked(self._last, is_large=2 * after > room.budget_tokens)
+        self._cache.asked(self._last, is_large=2 * after > room.pruned_from_tokens)
         changed, headers = changes(turn.binding, window, request.fields, budget, self.settings.keep_tool_results)
         given = None if not window.sent else items
         prepared = Prepared(

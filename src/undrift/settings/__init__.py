@@ -16,6 +16,8 @@ from undrift.errors import SettingsError
 from undrift.settings.files import Placed, from_files
 from undrift.settings.removed import removed_in, unknown_in
 from undrift.settings.rules import (
+    AUTO,
+    BUDGET,
     COUNT,
     COUNT_OR_NONE,
     COUNTER,
@@ -26,7 +28,6 @@ from undrift.settings.rules import (
     STALENESS,
     SWITCH,
     TEXT,
-    TOKENS,
     Setting,
     choice,
     is_count,
@@ -79,15 +80,15 @@ class Settings:
         SettingsError: A value breaks its rule; the message names the field, the value and the rule.
     """
 
-    budget_tokens: int | None = setting(
-        None,
-        TOKENS,
-        "The most tokens to send, with system prompt and tools. Not set: window_share of the model's window, "
-        "at most prune_threshold_tokens.",
+    budget_tokens: int | str = setting(
+        AUTO,
+        BUDGET,
+        "The most tokens to send, with system prompt and tools. auto: window_share of the model's window, at most "
+        "prune_threshold_tokens. Below it text leaves only where that costs nothing.",
         group=_SIZE,
     )
     window_share: float = setting(
-        0.75, SHARE, "The budget as a share of the model's window, if budget_tokens is not set.", group=_SIZE
+        0.75, SHARE, "The limit as a share of the model's window, if budget_tokens is auto.", group=_SIZE
     )
     token_counter: str = setting(
         "estimate",
@@ -184,7 +185,7 @@ class Settings:
     prune_threshold_tokens: int = setting(
         PRUNE_THRESHOLD,
         COUNT,
-        "The most tokens to send, if budget_tokens is not set, no matter how large the model's window is.",
+        "The most tokens to send, if budget_tokens is auto, no matter how large the model's window is.",
         also="DEVS_PRUNE_THRESHOLD",
     )
     prune_target_ratio: float = setting(
@@ -295,6 +296,11 @@ class Settings:
             _warn_once(removed_variables())
         return cls(**({name: one.value for name, one in found.items()} | overrides))
 
+    @property
+    def is_auto(self) -> bool:
+        """True if the budget is not a number: text leaves where that costs nothing, and at the model's limit."""
+        return self.budget_tokens == AUTO
+
     def budget_for(self, window_tokens: int) -> int:
         """Return the budget in tokens for a model with that window: at least 1.
 
@@ -305,7 +311,7 @@ class Settings:
         """
         if not is_count(window_tokens):
             raise SettingsError(f"window_tokens={shown(window_tokens)}: must be {COUNT.words}")
-        if self.budget_tokens is not None:
+        if isinstance(self.budget_tokens, int):
             return self.budget_tokens
         return max(1, min(self.prune_threshold_tokens, int(window_tokens * self.window_share)))
 

@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 from undrift.values.memory import MOST_STALE_THRESHOLD
 
 __all__ = [
+    "AUTO",
+    "BUDGET",
     "COUNT",
     "COUNTER",
     "COUNT_OR_NONE",
@@ -30,6 +32,9 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+
+AUTO = "auto"
+"""The default budget: the model's limit, and below it pruning where it costs nothing."""
 
 _SHOWN_CHARACTERS = 80  # an error quotes a value, it does not repeat a megabyte of it
 
@@ -191,8 +196,16 @@ def choice(*values: str) -> Rule:
     return Rule(words, str, lambda value: isinstance(value, str) and value in values)
 
 
+def _auto_or_tokens(text: str) -> int | str:
+    return AUTO if text == AUTO else tokens_of(text)
+
+
+BUDGET = Rule(
+    "auto or an integer of at least 1 (in the environment also 60k or 0.5m)",
+    _auto_or_tokens,
+    lambda value: is_count(value) or value == AUTO,
+)
 COUNT = Rule("an integer of at least 1 (and under 2^63)", _integer, is_count)
-TOKENS = Rule("an integer of at least 1 (in the environment also 60k or 0.5m)", tokens_of, is_count)
 COUNT_OR_NONE = Rule("an integer of at least 0 (and under 2^63)", _integer, lambda value: _is_integer(value, 0))
 PASTE = Rule("an integer of at least 2 (and under 2^63)", _integer, lambda value: _is_integer(value, 2))
 """One token for the beginning, one for the end."""

@@ -141,7 +141,7 @@ class TieredMemoryManager(Closing):
     def threshold_tokens(self) -> int:
         """The total above which the buffer is pruned."""
         settings = self._settings
-        return settings.prune_threshold_tokens if settings.budget_tokens is None else settings.budget_tokens
+        return settings.budget_tokens if isinstance(settings.budget_tokens, int) else settings.prune_threshold_tokens
 
     def add_entry(self, entry: ContextEntry) -> tuple[ContextEntry, ...]:
         """Add an entry; return what left the buffer because of it, ascending by time.

@@ -8,6 +8,7 @@ of this turn that had kept a part of one, so it ends.
 from collections.abc import Collection
 from dataclasses import replace
 
+from undrift.core.window.auto_budget import Size, auto_thresholds, is_surely_cold
 from undrift.core.window.calling_back import called_back
 from undrift.core.window.fit import Policy, Prompt, TurnPlan, plan_turn
 from undrift.core.window.left import LEFT, left_allowance
@@ -55,6 +56,10 @@ def _thresholds(window: Window, turn: Turn) -> Thresholds | None:
     if rules.prune_when == "over_budget" or rules.policy != "worth":
         return Thresholds("budget", ratio, ratio, 0, 0.0) if total > limit else None
     evicted = {d.entry_id for d in window.new if d.kind == "evicted"}
+    if turn.room.is_auto:
+        is_cold = turn.past.is_furthest() and is_surely_cold(turn.idle_ms, turn.cache)
+        place = _rewritten_from(window, turn, evicted) if evicted else None
+        return auto_thresholds(Size(total, turn.room.fixed_tokens, limit), is_cold=is_cold, rewritten_from=place)
     if total <= (ratio * limit if evicted or turn.idle_ms else limit):
         return None
     answers = sum(item.role == "assistant" for item in window.items)
@@ -72,7 +77,7 @@ def _thresholds(window: Window, turn: Turn) -> Thresholds | None:
 def _planned(window: Window, turn: Turn, thresholds: Thresholds, *, is_due: bool) -> TurnPlan | None:
     rules, tools = turn.rules, turn.tools
     policy = Policy(
-        turn.room.budget_tokens,
+        thresholds.budget_tokens or turn.room.budget_tokens,
         rules.prune_target_ratio,
         rules.keep_tool_results,
         rules.keep_user_text_tokens,

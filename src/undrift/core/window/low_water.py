@@ -56,6 +56,7 @@ class Thresholds:
         whole_share: The low-water mark for a prune of the whole window, used if the rest of it is too small.
         stays_tokens: Tokens of the window's beginning that are not touched; 0 to choose from all of it.
         least_share: The least gain, as a share of the room between the low-water mark and the budget.
+        budget_tokens: The budget of this prune alone, if it is smaller than the budget of the turn.
     """
 
     moment: Moment
@@ -63,6 +64,7 @@ class Thresholds:
     whole_share: float
     stays_tokens: int
     least_share: float
+    budget_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

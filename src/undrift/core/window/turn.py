@@ -6,6 +6,7 @@ Law: nothing here changes during a turn. The functions depend on their arguments
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
+from undrift.core.window.auto_budget import LEAST_HISTORY_TOKENS
 from undrift.core.window.low_water import Cache
 from undrift.core.window.value import KnownReferences
 from undrift.core.window.window import Window
@@ -19,10 +20,19 @@ _PLAN_AGENT = "plan"
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """The token budget of the window, and the tokens of the parts that are sent in addition to the history."""
+    """The token budget of the window, and the tokens of the parts that are sent in addition to the history.
+
+    `is_auto`: the budget is the model's limit, and below it text leaves where that costs nothing.
+    """
 
     budget_tokens: int
     fixed_tokens: int
+    is_auto: bool = False
+
+    @property
+    def pruned_from_tokens(self) -> int:
+        """The tokens of the smallest window that may be pruned."""
+        return min(self.budget_tokens, self.fixed_tokens + LEAST_HISTORY_TOKENS) if self.is_auto else self.budget_tokens
 
 
 @dataclass(frozen=True, slots=True)

@@ -287,7 +287,7 @@ def _times(number: int) -> str:
 
 def _budget_reason(settings: Settings, model: Model) -> str:
     """Say which limit counts."""
-    if settings.budget_tokens is not None:
+    if not settings.is_auto:
         return "as set"
     share = f"{settings.window_share:.0%} of the window of {model.window_tokens:,} tokens"
     share += " that is assumed, as the model is not known" if model == UNKNOWN else f" of {model.name}"
