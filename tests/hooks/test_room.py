@@ -11,7 +11,8 @@ from undrift.core.text.tokens import characters_per_4
 from undrift.hooks.answer import answer
 from undrift.hooks.room import TextRoom, room_of
 from undrift.recordings.restore import restore
-from undrift.transcripts.figures import PromptUsage, RecordedFigures, figures
+from undrift.transcripts.figures import RecordedFigures, figures
+from undrift.values.usage import PromptUsage
 from undrift.values.window import ContextEntry
 
 RULE = "Never touch the file build.lock."

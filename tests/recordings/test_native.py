@@ -140,7 +140,7 @@ def usage_of(**written_tokens: int) -> dict:
     ("usage", "seconds", "recorded", "write", "is_warm"),
     [
         (None, 300, False, SHORT, False),
-        (usage_of(h=0), 300, True, SHORT, False),  # a client of old wrote only caches of five minutes
+        (usage_of(h=0), 300, False, SHORT, False),  # an older client does not say which cache it wrote
         (usage_of(**{"5m": 900}), 300, True, SHORT, False),
         (usage_of(**{"1h": 900}), 3_600, True, LONG, True),
     ],

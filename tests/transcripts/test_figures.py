@@ -114,3 +114,35 @@ def test_a_replacement_names_the_texts_that_stayed_and_whether_its_summary_is_en
 def test_no_line_breaks_the_reading(record: object, format_: str):
     found = figures(lines(record, "", record), format=format_)
     assert all(prompt.prompt_tokens > 0 for prompt in found.prompts)
+
+
+def test_a_prompt_has_its_model_its_end_and_the_life_of_its_cache():
+    first = answer(USAGE, id="m-1", model="claude-opus-5")
+    last = answer(USAGE, id="m-1", model="claude-opus-5", timestamp="2026-01-02T03:04:09.000Z")
+    (prompt,) = of_claude(first, last).prompts
+    assert (prompt.model, prompt.life_seconds) == ("claude-opus-5", 3_600)
+    assert (prompt.at_ms, prompt.ended_ms) == (1_767_323_045_678, 1_767_323_049_000)
+
+
+@pytest.mark.parametrize(
+    ("written", "life"),
+    [({"ephemeral_5m_input_tokens": 50}, 300), ({}, None), ({"ephemeral_1h_input_tokens": -1}, None), ("x", None)],
+)
+def test_the_life_is_what_the_answer_says_or_unknown(written: object, life: int | None):
+    (prompt,) = of_claude(answer({**USAGE, "cache_creation": written})).prompts
+    assert prompt.life_seconds == life
+
+
+def test_an_interruption_and_the_client_s_own_summary_are_requests():
+    interrupted = user([said("[Request interrupted by user for tool use]")])
+    own = claude("system", subtype="away_summary", content="While you were away")
+    plain = user("What does [Request interrupted by user] mean?")
+    found = of_claude(user("Go."), answer(USAGE), interrupted, own, plain)
+    assert [(one.line, one.kind) for one in found.requests] == [(3, "request"), (4, "request")]
+
+
+def test_all_that_concerns_the_cache_comes_in_the_order_of_the_file():
+    boundary = claude("system", subtype="compact_boundary", compactMetadata={})
+    found = of_claude(answer(USAGE), user("[Request interrupted by user]"), boundary, answer(USAGE))
+    kinds = [getattr(one, "kind", "answer") for one in found.in_order()]
+    assert kinds == ["answer", "request", "compacted", "answer"]

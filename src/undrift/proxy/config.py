@@ -1,7 +1,7 @@
 """The configuration of a gateway. Law: it is fixed at the start; no request, header or project file can change it."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import urlsplit
@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from undrift.errors import SettingsError
 from undrift.proxy.room import default_bytes
 from undrift.settings import Settings
+from undrift.values.clock import now_ms
 
 __all__ = ["DEFAULT_UPSTREAMS", "GatewayConfig", "PROVIDERS", "Provider", "Upstream", "regional", "upstream_of"]
 
@@ -108,6 +109,7 @@ class GatewayConfig:
         faults_to_bypass: After so many faults in a row a session is left alone until the store is healthy again.
         recovery_s: How long a session that is left alone waits before health is asked.
         shutdown_s: How long streams may continue after the signal to stop.
+        clock: Gives Unix milliseconds; pauses between requests are measured by it.
     """
 
     settings: Settings
@@ -126,3 +128,4 @@ class GatewayConfig:
     faults_to_bypass: int = 3
     recovery_s: float = 10.0
     shutdown_s: float = 300.0
+    clock: Callable[[], int] = now_ms

@@ -29,7 +29,6 @@ from undrift.settings.model_table import lookup, read_models
 from undrift.stores.base import Context, Mark
 from undrift.stores.contract import Store
 from undrift.stores.opening import open_store
-from undrift.values.clock import now_ms
 from undrift.values.extras import command_for
 from undrift.values.scope import Scope
 from undrift.window.context import SessionContext
@@ -235,7 +234,7 @@ class OpenSessions:
 
     def _session(self, found: Recognised, settings: Settings) -> Session:
         """Open a session on the shared store; the session does not close the store."""
-        context = SessionContext.of(found.session_id, self._shared(), settings, now_ms, home=settings.home)
+        context = SessionContext.of(found.session_id, self._shared(), settings, self._config.clock, home=settings.home)
         names_recall: RecallHint = "always" if self._config.recall_reachable else "offered"
         return Session(context, recognised=found, names_recall=names_recall)
 
@@ -309,7 +308,7 @@ class OpenSessions:
             return
         with suppress(StoreError):  # the next answer tries again
             store = self._shared()
-            context = Context(store.scope.of(lane.found.session_id), now_ms())
+            context = Context(store.scope.of(lane.found.session_id), self._config.clock())
             store.commit(context, "named", payload=figures.name.as_json())
             figures.is_stored = True
 

@@ -7,6 +7,7 @@ Law: nothing here reaches beyond the loopback interface, keeps a key that it is 
     with ScriptedProvider([Read("src/app.py"), Shell("make test"), Say("Done.")]) as provider:
         subprocess.run(["claude", "-p", "Fix it."], env={**environment, "ANTHROPIC_BASE_URL": provider.url})
         assert "make test" in provider.requests[-1].text
+        print(PriceList(input_usd_per_million=5).usd(provider.bill))
 
     history, provider = history_for("openai-chat", model="gpt-5.5"), OpenAIChatSimulator()
     history.say("Fix it.")
@@ -26,6 +27,7 @@ from undrift.testing.simulators import (
     ModelTurn,
     OpenAIChatSimulator,
     OpenAIResponsesSimulator,
+    PriceList,
     Refused,
     Simulator,
     simulator_for,
@@ -45,6 +47,7 @@ __all__ = [
     "ModelTurn",
     "OpenAIChatSimulator",
     "OpenAIResponsesSimulator",
+    "PriceList",
     "RawRequest",
     "RawUpstream",
     "Read",

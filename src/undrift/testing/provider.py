@@ -1,7 +1,7 @@
 """The scripted provider itself: the interfaces of Anthropic, OpenAI, Gemini, Bedrock and Vertex AI on one loopback port.
 
 Law: what is said comes from the script alone, and each request is judged by the simulator of its provider first; what it
-was asked is kept in the order in which it came, keys and cookies left out.
+was asked is kept in the order in which it came, keys and cookies left out. The time is the caller's.
 """
 
 import gzip
@@ -10,13 +10,14 @@ import re
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
 from undrift.testing.clouds import cloud_request, framed
 from undrift.testing.forms import stream_of
 from undrift.testing.script import Kind, Say, Seen, Turn, answer_to, filled, kind_of
-from undrift.testing.simulators import ModelTurn, Refused, Simulator, simulator_for
+from undrift.testing.simulators import Bill, ModelTurn, Refused, Simulator, simulator_for
 from undrift.values.closing import Closing
 
 __all__ = ["ScriptedProvider"]
@@ -43,8 +44,11 @@ class ScriptedProvider(Closing):
     ``ok``, or with the least that the schema allows which it asks for. After the last turn it says that it is done. A
     request that the real provider would refuse is refused in its words, and takes no turn either.
 
+    Each answer is billed by the prompt cache of its provider, and the reply's usage says so; `bill` is the sum.
+
     `summary`: what a compaction's request is answered. `port`: of 127.0.0.1; 0 takes a free one. `without_tools`:
-    whether a request that offers no tools takes a turn as well, as those of aider do.
+    whether a request that offers no tools takes a turn as well, as those of aider do. `clock`: gives Unix milliseconds,
+    by which the cache expires; without one nothing does.
     """
 
     def __init__(
@@ -54,8 +58,10 @@ class ScriptedProvider(Closing):
         summary: str = "A summary of the session.",
         port: int = 0,
         without_tools: bool = False,
+        clock: Callable[[], int] | None = None,
     ) -> None:
         self._turns = list(turns)
+        self._clock = clock
         self._summary = summary
         self._without_tools = without_tools
         self._seen: list[Seen] = []
@@ -74,6 +80,11 @@ class ScriptedProvider(Closing):
         """All requests so far, in the order in which they came."""
         with self._lock:
             return tuple(self._seen)
+
+    @property
+    def bill(self) -> Bill:
+        """The sum of all bills so far."""
+        return sum((seen.bill for seen in self.requests), Bill())
 
     def of_kind(self, kind: Kind) -> tuple[Seen, ...]:
         """Return the requests of one kind."""
@@ -108,11 +119,11 @@ class ScriptedProvider(Closing):
         wire = "gemini" if act in ("generateContent", "streamGenerateContent") else _WIRES.get(route, "")
         with self._lock:
             kind: Kind = "side"
-            refused = ""
+            now_ms = self._clock() if self._clock is not None else None
             try:
                 cloud = cloud_request(path, given, headers)
             except Refused as error:
-                self._seen.append(Seen(kind, method, target, kept, body, raw, error.text))
+                self._seen.append(Seen(kind, method, target, kept, body, raw, error.text, at_ms=now_ms))
                 return _Reply.of(error.status, error.body)
             reply = _Reply.of(404, {"type": "error", "error": {"type": "not_found_error", "message": "no such route"}})
             if method == "HEAD":
@@ -128,22 +139,20 @@ class ScriptedProvider(Closing):
             elif route in ("/models", "/v1beta/models", "/backend-api/codex/models"):
                 reply = _Reply.of(200, {"object": "list", "data": [], "models": [], "has_more": False})
             elif cloud is not None:
-                kind, reply, refused = self._answer(
-                    "anthropic", cloud.body, cloud.headers, cloud.model, is_streamed=cloud.is_streamed
-                )
-                if cloud.is_framed and not refused:
-                    reply = _Reply(200, "application/vnd.amazon.eventstream", framed(reply.content))
+                asked = _ModelRequest("anthropic", cloud.body, cloud.headers, cloud.model, cloud.is_streamed, now_ms)
+                kind, reply = self._answer(asked)
+                if cloud.is_framed and not reply.refused:
+                    reply = replace(reply, type="application/vnd.amazon.eventstream", content=framed(reply.content))
             elif route == "/messages/count_tokens" or act == "countTokens" or path.endswith("/count-tokens:rawPredict"):
                 reply = _Reply.of(200, {"input_tokens": _tokens(given), "totalTokens": _tokens(given)})
             elif wire and method == "POST":
                 is_streamed = act == "streamGenerateContent" or bool(given.get("stream"))
-                kind, reply, refused = self._answer(wire, given, headers, model, is_streamed=is_streamed)
-            self._seen.append(Seen(kind, method, target, kept, body, raw, refused))
+                kind, reply = self._answer(_ModelRequest(wire, given, headers, model, is_streamed, now_ms))
+            self._seen.append(Seen(kind, method, target, kept, body, raw, reply.refused, reply.bill, now_ms))
         return reply
 
-    def _answer(
-        self, wire: str, body: Mapping[str, Any], headers: Mapping[str, str], model: str | None, *, is_streamed: bool
-    ) -> tuple[Kind, "_Reply", str]:
+    def _answer(self, asked: "_ModelRequest") -> tuple[Kind, "_Reply"]:
+        wire, body = asked.wire, asked.body
         messages, tools = body.get(_HISTORIES[wire]), _tools(wire, body)
         kind = kind_of(messages if isinstance(messages, list) else [messages], tools)
         if kind == "side" and self._without_tools:
@@ -153,24 +162,42 @@ class ScriptedProvider(Closing):
         else:
             turn = ModelTurn(self._summary if kind == "summary" else _side(wire, body))
         if wire not in self._accounts:
-            self._accounts[wire] = simulator_for(wire, model=model or str(body.get("model")))
+            self._accounts[wire] = simulator_for(wire, model=asked.model or str(body.get("model")))
+        account, turn = self._accounts[wire], _thought(wire, body, turn)
         try:
-            answered = self._accounts[wire].send(body, headers, turn=_thought(wire, body, turn), model=model)
-        except Refused as refused:
-            return kind, _Reply.of(refused.status, refused.body), refused.text
+            answered = account.send(body, asked.headers, turn=turn, model=asked.model, now_ms=asked.now_ms)
+        except Refused as error:
+            return kind, replace(_Reply.of(error.status, error.body), refused=error.text)
         if kind == "main":
             del self._turns[:1]
         _group(answered.body.get("output") or ())
-        if not is_streamed:
-            return kind, _Reply.of(200, answered.body), ""
-        return kind, _Reply(200, "text/event-stream; charset=utf-8", stream_of(wire, answered.body)), ""
+        if not asked.is_streamed:
+            return kind, replace(_Reply.of(200, answered.body), bill=answered.bill)
+        events = stream_of(wire, answered.body)
+        return kind, _Reply(200, "text/event-stream; charset=utf-8", events, bill=answered.bill)
 
 
+@dataclass(frozen=True, slots=True)
+class _ModelRequest:
+    """A request to a model, in the provider's own form."""
+
+    wire: str
+    body: Mapping[str, Any]
+    headers: Mapping[str, str]
+    model: str | None
+    is_streamed: bool
+    now_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class _Reply:
-    """Status and content of an answer."""
+    """Status and content of an answer; `refused`: in the provider's words."""
 
-    def __init__(self, status: int, kind: str, content: bytes) -> None:
-        self.status, self.type, self.content = status, kind, content
+    status: int
+    type: str
+    content: bytes
+    refused: str = ""
+    bill: Bill = field(default_factory=Bill)
 
     @classmethod
     def of(cls, status: int, value: Mapping[str, Any]) -> Self:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from undrift.profiles import PROFILES, ClientTool
 from undrift.profiles import Kind as ToolKind
-from undrift.testing.simulators import Call, ModelTurn
+from undrift.testing.simulators import Bill, Call, ModelTurn
 
 __all__ = [
     "Follow",
@@ -96,6 +96,9 @@ class Seen:
         kind: ``main`` (took a turn of the script), ``summary`` (a compaction), ``side`` (a title, a count, a probe).
         headers: By lower-case name, keys and cookies left out.
         raw: The bytes of the body, without their content coding.
+        refused: The provider's words; empty if it accepted the request.
+        bill: What the answer costs; empty where nothing is billed.
+        at_ms: The provider's time, in Unix milliseconds; None if it has no clock.
     """
 
     kind: Kind
@@ -105,6 +108,8 @@ class Seen:
     body: Any
     raw: bytes = field(default=b"", repr=False)
     refused: str = ""
+    bill: Bill = field(default_factory=Bill)
+    at_ms: int | None = None
 
     @property
     def text(self) -> str:

@@ -4,37 +4,31 @@ A second, cheap look at a session's file, apart from its reader: lines that hold
 that was not recorded is absent, never guessed.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from undrift.transcripts import blocks, claude_code, codex
+from undrift.transcripts import blocks, codex
 from undrift.transcripts.lines import decode, list_at, milliseconds, object_at, text_at
+from undrift.values.usage import FIVE_MINUTES_S, HOUR_S, CacheEvent, PromptUsage
 
-__all__ = ["Boundary", "PromptUsage", "RecordedFigures", "figures"]
+__all__ = ["Boundary", "RecordedFigures", "figures"]
 
-_MARKS = ('"usage"', '"compact_boundary"', '"isCompactSummary"', '"token_count"', '"compacted"', '"session_meta"')
+_INTERRUPTED = "[Request interrupted by user"
+_MARKS = (
+    '"usage"',
+    '"compact_boundary"',
+    '"isCompactSummary"',
+    '"token_count"',
+    '"compacted"',
+    '"session_meta"',
+    '"away_summary"',
+    _INTERRUPTED,
+)
+_LONGEST_MODEL = 200
 _HEAD_LINES = 64
 """The first lines are always decoded: they name the session."""
-
-_SHORT_SECONDS, _LONG_SECONDS = 300, 3_600
-
-
-@dataclass(frozen=True, slots=True)
-class PromptUsage:
-    """The provider's counts for one prompt.
-
-    Args:
-        written_tokens: Of these, written to a cache of five minutes.
-        written_long_tokens: Of these, written to a cache of one hour.
-    """
-
-    line: int
-    at_ms: int | None
-    prompt_tokens: int
-    cached_tokens: int
-    written_tokens: int = 0
-    written_long_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,21 +54,35 @@ class Boundary:
 class RecordedFigures:
     """The figures of all prompts and compactions in one file, in order.
 
-    Args:
-        sub_agent: Whether it is a sub-agent's session.
-        cache_seconds: The life of the cache that most tokens were written to. None: the client does not record it.
+    `sub_agent`: it is a sub-agent's session. `requests`: those without a recorded answer.
     """
 
     prompts: tuple[PromptUsage, ...] = ()
     boundaries: tuple[Boundary, ...] = ()
     sub_agent: bool = False
-    cache_seconds: int | None = None
+    requests: tuple[CacheEvent, ...] = ()
+
+    @property
+    def cache_seconds(self) -> int | None:
+        """The life of the cache that most tokens were written to. None means: the client does not record it."""
+        written: Counter[int] = Counter()
+        for prompt in self.prompts:
+            if prompt.life_seconds is not None:
+                written[FIVE_MINUTES_S] += prompt.written_tokens
+                written[HOUR_S] += prompt.written_long_tokens
+        return max(written, key=lambda seconds: (written[seconds], -seconds)) if any(written.values()) else None
+
+    def in_order(self) -> tuple[PromptUsage | CacheEvent, ...]:
+        """Return the prompts, and what else happened to their cache, in the order of the file."""
+        compacted = (CacheEvent(one.line, one.at_ms, "compacted") for one in self.boundaries)
+        return tuple(sorted((*self.prompts, *self.requests, *compacted), key=lambda one: one.line))
 
 
 @dataclass(slots=True)
 class _FiguresReader:
     prompts: dict[str, PromptUsage] = field(default_factory=dict)
     boundaries: list[Boundary] = field(default_factory=list)
+    requests: list[CacheEvent] = field(default_factory=list)
     sub_agent: bool | None = None
     seen: set[str] = field(default_factory=set)
     summary_due: bool = False
@@ -96,10 +104,13 @@ class _FiguresReader:
             if not self.summary_due:  # written by a client that marks no boundary
                 self.boundaries.append(Boundary(number, at_ms))
             self.summary_due = False
+        elif _is_request(record):
+            self.requests.append(CacheEvent(number, at_ms, "request"))
         elif kind == "assistant" and not record.get("isApiErrorMessage"):
             self.summary_due = False
             message = object_at(record, "message")
-            self._prompt(text_at(message, "id") or f"line {number}", _usage(number, at_ms, object_at(message, "usage")))
+            found = _usage(number, at_ms, object_at(message, "usage"), text_at(message, "model"))
+            self._prompt(text_at(message, "id") or f"line {number}", found)
 
     def codex(self, number: int, record: Mapping[str, Any]) -> None:
         """Read a record of Codex; usage follows each answer and is sometimes repeated."""
@@ -114,15 +125,13 @@ class _FiguresReader:
             info = object_at(payload, "info")
             last, total = object_at(info, "last_token_usage"), object_at(info, "total_token_usage")
             sent, cached = _tokens(last, "input_tokens"), _tokens(last, "cached_input_tokens")
-            self._prompt(
-                f"total {_tokens(total, 'total_tokens')}", PromptUsage(number, at_ms, sent, cached, sent - cached)
-            )
+            usage = PromptUsage(number, at_ms, sent, cached, sent - cached, ended_ms=at_ms)
+            self._prompt(f"total {_tokens(total, 'total_tokens')}", usage)
 
     def _prompt(self, name: str, usage: PromptUsage) -> None:
         if usage.prompt_tokens:
             first = self.prompts.get(name)  # its place and time are those of the first part
-            at = usage if first is None else PromptUsage(first.line, first.at_ms, *_counts(usage))
-            self.prompts[name] = at
+            self.prompts[name] = usage if first is None else replace(usage, line=first.line, at_ms=first.at_ms)
 
 
 def figures(lines: Iterable[str], *, format: str) -> RecordedFigures:  # noqa: A002 - as `read` calls it
@@ -138,18 +147,19 @@ def figures(lines: Iterable[str], *, format: str) -> RecordedFigures:  # noqa: A
         if line.strip():
             for record in decode(line)[0]:
                 take(number, record)
-    prompts = tuple(reader.prompts.values())
-    life = _cache_seconds(prompts) if format == claude_code.FORMAT else None
-    return RecordedFigures(prompts, tuple(reader.boundaries), bool(reader.sub_agent), life)
+    return RecordedFigures(
+        tuple(reader.prompts.values()), tuple(reader.boundaries), bool(reader.sub_agent), tuple(reader.requests)
+    )
 
 
-def _cache_seconds(prompts: Sequence[PromptUsage]) -> int | None:
-    short, long = sum(p.written_tokens for p in prompts), sum(p.written_long_tokens for p in prompts)
-    return None if not short + long else _LONG_SECONDS if long > short else _SHORT_SECONDS
-
-
-def _counts(usage: PromptUsage) -> tuple[int, int, int, int]:
-    return usage.prompt_tokens, usage.cached_tokens, usage.written_tokens, usage.written_long_tokens
+def _is_request(record: Mapping[str, Any]) -> bool:
+    """Return whether a record shows a request without a recorded answer: one of the client's own, or an interrupted one."""
+    if record.get("type") != "user":
+        return record.get("type") == "system" and record.get("subtype") == "away_summary"
+    content = object_at(record, "message").get("content")
+    parts = content if isinstance(content, list) else [content]
+    texts = (text_at(part, "text") if isinstance(part, dict) else part for part in parts)
+    return any(isinstance(text, str) and text.startswith(_INTERRUPTED) for text in texts)
 
 
 def _tokens(record: Mapping[str, Any], key: str) -> int:
@@ -157,12 +167,14 @@ def _tokens(record: Mapping[str, Any], key: str) -> int:
     return value if type(value) is int and 0 <= value < 1 << 40 else 0
 
 
-def _usage(line: int, at_ms: int | None, usage: Mapping[str, Any]) -> PromptUsage:
+def _usage(line: int, at_ms: int | None, usage: Mapping[str, Any], model: str) -> PromptUsage:
     cached = _tokens(usage, "cache_read_input_tokens")
     written = _tokens(usage, "cache_creation_input_tokens")
-    long = min(written, _tokens(object_at(usage, "cache_creation"), "ephemeral_1h_input_tokens"))
+    by_life = object_at(usage, "cache_creation")
+    long = min(written, _tokens(by_life, "ephemeral_1h_input_tokens"))
+    life = HOUR_S if long else FIVE_MINUTES_S if _tokens(by_life, "ephemeral_5m_input_tokens") else None
     prompt = _tokens(usage, "input_tokens") + cached + written
-    return PromptUsage(line, at_ms, prompt, cached, written - long, long)
+    return PromptUsage(line, at_ms, prompt, cached, written - long, long, model[:_LONGEST_MODEL], at_ms, life)
 
 
 def _boundary(line: int, at_ms: int | None, given: Mapping[str, Any]) -> Boundary:

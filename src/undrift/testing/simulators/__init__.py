@@ -11,7 +11,7 @@ Law: deterministic, no network, no clock; imports neither `undrift.wire` nor `un
 
 from undrift.errors import InputError
 from undrift.testing.simulators.anthropic import AnthropicSimulator
-from undrift.testing.simulators.base import Answered, Bill, Call, ModelTurn, Refused, Simulator
+from undrift.testing.simulators.base import Answered, Bill, Call, ModelTurn, PriceList, Refused, Simulator
 from undrift.testing.simulators.gemini import GeminiSimulator
 from undrift.testing.simulators.openai_chat import OpenAIChatSimulator
 from undrift.testing.simulators.openai_responses import OpenAIResponsesSimulator
@@ -25,6 +25,7 @@ __all__ = [
     "ModelTurn",
     "OpenAIChatSimulator",
     "OpenAIResponsesSimulator",
+    "PriceList",
     "Refused",
     "Simulator",
     "simulator_for",

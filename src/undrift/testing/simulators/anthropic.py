@@ -104,7 +104,8 @@ class AnthropicSimulator:
             reply["input_transformations"] = [dict(note) for note in reading.notes]
         if request.body.get("context_management") is not None:
             reply["context_management"] = {"applied_edits": []}
-        return Answered(reply, Bill(taken.fresh_tokens, taken.read_tokens, written, output), tuple(reading.notes))
+        bill = Bill(taken.fresh_tokens, taken.read_tokens, written, output, taken.long_tokens)
+        return Answered(reply, bill, tuple(reading.notes))
 
     def _read(
         self, body: Mapping[str, Any] | bytes, model: str | None, betas: frozenset[str]

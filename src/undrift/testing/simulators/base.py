@@ -1,4 +1,4 @@
-"""The interface of every provider simulator: the model's turn, the bill, the answer, the refusal.
+"""The interface of every provider simulator: the model's turn, the bill and its prices, the answer, the refusal.
 
 Law: deterministic; ids and signatures come from counters and hashes, the time from the caller. Knows no provider, and
 nothing of `undrift.wire` or `undrift.core`, whose work the simulators judge.
@@ -18,6 +18,7 @@ __all__ = [
     "Call",
     "Count",
     "ModelTurn",
+    "PriceList",
     "Refused",
     "Simulator",
     "betas_of",
@@ -62,28 +63,81 @@ class ModelTurn:
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """The cost of one request, by the provider's own meter.
+    """The cost of one request, by the provider's own meter; `+` adds two bills.
 
-    `fresh_tokens`: input at the full price, neither read from the cache nor written to it.
+    `fresh_tokens`: input at the full price, neither read from the cache nor written to it. `long_tokens`: those of the
+    written tokens that are kept for an hour.
     """
 
-    fresh_tokens: int
-    read_tokens: int
-    written_tokens: int
-    output_tokens: int
+    fresh_tokens: int = 0
+    read_tokens: int = 0
+    written_tokens: int = 0
+    output_tokens: int = 0
+    long_tokens: int = 0
 
-    def cost(self, *, read_ratio: float, write_ratio: float, output_ratio: float) -> float:
-        """Return ``fresh + read_ratio * read + write_ratio * written + output_ratio * output``.
+    @property
+    def prompt_tokens(self) -> int:
+        """The whole input."""
+        return self.fresh_tokens + self.read_tokens + self.written_tokens
+
+    def __add__(self, other: "Bill") -> "Bill":
+        return Bill(
+            self.fresh_tokens + other.fresh_tokens,
+            self.read_tokens + other.read_tokens,
+            self.written_tokens + other.written_tokens,
+            self.output_tokens + other.output_tokens,
+            self.long_tokens + other.long_tokens,
+        )
+
+    def cost(
+        self, *, read_ratio: float, write_ratio: float, output_ratio: float, long_write_ratio: float | None = None
+    ) -> float:
+        """Return the sum in prices of a fresh input token.
 
         `read_ratio`: price of a token read from the cache, in prices of a fresh input token. `write_ratio`: price of a
         token written to the cache, in the same unit. `output_ratio`: price of an output token, in the same unit.
+        `long_write_ratio`: price of a token written for an hour; the default is `write_ratio`.
         """
+        long_ratio = write_ratio if long_write_ratio is None else long_write_ratio
         return (
             self.fresh_tokens
             + read_ratio * self.read_tokens
-            + write_ratio * self.written_tokens
+            + write_ratio * (self.written_tokens - self.long_tokens)
+            + long_ratio * self.long_tokens
             + output_ratio * self.output_tokens
         )
+
+
+@dataclass(frozen=True, slots=True)
+class PriceList:
+    """The prices of one model; the defaults are those of most models of Anthropic.
+
+    Args:
+        input_usd_per_million: US dollars for a million fresh input tokens.
+        read_ratio: Price of a token read from the cache, in prices of a fresh input token; .05 and .025 exist as well.
+        write_ratio: Price of a token that is written for five minutes.
+        long_write_ratio: Price of a token that is written for an hour.
+        output_ratio: Price of an output token.
+    """
+
+    input_usd_per_million: float
+    read_ratio: float = 0.1
+    write_ratio: float = 1.25
+    long_write_ratio: float = 2.0
+    output_ratio: float = 5.0
+
+    def cost(self, bill: Bill) -> float:
+        """Return what a bill comes to, in prices of a fresh input token."""
+        return bill.cost(
+            read_ratio=self.read_ratio,
+            write_ratio=self.write_ratio,
+            output_ratio=self.output_ratio,
+            long_write_ratio=self.long_write_ratio,
+        )
+
+    def usd(self, bill: Bill) -> float:
+        """Return what a bill comes to, in US dollars."""
+        return self.cost(bill) * self.input_usd_per_million / 1_000_000
 
 
 @dataclass(frozen=True, slots=True)

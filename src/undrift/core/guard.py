@@ -1,0 +1,233 @@
+"""Say what the provider's prompt cache is about to cost, or has cost: sentences as values. Pure.
+
+Law: every figure comes from usage that a provider reported. An unknown figure is left out of the sentence, or the
+sentence is not said. A cache is called cold only a minute after its life has ended.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from undrift.values.usage import HOUR_S, CacheEvent, PromptUsage
+
+__all__ = ["CacheWatch", "LEAST_TOKENS", "Notice", "NoticeKind", "Rewrites", "SURE_S", "WritePrice", "guard", "watched"]
+
+NoticeKind = Literal["away", "free_prune", "cold_in", "rewrites"]
+
+WritePrice = Callable[[str, int], float | None]
+"""A model's name, and for how many seconds a prompt is kept -> US dollars for a million tokens written; None: unknown."""
+
+SURE_S = 60
+"""A cache whose life has ended may still be read: of recorded five-minute caches 59% were gone in the sixth minute, 99% after it."""
+
+LEAST_TOKENS = 4_096
+"""A shorter prompt may never have been in the cache; some providers keep none that is shorter."""
+
+_LOST_SHARE = 0.5
+"""A prompt of which less than this share was read from the cache has been written again."""
+
+_MILLION = 1_000_000
+_MOST_MS = 1 << 53
+_MINUTE_S = 60
+_DAY_S = 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """One sentence, with the figures in it.
+
+    Args:
+        tokens: The tokens that it is about; None if it names none.
+        usd: Their price; None if it is not known.
+        seconds: The time that it names; None if it names none.
+        short: The same for one line with little room.
+    """
+
+    kind: NoticeKind
+    text: str
+    short: str
+    tokens: int | None = None
+    usd: float | None = None
+    seconds: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrites:
+    """Prompts that were written to the cache again. `usd`: of those whose price is known, `priced` of them."""
+
+    prompts: int = 0
+    tokens: int = 0
+    usd: float = 0.0
+    priced: int = 0
+
+    def with_one(self, tokens: int, usd: float | None) -> "Rewrites":
+        """Return these and one more."""
+        if usd is None:
+            return Rewrites(self.prompts + 1, self.tokens + tokens, self.usd, self.priced)
+        return Rewrites(self.prompts + 1, self.tokens + tokens, self.usd + usd, self.priced + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class CacheWatch:
+    """The state of one conversation's cache, as the reported usage tells it.
+
+    Args:
+        at_ms: When the provider last used the newest prompt; None: unknown.
+        tokens: The newest prompt; 0 if the next one is another, as after a compaction.
+        hour_tokens: Of these, kept for an hour.
+        life_seconds: For how long the provider keeps the prompt; None: no answer has said so.
+        model: The model that the cache belongs to.
+        after_pauses: Written again because the cache's life was over.
+        without_pause: Written again within the cache's life.
+    """
+
+    at_ms: int | None = None
+    tokens: int = 0
+    hour_tokens: int = 0
+    life_seconds: int | None = None
+    model: str = ""
+    after_pauses: Rewrites = Rewrites()
+    without_pause: Rewrites = Rewrites()
+
+    def is_cold(self, now_ms: int) -> bool:
+        """Return whether the cache is surely gone; False if its life is not known."""
+        idle_s = self.idle_seconds(now_ms)
+        return self.life_seconds is not None and idle_s is not None and idle_s > self.life_seconds + SURE_S
+
+    def idle_seconds(self, now_ms: int) -> int | None:
+        """Return the seconds since the provider last used the prompt; at least 0. None means: unknown."""
+        return None if self.at_ms is None else max(0, min(now_ms, _MOST_MS) - self.at_ms) // 1_000
+
+    def then(self, event: PromptUsage | CacheEvent, price: WritePrice) -> "CacheWatch":
+        """Return the state after an answer, or after something else that concerns the cache."""
+        if isinstance(event, CacheEvent):
+            if event.kind == "compacted":
+                return replace(self, tokens=0, hour_tokens=0)
+            return replace(self, at_ms=_later(self.at_ms, event.at_ms))
+        hour = min(self.hour_tokens, event.cached_tokens) + event.written_long_tokens
+        life = HOUR_S if 2 * hour >= max(1, event.prompt_tokens) else event.life_seconds or self.life_seconds
+        if event.model != self.model:  # another model's cache; what was learned of this one does not hold there
+            life = event.life_seconds
+        seen = CacheWatch(
+            _later(event.at_ms, event.ended_ms), event.prompt_tokens, hour, life, event.model,
+            self.after_pauses, self.without_pause,
+        )  # fmt: skip
+        lost = self.lost_tokens(event)
+        if not lost or self.model != event.model:
+            return seen
+        rate = price(event.model, life) if life is not None else None
+        usd = None if rate is None else lost * rate / _MILLION
+        idle_s = None if event.at_ms is None else self.idle_seconds(event.at_ms)
+        if idle_s is None or self.life_seconds is None:
+            return seen
+        if idle_s > self.life_seconds:
+            return replace(seen, after_pauses=self.after_pauses.with_one(lost, usd))
+        return replace(seen, without_pause=self.without_pause.with_one(lost, usd))
+
+    def lost_tokens(self, prompt: PromptUsage) -> int:
+        """Return how much of the prompt before was written again with this one; 0 if most of it was read."""
+        both = min(self.tokens, prompt.prompt_tokens)
+        if self.tokens < LEAST_TOKENS or prompt.cached_tokens >= _LOST_SHARE * both:
+            return 0
+        return max(0, both - prompt.cached_tokens)
+
+
+def watched(
+    events: Iterable[PromptUsage | CacheEvent], price: WritePrice, since: CacheWatch | None = None
+) -> CacheWatch:
+    """Return what a conversation's answers tell about its cache. `since`: the state before them; None: nothing known."""
+    state = since or CacheWatch()
+    for event in events:
+        state = state.then(event, price)
+    return state
+
+
+def guard(watch: CacheWatch, now_ms: int, price: WritePrice, *, frees_tokens: int = 0) -> tuple[Notice, ...]:
+    """Return the sentences that are true now, the most urgent one first.
+
+    `frees_tokens`: what a prune of this conversation would remove, by a plan that was made; 0: none was made.
+    """
+    found: list[Notice] = []
+    idle_s, life_s = watch.idle_seconds(now_ms), watch.life_seconds
+    if idle_s is not None and life_s is not None and watch.tokens >= LEAST_TOKENS:
+        rate = price(watch.model, life_s)
+        if watch.is_cold(now_ms):
+            found.append(_away(watch.tokens, idle_s, _usd_of(watch.tokens, rate)))
+            if frees_tokens > 0:
+                found.append(_free_prune(frees_tokens, _usd_of(frees_tokens, rate)))
+        elif idle_s < life_s:
+            found.append(_cold_in(watch.tokens, life_s - idle_s, _usd_of(watch.tokens, rate)))
+    if watch.without_pause.prompts:
+        found.append(_rewrites(watch.without_pause))
+    return tuple(found)
+
+
+def _away(tokens: int, seconds: int, usd: float | None) -> Notice:
+    price, time, size = _priced(usd), _span(seconds), _size(tokens)
+    return Notice(
+        "away",
+        f"You were away {time}: the next message writes {size} tokens again{price}.",
+        f"cache cold: next message writes {size} again{price}",
+        tokens,
+        usd,
+        seconds,
+    )
+
+
+def _free_prune(tokens: int, usd: float | None) -> Notice:
+    saves = "" if usd is None else f" ({_money(usd)} less to write)"
+    text = f"Pruning now is free and frees {_size(tokens)} tokens{saves}."
+    return Notice("free_prune", text, f"a prune now is free: {_size(tokens)}", tokens, usd)
+
+
+def _cold_in(tokens: int, seconds: int, usd: float | None) -> Notice:
+    minutes, rest = divmod(seconds, _MINUTE_S)
+    time = f"{minutes}:{rest:02}"
+    text = f"The cache is cold in {time}; then the next message writes {_size(tokens)} tokens again{_priced(usd)}."
+    return Notice("cold_in", text, f"cache cold in {time}", tokens, usd, seconds)
+
+
+def _rewrites(found: Rewrites) -> Notice:
+    many = "1 prompt" if found.prompts == 1 else f"{found.prompts:,} prompts"
+    usd = found.usd if found.priced == found.prompts else None
+    figures = f"{_size(found.tokens)} tokens{_priced(usd)}"
+    text = f"Your client wrote {many} whole without a pause: {figures}."
+    return Notice("rewrites", text, f"{many} written whole without a pause", found.tokens, usd)
+
+
+def _later(one: int | None, other: int | None) -> int | None:
+    known = [moment for moment in (one, other) if moment is not None]
+    return min(max(known), _MOST_MS) if known else None
+
+
+def _usd_of(tokens: int, per_million: float | None) -> float | None:
+    return None if per_million is None else tokens * per_million / _MILLION
+
+
+def _priced(usd: float | None) -> str:
+    return "" if usd is None else f", {_money(usd)}"
+
+
+def _money(usd: float) -> str:
+    """Return dollars as ``$1.52``; from a hundred on without cents."""
+    if usd < 0.01:
+        return "under $0.01"
+    return f"${usd:.2f}" if usd < 100 else f"${usd:,.0f}"
+
+
+def _size(tokens: int) -> str:
+    """Return tokens as 950, 84k or 1.2M."""
+    if tokens < 1_000:
+        return str(tokens)
+    return f"{round(tokens / 1_000)}k" if tokens < _MILLION - 500 else f"{tokens / _MILLION:.1f}M"
+
+
+def _span(seconds: int) -> str:
+    """Return a time of more than a minute, in minutes up to two hours, then in hours, then in days."""
+    if seconds < 2 * 3_600:
+        number, unit = seconds // _MINUTE_S, "minute"
+    elif seconds < 2 * _DAY_S:
+        number, unit = seconds // 3_600, "hour"
+    else:
+        number, unit = seconds // _DAY_S, "day"
+    return f"{number:,} {unit}{'' if number == 1 else 's'}"
