@@ -20,9 +20,10 @@ from undrift.core.window.turn import Binding, Room, Rules, Texts, Tools, Turn
 from undrift.errors import Declined, StoreError, WireError
 from undrift.memory.upkeep import MemoryUpkeep
 from undrift.session.cache import CacheTraffic, LastRequest
+from undrift.session.client_changes import Asking, ClientChanges
 from undrift.session.identity import TAIL, Recognised, note, note_answer
 from undrift.session.inherit import Inheritance
-from undrift.settings.model_table import Model, lookup, read_models
+from undrift.settings.model_table import Model, lookup, model_key, read_models
 from undrift.tasks.logs import TaskLogs
 from undrift.tasks.updates import TaskUpdates
 from undrift.values.readings import Heads, StretchReading
@@ -90,6 +91,7 @@ class Preparer:
         self._models = read_models(settings.models_file)
         self._logs = TaskLogs(context)
         self._cache = CacheTraffic(context)
+        self._changes = ClientChanges()
         self._rules = Rules(**{name: getattr(settings, name) for name in Rules.__dataclass_fields__})
         self._committer = Committer(context.id, context.log)
         self._inheritance = Inheritance(context)
@@ -126,7 +128,11 @@ class Preparer:
         texts = Texts(self._context.scratchpad.note(warnings), self._about_newest_words(conversation, warnings))
         room = Room(calibration.counted(budget), fixed, self.settings.is_auto)
         asked = cache_life.seconds_of(conversation.marked, request.fields) or beside.cache_seconds
-        turn = self._turn(conversation, beside, binding, room, texts, self._cache.of(known, asked))
+        cache = self._cache.of(known, asked)
+        asking = Asking(now_ms, model_key(model or request.model), cache, fixed)
+        change = self._changes.follow(conversation, request, asking)
+        turn = self._turn(conversation, beside, binding, room, texts, cache)
+        turn = replace(turn, changed_from_tokens=None if change is None else change.tokens)
         carried = self._committer.carry_out(turn, conversation, self._renderer(conversation), request)
         warnings += filter(None, [carried.warning])
         window, items = carried.window, carried.items

@@ -32,7 +32,7 @@ from typing import Any
 
 from undrift.errors import SettingsError
 
-__all__ = ["MODELS", "Model", "UNKNOWN", "load_models", "lookup", "read_models"]
+__all__ = ["MODELS", "Model", "UNKNOWN", "load_models", "lookup", "model_key", "read_models"]
 
 _AS_OF = "2026-11"
 _CACHE_SECONDS = 3_600
@@ -164,6 +164,14 @@ def _key(name: str) -> str:
     key = _PREFIX.sub("", key).partition(":")[0]  # :free, :beta, the ":0" of a Bedrock revision
     key = re.sub(r"^(?:[a-z][a-z-]*\.)+", "", key)  # us.anthropic.
     return re.sub(r"(?<=\d)\.(?=\d)", "-", key)
+
+
+_DATED = re.compile(r"[-@](?:\d{8}|\d{4}-\d{2}-\d{2}|latest).*")
+
+
+def model_key(name: str | None) -> str:
+    """Return a text that is equal for names of one model: no provider, no date, no case; empty without a name."""
+    return _DATED.sub("", _key(name[:_NAME_LIMIT_CHARACTERS])) if isinstance(name, str) else ""
 
 
 def _longest(key: str, rows: dict[str, Model]) -> Model | None:

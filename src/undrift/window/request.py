@@ -166,10 +166,13 @@ class Request:
 
     def beside_key(self) -> bytes:
         """Return bytes that are equal for requests with equal fields next to the history, as far as tokens count."""
-        names = [name for name in self._form.BESIDE if name in self.fields]
-        if self.is_bytes:
-            return b"\n".join(bytes(self._raws[name]) for name in names)
-        return b"\n".join(raw.encode(self.fields[name], name) for name in names)
+        return b"\n".join(self.raw_of(name) for name in self._form.BESIDE if name in self.fields)
+
+    def raw_of(self, name: str) -> bytes:
+        """Return a field as bytes; empty if the body does not have it."""
+        if name not in self.fields:
+            return b""
+        return bytes(self._raws[name]) if self.is_bytes else raw.encode(self.fields[name], name)
 
     def with_items(self, items: Sequence[Any] | None, changed: Mapping[str, Any]) -> Any:
         """Return the body with other items, and with changed or added fields.

@@ -162,6 +162,9 @@ class Form(Protocol):
     BESIDE: tuple[str, ...]
     """Fields beside the history that are sent with it and counted, or that the rules look at."""
 
+    CACHED: tuple[str, ...]
+    """Fields beside the history that stand before it in the provider's prompt cache: if one changes, all is written again."""
+
     ADJACENT: bool
     """True if a result must follow its call directly; else it is found by its id at any place."""
 

@@ -129,6 +129,8 @@ class Turn:
 
     Args:
         idle_ms: The least time without a request; None if unknown.
+        changed_from_tokens: The tokens of the prompt before the first place that the client itself changed since its
+            earlier requests, so that the provider writes all behind it again; None: it changed nothing.
         is_aside: Whether the request is not part of the work, such as one for a title: it gets no notes.
     """
 
@@ -144,6 +146,7 @@ class Turn:
     past: Past = Past()
     texts: Texts = Texts()
     is_aside: bool = False
+    changed_from_tokens: int | None = None
 
     @property
     def reported_tasks(self) -> Collection[Task]:

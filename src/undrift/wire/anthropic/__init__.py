@@ -8,6 +8,7 @@ from undrift.wire.anthropic.rules import problems
 __all__ = [
     "ADJACENT",
     "BESIDE",
+    "CACHED",
     "HISTORY",
     "NAME",
     "beside_texts",
@@ -25,4 +26,5 @@ __all__ = [
 NAME = "anthropic"
 HISTORY = "messages"
 BESIDE: tuple[str, ...] = ("system", "tools")
+CACHED: tuple[str, ...] = ("tools", "system", "tool_choice", "thinking")
 ADJACENT = True

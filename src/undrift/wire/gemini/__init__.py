@@ -9,6 +9,7 @@ from undrift.wire.gemini.rules import problems
 __all__ = [
     "ADJACENT",
     "BESIDE",
+    "CACHED",
     "HISTORY",
     "NAME",
     "beside_texts",
@@ -26,4 +27,5 @@ __all__ = [
 NAME = "gemini"
 HISTORY = "contents"
 BESIDE: tuple[str, ...] = ("systemInstruction", "system_instruction", "tools")
+CACHED: tuple[str, ...] = ("cachedContent", "cached_content", "systemInstruction", "system_instruction", "tools")
 ADJACENT = True

@@ -8,6 +8,7 @@ from undrift.wire.openai_chat.rules import problems
 __all__ = [
     "ADJACENT",
     "BESIDE",
+    "CACHED",
     "HISTORY",
     "NAME",
     "beside_texts",
@@ -25,4 +26,5 @@ __all__ = [
 NAME = "openai-chat"
 HISTORY = "messages"
 BESIDE: tuple[str, ...] = ("tools", "functions", "response_format")
+CACHED: tuple[str, ...] = ("tools", "functions", "response_format")
 ADJACENT = True

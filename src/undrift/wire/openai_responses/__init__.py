@@ -9,6 +9,7 @@ from undrift.wire.openai_responses.rules import problems
 __all__ = [
     "ADJACENT",
     "BESIDE",
+    "CACHED",
     "HISTORY",
     "NAME",
     "beside_texts",
@@ -26,4 +27,5 @@ __all__ = [
 NAME = "openai-responses"
 HISTORY = "input"
 BESIDE: tuple[str, ...] = ("instructions", "tools", "text")
+CACHED: tuple[str, ...] = ("instructions", "tools", "text")
 ADJACENT = False
