@@ -16,12 +16,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from undrift.core.guard import SURE_S, CacheWatch, guard
-from undrift.settings.model_table import lookup
+from undrift.hooks.costs import usd_per_million
 from undrift.transcripts.figures import RecordedFigures, figures
 from undrift.transcripts.lines import milliseconds
 from undrift.values.usage import CacheEvent, PromptUsage
 
-__all__ = ["RULES", "Score", "back_test", "main", "recorded", "usd_per_million"]
+__all__ = ["RULES", "Score", "back_test", "main", "recorded"]
 
 FIVE_MINUTES_S = 300
 Event = PromptUsage | CacheEvent
@@ -82,13 +82,6 @@ class Score:
         yield f"  tokens off: median {statistics.median(off):.1%}, p90 {p90:.1%}"
         for why, number in self.missed.most_common():
             yield f"  not said: {number:3} {why}"
-
-
-def usd_per_million(model: str, life_seconds: int) -> float | None:
-    """Return the price of a million tokens written for so long; None: unknown."""
-    row = lookup(model)
-    usd = row.input_usd_per_million
-    return None if usd is None else usd * row.write_ratio_for(life_seconds)
 
 
 def recorded(lines: Sequence[str]) -> tuple[RecordedFigures, dict[int, int]]:

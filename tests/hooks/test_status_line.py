@@ -47,18 +47,18 @@ def upstream():
 def test_it_shows_the_window_and_what_left(upstream: RawUpstream, tmp_path: Path):
     settings = Settings(home=str(tmp_path), token_counter="characters/4", budget_tokens=12_000)
     with gateway(tmp_path, upstream.url, settings) as server:
-        assert status_line(payload(), tmp_path) == "", "no request of the session has come"
+        assert status_line(payload(), tmp_path, tmp_path) == "", "no request of the session has come"
         ask(server.url, f"/{token(tmp_path)}/via/anthropic/v1/messages", request_of(2))
-        assert status_line(payload(), tmp_path) == "undrift 3k of 12k"
+        assert status_line(payload(), tmp_path, tmp_path) == "undrift 3k of 12k"
         heard = ask(server.url, f"/{token(tmp_path)}/via/anthropic/v1/messages", request_of(12))
         before, after = (int(heard.headers[f"x-undrift-tokens-{one}"]) for one in ("before", "after"))
         expected = f"undrift {round(after / 1000)}k of 12k · {round((before - after) / 1000)}k left, all recallable"
-        assert status_line(payload(), tmp_path) == expected
-        assert status_line(payload("another"), tmp_path) == ""
+        assert status_line(payload(), tmp_path, tmp_path) == expected
+        assert status_line(payload("another"), tmp_path, tmp_path) == ""
         sub_agent = {"x-claude-code-agent-id": "a"}
         ask(server.url, f"/{token(tmp_path)}/via/anthropic/v1/messages", request_of(1), headers=sub_agent)
-        assert status_line(payload(), tmp_path) == expected, "a sub-agent's window is another one"
-    assert status_line(payload(), tmp_path) == "", "the gateway has ended"
+        assert status_line(payload(), tmp_path, tmp_path) == expected, "a sub-agent's window is another one"
+    assert status_line(payload(), tmp_path, tmp_path) == "", "the gateway has ended"
 
 
 def run(given: bytes, *words: str) -> subprocess.CompletedProcess[bytes]:
@@ -97,7 +97,7 @@ def test_a_gateway_that_does_not_answer_is_not_waited_for(tmp_path: Path):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
         announce(tmp_path, Presence(f"http://127.0.0.1:{port}", port, 1, 0, {}))
-        assert status_line(payload(), tmp_path) == ""
+        assert status_line(payload(), tmp_path, tmp_path) == ""
 
 
 @pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 200 OK\r\n\r\n{", b"HTTP/1.1 200 OK\r\n\r\n[]", b"\0" * 9_000])

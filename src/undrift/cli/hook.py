@@ -14,7 +14,9 @@ __all__ = ["hook_command"]
 
 
 @click.command("hook")
-@click.argument("event", type=click.Choice(("PreCompact", "SessionStart", "StatusLine")))
+@click.argument(
+    "event", metavar="EVENT", type=click.Choice(("PreCompact", "SessionStart", "UserPromptSubmit", "StatusLine"))
+)
 @click.option(
     "--client", type=click.Choice(tuple(CLIENTS)), default="claude", help="The client that calls (default: claude)."
 )
@@ -30,12 +32,15 @@ __all__ = ["hook_command"]
 def hook_command(event: str, client: str, client_home: str | None, home: str | None, part: int, now: bool) -> None:
     """Run as a client's hook: read its JSON from stdin, print the answer on stdout.
 
-    StatusLine prints one line for Claude Code's status line. `undrift install` registers all of them. An error never stops the client: the hook then prints nothing, writes one line
-    to hooks.log in its data folder, and exits with 0.
+    EVENT is PreCompact, SessionStart, UserPromptSubmit or StatusLine. UserPromptSubmit prints a message if
+    the cache of the session is cold. StatusLine prints one line for Claude Code's status line. `undrift install`
+    registers all of them. An error never stops the client: the hook then prints nothing, writes one line to hooks.log in
+    its data folder, and exits with 0.
     """
     if event == "StatusLine":
-        start_line([] if home is None else [f"--home={home}"])
+        given = {"--home": home, "--client-home": client_home}
+        start_line([f"{option}={value}" for option, value in given.items() if value is not None])
         return
-    given = sys.stdin.buffer.read(LARGEST_INPUT_BYTES + 1)
-    text = answer(event, given, Options(client, home, client_home, part, now=now))
+    payload = sys.stdin.buffer.read(LARGEST_INPUT_BYTES + 1)
+    text = answer(event, payload, Options(client, home, client_home, part, now=now))
     click.echo(text.encode("utf-8", "replace"), nl=False)

@@ -31,6 +31,7 @@ from undrift.stores.service import DEFAULT_PORT, PointedClient, Service, load, r
 
 __all__ = ["gateway_stays", "install_gateway", "keep_for_gateway", "uninstall_gateway"]
 
+_REFRESH_S = 10  # the line counts down until the cache is cold
 _TOKEN = "0" * 64  # in the place of the token until the user has agreed
 _OPENAI = f"{DEFAULT_UPSTREAMS['openai']}/v1"  # as clients write it
 _UPSTREAMS: Mapping[str, str] = {str(name): url for name, url in DEFAULT_UPSTREAMS.items()} | {"openai": _OPENAI}
@@ -293,7 +294,8 @@ def _status_line(client: AddressedClient, text: str, home: Path, client_home: Pa
         return _StatusLine()
     line = command(program(), client.name, home, client_home)("StatusLine", 0)
     if client.form.value(text, client.status_line) is None:
-        return _StatusLine(((client.status_line, {"type": "command", "command": line}),))
+        entry = {"type": "command", "command": line, "refreshInterval": _REFRESH_S}
+        return _StatusLine(((client.status_line, entry),))
     return _StatusLine(notes=(f"Your status line stays. To add undrift's, let your command give its stdin to: {line}",))
 
 

@@ -54,7 +54,7 @@ class Options:
 def answer(event: str, given: bytes, options: Options) -> str:
     """Do the work of a hook call, and return the output: one JSON object, or nothing.
 
-    `event`: ``PreCompact`` or ``SessionStart``; another one does nothing.
+    `event`: ``PreCompact``, ``SessionStart`` or ``UserPromptSubmit``; another one does nothing.
     """
     place: Path | None = None
     try:
@@ -66,6 +66,8 @@ def answer(event: str, given: bytes, options: Options) -> str:
             return ""
         if event == "SessionStart":
             return _hook_output(event, _session_start(call, options))
+        if event == "UserPromptSubmit":
+            return _shown(_cold_cache(call, payload))
         raise InputError(f"no such event: {event[:40]}")
     except Exception as error:  # noqa: BLE001 - no error may fail the client
         home.note(place, f"{options.client} {event[:40]}: {type(error).__name__}: {error}")
@@ -170,6 +172,20 @@ def _session_start(call: HookCall, options: Options) -> str:
     return parts[options.part - 1] if len(parts) >= options.part else ""
 
 
+def _cold_cache(call: HookCall, payload: Mapping[str, Any]) -> str:
+    """Return the sentence that the message about to be sent writes the whole prompt again, if that is sure.
+
+    A message that no user typed, as a wake-up of the client's own, gets none.
+    """
+    if _text(payload, "source") not in ("", "user"):
+        return ""
+    from undrift.hooks.costs import notices_of
+
+    with call.open() as transcript:
+        notices = notices_of(transcript, call.format, now_ms())
+    return next((notice.text for notice in notices if notice.kind == "away"), "")
+
+
 def _record_aside(session_id: str, path: str, options: Options) -> None:
     """Have a session recorded; if that fails, what is there to be said is said all the same."""
     place = home.home_folder(options.home)
@@ -209,6 +225,11 @@ def _aside(payload: Mapping[str, Any], options: Options) -> None:
         child.stdin.write(json.dumps(told).encode("ascii"))
         child.stdin.close()
     child.returncode = 0  # it is not waited for; without this Python warns of it
+
+
+def _shown(text: str) -> str:
+    """Return the output that shows a sentence to the user; it does not reach the model."""
+    return json.dumps({"systemMessage": f"undrift: {text}"}, ensure_ascii=False) + "\n" if text else ""
 
 
 def _hook_output(event: str, text: str) -> str:

@@ -92,6 +92,11 @@ class Model:
             return self.write_ratio
         return max(self.write_ratio, _LONG_WRITE_RATIO)
 
+    def written_usd_per_million(self, seconds: int | None) -> float | None:
+        """Return the US dollars for a million tokens that are written for so many seconds; None: unknown."""
+        usd = self.input_usd_per_million
+        return None if usd is None else usd * self.write_ratio_for(seconds)
+
 
 def _shown(value: object) -> str:
     text = repr(value)
