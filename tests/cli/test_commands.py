@@ -16,7 +16,7 @@ MOST_ON_THE_FIRST_SCREEN = 12
 
 OLDER = (
     "autopsy restore install uninstall replay recall why facts sessions tasks archive mcp manage remember search conflicts "
-    "checkpoint rewind undo history diff rebuild purge proxy wrap dispatch doctor backup restore-backup bench hook"
+    "checkpoint rewind undo history diff rebuild purge proxy wrap dispatch doctor backup restore-backup hook"
 )
 
 
@@ -46,7 +46,7 @@ def test_the_first_screen_fits_and_shows_at_most_twelve_commands():
     on_it = [name for names in main._sections.values() for name in names]
     assert len(on_it) <= MOST_ON_THE_FIRST_SCREEN
     assert sum(any(f"  {name} " in line for line in lines) for name in on_it) == len(on_it)
-    assert set(main.list_commands(click.Context(main))) == {*on_it, "help", "completion"}
+    assert set(main.list_commands(click.Context(main))) == {*on_it, "bench", "help", "completion"}
     assert max(map(len, undrift(columns=60).stdout.splitlines())) <= 60
     assert undrift("--help").stdout == shown.stdout
 
@@ -67,7 +67,13 @@ def test_every_older_spelling_works_with_the_same_options(name: str):
 
 
 def test_older_spellings_are_in_no_list():
-    assert not {"remember", "why", "uninstall", "bench", "sessions"} & set(main.list_commands(click.Context(main)))
+    assert not {"remember", "why", "uninstall", "sessions"} & set(main.list_commands(click.Context(main)))
+    assert not {"session drift", "bench overhead", "bench store"} & set(LISTED)
+
+
+def test_a_command_that_moved_to_another_group_is_the_same_one():
+    older, present = undrift("session", "drift", "--help"), undrift("bench", "drift", "--help")
+    assert (older.exit_code, older.stdout.partition("\n")[2]) == (0, present.stdout.partition("\n")[2])
 
 
 @pytest.mark.parametrize(

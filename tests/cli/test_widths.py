@@ -33,7 +33,7 @@ def too_wide(text: str, columns: int) -> list[str]:
 
 
 @pytest.mark.parametrize("columns", [60, 80])
-@pytest.mark.parametrize("words", ["", *LISTED, "why", "uninstall", "bench", "bench drift"])
+@pytest.mark.parametrize("words", ["", *LISTED, "why", "uninstall", "bench", "session drift"])
 def test_every_help_fits(words: str, columns: int):
     shown = undrift(*words.split(), "--help", columns=columns)
     assert shown.exit_code == 0
@@ -132,7 +132,7 @@ EXAMPLES = examples()
 
 
 def test_most_commands_have_an_example():
-    groups = {"memory", "session", "agent", "store", "completion", "agent hook"}
+    groups = {"memory", "session", "agent", "store", "bench", "completion", "agent hook"}
     assert {words for words, _ in EXAMPLES} >= set(LISTED) - groups
 
 
@@ -179,5 +179,5 @@ def test_the_page_of_the_commands_is_made_of_their_help():
         "python -m tests.cli.page"
     )
     assert PAGE.read_text(encoding="utf-8").count("<!--end-->") == len(LISTED) - len(
-        {"memory", "session", "agent", "store"}
+        {"memory", "session", "agent", "store", "bench"}
     )

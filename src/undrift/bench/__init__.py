@@ -1,3 +1,3 @@
-"""The measure that ships with the program: `undrift session drift`. Law: it compares tools on recorded sessions; it changes nothing."""
+"""The measures that ship with the program: `undrift bench cost` and `drift`. Law: they compare on recorded sessions; they change nothing."""
 
 __all__: list[str] = []

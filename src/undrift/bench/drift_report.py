@@ -1,4 +1,4 @@
-"""The result of `undrift session drift`: one JSON, one Markdown table. Pure but for `DriftReport.write`.
+"""The result of `undrift bench drift`: one JSON, one Markdown table. Pure but for `DriftReport.write`.
 
 Law: nothing is rounded before the last moment, and a system that was not measured is named with the reason.
 """

@@ -6,7 +6,7 @@ longest of them counts.
 
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +20,7 @@ from undrift.recordings.replay.texts import ReplayTexts, Text
 from undrift.settings import Settings
 from undrift.transcripts import Recording
 
-__all__ = ["COUNTER", "Case", "RecordedSessions", "sessions_in"]
+__all__ = ["COUNTER", "Case", "RecordedSessions", "files_below", "sessions_in", "sessions_of"]
 
 COUNTER = "characters/4"
 """Every system's tokens are counted by this counter, not by its own."""
@@ -101,15 +101,22 @@ class RecordedSessions:
 
 
 def sessions_in(root: Path, *, min_calls: int, every: int = 1) -> RecordedSessions:
-    """Find the sessions of a folder and of the folders in it. Raises InputError: the folder cannot be read.
+    """Find the sessions of a folder and of the folders in it, as `sessions_of`. Raises InputError: it cannot be read."""
+    return sessions_of(files_below(root), min_calls=min_calls, every=every)
+
+
+def sessions_of(paths: Iterable[Path], *, min_calls: int, every: int = 1, limit: int | None = None) -> RecordedSessions:
+    """Find the sessions among files.
 
     Each file is read and closed again: a folder of a thousand sessions takes the memory of one.
 
-    `min_calls`: sessions with fewer answered calls of tools are left out; at least 0.
+    `min_calls`: sessions with fewer answered calls of tools are left out; at least 0. `limit`: the first so many sessions.
     """
     found = RecordedSessions()
     longest: dict[tuple[str, ...], tuple[int, Path]] = {}
-    for path in _files(root):
+    for path in paths:
+        if len(longest) == limit:
+            break
         try:
             case = Case(path.name, open_recording(path))
         except TranscriptError:
@@ -123,15 +130,18 @@ def sessions_in(root: Path, *, min_calls: int, every: int = 1) -> RecordedSessio
             found.left_out["begins as a longer one does"] += 1
         if key not in longest or longest[key][0] < size:
             longest[key] = (size, path)
-    paths = sorted(path for _, path in longest.values())
-    found.paths = paths[::every]
-    if left := len(paths) - len(found.paths):
+    chosen = sorted(path for _, path in longest.values())
+    found.paths = chosen[::every]
+    if left := len(chosen) - len(found.paths):
         found.left_out[f"passed over by --every {every}"] += left
     return found
 
 
-def _files(root: Path) -> Iterator[Path]:
-    """Yield every file below a folder in the order of names; a conversation of many files once."""
+def files_below(root: Path) -> Iterator[Path]:
+    """Yield every file below a folder in the order of names; a conversation of many files once; of a file itself.
+
+    Raises InputError: a folder cannot be read.
+    """
     if root.is_file():
         yield root
         return

@@ -33,8 +33,17 @@ _SESSION = CommandGroup(
         "rewind": ("undrift.cli.time_travel:rewind_command", "Take a session back in time; nothing is deleted."),
         "undo": ("undrift.cli.time_travel:undo_command", "Undo the newest rewind."),
         "restore": ("undrift.cli.restore:restore_command", "Print the text to give an agent after a compaction."),
+    },
+    moved={"drift": "undrift.cli.bench:drift_command"},
+)
+_BENCH = CommandGroup(
+    "bench",
+    help="Measure undrift on recorded sessions, such as your own.",
+    rooms={
+        "cost": ("undrift.cli.bench_cost:cost_command", "Compare its cost with sending everything."),
         "drift": ("undrift.cli.bench:drift_command", "Measure how often needed text is in the window."),
     },
+    moved={name: f"undrift.cli.bench:{name}_command" for name in ("overhead", "store")},
 )
 _AGENT = CommandGroup(
     "agent",
@@ -76,6 +85,7 @@ _STORE = CommandGroup(
         "doctor": ("undrift.cli.doctor:doctor_command", "Say what is wrong, and what to do."),
         "config": ("undrift.cli.config:config_command", "Show the settings, and where each comes from."),
         "store": (_STORE, "Back up, restore, rebuild or purge the store."),
+        "bench": (_BENCH, "Measure cost and drift on recorded sessions."),
         "help": ("undrift.cli.help:help_command", "Explain a command."),
         "completion": ("undrift.cli.help:completion_command", "Print a script that completes commands in a shell."),
     },
@@ -101,12 +111,10 @@ _STORE = CommandGroup(
         "restore-backup": "store restore",
         "why": "recall --why",
         "uninstall": "install --undo",
-        "bench": "session drift",
     },
     kept={
         "why": "undrift.cli.why:why_command",
         "uninstall": "undrift.cli.install:uninstall_command",
-        "bench": "undrift.cli.bench:bench_command",
     },
 )
 @click.version_option(__version__, "-v", "--version", prog_name="undrift", message="%(prog)s %(version)s")

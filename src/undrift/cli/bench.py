@@ -1,4 +1,4 @@
-"""``undrift session drift``: what windows still hold of recorded sessions, next to other tools."""
+"""``undrift bench drift``: what windows still hold of recorded sessions, next to other tools."""
 
 import sys
 from pathlib import Path
@@ -9,25 +9,22 @@ from undrift.cli.of_session import TOKENS, Whole
 from undrift.cli.show import note, safe
 from undrift.errors import InputError
 
-__all__ = ["bench_command", "drift_command"]
+__all__ = ["drift_command", "overhead_command", "store_command"]
 
 
-@click.group("bench", context_settings={"help_option_names": ["-h", "--help"]})
-def bench_command() -> None:
-    """Measure how often a text is still in the window when the agent needs it."""
-
-
-@bench_command.command("overhead", hidden=True, context_settings={"ignore_unknown_options": True})
+@click.command("overhead", context_settings={"ignore_unknown_options": True})
 @click.argument("words", nargs=-1)
 @click.pass_context
-def _overhead_command(context: click.Context, words: tuple[str, ...]) -> None:  # noqa: ARG001 - accepted, as before
+def overhead_command(context: click.Context, words: tuple[str, ...]) -> None:  # noqa: ARG001 - accepted, as before
+    """Say where this measure is now."""
     _say_where(context)
 
 
-@bench_command.command("store", hidden=True, context_settings={"ignore_unknown_options": True})
+@click.command("store", context_settings={"ignore_unknown_options": True})
 @click.argument("words", nargs=-1)
 @click.pass_context
-def _store_command(context: click.Context, words: tuple[str, ...]) -> None:  # noqa: ARG001 - accepted, as before
+def store_command(context: click.Context, words: tuple[str, ...]) -> None:  # noqa: ARG001 - accepted, as before
+    """Say where this measure is now."""
     _say_where(context)
 
 
@@ -50,7 +47,7 @@ def _fractions(_: click.Context, __: click.Parameter, value: str | None) -> tupl
     return tuple(dict.fromkeys(shares))
 
 
-@bench_command.command("drift")
+@click.command("drift")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, exists=True))
 @click.option(
     "--fractions",
@@ -100,7 +97,7 @@ def drift_command(
     default budgets are half, a quarter and an eighth of the session's tokens.
 
     \b
-    undrift session drift sessions --min-calls 0
+    undrift bench drift sessions --min-calls 0
     """
     from undrift.bench.drift import FRACTIONS, measure
 

@@ -34,13 +34,21 @@ class _Failed(click.ClickException):
 class CommandGroup(click.Group):
     """A group that loads a command when it is asked for.
 
-    `rooms`: a command's name to where it stands (``module:attribute``, or a group) and its line in the help.
+    `rooms`: a command's name to where it stands (``module:attribute``, or a group) and its line in the help. `moved`: an
+    older name to where its command stands; it is in no list.
     """
 
-    def __init__(self, *args: Any, rooms: "Mapping[str, tuple[str | CommandGroup, str]]", **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        rooms: "Mapping[str, tuple[str | CommandGroup, str]]",
+        moved: Mapping[str, str] | None = None,
+        **kwargs: Any,
+    ) -> None:
         kwargs.setdefault("context_settings", {"help_option_names": ["-h", "--help"], "max_content_width": 80})
         super().__init__(*args, **kwargs)
         self._rooms = rooms
+        self._moved = moved or {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - the signature is click's
         """Return the names of all commands, in the order of the help."""
@@ -48,6 +56,8 @@ class CommandGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Return a command, loaded now; None for an unknown name."""
+        if cmd_name in self._moved:
+            return _loaded(self._moved[cmd_name])
         return _loaded(self._rooms[cmd_name][0]) if cmd_name in self._rooms else None
 
     def lines(self) -> list[tuple[str, str]]:

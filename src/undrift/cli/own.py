@@ -14,7 +14,7 @@ from undrift.errors import TranscriptError
 from undrift.recordings.files import Homes, own_sessions
 from undrift.transcripts import FORMATS
 
-__all__ = ["FORMATS_READ", "own_recordings", "session_options"]
+__all__ = ["FORMATS_READ", "client_folders", "own_recordings", "session_options"]
 
 _Command = Callable[..., Any]
 _HOMES = {
@@ -49,18 +49,23 @@ def session_options(limit: int, limited: str) -> Callable[[_Command], _Command]:
             metavar="N",
             help=f"Without FILE: {limited}.",
         ),
-        *(
-            click.option(f"--{client}-home", envvar=variable, type=click.Path(path_type=Path), hidden=True)
-            for client, variable in _HOMES.items()
-        ),
     ]
 
     def given(command: _Command) -> _Command:
+        command = client_folders(command)
         for option in reversed(options):
             command = option(command)
         return command
 
     return given
+
+
+def client_folders(command: _Command) -> _Command:
+    """Give a command the hidden options that name the clients' folders, for `own_recordings`."""
+    for client, variable in reversed(_HOMES.items()):
+        option = click.option(f"--{client}-home", envvar=variable, type=click.Path(path_type=Path), hidden=True)
+        command = option(command)
+    return command
 
 
 def own_recordings(
