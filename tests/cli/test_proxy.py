@@ -64,6 +64,19 @@ def test_it_says_how_to_point_each_client_at_it(words: tuple[str, ...], tmp_path
     assert not [way for way in CLIENTS.values() if in_words.search(way)]
 
 
+@pytest.mark.parametrize(("words", "is_said"), [((), False), (("--budget", "60k"), True)])
+def test_the_price_of_a_fixed_budget_is_said_at_the_start(words: tuple[str, ...], is_said: bool, tmp_path):
+    with started(tmp_path, *words) as process:
+        assert process.stdout is not None
+        text = ""
+        while "Ctrl-C" not in text:
+            text += process.stdout.readline()
+    price = (
+        "60,000 may cost more than sending everything; to measure it on your sessions: undrift replay --budget 60000"
+    )
+    assert (price in " ".join(text.split())) is is_said
+
+
 @pytest.mark.parametrize("words", [("--upstream-openai", "no url"), ("--host", "256.0.0.1")])
 def test_what_cannot_work_is_one_line(words: tuple[str, str], tmp_path):
     with started(tmp_path, *words) as process:

@@ -184,7 +184,14 @@ print(ask()[1])
     assert f"{tmp_path / 'gateway.log'} says why" in said["error"]["message"]
 
 
-def test_the_client_has_the_terminal_and_its_interrupts(tmp_path):
+@pytest.mark.parametrize(
+    ("options", "budget"),
+    [
+        ((), b"budget: 75% of the model's window"),
+        (("--budget", "60k"), b"60,000 may cost more than sending everything"),
+    ],
+)
+def test_the_client_has_the_terminal_and_its_interrupts(options: Sequence[str], budget: bytes, tmp_path):
     script = """
 import os, sys, time
 try:
@@ -196,7 +203,7 @@ except KeyboardInterrupt:
     process, terminal = pty.fork()
     if process == 0:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # as in a terminal's shell: what runs in the background ignores it
-        os.execv(sys.executable, wrap(tmp_path, script))
+        os.execv(sys.executable, wrap(tmp_path, script, options=options))
     said = b""
     while b"ready" not in said or not said.endswith(b"\n"):
         said += os.read(terminal, 1_000)
@@ -205,7 +212,7 @@ except KeyboardInterrupt:
     os.close(terminal)
     assert b"ready True True" in said
     assert b"uses http://127.0.0.1:" in said
-    assert b"budget: 75% of the model's window" in b" ".join(said.split())
+    assert budget in b" ".join(said.split())
     assert os.waitstatus_to_exitcode(status) == 5
     assert_it_goes(events(tmp_path)[0]["pid"])
 

@@ -32,6 +32,17 @@ def test_without_a_measurement_only_the_prices_are_told(share: float | None):
     )
 
 
+@pytest.mark.parametrize("known", [{}, {"prices": SHORT}, {"cache_seconds": 300}])
+def test_before_anything_is_known_it_says_how_to_measure_it(known: dict):
+    assert budget_price(60_000, **known) == (
+        "60,000 may cost more than sending everything; to measure it on your sessions: undrift replay --budget 60000"
+    )
+
+
+def test_a_share_is_told_without_a_life_too():
+    assert budget_price(60_000, share=1.31) == "60,000 costs 1.3x here"
+
+
 @pytest.mark.parametrize("prices", [SHORT, LONG, Prices(0.025, 2.0), Prices(0.1, 1.0), Prices(0.5, 1.0), Prices(1, 1)])
 def test_a_prune_that_halves_the_prompt_has_paid_for_itself_after_those_turns_and_not_before(prices: Prices):
     turns = halving_turns(prices)

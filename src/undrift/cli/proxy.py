@@ -17,6 +17,7 @@ from undrift.cli.draw import say
 from undrift.cli.keeper import LOG, LOG_BYTES, open_log, wait_for_end
 from undrift.cli.of_session import BUDGET, HOME_HELP, Whole, settings_of
 from undrift.cli.show import at_terminal, note, safe
+from undrift.core.budget_price import budget_price
 from undrift.errors import SettingsError
 from undrift.proxy import GatewayConfig, Server
 from undrift.proxy.config import DEFAULT_UPSTREAMS, PROVIDERS, Provider, regional, upstream_of
@@ -209,6 +210,8 @@ def _say(server: Server, settings: Settings, *, as_json: bool) -> None:
         say("The long part of an address is your token. Requests of other users without it are passed on unchanged.")
         click.echo(f"\nHealth:   {server.url}/undrift/health\nMetrics:  {server.url}/undrift/metrics")
         click.echo(f"The metrics need the token in {safe(token)}")
+        if isinstance(settings.budget_tokens, int):
+            say(f"The budget of {budget_price(settings.budget_tokens)}")
         say(
             "undrift wrap CLIENT does all of this in one command. Ctrl-C stops the gateway when its open streams have ended."
         )

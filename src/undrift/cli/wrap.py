@@ -26,6 +26,7 @@ from undrift.cli.show import note, safe
 from undrift.clients.addressed import gateway_of
 from undrift.clients.clouds import SWITCH, cloud_of, foundry_url
 from undrift.clients.wrapped import Wrapped, wrapped
+from undrift.core.budget_price import budget_price
 from undrift.errors import InputError, SettingsError, StoreError
 from undrift.proxy.config import PROVIDERS, Provider, regional
 from undrift.proxy.owner import without_token
@@ -136,6 +137,8 @@ def wrap_command(
     variables = {**known.environment(at, around), "UNDRIFT_HOME": str(Path(settings.home).absolute())}
     if sys.stderr.isatty():
         note(f"undrift: {safe(client)} uses {url}; {_budget(settings)}; log: {safe(str(path))}")
+        if isinstance(settings.budget_tokens, int):
+            note(f"undrift: {budget_price(settings.budget_tokens)}")
         if known.recall.allowing:
             note("undrift: its agent may run `undrift recall` without asking you")
     cloud = cloud_of(around) if known.program == "claude" else None

@@ -13,23 +13,26 @@ COSTS_MORE = 1.005
 """From this share of the cost of sending everything on, a budget costs more; below it the difference is a rounding."""
 
 
-def budget_price(budget_tokens: int, prices: Prices, cache_seconds: int, *, share: float | None = None) -> str:
+def budget_price(
+    budget_tokens: int, prices: Prices | None = None, cache_seconds: int | None = None, *, share: float | None = None
+) -> str:
     """Say what a fixed budget costs.
 
-    `share`: its measured cost as a share of sending everything; None: nothing was measured yet.
+    `prices`, `cache_seconds`: None: not known yet. `share`: its measured cost as a share of sending everything; None:
+    nothing was measured yet.
     """
-    life = f"your cache lives {life_in_words(cache_seconds)}"
+    life = "" if cache_seconds is None else f"your cache lives {life_in_words(cache_seconds)}"
     if share is not None and math.isfinite(share):
-        if share >= COSTS_MORE:
-            return f"{budget_tokens:,} costs {_times(share)} here: {life}"
-        return f"{budget_tokens:,} costs {_times(share)} of sending everything here"
+        if share < COSTS_MORE:
+            return f"{budget_tokens:,} costs {_times(share)} of sending everything here"
+        return ": ".join(filter(None, [f"{budget_tokens:,} costs {_times(share)} here", life]))
+    may = f"{budget_tokens:,} may cost more than sending everything"
+    if prices is None or not life:
+        return f"{may}; to measure it on your sessions: undrift replay --budget {budget_tokens}"
     turns = halving_turns(prices)
     if turns is None:
-        return f"{budget_tokens:,} may cost more than sending everything: cached tokens are free, and a prune is not"
-    return (
-        f"{budget_tokens:,} may cost more than sending everything: {life}, so a prune that halves a warm prompt pays "
-        f"for itself after {turns:,} more turns"
-    )
+        return f"{may}: cached tokens are free, and a prune is not"
+    return f"{may}: {life}, so a prune that halves a warm prompt pays for itself after {turns:,} more turns"
 
 
 def halving_turns(prices: Prices) -> int | None:
