@@ -8,6 +8,7 @@ from undrift.profiles.acts import acts_of, bare_name, kind_of, tools_named
 from undrift.profiles.base import Act, ClientTool, GivenBack, Kind, PlanTool, Profile, Recall
 from undrift.profiles.known import is_sub_agent, profile_of
 from undrift.profiles.outputs import printed
+from undrift.profiles.reading import is_reading
 from undrift.profiles.table import PROFILES
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "Recall",
     "acts_of",
     "bare_name",
+    "is_reading",
     "is_sub_agent",
     "kind_of",
     "printed",

@@ -23,6 +23,7 @@ from undrift.session.cache import CacheTraffic, LastRequest
 from undrift.session.client_changes import Asking, ClientChanges
 from undrift.session.identity import TAIL, Recognised, note, note_answer
 from undrift.session.inherit import Inheritance
+from undrift.session.ledger import Pricing, SessionLedger
 from undrift.settings.model_table import Model, lookup, model_key, read_models
 from undrift.tasks.logs import TaskLogs
 from undrift.tasks.updates import TaskUpdates
@@ -92,6 +93,7 @@ class Preparer:
         self._logs = TaskLogs(context)
         self._cache = CacheTraffic(context)
         self._changes = ClientChanges()
+        self._bills = SessionLedger(context)
         self._rules = Rules(**{name: getattr(settings, name) for name in Rules.__dataclass_fields__})
         self._committer = Committer(context.id, context.log)
         self._inheritance = Inheritance(context)
@@ -133,6 +135,8 @@ class Preparer:
         change = self._changes.follow(conversation, request, asking)
         turn = self._turn(conversation, beside, binding, room, texts, cache)
         turn = replace(turn, changed_from_tokens=None if change is None else change.tokens)
+        pricing = Pricing(known.name, cache, calibration.slope, now_ms, turn.changed_from_tokens)
+        self._bills.expect(pricing, conversation.window, fixed)
         carried = self._committer.carry_out(turn, conversation, self._renderer(conversation), request)
         warnings += filter(None, [carried.warning])
         window, items = carried.window, carried.items
@@ -144,6 +148,7 @@ class Preparer:
             warnings.append(f"over budget: {reason}")
         warnings.extend(self._plan_warnings(window.plan, after, budget, calibration))
         self._last = LastRequest(known, after, asked, now_ms, window.place, conversation.numbers)
+        self._bills.asked(conversation, window, has_pruned=bool(carried.written))
         self._cache.asked(self._last, is_large=2 * after > room.pruned_from_tokens)
         changed, headers = changes(turn.binding, window, request.fields, budget, self.settings.keep_tool_results)
         given = None if not window.sent else items
@@ -215,6 +220,7 @@ class Preparer:
             raise Declined("a message thread keeps its history at the provider", path=held)
         warning = f"passed through: the provider holds the history ({held})"
         self._last = None
+        self._bills.forget()
         return Prepared(body, fixed, fixed, budget, warnings=(warning,))
 
     def record(self, reply: Any, *, wire: str = "anthropic") -> ProviderReply:
@@ -222,6 +228,8 @@ class Preparer:
         form = form_of(wire)
         read = form.reply(_answer(reply))
         if self._last is not None:
+            kept_seconds = read.cache_seconds or self._last.cache_seconds
+            self._bills.answered(read, self._last.model.write_ratio_for(kept_seconds))
             self._cache.answered(self._last, read.cache_seconds)
             self._note_answer(form, read.text)
         if read.input_tokens is None or self._last is None or self.settings.token_counter == "characters/4":
@@ -230,6 +238,10 @@ class Preparer:
         if is_plausible(report):
             self._calibrate(form, self._last, report)
         return read
+
+    def end(self) -> None:
+        """Store what the session has learned of its cost; never raises."""
+        self._bills.end(self._clock.now_ms)
 
     def _note(self, form: Form, conversation: Conversation, warnings: list[str]) -> None:
         """Store marks of a later request, so that a restarted process finds its session again."""

@@ -176,7 +176,13 @@ class Session(Closing):
 
     def close(self) -> None:
         """Close the store when the running call of another thread has ended; a second call does nothing."""
-        self._sharing.end(self._store.close)
+        self._sharing.end(self._ended)
+
+    def _ended(self) -> None:
+        try:
+            self._preparer.end()
+        finally:
+            self._store.close()
 
     @in_turn
     def prepare(self, body: Any, *, wire: str = "anthropic", model: str | None = None) -> Prepared:

@@ -11,6 +11,7 @@ from typing import Any
 
 from undrift.core.window import check
 from undrift.core.window.additions import note_entry
+from undrift.core.window.fetched import places_left
 from undrift.core.window.log import place_of
 from undrift.core.window.notes import notes
 from undrift.core.window.plan import decided
@@ -19,6 +20,7 @@ from undrift.core.window.window import Window
 from undrift.errors import StoreError
 from undrift.values.window import Decision
 from undrift.window.conversation import Conversation
+from undrift.window.ledgers import LEFT_PLACES
 from undrift.window.render import Renderer
 from undrift.window.request import Request
 from undrift.window.session_log import SessionLog
@@ -113,6 +115,8 @@ class Committer:
         payload: dict[str, Any] = {"at": window.place}
         if window.plan is not None:
             payload |= {"tokens": window.plan.total_tokens, "target": window.plan.target_tokens}
+        if left := places_left(window, window.new):
+            payload[LEFT_PLACES] = [*left]
         kinds = {decision.kind for decision in window.new}
         act = "prune" if window.plan else next((act for kind, act in _ACTS if kind in kinds), "place")
         self._log.write(act, window.new, originals, at_ms=at_ms, payload=payload)

@@ -10,12 +10,16 @@ from typing import Any
 from undrift.core.text.calibration import Calibration, UsageReport
 from undrift.core.text.masking import masked_original
 from undrift.core.text.refs import ref_of
-from undrift.stores.base import Context, Known
+from undrift.errors import StoreError
+from undrift.stores.base import Context, Known, Operation
 from undrift.stores.contract import Store
 from undrift.stores.memory_values import MemoryChange
 from undrift.values.window import ContextEntry, Decision, Original, Tag, Tasks, TaskUpdate
 from undrift.window.conversation import Conversation
 from undrift.window.decisions import Decisions
+from undrift.window.ledgers import KIND as BILLED
+from undrift.window.ledgers import KINDS as WITH_BILLS
+from undrift.window.ledgers import Ledgers
 from undrift.window.reports import KIND, KINDS, Reports, payload_of
 
 __all__ = ["ASKED_EVERY_MS", "SessionLog"]
@@ -49,6 +53,8 @@ class SessionLog:
         self._decisions = Decisions(session_id, (), ()) if self.was_empty else None
         self._reports = self._stored_reports()
         self._asked = self._stored_asked()
+        self.ledgers = Ledgers(self._with_totals())
+        """The bills of the session, by model."""
         self.tasks = self._stored_tasks()
 
     @property
@@ -76,7 +82,13 @@ class SessionLog:
         """
         decisions = self.decisions  # read before the write: else they would include the new ones
         masked = [masked_original(e, self._session_id, "window", self._mask_secrets) for e in originals]
-        self._commit(kind, [*masked, *new], at_ms=at_ms, payload=payload)
+        has_bills = kind in WITH_BILLS
+        self.ledgers.promise(has_bills)  # a kill before the answer must not leave a balance that is too high
+        try:
+            self._commit(kind, [*masked, *new], at_ms=at_ms, payload=payload)
+        except StoreError:
+            self.ledgers.promise(-has_bills)
+            raise
         decisions.add(new)
 
     def inherit(
@@ -193,6 +205,14 @@ class SessionLog:
         self._commit("asked", at_ms=asked.at_ms, payload=None if seconds is None else {"cache_seconds": seconds})
         self._asked = asked
 
+    def settle(self, *, at_ms: int, is_end: bool = False) -> None:
+        """Store the bills if a kill would leave too high a balance, or at the end if the session's times are stored.
+
+        Raises StoreError: nothing was written.
+        """
+        if self.ledgers.is_too_high or (is_end and self._asked is not None and self.ledgers.has_news):
+            self._commit(BILLED, at_ms=at_ms)
+
     def note(self, kind: str, snapshot: ContextEntry | None, payload: Mapping[str, Any], *, at_ms: int) -> int:
         """Write an operation without changes, together with the current notes; return its number.
 
@@ -214,8 +234,7 @@ class SessionLog:
         if self._decisions is not None:
             self._decisions.reset(*self._stored())
         self._reports = self._stored_reports()
-        self._asked = self._stored_asked()
-        self.tasks = self._stored_tasks()
+        self._renew()
         self._seq = self._reset_at = seq
 
     def _commit(
@@ -227,10 +246,14 @@ class SessionLog:
         """
         known = self._store.last_seq(self._session_id) == self._seq
         context = Context(self._store.scope.of(self._session_id), at_ms, self._seq)
+        if kind in WITH_BILLS:
+            payload = {**(payload or {}), **self.ledgers.payload()} or None
         readings = [] if self.along is None else self.along.unrecorded()
         seq = self._store.commit(context, kind, [*changes, *readings], payload=payload)
         if self.along is not None:
             self.along.recorded(readings)
+        if kind in WITH_BILLS:
+            self.ledgers.written(payload or {})
         if known:
             self._seq = seq
 
@@ -243,6 +266,9 @@ class SessionLog:
 
     def _stored_reports(self) -> Reports:
         return Reports(operation.payload for operation in self._store.operations(self._session_id, KINDS))
+
+    def _with_totals(self) -> Sequence[Operation]:
+        return self._store.operations(self._session_id, WITH_BILLS)
 
     def _stored_asked(self) -> _Asked | None:
         found = self._store.operations(self._session_id, ("asked",))
@@ -271,10 +297,15 @@ class SessionLog:
             return True
         news = [] if self._decisions is None else self._add_stored(self._decisions)
         self._reports = self._stored_reports()
-        self._asked = self._stored_asked()
-        self.tasks = self._stored_tasks()
+        self._renew()
         self._seq = seq
         return bool(news)
+
+    def _renew(self) -> None:
+        """Load the times, the bills and the tasks again."""
+        self._asked = self._stored_asked()
+        self.ledgers.renew(self._with_totals())
+        self.tasks = self._stored_tasks()
 
     def _add_stored(self, decisions: Decisions) -> list[Decision]:
         """Add the new decisions from disk and return them."""

@@ -11,7 +11,7 @@ from undrift.core.agent_rules import TASK_TOOL_NAME
 from undrift.core.window.thinking import key_of
 from undrift.values.window import ContextEntry
 
-__all__ = ["STAYS_ANSWERS", "called_back", "offers_recall", "way_back"]
+__all__ = ["STAYS_ANSWERS", "called_back", "calls_back", "offers_recall", "way_back"]
 
 STAYS_ANSWERS = 8
 """A recalled text stays for so many answers of the model: longer than the last N results by default."""
@@ -77,11 +77,12 @@ def called_back(entries: Sequence[ContextEntry]) -> set[Hashable]:
         was_answer = is_answer
         if answers > STAYS_ANSWERS:
             break
-        if is_answer and meta.get("kind") == "call" and _calls_back(meta.get("tool_name") or "", entry.content):
+        if is_answer and meta.get("kind") == "call" and calls_back(meta.get("tool_name") or "", entry.content):
             found.add(key_of(entry))
     return found
 
 
-def _calls_back(tool_name: str, arguments: str) -> bool:
+def calls_back(tool_name: str, arguments: str) -> bool:
+    """Return whether a call recalls a text: our tool, or the command in a shell."""
     is_command = _COMMAND.search(arguments[:_LOOKED_AT_CHARACTERS]) is not None
     return is_command or _TOOL.fullmatch(tool_name) is not None
