@@ -83,6 +83,15 @@ def test_a_compaction_gets_the_summary_and_takes_no_turn():
         assert [seen.kind for seen in provider.requests] == ["summary", "side", "main"]
 
 
+def test_a_compaction_is_known_though_a_system_message_stands_behind_it():
+    asked = [
+        {"role": "user", "content": "CRITICAL: Respond with TEXT ONLY."},
+        {"role": "system", "content": "<total_tokens>99 tokens left</total_tokens>"},
+    ]
+    with ScriptedProvider([Say("A turn.")], summary="In short.") as provider:
+        assert messages(provider, model="claude-opus-4-8", messages=asked)["content"][0]["text"] == "In short."
+
+
 def test_the_openai_form_calls_its_shell():
     with ScriptedProvider([Read("/a.py"), Say("Done.")]) as provider:
         (call,), (message,) = responses(provider)["output"], responses(provider)["output"]

@@ -131,7 +131,8 @@ def texts_of(value: Any) -> Iterator[str]:
 
 def kind_of(messages: Sequence[Any], tools: Mapping[str, Any]) -> Kind:
     """Tell a compaction's request and a side request from one of the session."""
-    newest = json.dumps(messages[-1], ensure_ascii=False) if messages else ""
+    said = [one for one in messages if not (isinstance(one, Mapping) and one.get("role") == "system")]
+    newest = json.dumps(said[-1], ensure_ascii=False) if said else ""  # Claude Code adds a count of tokens behind it
     if any(words in newest for words in _SUMMARY_WORDS):
         return "summary"
     return "main" if tools else "side"
