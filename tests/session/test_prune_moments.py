@@ -94,6 +94,16 @@ def test_a_pause_does_not_rewrite_an_earlier_request_that_is_sent_again(tmp_path
     assert client.session.prepare(body(*given)).body == prepared.body
 
 
+def test_a_client_that_compacts_after_a_prune_has_pauses_in_its_new_history_too(tmp_path: Path):
+    client = Client(tmp_path)
+    client.fill(7_600)
+    assert client.ask(after_ms=7 * MINUTE).actions
+    for number in range(2):
+        client.messages = [user(f"This session is being continued. Summary {number}.")]
+        assert client.fill(7_600).actions == ()
+        assert client.moment(client.ask(after_ms=7 * MINUTE)) == "pause"
+
+
 def test_later_prunes_leave_the_beginning_as_it_was_sent_and_then_it_has_its_turn(tmp_path: Path):
     client = Client(tmp_path, prune_when="cheapest")
     before, kept = client.ask(), []

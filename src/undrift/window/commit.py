@@ -133,7 +133,7 @@ def past_of(log: SessionLog, conversation: Conversation) -> Past:
     decisions = log.decisions
     return Past(
         partial_prunes=lambda: decisions.partial_prunes(conversation.numbers),
-        is_furthest=lambda: decisions.places <= conversation.numbers.keys() | {""},
+        is_furthest=lambda: decisions.is_furthest(conversation.numbers),
         refs_of=decisions.evicted_by,
         has_evicted=bool(decisions.tasks),
     )

@@ -10,7 +10,7 @@ from collections.abc import Set as AbstractSet
 from itertools import takewhile
 
 from undrift.core.text.refs import ref_of
-from undrift.core.window.log import PLACED, taken_at
+from undrift.core.window.log import PLACED, place_of, taken_at
 from undrift.values.window import Decision, Original
 
 __all__ = ["Decisions"]
@@ -84,6 +84,14 @@ class Decisions:
     def places(self) -> AbstractSet[str]:
         """The chain ids of the items with decisions; empty for decisions that count everywhere."""
         return self._at.keys()
+
+    def is_furthest(self, history: Mapping[str, int]) -> bool:
+        """Return whether no decision about an item of a history was made further on than the history goes.
+
+        A client that compacts begins a new history: what was decided in the old one is about none of its items.
+        """
+        beyond = (about for at, about in self._at.items() if at and at not in history)
+        return not any(place_of(entry_id) in history for about in beyond for entry_id in about)
 
     @property
     def tasks(self) -> tuple[str, ...]:
