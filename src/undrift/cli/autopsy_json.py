@@ -28,7 +28,7 @@ def _session(one: Postmortem) -> dict[str, Any]:
         "duration_ms": found.duration_ms,
         "budget_tokens": one.budget_tokens,
         "unfinished": one.unfinished,
-        "compactions": [_compaction(compaction) for compaction in found.compactions],
+        "compactions": [_compaction(one, compaction) for compaction in found.compactions],
         "bill": _bill(one, found.bill),
         "timeline": {
             "recorded": found.timeline_recorded,
@@ -37,7 +37,7 @@ def _session(one: Postmortem) -> dict[str, Any]:
     }
 
 
-def _compaction(one: Compaction) -> dict[str, Any]:
+def _compaction(session: Postmortem, one: Compaction) -> dict[str, Any]:
     return {
         "number": one.number,
         "at_ms": one.at_ms,
@@ -51,6 +51,13 @@ def _compaction(one: Compaction) -> dict[str, Any]:
         "dropped_tokens": one.dropped_tokens,
         "recorded": one.recorded,
         "summary_encrypted": one.encrypted,
+        "cost": {
+            "summary": round(one.cost.summary, 1),
+            "rewritten": round(one.cost.rewritten, 1),
+            "restore": round(one.cost.restore, 1),
+            "usd": _usd(session, one.cost.total),
+            "usd_restore": _usd(session, one.cost.restore),
+        },
         "used": {"identifiers": one.identifiers, "lines": one.lines},
         "native": _held(one.native),
         "restore": None if one.ours is None else _held(one.ours),
@@ -84,8 +91,12 @@ def _held(held: Held) -> dict[str, int]:
     return {"identifiers": held.identifiers, "lines": held.lines, "tokens": held.tokens}
 
 
+def _usd(session: Postmortem, tokens: float) -> float | None:
+    usd = session.usd(tokens)
+    return None if usd is None else round(usd, _PLACES)
+
+
 def _bill(one: Postmortem, bill: AutopsyBill) -> dict[str, Any]:
-    usd = one.usd(bill.cost)
     return {
         "recorded": bill.recorded,
         "priced_as": one.priced_as,
@@ -93,7 +104,7 @@ def _bill(one: Postmortem, bill: AutopsyBill) -> dict[str, Any]:
         "prompts": bill.prompts,
         "input_tokens": bill.input_tokens,
         "cost": round(bill.cost, 1),
-        "usd": None if usd is None else round(usd, _PLACES),
+        "usd": _usd(one, bill.cost),
         "pauses": bill.pauses,
         "cold_prompts": bill.cold_prompts,
         "cold_share": round(bill.cold_share, _PLACES),

@@ -12,7 +12,7 @@ import click
 from undrift.cli.draw import Column, draw, next_commands, say
 from undrift.cli.show import count, first_line, safe
 from undrift.cli.task_view import moment
-from undrift.core.autopsy.findings import AutopsyBill, Compaction, Fetch, Held
+from undrift.core.autopsy.findings import AutopsyBill, Compaction, CompactionCost, Fetch, Held
 from undrift.recordings.autopsy import Postmortem, Totals
 
 __all__ = ["show_one", "show_several"]
@@ -138,12 +138,32 @@ def _summary(found: Sequence[Postmortem], sums: Totals) -> list[str]:
         f"They read {sums.fetched_tokens:,} tokens again{paid} in {count(sums.window_calls, 'call')} after the "
         f"compactions, and {sums.usual_tokens:,} in {count(sums.usual_calls, 'call')} before them."
     )
+    lines += _costs(found)
     if sums.rules:
         lines.append(f"Never mentioned again: {sums.lost_rules:,} of your {count(sums.rules, 'rule')}.")
     encrypted = sum(c.encrypted and not c.repeated for one in found for c in one.autopsy.compactions)
     if encrypted:
         lines.append(f"{count(encrypted, 'summary is', 'summaries are')} encrypted, so their content is not known.")
     return [*lines, *before]
+
+
+def _costs(found: Sequence[Postmortem]) -> list[str]:
+    """Say what all compactions cost in US dollars; nothing if a price is unknown."""
+    once = [(one, c.cost) for one in found for c in one.autopsy.compactions if not c.repeated]
+    own, ours = ([one.usd(part(cost)) for one, cost in once] for part in (_own_cost, _restore_cost))
+    if None in own:
+        return []
+    usd, usd_ours = (sum(price for price in prices if price is not None) for prices in (own, ours))
+    paid = f"The compactions cost ${usd:,.2f}: the calls that wrote the summaries, and writing the new prompts to the cache."
+    return [f"{paid} undrift's texts would have cost ${usd_ours:,.2f}."]
+
+
+def _own_cost(cost: CompactionCost) -> float:
+    return cost.total
+
+
+def _restore_cost(cost: CompactionCost) -> float:
+    return cost.restore
 
 
 def _compaction(one: Postmortem, compaction: Compaction) -> None:
@@ -165,7 +185,25 @@ def _compaction(one: Postmortem, compaction: Compaction) -> None:
     else:
         say("No call followed: it is too early to say what was lost.")
     _fetches(compaction)
+    _cost(one, compaction)
     _rules(compaction)
+
+
+def _cost(one: Postmortem, compaction: Compaction) -> None:
+    """Say what the compaction itself cost, and what undrift's text would have cost."""
+    cost = compaction.cost
+    summary = "the summary is encrypted and not counted" if compaction.encrypted else "as estimated"
+    say(
+        f"It cost {_money(one, cost.total)}: {_money(one, cost.summary)} for the call that wrote the summary "
+        f"({summary}), {_money(one, cost.rewritten)} to write the new prompt to the cache."
+    )
+    if cost.restore:
+        say(f"undrift's text would have cost {_money(one, cost.restore)} up to the next compaction.")
+
+
+def _money(one: Postmortem, tokens: float) -> str:
+    usd = one.usd(tokens)
+    return f"{tokens:,.0f} plain input tokens" if usd is None else f"${usd:,.2f}"
 
 
 def _held(one: Postmortem, compaction: Compaction) -> None:
@@ -241,8 +279,7 @@ def _bill(one: Postmortem, bill: AutopsyBill) -> list[str]:
     """Say what the prompts cost, and how much of that cold caches cost."""
     if not bill.prompts:
         return []
-    usd = one.usd(bill.cost)
-    total = f"${usd:,.2f}" if usd is not None else f"{bill.cost:,.0f} plain input tokens"
+    total = _money(one, bill.cost)
     source = "as the provider counted" if bill.recorded else "estimated from the recorded texts"
     lines = [f"Bill (input only): {total} for {count(bill.prompts, 'prompt')}, {source}; prices of {one.priced_as}."]
     if bill.pauses:

@@ -359,6 +359,41 @@ def test_recorded_sizes_stand_where_the_client_counted():
     assert (found.tokens_before, found.tokens_after, found.recorded, found.dropped_tokens) == (9_000, 500, True, 8_500)
 
 
+def test_a_compaction_costs_its_summary_and_what_is_written_again():
+    talk = work()
+    line = len(talk.entries) + 1
+    talk.compacted("Timeouts are read from the settings.").said("On.").call("Read", "x", file_path="/a").said("End.")
+    sent = [
+        SentPrompt(None, 9_000, 8_000, 1_000, line=line - 2),
+        SentPrompt(None, 2_500, 500, 0, 2_000, line=line + 1),
+        SentPrompt(None, 2_600, 2_500, 0, 100, line=line + 2),
+        SentPrompt(None, 2_700, 2_600, 0, 100, line=line + 4),
+    ]
+    (found,) = talk.examined(
+        prompts=sent, records={line - 1: CompactionRecord(line=line)}, restore=lambda _: "x" * 400
+    ).compactions
+    assert found.cost.summary == pytest.approx(0.1 * 9_000 + 5 * 9)
+    assert found.cost.rewritten == pytest.approx(2.0 * 2_000)
+    assert found.cost.total == pytest.approx(4_945)
+    assert found.cost.restore == pytest.approx((2.0 + 2 * 0.1) * 100)  # written for an hour, then read twice
+
+
+def test_where_nothing_was_counted_the_cost_of_a_compaction_is_estimated():
+    talk = work()
+    window = sum(entry.token_count for entry in talk.entries)
+    talk.compacted("Timeouts are read from the settings.").said("On.").said("End.")
+    (found,) = talk.examined().compactions
+    assert found.cost.summary == pytest.approx(0.1 * window + 5 * 9)
+    assert found.cost.rewritten == pytest.approx(1.25 * 9)
+    assert found.cost.restore == 0
+
+
+def test_after_the_last_compaction_only_the_summary_was_paid():
+    (found,) = work().compacted("So far.").examined().compactions
+    assert (found.cost.rewritten, found.cost.restore) == (0, 0)
+    assert found.cost.summary > 0
+
+
 def test_an_empty_session_has_no_findings():
     found = autopsy((), (), prices=PRICES)
     assert (found.calls, found.compactions, found.bill.cost, found.timeline) == (0, (), 0, ())

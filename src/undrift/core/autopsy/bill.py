@@ -7,11 +7,20 @@ system prompt and the tool definitions, which no client records.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from undrift.core.autopsy.findings import AutopsyBill, Point
+from undrift.core.autopsy.findings import AutopsyBill, CompactionCost, Point
 from undrift.core.autopsy.steps import Step
-from undrift.core.cost import COLD_MS, Prices
+from undrift.core.cost import COLD_MS, OUTPUT_PRICE, Prices
 
-__all__ = ["LONG_WRITE_PRICE", "SentPrompt", "bill_of", "estimated_prompts", "placed", "timeline_of"]
+__all__ = [
+    "LONG_WRITE_PRICE",
+    "SentPrompt",
+    "bill_of",
+    "compaction_cost",
+    "estimated_prompts",
+    "line_of",
+    "placed",
+    "timeline_of",
+]
 
 LONG_WRITE_PRICE = 2.0
 """A token written to a cache of one hour, as a multiple of the plain input price; only Claude Code records such."""
@@ -40,7 +49,7 @@ class SentPrompt:
 
 def placed(prompts: Sequence[SentPrompt], steps: Sequence[Step]) -> tuple[SentPrompt, ...]:
     """Give the recorded prompts with the calls before each, by their lines."""
-    by_line = sorted((_line(step), step.call - (step.kind == "call")) for step in steps)
+    by_line = sorted((line_of(step), step.call - (step.kind == "call")) for step in steps)
     found: list[SentPrompt] = []
     place = calls = 0
     for prompt in sorted(prompts, key=lambda prompt: prompt.line):
@@ -82,7 +91,14 @@ def estimated_prompts(steps: Sequence[Step], natives: dict[int, tuple[int, int]]
                 if at_ms is not None and before_ms is not None and at_ms - before_ms > COLD_MS:
                     cached = 0
                 prompts.append(
-                    SentPrompt(at_ms, window, cached, window - cached, call=step.call - (step.kind == "call"))
+                    SentPrompt(
+                        at_ms,
+                        window,
+                        cached,
+                        window - cached,
+                        call=step.call - (step.kind == "call"),
+                        line=line_of(step),
+                    )
                 )
                 cached, before_ms = window, at_ms if at_ms is not None else before_ms
         if step.kind != "silent" and step.index >= skip_to:
@@ -126,6 +142,26 @@ def bill_of(
     )
 
 
+def compaction_cost(
+    after: Sequence[SentPrompt], prices: Prices, *, window_tokens: int, summary_tokens: int, restore_tokens: int
+) -> CompactionCost:
+    """Add up what a compaction cost, and what undrift's text would have cost.
+
+    Args:
+        after: The prompts up to the next compaction; if there are none, only the summary's call was paid.
+        window_tokens: The prompt that was summarised.
+        restore_tokens: The text that undrift gives back.
+    """
+    summary = prices.read * window_tokens + OUTPUT_PRICE * summary_tokens
+    if not after:
+        return CompactionCost(summary)
+    first = after[0]
+    is_long = first.written_long_tokens > first.written_tokens
+    write = LONG_WRITE_PRICE if is_long else prices.write
+    rewritten = _price(first, prices) - prices.read * first.cached_tokens
+    return CompactionCost(summary, rewritten, (write + prices.read * (len(after) - 1)) * restore_tokens)
+
+
 def timeline_of(prompts: Sequence[SentPrompt]) -> tuple[Point, ...]:
     """Give how full the window was, the last prompt of each call."""
     return tuple(Point(call, tokens) for call, tokens in {p.call: p.tokens for p in prompts}.items())
@@ -148,6 +184,7 @@ def _fixed(prompts: Sequence[SentPrompt], texts_tokens: int | None) -> int | Non
     return max(0, min(prompts[0].tokens - texts_tokens, min(prompt.tokens for prompt in prompts)))
 
 
-def _line(step: Step) -> int:
+def line_of(step: Step) -> int:
+    """Return the line of the recording that a step stands on; 0 if it is not known."""
     line = (step.entry.metadata or {}).get("line")
     return line if isinstance(line, int) else 0

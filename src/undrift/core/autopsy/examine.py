@@ -4,7 +4,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from undrift.core.autopsy import rules
-from undrift.core.autopsy.bill import SentPrompt, bill_of, estimated_prompts, placed, timeline_of
+from undrift.core.autopsy.bill import (
+    SentPrompt,
+    bill_of,
+    compaction_cost,
+    estimated_prompts,
+    line_of,
+    placed,
+    timeline_of,
+)
 from undrift.core.autopsy.fetches import ReadBefore
 from undrift.core.autopsy.findings import Autopsy, Compaction, Held, LostRule
 from undrift.core.autopsy.steps import Step, steps_of
@@ -47,6 +55,7 @@ class _Native:
     own: frozenset[int]
     texts: list[str]
     tokens: int
+    summary_tokens: int
     place: int
 
 
@@ -56,8 +65,11 @@ class _Examined:
     records: Mapping[int, CompactionRecord]
     prompts: tuple[SentPrompt, ...]
     restore: Restore | None
+    prices: Prices
     learned: Learned = field(default_factory=Learned)
     read: ReadBefore = field(default_factory=ReadBefore)
+    sent: tuple[SentPrompt, ...] = ()
+    """The prompts as the client counted them, else as estimated."""
 
 
 def autopsy(
@@ -76,10 +88,11 @@ def autopsy(
         prompts: The recorded prompts; empty to estimate them from the texts.
     """
     steps = steps_of(entries)
-    session = _Examined(steps, records or {}, placed(prompts, steps), restore)
+    session = _Examined(steps, records or {}, placed(prompts, steps), restore, prices)
     places = [index for index in sorted(set(compactions)) if any(step.kind == "call" for step in steps[:index])]
     natives = {index: _native(session, index) for index in places}
     sent = session.prompts or estimated_prompts(steps, {i: (n.tokens, n.place) for i, n in natives.items()})
+    session.sent = sent
     found: list[Compaction] = []
     taken = 0
     for number, index in enumerate(places, 1):
@@ -118,6 +131,7 @@ def _native(session: _Examined, index: int) -> _Native:
             place = step.index + 1
     texts = [steps[number].entry.content for number in sorted(own)]
     tokens = sum(steps[number].entry.token_count for number in own)
+    written = sum(steps[number].entry.token_count for number in own if steps[number].kind == "summary")
     kept = [
         step.entry.content
         for step in steps[:index]
@@ -125,7 +139,7 @@ def _native(session: _Examined, index: int) -> _Native:
     ]
     known = set(texts)
     kept += [text for text in record.kept_texts if text not in known]
-    return _Native(frozenset(own), texts + kept, tokens + sum(map(characters_per_4, kept)), place)
+    return _Native(frozenset(own), texts + kept, tokens + sum(map(characters_per_4, kept)), written, place)
 
 
 def _compaction(
@@ -170,7 +184,20 @@ def _compaction(
         usual_calls=usual_calls,
         rules=len(stated),
         lost_rules=_lost_rules(session, stated, index, native, calls_before),
+        cost=compaction_cost(
+            _sent_between(session, before, after),
+            session.prices,
+            window_tokens=tokens_before,
+            summary_tokens=native.summary_tokens,
+            restore_tokens=0 if text is None else ours_tokens,
+        ),
     )
+
+
+def _sent_between(session: _Examined, before: Sequence[Step], after: Sequence[Step]) -> list[SentPrompt]:
+    """Give the prompts between a compaction and the next one, by the lines of their answers."""
+    last = max((line_of(step) for step in after), default=0)
+    return [prompt for prompt in session.sent if line_of(before[-1]) < prompt.line <= last]
 
 
 def _fetched(counted: Held, tokens: int) -> Held:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-__all__ = ["Autopsy", "AutopsyBill", "Compaction", "Fetch", "Held", "LostRule", "Point"]
+__all__ = ["Autopsy", "AutopsyBill", "Compaction", "CompactionCost", "Fetch", "Held", "LostRule", "Point"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,26 @@ class LostRule:
 
 
 @dataclass(frozen=True, slots=True)
+class CompactionCost:
+    """The cost of one compaction, in plain input tokens.
+
+    Args:
+        summary: The call that wrote the summary: it reads the window from the cache. No client records it.
+        rewritten: The first prompt after it, without what was read from the cache.
+        restore: The cost of undrift's text: written once, then read in each prompt up to the next compaction.
+    """
+
+    summary: float = 0.0
+    rewritten: float = 0.0
+    restore: float = 0.0
+
+    @property
+    def total(self) -> float:
+        """The cost of the client's own compaction."""
+        return self.summary + self.rewritten
+
+
+@dataclass(frozen=True, slots=True)
 class Compaction:
     """The losses of one compaction.
 
@@ -79,6 +99,7 @@ class Compaction:
     usual_calls: int
     rules: int
     lost_rules: tuple[LostRule, ...]
+    cost: CompactionCost = CompactionCost()
     repeated: bool = False
 
     @property
