@@ -75,6 +75,7 @@ _STORE = CommandGroup(
     rooms={
         "autopsy": ("undrift.cli.autopsy:autopsy_command", "Show what compactions removed but agents needed."),
         "replay": ("undrift.cli.replay:replay_command", "Show what undrift would prune, and the cost."),
+        "status": ("undrift.cli.status:status_command", "Show what your sessions in this folder cost."),
         "install": ("undrift.cli.install:install_command", "Add hooks that restore what a compaction removes."),
         "wrap": ("undrift.cli.wrap:wrap_command", "Start a client with its own gateway."),
         "recall": ("undrift.cli.recall:recall_command", "Print a removed text, or say why it was removed."),
@@ -90,11 +91,11 @@ _STORE = CommandGroup(
         "completion": ("undrift.cli.help:completion_command", "Print a script that completes commands in a shell."),
     },
     sections={
-        "See what happened": ("autopsy", "replay"),
+        "See what happened": ("autopsy", "replay", "status"),
         "Keep going": ("install", "wrap"),
         "Look things up": ("recall", "memory", "session"),
         "Run it": ("proxy", "agent"),
-        "Check and back up": ("doctor", "config", "store"),
+        "Check and back up": ("doctor", "store"),
     },
     first={
         "undrift autopsy": "see what your compactions removed",

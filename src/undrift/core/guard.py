@@ -10,7 +10,19 @@ from typing import Literal
 
 from undrift.values.usage import HOUR_S, CacheEvent, PromptUsage
 
-__all__ = ["CacheWatch", "LEAST_TOKENS", "Notice", "NoticeKind", "Rewrites", "SURE_S", "WritePrice", "guard", "watched"]
+__all__ = [
+    "CacheWatch",
+    "LEAST_TOKENS",
+    "Notice",
+    "NoticeKind",
+    "Rewrites",
+    "SURE_S",
+    "WritePrice",
+    "guard",
+    "money",
+    "size",
+    "watched",
+]
 
 NoticeKind = Literal["away", "free_prune", "cold_in", "rewrites"]
 
@@ -163,11 +175,11 @@ def guard(watch: CacheWatch, now_ms: int, price: WritePrice, *, frees_tokens: in
 
 
 def _away(tokens: int, seconds: int, usd: float | None) -> Notice:
-    price, time, size = _priced(usd), _span(seconds), _size(tokens)
+    price, time, written = _priced(usd), _span(seconds), size(tokens)
     return Notice(
         "away",
-        f"You were away {time}: the next message writes {size} tokens again{price}.",
-        f"cache cold: next message writes {size} again{price}",
+        f"You were away {time}: the next message writes {written} tokens again{price}.",
+        f"cache cold: next message writes {written} again{price}",
         tokens,
         usd,
         seconds,
@@ -175,22 +187,22 @@ def _away(tokens: int, seconds: int, usd: float | None) -> Notice:
 
 
 def _free_prune(tokens: int, usd: float | None) -> Notice:
-    saves = "" if usd is None else f" ({_money(usd)} less to write)"
-    text = f"Pruning now is free and frees {_size(tokens)} tokens{saves}."
-    return Notice("free_prune", text, f"a prune now is free: {_size(tokens)}", tokens, usd)
+    saves = "" if usd is None else f" ({money(usd)} less to write)"
+    text = f"Pruning now is free and frees {size(tokens)} tokens{saves}."
+    return Notice("free_prune", text, f"a prune now is free: {size(tokens)}", tokens, usd)
 
 
 def _cold_in(tokens: int, seconds: int, usd: float | None) -> Notice:
     minutes, rest = divmod(seconds, _MINUTE_S)
     time = f"{minutes}:{rest:02}"
-    text = f"The cache is cold in {time}; then the next message writes {_size(tokens)} tokens again{_priced(usd)}."
+    text = f"The cache is cold in {time}; then the next message writes {size(tokens)} tokens again{_priced(usd)}."
     return Notice("cold_in", text, f"cache cold in {time}", tokens, usd, seconds)
 
 
 def _rewrites(found: Rewrites) -> Notice:
     many = "1 prompt" if found.prompts == 1 else f"{found.prompts:,} prompts"
     usd = found.usd if found.priced == found.prompts else None
-    figures = f"{_size(found.tokens)} tokens{_priced(usd)}"
+    figures = f"{size(found.tokens)} tokens{_priced(usd)}"
     text = f"Your client wrote {many} whole without a pause: {figures}."
     return Notice("rewrites", text, f"{many} written whole without a pause", found.tokens, usd)
 
@@ -205,17 +217,17 @@ def _usd_of(tokens: int, per_million: float | None) -> float | None:
 
 
 def _priced(usd: float | None) -> str:
-    return "" if usd is None else f", {_money(usd)}"
+    return "" if usd is None else f", {money(usd)}"
 
 
-def _money(usd: float) -> str:
+def money(usd: float) -> str:
     """Return dollars as ``$1.52``; from a hundred on without cents."""
     if usd < 0.01:
         return "under $0.01"
     return f"${usd:.2f}" if usd < 100 else f"${usd:,.0f}"
 
 
-def _size(tokens: int) -> str:
+def size(tokens: int) -> str:
     """Return tokens as 950, 84k or 1.2M."""
     if tokens < 1_000:
         return str(tokens)

@@ -1,0 +1,129 @@
+"""The prompt cache of recorded sessions: what was paid for prompts, what was written again, and how the cache stands now.
+
+Law: only ever reads; figures come from the usage that the client recorded, never from the text.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import TextIO
+
+from undrift import transcripts
+from undrift.core.guard import CacheWatch, Notice, guard, watched
+from undrift.errors import TranscriptError
+from undrift.settings.model_table import Model, lookup
+from undrift.transcripts import HEAD_LINES, Recording
+from undrift.transcripts.figures import figures
+from undrift.values.usage import HOUR_S, PromptUsage
+
+__all__ = ["RecordedCost", "cost_of", "costs_in"]
+
+_LIVE_MS = 24 * 3_600_000
+"""The cache of a session that was used longer ago is no news."""
+
+_HEAD_LINE_CHARACTERS = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedCost:
+    """The cost of one recorded session.
+
+    Args:
+        model: Of the newest prompt; empty if the client does not record it.
+        prompts: Prompts with recorded usage.
+        usd: The price of their tokens; None if a model has no price.
+    """
+
+    path: str
+    format: str
+    title: str
+    model: str
+    prompts: int
+    tokens: int
+    usd: float | None
+    watch: CacheWatch
+    models: Sequence[Model] = ()
+
+    def notices(self, now_ms: int) -> tuple[Notice, ...]:
+        """Return the sentences that are true now; the cache of a session that is over is left out."""
+        found = guard(self.watch, now_ms, lambda model, life: _written_usd(model, life, self.models))
+        idle_s = self.watch.idle_seconds(now_ms)
+        is_live = idle_s is not None and idle_s * 1_000 <= _LIVE_MS
+        return found if is_live else tuple(one for one in found if one.kind == "rewrites")
+
+
+def costs_in(paths: Iterable[Path], folder: Path, models: Sequence[Model] = ()) -> Iterator[RecordedCost]:
+    """Yield the costs of the sessions that were held in a folder; a file that cannot be read is passed over."""
+    for path in paths:
+        try:
+            found = cost_of(path, models, folder)
+        except TranscriptError:
+            continue
+        if found is not None:
+            yield found
+
+
+def cost_of(path: Path, models: Sequence[Model] = (), folder: Path | None = None) -> RecordedCost | None:
+    """Read the cost of a recorded session. None means: no usage, a sub-agent's session, or one of another folder.
+
+    `folder`: the folder in which it was held; None for any. Raises TranscriptError: it cannot be read.
+    """
+    try:
+        with path.open(encoding="utf-8", errors="replace", newline="\n") as file:
+            head = _head(file)
+            if folder is not None and not _is_in(head.cwd, folder):
+                return None
+            file.seek(0)
+            found = figures(file, format=head.format)
+    except OSError as error:
+        raise TranscriptError(f"{path}: cannot be read ({error.strerror or error}); check the file") from error
+    if found.sub_agent or not found.prompts:
+        return None
+    events = [
+        replace(one, model=one.model or head.model or "") if isinstance(one, PromptUsage) else one
+        for one in found.in_order()
+    ]
+    prompts = [one for one in events if isinstance(one, PromptUsage)]
+    prices = [_usd(one, models) for one in prompts]
+    known = [usd for usd in prices if usd is not None]
+    return RecordedCost(
+        path=str(path),
+        format=head.format,
+        title=head.title,
+        model=prompts[-1].model,
+        prompts=len(prompts),
+        tokens=sum(one.prompt_tokens for one in prompts),
+        usd=sum(known) if len(known) == len(prices) else None,
+        watch=watched(events, lambda model, life: _written_usd(model, life, models)),
+        models=models,
+    )
+
+
+def _head(file: TextIO) -> Recording:
+    """Read the first lines of a session: its format, folder, title and model. Raises TranscriptError: it has none."""
+    lines = list(islice(iter(lambda: file.readline(_HEAD_LINE_CHARACTERS), ""), HEAD_LINES))
+    return transcripts.read(lines)
+
+
+def _is_in(cwd: str | None, folder: Path) -> bool:
+    return bool(cwd) and "\0" not in str(cwd) and os.path.realpath(str(cwd)) == os.path.realpath(folder)
+
+
+def _written_usd(model: str, life_seconds: int, models: Sequence[Model]) -> float | None:
+    return lookup(model, models).written_usd_per_million(life_seconds)
+
+
+def _usd(prompt: PromptUsage, models: Sequence[Model]) -> float | None:
+    """Return the price of a prompt; None: unknown."""
+    row = lookup(prompt.model, models)
+    if row.input_usd_per_million is None:
+        return None
+    written = prompt.written_tokens + prompt.written_long_tokens
+    plain = max(0, prompt.prompt_tokens - prompt.cached_tokens - written)
+    tokens = row.read_ratio * prompt.cached_tokens + plain
+    tokens += (
+        row.write_ratio_for(None) * prompt.written_tokens + row.write_ratio_for(HOUR_S) * prompt.written_long_tokens
+    )
+    return tokens * row.input_usd_per_million / 1_000_000

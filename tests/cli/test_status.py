@@ -1,0 +1,104 @@
+"""`undrift status`: the cost of this folder's sessions, for a person and as JSON."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.builders import claude, said, undrift
+from undrift.values.clock import now_ms
+
+HOSTILE = "\x1b[2J\x1b]52;c;ZXZpbA==\x07"
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def recorded(tmp_path: Path, *minutes_ago: float, name: str = "s", cwd: Path, said_first: str = "Fix it.") -> Path:
+    """A session of Claude Code that wrote 100k tokens whole, so many minutes ago each."""
+    records: list[dict[str, Any]] = [{**claude("user", said_first), "cwd": str(cwd), "uuid": f"{name}-u"}]
+    for number, minutes in enumerate(minutes_ago):
+        stamp = datetime.fromtimestamp(now_ms() / 1_000 - minutes * 60, tz=UTC).isoformat()
+        usage: dict[str, Any] = {
+            "input_tokens": 0,
+            "cache_creation_input_tokens": 100_000,
+            "cache_read_input_tokens": 0,
+        }
+        usage |= {"cache_creation": {"ephemeral_1h_input_tokens": 100_000}}
+        record = claude("assistant", [said("Yes.")])
+        message = {**record["message"], "id": f"{name}-{number}", "model": "claude-opus-5", "usage": usage}
+        records.append({**record, "uuid": f"{name}-{number}", "timestamp": stamp, "message": message})
+    path = tmp_path / "claude" / "projects" / "p" / f"{name}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{json.dumps(record)}\n" for record in records), encoding="utf-8")
+    return path
+
+
+def status(tmp_path: Path, *words: str) -> Any:
+    others = [f"--{client}-home={tmp_path / 'none'}" for client in ("codex", "gemini", "copilot", "pi")]
+    return undrift("status", f"--claude-home={tmp_path / 'claude'}", *others, *words)
+
+
+def test_it_says_what_was_paid_and_what_comes(tmp_path: Path, project: Path):
+    recorded(tmp_path, 200, 199, 70, cwd=project)
+    result = status(tmp_path)
+    assert (result.exit_code, result.stderr) == (0, "")
+    lines = result.stdout.splitlines()
+    assert lines[:3] == [
+        "$3.00 for 3 prompts in 1 session of this folder",
+        "Written again after a pause: 1 prompt, 100k tokens, $1.00.",
+        "Written again without a pause: 1 prompt, 100k tokens, $1.00.",
+    ]
+    assert "project · Fix it." in lines
+    assert "  You were away 70 minutes: the next message writes 100k tokens again, $1.00." in lines
+    assert "  Your client wrote 1 prompt whole without a pause: 100k tokens, $1.00." in lines
+
+
+def test_the_json_has_every_figure(tmp_path: Path, project: Path):
+    path = recorded(tmp_path, 20.5, cwd=project)
+    found = json.loads(status(tmp_path, "--json").stdout)
+    (one,) = found["recordings"]
+    assert (one["path"], one["format"], one["model"]) == (str(path), "claude-code", "claude-opus-5")
+    assert one["cache"].pop("idle_seconds") >= 1_230
+    assert one["cache"] == {"life_seconds": 3_600, "is_cold": False, "tokens": 100_000}
+    assert [notice["kind"] for notice in one["notices"]] == ["cold_in"]
+    none = {"prompts": 0, "tokens": 0, "usd": 0.0}
+    sums = {"sessions": 1, "prompts": 1, "tokens": 100_000, "usd": 1.0, "after_pauses": none, "without_pause": none}
+    assert (found["folder"], found["totals"]) == (str(project), sums)
+
+
+def test_sessions_of_other_folders_do_not_count(tmp_path: Path, project: Path):
+    recorded(tmp_path, 20, name="a", cwd=project)
+    recorded(tmp_path, 20, name="b", cwd=tmp_path)
+    assert [one["title"] for one in json.loads(status(tmp_path, "--json").stdout)["recordings"]] == [
+        "project · Fix it."
+    ]
+
+
+def test_without_a_session_it_says_so_and_what_to_do(tmp_path: Path, project: Path):
+    result = status(tmp_path)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout.startswith("No recorded session of this folder tells what it cost.")
+    assert "undrift autopsy" in result.stdout
+    assert json.loads(status(tmp_path, "--json").stdout)["recordings"] == []
+
+
+def test_only_the_newest_sessions_are_looked_at(tmp_path: Path, project: Path):
+    for number in range(3):
+        recorded(tmp_path, 20, name=f"s{number}", cwd=project)
+    assert len(json.loads(status(tmp_path, "--json", "--limit=2").stdout)["recordings"]) == 2
+
+
+def test_no_text_of_a_recording_reaches_the_terminal_as_it_is(tmp_path: Path, project: Path):
+    recorded(tmp_path, 20, cwd=project, said_first=HOSTILE)
+    result = status(tmp_path)
+    assert result.exit_code == 0
+    assert "\x1b" not in result.stdout
+    assert "\x07" not in result.stdout
