@@ -15,7 +15,7 @@ from undrift import Session, Settings
 from undrift.testing import RawUpstream, Result, history_for
 from undrift.values.window import Prepared
 
-CLAUDE, OTHER = "claude-sonnet-4-5", "some-model"  # five minutes by the table, and an hour
+CLAUDE, OTHER = "claude-sonnet-4-5", "some-model"  # five minutes by the table, and a day
 LARGE = 7_600  # of a budget of 8,000
 
 
@@ -82,7 +82,8 @@ def test_a_request_alone_does_not_shorten_what_the_table_says(tmp_path: Path):
     client = Traffic(tmp_path, OTHER, "message", "5m")
     client.fill(LARGE)
     assert not client.ask(after_ms=7 * MINUTE).actions
-    assert client.ask(after_ms=62 * MINUTE).actions
+    assert not client.ask(after_ms=62 * MINUTE).actions
+    assert client.ask(after_ms=(24 * 60 + 2) * MINUTE).actions
 
 
 def test_a_short_cache_of_another_conversation_ends_no_long_one(tmp_path: Path):

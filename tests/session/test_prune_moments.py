@@ -37,11 +37,11 @@ class Client:
         self.messages += rounds(1, first=len(self.messages))
         return self.session.prepare(body(*self.messages))
 
-    def fill(self, tokens: int) -> Prepared:
+    def fill(self, tokens: int, **given: Any) -> Prepared:
         """Go on until the window is so large."""
-        prepared = self.ask()
+        prepared = self.ask(**given)
         while prepared.tokens_after < tokens:
-            prepared = self.ask()
+            prepared = self.ask(**given)
         return prepared
 
     def moment(self, prepared: Prepared) -> Any:

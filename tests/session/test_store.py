@@ -305,7 +305,7 @@ def test_a_damaged_decision_is_found_before_anything_is_sent_and_hinders_nothing
             with pytest.raises(StoreCorrupt, match="decision 1 does not match"):
                 session.prepare(body(*LONG))
         assert session.tasks() == ()
-        assert [row.kind for row in session.history()] == ["prune", "asked"]
+        assert [row.kind for row in session.history()] == ["prune", "asked", "asked"]
     with SqliteStore.open(tmp_path) as store:
         assert store.original(action.ref).ref == action.ref
 

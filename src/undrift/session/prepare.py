@@ -8,7 +8,7 @@ import logging
 import math
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
@@ -19,7 +19,8 @@ from undrift.core.window.low_water import Cache
 from undrift.core.window.turn import Binding, Room, Rules, Texts, Tools, Turn
 from undrift.errors import Declined, StoreError, WireError
 from undrift.memory.upkeep import MemoryUpkeep
-from undrift.session.cache import CacheTraffic, LastRequest
+from undrift.session.beside import Beside, BesideReader
+from undrift.session.cache import CacheTraffic, LastRequest, expected_of
 from undrift.session.client_changes import Asking, ClientChanges
 from undrift.session.identity import TAIL, Recognised, note, note_answer
 from undrift.session.inherit import Inheritance
@@ -40,7 +41,6 @@ from undrift.wire import cache_life, objects, raw
 from undrift.wire.beginning import Beginning
 from undrift.wire.form import Form, ProviderReply
 from undrift.wire.forms import form_of
-from undrift.wire.offered import Offered, offered_tools
 
 __all__ = ["Preparer", "RecallHint"]
 
@@ -52,16 +52,6 @@ _log = logging.getLogger("undrift.session.session")
 
 _QUERY_CHARACTERS = 2_000
 _CONVERSATIONS = 8  # of one session kept in memory at once: the main one, sub-agents, title requests
-
-
-@dataclass(frozen=True, slots=True)
-class _Beside:
-    """The parts of a request next to its history: their tokens, the tools, and the requested lifetime of the cache."""
-
-    tokens: int
-    has_tools: bool
-    offered: Offered
-    cache_seconds: int | None
 
 
 class Preparer:
@@ -99,7 +89,7 @@ class Preparer:
         self._inheritance = Inheritance(context)
         self._renderers: WeakKeyDictionary[Conversation, Renderer] = WeakKeyDictionary()
         self._conversations: list[Conversation] = []
-        self._fixed: tuple[Any, _Beside] = (None, _Beside(0, False, Offered({}), None))
+        self._beside = BesideReader()
         self._counters: dict[float, Callable[[str], int]] = {}
         self._last: LastRequest | None = None
         self._is_over = self._uses_tools = False
@@ -113,7 +103,7 @@ class Preparer:
         now_ms = self._clock.tick()
         known = lookup(model or request.model, self._models)
         count = self._counter(known)
-        beside = self._beside(form, request, count)
+        beside = self._beside.read(form, request, count)
         fixed = beside.tokens
         budget = self.settings.budget_for(known.window_tokens)
         if (held := form.delta(request.fields)) is not None:
@@ -130,11 +120,15 @@ class Preparer:
         texts = Texts(self._context.scratchpad.note(warnings), self._about_newest_words(conversation, warnings))
         room = Room(calibration.counted(budget), fixed, self.settings.is_auto)
         asked = cache_life.seconds_of(conversation.marked, request.fields) or beside.cache_seconds
-        cache = self._cache.of(known, asked)
-        asking = Asking(now_ms, model_key(model or request.model), cache, fixed)
-        change = self._changes.follow(conversation, request, asking)
-        turn = self._turn(conversation, beside, binding, room, texts, cache)
-        turn = replace(turn, changed_from_tokens=None if change is None else change.tokens)
+        key, before = model_key(model or request.model), conversation.window
+        cache = self._cache.of(known, key, asked)
+        change = self._changes.follow(conversation, request, Asking(now_ms, key, cache, fixed))
+        change = self._cache.believes(key, change)
+        turn = replace(
+            self._turn(conversation, beside, binding, room, texts, cache),
+            idle_ms=self._log.times.idle_ms(key, now_ms),
+            changed_from_tokens=None if change is None else change.tokens,
+        )
         pricing = Pricing(known.name, cache, calibration.slope, now_ms, turn.changed_from_tokens)
         self._bills.expect(pricing, conversation.window, fixed)
         carried = self._committer.carry_out(turn, conversation, self._renderer(conversation), request)
@@ -147,7 +141,9 @@ class Preparer:
         if calibration.tokens(after) > budget and (reason := turn.binding.holds(window)):
             warnings.append(f"over budget: {reason}")
         warnings.extend(self._plan_warnings(window.plan, after, budget, calibration))
-        self._last = LastRequest(known, after, asked, now_ms, window.place, conversation.numbers)
+        is_ours = items is not None and not cache_life.names_cache(request.fields)
+        expected = expected_of(window, before, turn, change) if is_ours else None
+        self._last = LastRequest(known, after, asked, now_ms, window.place, conversation.numbers, key, expected)
         self._bills.asked(conversation, window, has_pruned=bool(carried.written))
         self._cache.asked(self._last, is_large=2 * after > room.pruned_from_tokens)
         changed, headers = changes(turn.binding, window, request.fields, budget, self.settings.keep_tool_results)
@@ -163,7 +159,7 @@ class Preparer:
         return prepared if items is None else prepared.telling(window.action_count, lambda: window.actions)
 
     def _turn(
-        self, conversation: Conversation, beside: _Beside, binding: Binding, room: Room, texts: Texts, cache: Cache
+        self, conversation: Conversation, beside: Beside, binding: Binding, room: Room, texts: Texts, cache: Cache
     ) -> Turn:
         """Return the inputs of this turn."""
         has_tools = beside.has_tools or bool(conversation.listed_tools)
@@ -183,13 +179,12 @@ class Preparer:
             tools,
             self._clock.now_ms,
             cache,
-            self._log.idle_ms(self._clock.now_ms),
-            binding,
-            self._log.tasks,
-            self._log.decisions.pins,
-            past_of(self._log, conversation),
-            texts,
-            self._uses_tools and not has_tools,  # a side request, as for a title
+            binding=binding,
+            tasks=self._log.tasks,
+            pins=self._log.decisions.pins,
+            past=past_of(self._log, conversation),
+            texts=texts,
+            is_aside=self._uses_tools and not has_tools,  # as for a title
         )
 
     def _renderer(self, conversation: Conversation) -> Renderer:
@@ -230,7 +225,7 @@ class Preparer:
         if self._last is not None:
             kept_seconds = read.cache_seconds or self._last.cache_seconds
             self._bills.answered(read, self._last.model.write_ratio_for(kept_seconds))
-            self._cache.answered(self._last, read.cache_seconds)
+            self._cache.answered(self._last, read)
             self._note_answer(form, read.text)
         if read.input_tokens is None or self._last is None or self.settings.token_counter == "characters/4":
             return read
@@ -240,7 +235,8 @@ class Preparer:
         return read
 
     def end(self) -> None:
-        """Store what the session has learned of its cost; never raises."""
+        """Store what is known only here, because the session is closed; never raises."""
+        self._cache.end()
         self._bills.end(self._clock.now_ms)
 
     def _note(self, form: Form, conversation: Conversation, warnings: list[str]) -> None:
@@ -331,22 +327,6 @@ class Preparer:
         except StoreError as error:
             _log.warning("session %.80r: an earlier reading of the history is read again: %s", self.id, error)
             return None
-
-    def _beside(self, form: Form, request: Request, count: Callable[[str], int]) -> _Beside:
-        """Return the parts next to the history; unchanged parts are not read again."""
-        key = (form.NAME, count, request.beside_key())
-        if key != self._fixed[0]:
-            given, tokens = request.fields, sum(map(count, form.beside_texts(request.fields)))
-            self._fixed = (
-                key,
-                _Beside(
-                    tokens,
-                    bool(given.get("tools")),
-                    offered_tools(given),
-                    cache_life.seconds_beside(given),
-                ),
-            )
-        return self._fixed[1]
 
     def _calibrate(self, form: Form, sent: LastRequest, report: UsageReport) -> None:
         try:

@@ -15,10 +15,11 @@ Sources of the figures (November 2026):
   results alone and of whole turns are in brackets; each factor lies between them or within 3%. It is 1.2 for the older
   Claude tokenizer (1.16 and 1.25), 1.6 for the one since Opus 4.7 (1.58 and 1.67), 1.0 for GPT (1.01 and 1.04), 1.1 for
   Gemini (1.13 and 1.11). Reported usage corrects them in each session.
-- Caches: five minutes at Anthropic, unless the traffic says an hour, and its shortest prefixes. An hour at OpenAI, the
-  longest that its caches last unless a request asks for more. A pause counts as the end of a cache only if it is sure to
-  be: rewriting a warm cache costs, missing a cold one only saves nothing.
-- ASSUMED: the cache of Gemini and of unknown models (an hour, 4,096 tokens); the prices and windows of
+- Caches: five minutes at Anthropic, unless the traffic says an hour, and its shortest prefixes. A day at OpenAI, which
+  since May 2026 keeps caches for up to a day unless a request says less; an hour for the models that it keeps in memory
+  alone. A day at Gemini, whose implicit caches expire within one. A pause counts as the end of a cache only if it is
+  sure to be: rewriting a warm cache costs, missing a cold one only saves nothing.
+- ASSUMED: the cache of unknown models (a day, 4,096 tokens); the prices and windows of
   claude-fable-5-2 and claude-mythos-5-2 (as 5-1); the factor 1.2 of unknown models.
 """
 
@@ -35,9 +36,11 @@ from undrift.errors import SettingsError
 __all__ = ["MODELS", "Model", "UNKNOWN", "load_models", "lookup", "model_key", "read_models"]
 
 _AS_OF = "2026-11"
-_CACHE_SECONDS = 3_600
+_CACHE_SECONDS = 86_400
+_MEMORY_SECONDS = 3_600
 _LONG_CACHE_SECONDS = 3_600
 _LONG_WRITE_RATIO = 2.0
+_ONE_PRICE = ("gpt", "gemini")
 _CACHE_LEAST_TOKENS = 4_096
 _FILE_LIMIT_CHARACTERS = 1_000_000
 _LONG_WINDOW_TOKENS = 1_000_000
@@ -58,7 +61,7 @@ class Model:
         token_factor: Tokens of this model per token of o200k, above 0.
         binds_thinking: True if editing earlier messages makes later thinking blocks invalid.
         as_of: Year and month of these figures, as in ``2026-11``.
-        cache_seconds: After this time without a reading, the provider's cache may have lost a prefix; at least 0.
+        cache_seconds: After this time without a reading, the provider's cache has lost a prefix; at least 0.
         cache_least_tokens: A shorter prefix is never cached; at least 0.
 
     Raises:
@@ -86,9 +89,9 @@ class Model:
     def write_ratio_for(self, seconds: int | None) -> float:
         """Return the price of a token that is written for so many seconds, as `write_ratio`; None: unknown.
 
-        If five minutes cost nothing extra, an hour costs nothing extra either.
+        OpenAI and Gemini charge the same for each time.
         """
-        if seconds is None or seconds < _LONG_CACHE_SECONDS or self.write_ratio <= 1:
+        if seconds is None or seconds < _LONG_CACHE_SECONDS or self.write_ratio <= 1 or self.family in _ONE_PRICE:
             return self.write_ratio
         return max(self.write_ratio, _LONG_WRITE_RATIO)
 
@@ -262,8 +265,15 @@ def _claude_new(
     return Model(name, "claude-4.7", 1_000_000, usd, read_ratio, 1.25, 1.6, binds, _AS_OF, 300, least)
 
 
-def _gpt(name: str, window_tokens: int, usd: float | None, read_ratio: float = 0.1, write_ratio: float = 1.0) -> Model:
-    return Model(name, "gpt", window_tokens, usd, read_ratio, write_ratio, 1.0, False, _AS_OF, 3_600, 1_024)
+def _gpt(
+    name: str,
+    window_tokens: int,
+    usd: float | None,
+    read_ratio: float = 0.1,
+    write_ratio: float = 1.0,
+    seconds: int = _CACHE_SECONDS,
+) -> Model:
+    return Model(name, "gpt", window_tokens, usd, read_ratio, write_ratio, 1.0, False, _AS_OF, seconds, 1_024)
 
 
 def _gemini(name: str, usd: float | None, read_ratio: float = 0.1, window_tokens: int = 1_048_576) -> Model:
@@ -302,15 +312,15 @@ MODELS: tuple[Model, ...] = (
     _claude_new("claude-mythos-5-1", 10, 0.025, binds=True),
     _claude_new("claude-mythos-5-2", 10, 0.025, binds=True),
     _gpt("gpt", 128_000, None),
-    _gpt("gpt-4o", 128_000, 2.5, 0.5),
-    _gpt("gpt-4o-mini", 128_000, 0.15, 0.5),
+    _gpt("gpt-4o", 128_000, 2.5, 0.5, seconds=_MEMORY_SECONDS),
+    _gpt("gpt-4o-mini", 128_000, 0.15, 0.5, seconds=_MEMORY_SECONDS),
     _gpt("gpt-4.1", 1_047_576, 2, 0.25),
     _gpt("gpt-4.1-mini", 1_047_576, 0.4, 0.25),
     _gpt("gpt-4.1-nano", 1_047_576, 0.1, 0.25),
-    _gpt("o3", 200_000, 2, 0.25),
-    _gpt("o3-mini", 200_000, 1.1, 0.5),
-    _gpt("o3-pro", 200_000, 20, 1.0),
-    _gpt("o4-mini", 200_000, 1.1, 0.25),
+    _gpt("o3", 200_000, 2, 0.25, seconds=_MEMORY_SECONDS),
+    _gpt("o3-mini", 200_000, 1.1, 0.5, seconds=_MEMORY_SECONDS),
+    _gpt("o3-pro", 200_000, 20, 1.0, seconds=_MEMORY_SECONDS),
+    _gpt("o4-mini", 200_000, 1.1, 0.25, seconds=_MEMORY_SECONDS),
     _gpt("gpt-5", 258_400, 1.25),
     _gpt("gpt-5-chat", 128_000, 1.25),
     _gpt("gpt-5-mini", 258_400, 0.25),

@@ -4,17 +4,20 @@ Law: a decision counts once it is written, and not before.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from undrift.core.text.calibration import Calibration, UsageReport
 from undrift.core.text.masking import masked_original
 from undrift.core.text.refs import ref_of
+from undrift.core.window.learned_cache import LearnedCache
 from undrift.errors import StoreError
 from undrift.stores.base import Context, Known, Operation
 from undrift.stores.contract import Store
 from undrift.stores.memory_values import MemoryChange
 from undrift.values.window import ContextEntry, Decision, Original, Tag, Tasks, TaskUpdate
+from undrift.window.asked import KIND as ASKED
+from undrift.window.asked import AskedTimes
+from undrift.window.asked import payload_of as time_payload_of
 from undrift.window.conversation import Conversation
 from undrift.window.decisions import Decisions
 from undrift.window.ledgers import KIND as BILLED
@@ -22,18 +25,7 @@ from undrift.window.ledgers import KINDS as WITH_BILLS
 from undrift.window.ledgers import Ledgers
 from undrift.window.reports import KIND, KINDS, Reports, payload_of
 
-__all__ = ["ASKED_EVERY_MS", "SessionLog"]
-
-ASKED_EVERY_MS = 60_000
-"""The precision of the time of the last request."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """The time of the last request, and the lifetime of its cache; None if unknown."""
-
-    at_ms: int
-    cache_seconds: int | None = None
+__all__ = ["SessionLog"]
 
 
 class SessionLog:
@@ -52,8 +44,9 @@ class SessionLog:
         self.along: Conversation | None = None  # its readings are written with every other write
         self._decisions = Decisions(session_id, (), ()) if self.was_empty else None
         self._reports = self._stored_reports()
-        self._asked = self._stored_asked()
-        self.ledgers = Ledgers(self._with_totals())
+        operations = self._with_totals()
+        self.times = AskedTimes(operations)
+        self.ledgers = Ledgers(operations)
         """The bills of the session, by model."""
         self.tasks = self._stored_tasks()
 
@@ -165,52 +158,20 @@ class SessionLog:
         self._reports.add(model, report, at)
         return True
 
-    def idle_ms(self, now_ms: int) -> int | None:
-        """Return the least milliseconds since the last request. None means: unknown.
+    def write_time(self, model: str, at_ms: int, learned: LearnedCache, *, is_last: bool = False) -> None:
+        """Store the time of a request, and what is known of the model's cache. Raises StoreError: nothing was written.
 
-        Times are on disk, so that a restart knows them, and coarse, so that few are written.
+        `is_last`: whether no request came after it until the session was closed.
         """
-        return None if self._asked is None else max(0, now_ms - self._asked.at_ms - ASKED_EVERY_MS)
-
-    @property
-    def cache_seconds(self) -> int | None:
-        """The learned lifetime of the last request's cache, in seconds; None if it is unknown."""
-        return None if self._asked is None else self._asked.cache_seconds
-
-    def asked(self, *, at_ms: int, is_large: bool, cache_seconds: int | None = None) -> None:
-        """Store the time of a request if it is new; a session's times are stored from its first large window on.
-
-        `cache_seconds`: see the property. A longer life is news at once. Raises StoreError: nothing was written.
-        """
-        known = self._asked
-        is_news = is_large if known is None else at_ms - known.at_ms >= ASKED_EVERY_MS
-        if is_news or (known is not None and (cache_seconds or 0) > (known.cache_seconds or 0)):
-            self._write_asked(_Asked(at_ms, cache_seconds))
-
-    def answered(self, *, at_ms: int, cache_seconds: int) -> None:
-        """Store the cache's lifetime that an answer shows, if it is new and the session's times are stored.
-
-        `at_ms`: the time of the request. `cache_seconds`: see the property. A shorter life counts only in the answer to
-        the request that was written down. If two conversations share a minute, the longer cache life counts. Raises
-        StoreError: nothing was written.
-        """
-        known = self._asked
-        if known is None or known.cache_seconds == cache_seconds:
-            return
-        if known.at_ms == at_ms or cache_seconds > (known.cache_seconds or 0):
-            self._write_asked(_Asked(at_ms, cache_seconds))
-
-    def _write_asked(self, asked: _Asked) -> None:
-        seconds = asked.cache_seconds
-        self._commit("asked", at_ms=asked.at_ms, payload=None if seconds is None else {"cache_seconds": seconds})
-        self._asked = asked
+        self._commit(ASKED, at_ms=at_ms, payload=time_payload_of(model, learned, is_last=is_last))
+        self.times.written(model, at_ms, learned, is_last=is_last)
 
     def settle(self, *, at_ms: int, is_end: bool = False) -> None:
         """Store the bills if a kill would leave too high a balance, or at the end if the session's times are stored.
 
         Raises StoreError: nothing was written.
         """
-        if self.ledgers.is_too_high or (is_end and self._asked is not None and self.ledgers.has_news):
+        if self.ledgers.is_too_high or (is_end and self.times.is_kept and self.ledgers.has_news):
             self._commit(BILLED, at_ms=at_ms)
 
     def note(self, kind: str, snapshot: ContextEntry | None, payload: Mapping[str, Any], *, at_ms: int) -> int:
@@ -270,13 +231,6 @@ class SessionLog:
     def _with_totals(self) -> Sequence[Operation]:
         return self._store.operations(self._session_id, WITH_BILLS)
 
-    def _stored_asked(self) -> _Asked | None:
-        found = self._store.operations(self._session_id, ("asked",))
-        if not found:
-            return None
-        seconds = (found[-1].payload or {}).get("cache_seconds")
-        return _Asked(found[-1].at_ms, seconds if type(seconds) is int and seconds > 0 else None)
-
     def follow(self) -> None:
         """Add the decisions and pins that other processes wrote for this session in the meantime.
 
@@ -303,8 +257,9 @@ class SessionLog:
 
     def _renew(self) -> None:
         """Load the times, the bills and the tasks again."""
-        self._asked = self._stored_asked()
-        self.ledgers.renew(self._with_totals())
+        operations = self._with_totals()
+        self.times.renew(operations)
+        self.ledgers.renew(operations)
         self.tasks = self._stored_tasks()
 
     def _add_stored(self, decisions: Decisions) -> list[Decision]:

@@ -133,7 +133,7 @@ class ProviderReply:
     `input_tokens`: all that was sent, cached or not; None if the answer has no usage. `output_tokens`: what the model
     wrote, thinking included. `task_results`: what `Session.record` made of its calls of the task tool; empty from a
     form. `cache_seconds`: for how long the provider keeps what was written; the longest of several, None if it does not
-    say.
+    say. `is_promised`: whether it keeps it at least so long, and not at most.
     """
 
     input_tokens: int | None = None
@@ -144,6 +144,7 @@ class ProviderReply:
     calls: tuple[ToolCall, ...] = ()
     task_results: tuple[ToolResult, ...] = ()
     cache_seconds: int | None = None
+    is_promised: bool = False
 
 
 class Form(Protocol):

@@ -11,7 +11,6 @@ from undrift.core.window.auto_budget import (
     LIMIT_SHARE,
     Size,
     auto_thresholds,
-    is_surely_cold,
 )
 from undrift.core.window.low_water import Cache, Thresholds
 
@@ -29,7 +28,7 @@ def thresholds(total: int, *, fixed: int = 0, is_cold: bool = False, place: int 
 def test_a_cache_is_cold_a_minute_after_its_life_and_never_where_the_pause_is_not_known(
     idle_ms: int | None, is_cold: bool
 ):
-    assert is_surely_cold(idle_ms, CACHE) is is_cold
+    assert CACHE.is_cold(idle_ms) is is_cold
 
 
 @given(total=st.integers(0, LIMIT), fixed=st.integers(0, LIMIT))

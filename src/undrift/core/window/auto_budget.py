@@ -7,9 +7,9 @@ See docs/adr/0030-the-auto-budget.md for the figures behind the shares.
 
 from dataclasses import dataclass
 
-from undrift.core.window.low_water import Cache, Thresholds
+from undrift.core.window.low_water import Thresholds
 
-__all__ = ["FREE_SHARE", "LEAST_HISTORY_TOKENS", "LIMIT_SHARE", "Size", "auto_thresholds", "is_surely_cold"]
+__all__ = ["FREE_SHARE", "LEAST_HISTORY_TOKENS", "LIMIT_SHARE", "Size", "auto_thresholds"]
 
 LEAST_HISTORY_TOKENS = 20_000
 """A shorter history is left alone: little would be saved, and its newest part is needed most."""
@@ -20,9 +20,6 @@ FREE_SHARE = 0.5
 LIMIT_SHARE = 0.15
 """The share of the room for the history that stays at the model's limit, about what is left after a client's compaction.
 To stand just below the limit is the dearest place: each turn reads nearly all of the window."""
-
-_COLD_MARGIN_MS = 60_000
-"""Providers keep a cache up to a minute longer than they promise."""
 
 _LEAST_GAIN = 0.05
 
@@ -39,11 +36,6 @@ class Size:
     def history_tokens(self) -> int:
         """The tokens of the history alone: all that a prune can free."""
         return self.total_tokens - self.fixed_tokens
-
-
-def is_surely_cold(idle_ms: int | None, cache: Cache) -> bool:
-    """Tell whether a prefix that was not read for `idle_ms` milliseconds is gone from the cache; None: unknown, so no."""
-    return idle_ms is not None and idle_ms > cache.seconds * 1_000 + _COLD_MARGIN_MS
 
 
 def auto_thresholds(size: Size, *, is_cold: bool, rewritten_from: int | None) -> Thresholds | None:

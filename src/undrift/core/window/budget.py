@@ -8,7 +8,7 @@ of this turn that had kept a part of one, so it ends.
 from collections.abc import Collection
 from dataclasses import replace
 
-from undrift.core.window.auto_budget import Size, auto_thresholds, is_surely_cold
+from undrift.core.window.auto_budget import Size, auto_thresholds
 from undrift.core.window.calling_back import called_back
 from undrift.core.window.fit import Policy, Prompt, TurnPlan, plan_turn
 from undrift.core.window.left import LEFT, left_allowance
@@ -57,10 +57,10 @@ def _thresholds(window: Window, turn: Turn) -> Thresholds | None:
         return Thresholds("budget", ratio, ratio, 0, 0.0) if total > limit else None
     evicted = {d.entry_id for d in window.new if d.kind == "evicted"}
     if turn.room.is_auto:
-        is_cold = turn.past.is_furthest() and is_surely_cold(turn.idle_ms, turn.cache)
+        is_cold = turn.past.is_furthest() and turn.cache.is_cold(turn.idle_ms)
         place = _rewritten_from(window, turn, evicted) if evicted else None
         return auto_thresholds(Size(total, turn.room.fixed_tokens, limit), is_cold=is_cold, rewritten_from=place)
-    if total <= (ratio * limit if evicted or turn.idle_ms else limit):
+    if total <= (ratio * limit if evicted or turn.cache.is_cold(turn.idle_ms) else limit):
         return None
     answers = sum(item.role == "assistant" for item in window.items)
     pace = Pace(

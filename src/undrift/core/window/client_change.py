@@ -26,8 +26,8 @@ class ClientChange:
 
 def tokens_before(window: Window, number: int) -> int:
     """Return the tokens that are sent of the items before this one."""
-    found = 0
-    for place in range(min(number, len(window.items))):
+    found = window.tokens_after  # the items behind it are few, as a rule
+    for place in range(number, len(window.items)):
         sent, outline = window.sent.get(place), outlined(window.items, place)
-        found += sent.tokens if sent else outline.tokens if outline else window.items[place].tokens
+        found -= sent.tokens if sent else outline.tokens if outline else window.items[place].tokens
     return found

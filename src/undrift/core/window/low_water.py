@@ -32,7 +32,7 @@ _LEAST_BATCH = 0.2
 """The share of the room between the marks that a prune must free if it is not forced; else it waits."""
 
 _MARGIN_MS = 60_000
-"""Caches outlive their time: 8 of 19 recorded prefixes were read up to a minute after it, and none of 50 later."""
+"""Caches outlive their time: 8 of 19 recorded prefixes were read up to a minute after it, and 1 of 86 later."""
 
 _STEPS = 20
 
@@ -94,7 +94,7 @@ class Pace:
 
 def thresholds_of(total_tokens: int, budget_tokens: int, ratio: float, cache: Cache, pace: Pace) -> Thresholds | None:
     """Return the limits of a prune. None means: do not prune now. See docs/adr/0023-when-to-prune.md."""
-    is_cold = pace.idle_ms is not None and pace.idle_ms > cache.seconds * 1_000
+    is_cold = cache.is_cold(pace.idle_ms)
     free_from = 0 if is_cold else pace.rewritten_from
     low = low_water_share(budget_tokens, ratio=ratio, prices=cache.prices, growth_tokens=pace.growth_tokens)
     stays = int(_STAYS_SHARE * low * budget_tokens)

@@ -21,8 +21,12 @@ _LONG_SECONDS = 3_600
 
 
 def market_of(model: Model, cache_seconds: int | None, count: Callable[[str], int], *, fixed_tokens: int = 0) -> Market:
-    """Return the prices of a session. `cache_seconds`: the recorded life of its cache; None: that of the model's row."""
-    seconds = model.cache_seconds if cache_seconds is None else cache_seconds
+    """Return the prices of a session.
+
+    `cache_seconds`: the recorded life of its cache. None: that of the model's row, at most an hour: no recorded prompt
+    was read after a longer pause, even if the provider may keep it.
+    """
+    seconds = min(model.cache_seconds, _LONG_SECONDS) if cache_seconds is None else cache_seconds
     prices = Prices(model.read_ratio, model.write_ratio_for(cache_seconds))
     return Market(prices, seconds, count, fixed_tokens)
 

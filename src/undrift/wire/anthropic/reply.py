@@ -25,7 +25,8 @@ def reply(answer: Mapping[str, Any]) -> ProviderReply:
         output_tokens=count_at(usage, "output_tokens") or 0,
         text="".join(p["text"] for p in parts if p.get("type") == "text" and isinstance(p.get("text"), str)),
         calls=tuple(_call(part) for part in parts if part.get("type") == "tool_use"),
-        cache_seconds=_cache_seconds(usage),
+        cache_seconds=(kept := _cache_seconds(usage)),
+        is_promised=kept is not None,
     )
 
 

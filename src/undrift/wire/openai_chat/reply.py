@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from undrift.wire.cache_life import retention_of
 from undrift.wire.form import ProviderReply, ToolCall, count_at
 
 __all__ = ["reply"]
@@ -27,6 +28,7 @@ def reply(answer: Mapping[str, Any]) -> ProviderReply:
         cached_tokens=cached or 0,
         written_tokens=count_at(details, "cache_write_tokens") or 0,
         output_tokens=count_at(usage, "completion_tokens") or 0,
+        cache_seconds=retention_of(answer),
         text=_text_of(message.get("content")) or _text(message.get("refusal")),
         calls=tuple(_calls(message)),
     )

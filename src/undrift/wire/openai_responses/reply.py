@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from undrift.wire.cache_life import retention_of
 from undrift.wire.form import ProviderReply, ToolCall, count_at, json_or_empty
 
 __all__ = ["reply"]
@@ -19,6 +20,7 @@ def reply(answer: Mapping[str, Any]) -> ProviderReply:
         cached_tokens=count_at(details, "cached_tokens") or 0,
         written_tokens=count_at(details, "cache_write_tokens") or 0,
         output_tokens=count_at(usage, "output_tokens") or 0,
+        cache_seconds=retention_of(answer),
         text="".join(_texts(items)),
         calls=tuple(_calls(items)),
     )
