@@ -233,3 +233,26 @@ def _killed_at(client: "subprocess.Popen[str]", line: int) -> list[str]:
         lines += client.stdout.read().splitlines(keepends=True)
     assert client.returncode in (-signal.SIGKILL, 0)
     return [one for one in lines if one.endswith("\n")]
+
+
+def test_a_fixed_budget_has_the_price_of_the_bills(tmp_path: Path):
+    client = Client(tmp_path)
+    assert client.session.budget_price() is None  # no answer yet
+    for _ in range(40):
+        client.turn()
+    price = client.session.budget_price()
+    assert price is not None
+    paid = client.ledger.paid_tokens + client.ledger.fetched_tokens
+    assert price.share == pytest.approx(paid / client.ledger.everything_tokens)
+    assert price.is_dearer is (price.share > 1.005)
+    assert price.sentence.startswith("3,000 costs ")
+    assert Client(tmp_path / "other", "auto").session.budget_price() is None
+
+
+def test_a_price_is_not_said_where_the_provider_reports_no_cache(tmp_path: Path):
+    client = Client(tmp_path)
+    for _ in range(5):
+        client.reads("a.py")
+        client.asks()
+        client.answers({"input_tokens": 500, "output_tokens": 1})
+    assert client.session.budget_price() is None

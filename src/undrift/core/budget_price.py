@@ -4,13 +4,32 @@ Law: a share comes from a measurement. Without one the sentence holds only what 
 """
 
 import math
+from dataclasses import dataclass
 
 from undrift.core.cost import Prices
 
-__all__ = ["COSTS_MORE", "budget_price", "halving_turns", "life_in_words"]
+__all__ = ["BudgetPrice", "COSTS_MORE", "budget_price", "halving_turns", "life_in_words"]
 
 COSTS_MORE = 1.005
 """From this share of the cost of sending everything on, a budget costs more; below it the difference is a rounding."""
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetPrice:
+    """The measured price of a fixed budget.
+
+    Args:
+        share: Its cost so far as a share of sending everything.
+        sentence: The same in words.
+    """
+
+    share: float
+    sentence: str
+
+    @property
+    def is_dearer(self) -> bool:
+        """True if it costs more than sending everything."""
+        return self.share >= COSTS_MORE
 
 
 def budget_price(

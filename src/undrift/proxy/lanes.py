@@ -25,6 +25,7 @@ class LaneFigures:
     name: Name = field(default_factory=Name)
     named_by: Kind | None = None
     is_stored: bool = False
+    is_price_said: bool = False
     requests: Counter[Kind] = field(default_factory=Counter)
     tokens_before: int = 0
     tokens_after: int = 0

@@ -19,6 +19,7 @@ from undrift.proxy.config import GatewayConfig
 from undrift.proxy.faults import Breaker, Breakers
 from undrift.proxy.lanes import Lane, Lanes
 from undrift.proxy.naming import Kind, kind_of, name_from, name_of
+from undrift.proxy.observe import log_line, safe_id
 from undrift.proxy.read_cache import put_back
 from undrift.proxy.windows import NewestWindows, WindowFigures
 from undrift.session.identity import Recognised, given_id, recognise
@@ -172,7 +173,17 @@ class OpenSessions:
             if lane.session is None or lane.is_closed or lane.turn != managed.turn:
                 return False  # usage says something of the request that it answers alone
             lane.opened.record(answer, wire=wire)
+            self._say_price(lane)
         return True
+
+    def _say_price(self, lane: Lane) -> None:
+        """Log one time in each session that its budget costs more than sending everything."""
+        if self._config.settings.is_auto or lane.figures.is_price_said:
+            return
+        price = lane.opened.budget_price()
+        if price is not None and price.is_dearer:
+            lane.figures.is_price_said = True
+            log_line({"event": "budget-price", "session": safe_id(lane.found.session_id), "said": price.sentence})
 
     def fault(self, session_id: str) -> None:
         """Count a fault: a request of a session could not be managed, or not in time."""

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
+from undrift.core.budget_price import BudgetPrice, budget_price
 from undrift.core.cost import Prices
 from undrift.core.ledger import BilledTokens, SentRequest, answered, fetched_again
 from undrift.core.window.client_change import tokens_before
@@ -79,6 +80,17 @@ class SessionLedger:
         self._answered: WeakKeyDictionary[Conversation, _BilledRequest] = WeakKeyDictionary()
         self._turn: tuple[Pricing, int] | None = None
         self._newest: tuple[Conversation, _BilledRequest] | None = None
+        self._billed: Pricing | None = None
+
+    def price_of(self, budget_tokens: int) -> BudgetPrice | None:
+        """Return the price of a fixed budget so far, by the bills. None means: no answer has reported its cache yet."""
+        pricing = self._billed
+        ledger = None if pricing is None else self._log.ledgers.of(pricing.model)
+        if pricing is None or ledger is None or not ledger.reports_cache or not ledger.everything_tokens:
+            return None
+        share = 1 - ledger.balance_tokens / ledger.everything_tokens
+        cache = pricing.cache
+        return BudgetPrice(share, budget_price(budget_tokens, cache.prices, cache.seconds, share=share))
 
     def expect(self, pricing: Pricing, window: Window, fixed_tokens: int) -> None:
         """Begin a turn; note the highest price of a prune in it: the whole prompt is written again.
@@ -154,6 +166,7 @@ class SessionLedger:
             tokens, window_tokens = (round(one.pricing.slope * n) for n in (call.tokens, one.request.sent_tokens))
             new = fetched_again(new, tokens, window_tokens, prices)
         ledgers.put(model, new)
+        self._billed = one.pricing
         done = replace(one, promised=0.0, owed=one.owed + one.promised - settled)
         self._answered[conversation] = self._asked[conversation] = done
         self._settle(one.pricing.now_ms)

@@ -83,7 +83,7 @@ class Preparer:
         self._logs = TaskLogs(context)
         self._cache = CacheTraffic(context)
         self._changes = ClientChanges()
-        self._bills = SessionLedger(context)
+        self.bills = SessionLedger(context)
         self._rules = Rules(**{name: getattr(settings, name) for name in Rules.__dataclass_fields__})
         self._committer = Committer(context.id, context.log)
         self._inheritance = Inheritance(context)
@@ -130,7 +130,7 @@ class Preparer:
             changed_from_tokens=None if change is None else change.tokens,
         )
         pricing = Pricing(known.name, cache, calibration.slope, now_ms, turn.changed_from_tokens)
-        self._bills.expect(pricing, conversation.window, fixed)
+        self.bills.expect(pricing, conversation.window, fixed)
         carried = self._committer.carry_out(turn, conversation, self._renderer(conversation), request)
         warnings += filter(None, [carried.warning])
         window, items = carried.window, carried.items
@@ -144,7 +144,7 @@ class Preparer:
         is_ours = items is not None and not cache_life.names_cache(request.fields)
         expected = expected_of(window, before, turn, change) if is_ours else None
         self._last = LastRequest(known, after, asked, now_ms, window.place, conversation.numbers, key, expected)
-        self._bills.asked(conversation, window, has_pruned=bool(carried.written))
+        self.bills.asked(conversation, window, has_pruned=bool(carried.written))
         self._cache.asked(self._last, is_large=2 * after > room.pruned_from_tokens)
         changed, headers = changes(turn.binding, window, request.fields, budget, self.settings.keep_tool_results)
         given = None if not window.sent else items
@@ -215,7 +215,7 @@ class Preparer:
             raise Declined("a message thread keeps its history at the provider", path=held)
         warning = f"passed through: the provider holds the history ({held})"
         self._last = None
-        self._bills.forget()
+        self.bills.forget()
         return Prepared(body, fixed, fixed, budget, warnings=(warning,))
 
     def record(self, reply: Any, *, wire: str = "anthropic") -> ProviderReply:
@@ -224,7 +224,7 @@ class Preparer:
         read = form.reply(_answer(reply))
         if self._last is not None:
             kept_seconds = read.cache_seconds or self._last.cache_seconds
-            self._bills.answered(read, self._last.model.write_ratio_for(kept_seconds))
+            self.bills.answered(read, self._last.model.write_ratio_for(kept_seconds))
             self._cache.answered(self._last, read)
             self._note_answer(form, read.text)
         if read.input_tokens is None or self._last is None or self.settings.token_counter == "characters/4":
@@ -237,7 +237,7 @@ class Preparer:
     def end(self) -> None:
         """Store what is known only here, because the session is closed; never raises."""
         self._cache.end()
-        self._bills.end(self._clock.now_ms)
+        self.bills.end(self._clock.now_ms)
 
     def _note(self, form: Form, conversation: Conversation, warnings: list[str]) -> None:
         """Store marks of a later request, so that a restarted process finds its session again."""

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 from undrift.core.agent_rules import TOLD_BY_REPLY
+from undrift.core.budget_price import BudgetPrice
 from undrift.core.tasks.life import MAIN_AGENT, current
 from undrift.core.text import marker
 from undrift.core.text.refs import ref_of
@@ -227,6 +228,12 @@ class Session(Closing):
         told = tuple(self._tasks.answer(call) for call in read.calls if call.tool_name in TOLD_BY_REPLY)
         text = marker.strip_markers(read.text) if self.settings.task_markers else read.text
         return replace(read, text=text, task_results=told)
+
+    @in_turn
+    def budget_price(self) -> BudgetPrice | None:
+        """Return what the fixed budget costs in this session, from reported usage. None means: it is auto, or not known."""
+        budget = self.settings.budget_tokens
+        return self._preparer.bills.price_of(budget) if isinstance(budget, int) else None
 
     @in_turn
     def pin(self, type: EntryType, text: str) -> str:
