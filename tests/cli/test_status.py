@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.cli.builders import claude, said, undrift
+from tests.session.billing import Client
 from undrift.values.clock import now_ms
 
 HOSTILE = "\x1b[2J\x1b]52;c;ZXZpbA==\x07"
@@ -85,8 +86,9 @@ def test_sessions_of_other_folders_do_not_count(tmp_path: Path, project: Path):
 def test_without_a_session_it_says_so_and_what_to_do(tmp_path: Path, project: Path):
     result = status(tmp_path)
     assert (result.exit_code, result.stderr) == (0, "")
-    assert result.stdout.startswith("No recorded session of this folder tells what it cost.")
-    assert "undrift autopsy" in result.stdout
+    assert result.stdout.startswith("No session tells what it cost")
+    assert "undrift wrap claude" in result.stdout
+    assert json.loads(status(tmp_path, "--json").stdout)["balance"] is None
     assert json.loads(status(tmp_path, "--json").stdout)["recordings"] == []
 
 
@@ -102,3 +104,44 @@ def test_no_text_of_a_recording_reaches_the_terminal_as_it_is(tmp_path: Path, pr
     assert result.exit_code == 0
     assert "\x1b" not in result.stdout
     assert "\x07" not in result.stdout
+
+
+def managed(home: Path, turns: int = 40) -> Client:
+    """A session whose provider bills like the cache, and from which much left."""
+    client = Client(home)
+    for _ in range(turns):
+        client.turn()
+    client.restart()  # the end of a session stores what it knows
+    return client
+
+
+def test_what_undrift_saved_is_the_balance_of_the_store(tmp_path: Path, project: Path):
+    client = managed(project / ".undrift")
+    result = status(tmp_path)
+    assert (result.exit_code, result.stderr) == (0, "")
+    found = json.loads(status(tmp_path, "--json").stdout)
+    (session,) = found["sessions"]
+    million = 1_000_000 / 3  # Sonnet 4.5: three dollars
+    assert (session["session_id"], session["unit"]) == ("s", "usd")
+    assert session["saved"] * million == pytest.approx(client.stored.saved_tokens)
+    assert session["rewrites"] * million == pytest.approx(client.stored.rewritten_tokens)
+    assert session["total"] * million == pytest.approx(client.stored.balance_tokens)
+    assert found["balance"] == {name: session[name] for name in found["balance"]}
+    assert " ".join(result.stdout.split()).startswith(f"undrift in 1 session: {session['text']}")
+
+
+def test_a_home_elsewhere_and_recordings_stand_side_by_side(tmp_path: Path, project: Path):
+    managed(tmp_path / "elsewhere")
+    recorded(tmp_path, 20, cwd=project)
+    lines = status(tmp_path, f"--home={tmp_path / 'elsewhere'}").stdout.splitlines()
+    assert lines[0].startswith("undrift in 1 session: ")
+    assert "$1.00 for 1 prompt in 1 session of this folder" in lines
+
+
+def test_a_damaged_store_is_an_error_that_names_it(tmp_path: Path, project: Path):
+    (project / ".undrift").mkdir()
+    (project / ".undrift" / "undrift.db").write_bytes(b"no database" * 1_000)
+    result = status(tmp_path)
+    assert result.exit_code == 1
+    assert result.stderr.startswith("undrift: ")
+    assert "undrift.db" in result.stderr

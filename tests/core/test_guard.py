@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from undrift.core.guard import CacheWatch, Notice, guard, watched
+from undrift.core.guard import Balance, CacheWatch, Notice, guard, watched
+from undrift.core.ledger import Ledger
 from undrift.values.usage import CacheEvent, PromptUsage
 
 START_MS = 1_760_000_000_000
@@ -175,3 +176,34 @@ def test_any_time_in_a_recording_is_borne(at_ms: int | None):
 
 def test_a_clock_that_went_back_means_no_pause():
     assert set(said(answer(100_000, minutes=600), minutes=0)) == {"cold_in"}
+
+
+LEDGER = Ledger(
+    everything_tokens=1_000_000, paid_tokens=464_000, rewritten_tokens=80_000, fetched_tokens=22_000, answers=9
+)
+
+
+def test_the_balance_is_what_was_saved_less_what_that_cost():
+    balance = Balance.of([{"a": LEDGER}, {"b": LEDGER}], lambda _: 5.0)
+    notice = balance.notice()
+    assert notice.text == "Saved $6.16, spent $0.80 on rewrites and $0.22 on fetching again: balance +$5.14."
+    assert (notice.kind, notice.tokens, notice.short) == ("balance", None, "balance +$5.14")
+    assert notice.usd == pytest.approx(5.14)
+
+
+def test_a_dearer_session_says_so():
+    ledger = Ledger(
+        everything_tokens=900_000, paid_tokens=1_000_000, fetched_tokens=5_000, promised_tokens=2_000, answers=9
+    )
+    assert Balance.of([{"a": ledger}], lambda _: 1.0).notice().text == (
+        "Paid $0.10 more than without undrift, spent $0.00 on rewrites, under $0.01 on fetching again and under $0.01 on "
+        "prunes without an answer: balance -$0.11."
+    )
+
+
+def test_a_balance_with_a_model_without_a_price_is_in_plain_input_tokens():
+    notice = Balance.of([{"a": LEDGER, "b": LEDGER}], lambda model: 5.0 if model == "a" else None).notice()
+    assert notice.text == (
+        "Saved 1.2M, spent 160k on rewrites and 44k on fetching again: balance +1.0M plain input tokens."
+    )
+    assert (notice.usd, notice.tokens) == (None, 1_028_000)

@@ -1,50 +1,95 @@
-"""``undrift status``: the cost of the sessions of this folder, and how their prompt caches stand."""
+"""``undrift status``: what undrift saved in a home, the cost of this folder's sessions, and how their caches stand."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
+from undrift.cli import lookup
 from undrift.cli.draw import next_commands, say
-from undrift.cli.of_session import Whole
+from undrift.cli.of_session import Whole, home_options
 from undrift.cli.own import client_folders, own_recordings
-from undrift.cli.show import count, echo_json, first_line
-from undrift.core.guard import CacheWatch, Notice, Rewrites, money, size
+from undrift.cli.show import count, echo_json, first_line, safe
+from undrift.core.guard import Balance, CacheWatch, Notice, Rewrites, money, size
+from undrift.core.ledger import Ledger
 from undrift.errors import TranscriptError
 from undrift.recordings.costs import RecordedCost, costs_in
 from undrift.settings import Settings
-from undrift.settings.model_table import read_models
+from undrift.settings.model_table import Model, read_models
+from undrift.settings.model_table import lookup as model_of
+from undrift.stores.base import SessionRow
+from undrift.stores.opening import open_store
 from undrift.values.clock import now_ms
+from undrift.values.scope import Scope
+from undrift.window.ledgers import stored_ledgers
 
 __all__ = ["status_command"]
+
+
+@dataclass(frozen=True, slots=True)
+class _ManagedSession:
+    """A session that went through undrift, with its ledgers by model."""
+
+    home: str
+    row: SessionRow
+    ledgers: Mapping[str, Ledger]
 
 
 @click.command("status")
 @click.option("--limit", type=Whole(min=1), default=50, show_default=True, metavar="N", help="Look at N sessions.")
 @client_folders
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
-def status_command(limit: int, as_json: bool, **homes: Path | None) -> None:
-    """Show the cost of your sessions in this folder, and what the next message will cost.
+@home_options
+def status_command(home: str | None, limit: int, as_json: bool, **folders: Path | None) -> None:
+    """Show what undrift saved, what your sessions in this folder cost, and what the next message will cost.
 
-    The figures are the usage that your clients recorded: what was paid for prompts, and what was written to the
-    provider's prompt cache again. If a session was used in the last 24 hours, it says when its cache is cold.
+    The figures are usage that providers reported. The balance of a session compares what was paid for its prompts with
+    sending everything. For the sessions that your clients recorded in this folder it says what was paid and what was
+    written to the prompt cache again. If a session was used in the last 24 hours, it says when its cache is cold.
 
     \b
     undrift status
     """
     models = read_models(Settings.from_environment().models_file)
-    found = list(costs_in(_newest(limit, homes), Path.cwd(), models))
-    at_ms = now_ms()
+    managed = _managed(lookup.homes_of(home), limit)
+    found = list(costs_in(_newest(limit, folders), Path.cwd(), models))
     if as_json:
-        sums = _sum(found)
-        echo_json({"folder": str(Path.cwd()), "recordings": [_as_json(one, at_ms) for one in found], "totals": sums})
+        echo_json(_report(managed, found, models))
         return
-    if not found:
-        say("No recorded session of this folder tells what it cost.", bold=True)
-        next_commands(See_what_your_sessions_lost="undrift autopsy", Show_your_sessions="undrift replay")
+    if managed:
+        _show_managed(managed, models)
+    if found:
+        _show(found, now_ms(), after=bool(managed))
+    if not managed and not found:
+        say("No session tells what it cost: none went through undrift, none was recorded in this folder.", bold=True)
+        next_commands(Start_a_client_with_undrift="undrift wrap claude", See_your_other_sessions="undrift autopsy")
         return
-    _show(found, at_ms)
+    next_commands(See_what_compactions_removed="undrift autopsy", See_what_pruning_would_save="undrift replay")
+
+
+def _managed(homes: Sequence[str], limit: int) -> list[_ManagedSession]:
+    """Return the newest sessions with a bill. Raises StoreError: a store cannot be read."""
+    found: list[_ManagedSession] = []
+    for home in homes:
+        if lookup.has_store(home):
+            with open_store(home, Scope(), create=False) as store:
+                for row in store.sessions()[:limit]:
+                    ledgers = {m: one for m, one in stored_ledgers(store, row.session_id).items() if one.reports_cache}
+                    found += [_ManagedSession(home, row, ledgers)] if ledgers else []
+    return found
+
+
+def _balance(managed: Sequence[_ManagedSession], models: Sequence[Model]) -> Balance:
+    return Balance.of((one.ledgers for one in managed), lambda model: model_of(model, models).input_usd_per_million)
+
+
+def _show_managed(managed: Sequence[_ManagedSession], models: Sequence[Model]) -> None:
+    say(f"undrift in {count(len(managed), 'session')}: {_balance(managed, models).notice().text}", bold=True)
+    for one in managed if len(managed) > 1 else ():
+        click.echo()
+        say(first_line(one.row.name, 200) or safe(one.row.session_id))
+        say(f"  {_balance([one], models).notice().text}")
 
 
 def _newest(limit: int, homes: dict[str, Path | None]) -> Sequence[Path]:
@@ -54,7 +99,9 @@ def _newest(limit: int, homes: dict[str, Path | None]) -> Sequence[Path]:
         return ()
 
 
-def _show(found: Sequence[RecordedCost], at_ms: int) -> None:
+def _show(found: Sequence[RecordedCost], at_ms: int, *, after: bool) -> None:
+    if after:
+        click.echo()
     sums = _sum(found)
     usd = "" if sums["usd"] is None else f"{money(sums['usd'])} for "
     say(f"{usd}{count(sums['prompts'], 'prompt')} in {count(len(found), 'session')} of this folder", bold=True)
@@ -69,7 +116,6 @@ def _show(found: Sequence[RecordedCost], at_ms: int) -> None:
             say(first_line(one.title, 200) or "no title")
             for notice in notices:
                 say(f"  {notice.text}", hang="  ")
-    next_commands(See_what_compactions_removed="undrift autopsy", See_what_pruning_would_save="undrift replay")
 
 
 def _rewrites(one: Rewrites) -> str:
@@ -83,6 +129,28 @@ def _all(found: Sequence[RecordedCost], name: str) -> Rewrites:
         sum(one.prompts for one in each), sum(one.tokens for one in each),
         sum(one.usd for one in each), sum(one.priced for one in each),
     )  # fmt: skip
+
+
+def _report(managed: Sequence[_ManagedSession], found: Sequence[RecordedCost], models: Sequence[Model]) -> Any:
+    """Return all figures, as JSON."""
+    at_ms = now_ms()
+    sessions = [
+        {"home": one.home, "session_id": one.row.session_id, "name": one.row.name}
+        | _balance_json(_balance([one], models))
+        for one in managed
+    ]
+    return {
+        "folder": str(Path.cwd()),
+        "sessions": sessions,
+        "balance": _balance_json(_balance(managed, models)) if managed else None,
+        "recordings": [_as_json(one, at_ms) for one in found],
+        "totals": _sum(found),
+    }
+
+
+def _balance_json(balance: Balance) -> dict[str, Any]:
+    figures = {name: getattr(balance, name) for name in ("saved", "rewrites", "fetched", "open", "total")}
+    return {**figures, "unit": "usd" if balance.is_usd else "plain input tokens", "text": balance.notice().text}
 
 
 def _sum(found: Sequence[RecordedCost]) -> dict[str, Any]:

@@ -4,13 +4,15 @@ Law: every figure comes from usage that a provider reported. An unknown figure i
 sentence is not said. A cache is called cold only a minute after its life has ended.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from undrift.core.ledger import Ledger
 from undrift.values.usage import HOUR_S, CacheEvent, PromptUsage
 
 __all__ = [
+    "Balance",
     "CacheWatch",
     "LEAST_TOKENS",
     "Notice",
@@ -24,7 +26,7 @@ __all__ = [
     "watched",
 ]
 
-NoticeKind = Literal["away", "free_prune", "cold_in", "rewrites"]
+NoticeKind = Literal["away", "free_prune", "cold_in", "rewrites", "balance"]
 
 WritePrice = Callable[[str, int], float | None]
 """A model's name, and for how many seconds a prompt is kept -> US dollars for a million tokens written; None: unknown."""
@@ -144,6 +146,57 @@ class CacheWatch:
         return max(0, both - prompt.cached_tokens)
 
 
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """The balance of managed sessions against sending everything: dollars, or plain input tokens if a price is not known.
+
+    Args:
+        saved: The price that was not paid, before the rest is deducted; below 0 if it was dearer.
+        rewrites: Paid because our own prunes changed a cached beginning.
+        fetched: Paid for what the agent fetched again.
+        open: The highest price of prunes whose answers were never seen.
+        is_usd: Whether the figures are dollars.
+    """
+
+    saved: float = 0.0
+    rewrites: float = 0.0
+    fetched: float = 0.0
+    open: float = 0.0
+    is_usd: bool = True
+
+    @property
+    def total(self) -> float:
+        return self.saved - self.rewrites - self.fetched - self.open
+
+    @classmethod
+    def of(cls, ledgers: Iterable[Mapping[str, Ledger]], usd_per_million: Callable[[str], float | None]) -> "Balance":
+        """Return the sum of sessions' ledgers, each by model. `usd_per_million`: of plain input tokens; None: unknown."""
+        found = [(ledger, usd_per_million(model)) for one in ledgers for model, ledger in one.items()]
+        is_usd = all(usd is not None for _, usd in found)
+        rates = [(ledger, (usd or 0.0) / _MILLION if is_usd else 1.0) for ledger, usd in found]
+        return cls(
+            sum(rate * one.saved_tokens for one, rate in rates),
+            sum(rate * one.rewritten_tokens for one, rate in rates),
+            sum(rate * one.fetched_tokens for one, rate in rates),
+            sum(rate * one.promised_tokens for one, rate in rates),
+            is_usd,
+        )
+
+    def notice(self) -> Notice:
+        """Return the sentence."""
+        shown, unit = (money, "") if self.is_usd else (_rounded, " plain input tokens")
+        spent = [f"{shown(self.rewrites)} on rewrites", f"{shown(self.fetched)} on fetching again"]
+        spent += [f"{shown(self.open)} on prunes without an answer"] if self.open else []
+        first = (
+            f"Saved {shown(self.saved)}" if self.saved >= 0 else f"Paid {shown(-self.saved)} more than without undrift"
+        )
+        total = f"balance {'+' if self.total >= 0 else '-'}{shown(abs(self.total))}{unit}"
+        text = f"{first}, spent {', '.join(spent[:-1])} and {spent[-1]}: {total}."
+        return Notice(
+            "balance", text, total, None if self.is_usd else round(self.total), self.total if self.is_usd else None
+        )
+
+
 def watched(
     events: Iterable[PromptUsage | CacheEvent], price: WritePrice, since: CacheWatch | None = None
 ) -> CacheWatch:
@@ -221,10 +274,14 @@ def _priced(usd: float | None) -> str:
 
 
 def money(usd: float) -> str:
-    """Return dollars as ``$1.52``; from a hundred on without cents."""
-    if usd < 0.01:
+    """Return dollars as ``$1.52``; from a hundred on without cents. `usd`: at least 0."""
+    if 0 < usd < 0.01:
         return "under $0.01"
     return f"${usd:.2f}" if usd < 100 else f"${usd:,.0f}"
+
+
+def _rounded(tokens: float) -> str:
+    return size(round(tokens))
 
 
 def size(tokens: int) -> str:
