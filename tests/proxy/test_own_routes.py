@@ -2,6 +2,7 @@
 
 import json
 import logging
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,21 +28,28 @@ OWN = (
 
 
 @pytest.fixture
-def upstream():
+def upstream() -> Iterator[RawUpstream]:
     with RawUpstream(lambda _: [Send(response(b'{"id": "m"}'))]) as found:
         yield found
 
 
+@pytest.fixture(scope="module")
+def untouched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, RawUpstream, str]]:
+    """A gateway for all requests of which none may reach the provider, the provider, and the token."""
+    home = tmp_path_factory.mktemp("home")
+    with RawUpstream(lambda _: [Send(response(b"{}"))]) as provider, gateway(home, provider.url) as server:
+        yield server, provider, token(home)
+
+
 @pytest.mark.parametrize("path", OWN)
 @pytest.mark.parametrize("method", ["GET", "POST", "DELETE", "OPTIONS"])
-def test_without_the_token_no_route_of_ours_answers(path: str, method: str, upstream, tmp_path):
-    with gateway(tmp_path, upstream.url) as server:
-        for wrong in ({}, {"authorization": "Bearer no"}, {"authorization": f"Basic {token(tmp_path)}"}):
-            assert ask(server.url, path, method=method, headers=wrong).status == 401
-        known = {"x-undrift-token": token(tmp_path)}
-        expected = 200 if method == "GET" and path in ("/undrift/metrics", "/undrift/sessions") else 404
-        assert ask(server.url, path, method=method, headers=known).status == expected
-    assert upstream.requests == ()
+def test_without_the_token_no_route_of_ours_answers(path: str, method: str, untouched):
+    server, provider, shown = untouched
+    for wrong in ({}, {"authorization": "Bearer no"}, {"authorization": f"Basic {shown}"}):
+        assert ask(server.url, path, method=method, headers=wrong).status == 401
+    expected = 200 if method == "GET" and path in ("/undrift/metrics", "/undrift/sessions") else 404
+    assert ask(server.url, path, method=method, headers={"x-undrift-token": shown}).status == expected
+    assert provider.requests == ()
 
 
 @pytest.mark.parametrize("path", [*OWN, "/undrift/health", "/v1/messages", "/nowhere"])
@@ -57,11 +65,11 @@ def test_without_the_token_no_route_of_ours_answers(path: str, method: str, upst
         ({"origin": "http://localhost.evil.example"}, 403),
     ],
 )
-def test_no_route_answers_a_foreign_host_or_origin(path: str, headers: Any, status: int, upstream, tmp_path):
-    with gateway(tmp_path, upstream.url) as server:
-        known = {"authorization": f"Bearer {token(tmp_path)}"}
-        assert ask(server.url, path, method="GET", headers={**known, **headers}).status == status
-    assert upstream.requests == ()
+def test_no_route_answers_a_foreign_host_or_origin(path: str, headers: Any, status: int, untouched):
+    server, provider, shown = untouched
+    known = {"authorization": f"Bearer {shown}"}
+    assert ask(server.url, path, method="GET", headers={**known, **headers}).status == status
+    assert provider.requests == ()
 
 
 @pytest.mark.parametrize("name", ["127.0.0.1:8787", "localhost", "LOCALHOST:1", "[::1]:8787"])

@@ -51,11 +51,24 @@ def upstream() -> Iterator[RawUpstream]:
 
 @pytest.fixture
 def home(tmp_path: Path, upstream: RawUpstream) -> Path:
-    """A home whose gateway sends requests for Anthropic to the upstream."""
-    home = tmp_path / "home"
+    return home_for(upstream, tmp_path / "home")
+
+
+def home_for(upstream: RawUpstream, home: Path) -> Path:
+    """Make a home whose gateway sends requests for Anthropic to the upstream."""
     client = PointedClient("/any", {"anthropic": upstream.url})
     save(home, Service(_free(), {"claude": client}))
     return home
+
+
+@pytest.fixture(scope="module")
+def untouched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, RawUpstream]]:
+    """The port of a gateway for all requests of which none may reach the provider, and the provider."""
+    with RawUpstream(lambda _: [Send(response(b"{}"))]) as provider:
+        home = home_for(provider, tmp_path_factory.mktemp("untouched") / "home")
+        http_token(home)
+        with activated(home, ["proxy"]) as (port, _):
+            yield port, provider
 
 
 def _free() -> int:
@@ -108,26 +121,24 @@ def test_the_owner_is_served_on_the_socket_that_systemd_hands_over(home: Path, u
         "/any",
     ],
 )
-def test_whatever_is_not_the_owners_gets_401(path: str, home: Path, upstream: RawUpstream):
-    http_token(home)
+def test_whatever_is_not_the_owners_gets_401(path: str, untouched: tuple[int, RawUpstream]):
+    port, provider = untouched
     page = {"origin": "http://127.0.0.1:3000", "x-api-key": "a-key"}
-    with activated(home, ["proxy"]) as (port, _):
-        status, said = ask(port, path, **page)
-        assert (status, said["error"]["type"]) == (401, "undrift")
-        assert "owner" in said["error"]["message"]
-        status, _ = ask(port, path, **page, upgrade="websocket")
-        assert status == 401
-    assert upstream.requests == ()
+    status, said = ask(port, path, **page)
+    assert (status, said["error"]["type"]) == (401, "undrift")
+    assert "owner" in said["error"]["message"]
+    status, _ = ask(port, path, **page, upgrade="websocket")
+    assert status == 401
+    assert provider.requests == ()
 
 
 @needs_other_users
-def test_another_user_of_the_machine_gets_401(home: Path, upstream: RawUpstream):
-    http_token(home)
-    with activated(home, ["proxy"]) as (port, _):
-        heard = ask_as_nobody(f"http://127.0.0.1:{port}", BODY, headers={"x-api-key": "a-key"})
+def test_another_user_of_the_machine_gets_401(untouched: tuple[int, RawUpstream]):
+    port, provider = untouched
+    heard = ask_as_nobody(f"http://127.0.0.1:{port}", BODY, headers={"x-api-key": "a-key"})
     assert heard is not None
     assert heard.status == 401
-    assert upstream.requests == ()
+    assert provider.requests == ()
 
 
 @pytest.mark.skipif(shutil.which("systemd-socket-activate") is None, reason="needs systemd-socket-activate")
