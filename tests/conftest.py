@@ -1,5 +1,6 @@
 """What every test may ask for: the shared material, and one setting of Hypothesis for all."""
 
+import tarfile
 from collections.abc import Generator
 from pathlib import Path
 
@@ -105,3 +106,15 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip("needs ../shared beside the checkout (recorded sessions, captures): it is not there")
     return folder
+
+
+@pytest.fixture(scope="session")
+def recorded_files(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ...]:
+    """Unpack the recorded sessions once, for all tests to read; return their files in the archive's order."""
+    archive = shared / "data" / "transcripts.tar.xz"
+    if not archive.is_file():
+        pytest.skip("needs ../shared/data/transcripts.tar.xz beside the checkout: it is not there")
+    folder = tmp_path_factory.mktemp("transcripts")
+    with tarfile.open(archive, "r|xz") as packed:
+        packed.extractall(folder, filter="data")
+        return tuple(folder / member.name for member in packed.getmembers() if member.isfile())

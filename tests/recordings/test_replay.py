@@ -1,7 +1,6 @@
 """A replay sends what the client would have sent, counts it by hand's reckoning, and says what pruning did."""
 
 import json
-import tarfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -356,16 +355,9 @@ def test_a_home_that_cannot_be_made_is_one_sentence(tmp_path: Path):
 # ------------------------------------------------------------------------------------------- real sessions
 
 
-def test_a_real_session_is_replayed_within_its_budget(shared: Path, tmp_path: Path):
-    archive = shared / "data" / "transcripts.tar.xz"
-    if not archive.is_file():
-        pytest.skip("needs ../shared/data/transcripts.tar.xz beside the checkout: it is not there")
-    with tarfile.open(archive) as packed:
-        for member in packed:
-            if {"claude-code", "codex"} & set(Path(member.name).parts) and 100_000 < member.size < 400_000:
-                packed.extract(member, tmp_path, filter="data")
-                break
-    (path,) = tmp_path.rglob("*.jsonl")
+def test_a_real_session_is_replayed_within_its_budget(recorded_files: tuple[Path, ...]):
+    found = (path for path in recorded_files if path.parent.name in ("claude-code", "codex"))
+    path = next(path for path in found if 100_000 < path.stat().st_size < 400_000)
     everything = run(path)
     report = run(path, settings=with_budget(everything.peak_before // 2))
     assert everything.turns > 5

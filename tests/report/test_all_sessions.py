@@ -1,7 +1,6 @@
 """Every recorded session beside the checkout is examined: nothing fails, and the sums are those that are known of them."""
 
 import json
-import tarfile
 from pathlib import Path
 
 import pytest
@@ -12,16 +11,8 @@ FORMATS = ("claude-code", "codex")
 
 
 @pytest.fixture(scope="module")
-def files(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    archive = shared / "data" / "transcripts.tar.xz"
-    if not archive.is_file():
-        pytest.skip("needs ../shared/data/transcripts.tar.xz beside the checkout: it is not there")
-    folder = tmp_path_factory.mktemp("sessions")
-    with tarfile.open(archive) as packed:
-        for member in packed:
-            if set(FORMATS) & set(Path(member.name).parts) and member.name.endswith(".jsonl"):
-                packed.extract(member, folder, filter="data")
-    return sorted(folder.rglob("*.jsonl"))
+def files(recorded_files: tuple[Path, ...]) -> list[Path]:
+    return sorted(path for path in recorded_files if path.parent.name in FORMATS and path.suffix == ".jsonl")
 
 
 def test_all_sessions_are_examined_and_their_summaries_held_little(files: list[Path], tmp_path: Path):

@@ -2,7 +2,6 @@
 
 import copy
 import json
-import tarfile
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
@@ -20,20 +19,14 @@ TURNS_CHECKED = 8
 
 
 @pytest.fixture(scope="module")
-def histories(shared: Path) -> list[list[Json]]:
-    archive = shared / "data" / "transcripts.tar.xz"
-    if not archive.is_file():
-        pytest.skip("needs ../shared/data/transcripts.tar.xz beside the checkout: it is not there")
+def histories(recorded_files: tuple[Path, ...]) -> list[list[Json]]:
     found: dict[str, list[list[Json]]] = {folder: [] for folder in SESSIONS}
-    with tarfile.open(archive) as packed:
-        for member in packed:
-            folder = Path(member.name).parent.name
-            small = 100_000 < member.size < LARGEST_BYTES and member.name.endswith(".jsonl")
-            if small and folder in found and len(found[folder]) < SESSIONS[folder]:
-                file = packed.extractfile(member)
-                assert file is not None
-                lines = file.read().decode("utf-8", "replace").splitlines(keepends=True)
-                found[folder].append(list(messages_of(transcripts.read(lines).entries)))
+    for path in recorded_files:
+        folder = path.parent.name
+        small = path.suffix == ".jsonl" and 100_000 < path.stat().st_size < LARGEST_BYTES
+        if small and folder in found and len(found[folder]) < SESSIONS[folder]:
+            lines = path.read_bytes().decode("utf-8", "replace").splitlines(keepends=True)
+            found[folder].append(list(messages_of(transcripts.read(lines).entries)))
     assert {folder: len(some) for folder, some in found.items()} == SESSIONS
     return [history for some in found.values() for history in some]
 

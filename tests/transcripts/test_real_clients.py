@@ -2,7 +2,6 @@
 
 import json
 import re
-import tarfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,25 +35,13 @@ Read = list[tuple[str, Path, Recording]]
 
 
 @pytest.fixture(scope="session")
-def corpus(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Unpack the folders that are looked at here."""
-    archive = shared / "data" / "transcripts.tar.xz"
-    if not archive.is_file():
-        pytest.skip("needs ../shared/data/transcripts.tar.xz beside the checkout: it is not there")
-    folder = tmp_path_factory.mktemp("corpus")
-    wanted = {*FOLDERS, *FOREIGN, "misc-agents", "other"}
-    with tarfile.open(archive) as packed:
-        for member in packed:
-            parts = Path(member.name).parts
-            if wanted & set(parts[:-1]) and member.isfile() and parts[-1] != "SOURCE.txt":
-                packed.extract(member, folder, filter="data")
-    return folder
+def corpus(recorded_files: tuple[Path, ...]) -> list[Path]:
+    return sorted(path for path in recorded_files if path.name != "SOURCE.txt")
 
 
 @pytest.fixture(scope="session")
-def sessions(corpus: Path) -> Read:
-    found = [(path.parent.name, path) for path in sorted(corpus.rglob("*")) if path.is_file()]
-    return [(name, path, open_recording(path)) for name, path in found if name in FOLDERS]
+def sessions(corpus: list[Path]) -> Read:
+    return [(path.parent.name, path, open_recording(path)) for path in corpus if path.parent.name in FOLDERS]
 
 
 def test_every_file_is_read_by_its_own_reader(sessions: Read):
@@ -66,19 +53,19 @@ def test_every_file_is_read_by_its_own_reader(sessions: Read):
         assert [known for known, reader in FORMATS.items() if reader.recognises(lines[:64])] == [recording.format]
 
 
-def test_files_of_other_kinds_are_not_mistaken_for_sessions(corpus: Path):
+def test_files_of_other_kinds_are_not_mistaken_for_sessions(corpus: list[Path]):
     looked = 0
-    for path in sorted(path for path in corpus.rglob("*") if path.parent.name in FOREIGN):
+    for path in (path for path in corpus if path.parent.name in FOREIGN):
         looked += 1
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
         assert not [name for name in OURS if FORMATS[name].recognises(lines[:64])]
     assert looked > 20
 
 
-def test_small_files_of_many_agents_are_read_or_refused(corpus: Path):
+def test_small_files_of_many_agents_are_read_or_refused(corpus: list[Path]):
     expected = {"gemini": "gemini-cli", "copilot": "copilot-cli", "openclaw": "pi"}
     read = Counter[str]()
-    for path in sorted((*corpus.rglob("misc-agents/*"), *corpus.rglob("other/*"))):
+    for path in (path for path in corpus if path.parent.name in ("misc-agents", "other")):
         try:
             recording = open_recording(path)
         except TranscriptError:

@@ -2,7 +2,6 @@
 
 import json
 import re
-import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,20 +35,10 @@ class Real:
 
 
 @pytest.fixture(scope="session")
-def real(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Real]:
-    """Unpack the folders once and read every file in them."""
-    archive = shared / "data" / "transcripts.tar.xz"
-    if not archive.is_file():
-        pytest.skip("needs ../shared/data/transcripts.tar.xz beside the checkout: it is not there")
-    folder = tmp_path_factory.mktemp("lists")
-    found = []
-    with tarfile.open(archive) as packed:
-        for member in packed:
-            path = Path(member.name)
-            if path.parent.name in FILES and member.isfile() and path.suffix != ".txt":
-                packed.extract(member, folder, filter="data")
-                found.append(Real(path.parent.name, folder / path, open_recording(folder / path)))
-    return found
+def real(recorded_files: tuple[Path, ...]) -> list[Real]:
+    """Read every file in the folders."""
+    found = [path for path in recorded_files if path.parent.name in FILES and path.suffix != ".txt"]
+    return [Real(path.parent.name, path, open_recording(path)) for path in found]
 
 
 def test_every_file_is_read_by_its_own_reader(real):

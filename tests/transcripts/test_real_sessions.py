@@ -2,7 +2,6 @@
 
 import json
 import re
-import tarfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,18 +22,10 @@ Read = tuple[str, list[str], transcripts.Recording]
 
 
 @pytest.fixture(scope="session")
-def sessions(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Read]:
-    """Unpack the two formats' folders once and read every file of them."""
-    archive = shared / "data" / "transcripts.tar.xz"
-    if not archive.is_file():
-        pytest.skip("needs ../shared/data/transcripts.tar.xz beside the checkout: it is not there")
-    folder = tmp_path_factory.mktemp("sessions")
-    with tarfile.open(archive) as packed:
-        for member in packed:
-            if set(FORMATS) & set(Path(member.name).parts) and member.name.endswith(".jsonl"):
-                packed.extract(member, folder, filter="data")
+def sessions(recorded_files: tuple[Path, ...]) -> list[Read]:
+    """Read every file in the two formats' folders."""
     read = []
-    for path in sorted(folder.rglob("*.jsonl")):
+    for path in sorted(path for path in recorded_files if path.parent.name in FORMATS and path.suffix == ".jsonl"):
         with path.open(encoding="utf-8", errors="surrogateescape", newline="\n") as file:
             lines = list(file)
         read.append((path.parent.name, lines, transcripts.read(lines)))

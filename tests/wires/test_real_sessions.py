@@ -3,11 +3,9 @@
 Two small shared sessions and the demo; ``python -m tests.wires.sessions FOLDER`` plays all of them.
 """
 
-import shutil
-import tarfile
 from dataclasses import replace
 from functools import cache
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import pytest
 
@@ -39,26 +37,15 @@ def demo_played(wire: str, share: float) -> Outcome:
 
 
 @pytest.fixture(scope="module")
-def recorded(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Script]:
+def recorded(recorded_files: tuple[Path, ...]) -> list[Script]:
     """One session of each client."""
-    archive = shared / "data" / "transcripts.tar.xz"
-    if not archive.is_file():
-        pytest.skip("needs ../shared/data/transcripts.tar.xz beside the checkout: it is not there")
     found: dict[str, Script] = {}
-    with tarfile.open(archive) as packed:
-        for member in packed:
-            path = PurePosixPath(member.name)
-            if path.parent.name in FOLDERS and path.suffix == ".jsonl" and member.size in SIZES:
-                copy = tmp_path_factory.mktemp("recorded") / path.name
-                file = packed.extractfile(member)
-                assert file is not None
-                with copy.open("wb") as out:
-                    shutil.copyfileobj(file, out)
-                script = script_of(copy)
-                if len(script.turns) > 20:
-                    found.setdefault(path.parent.name, script)
-            if len(found) == len(FOLDERS):
-                break
+    for path in recorded_files:
+        is_new = path.parent.name in FOLDERS and path.parent.name not in found
+        if is_new and path.suffix == ".jsonl" and path.stat().st_size in SIZES:
+            script = script_of(path)
+            if len(script.turns) > 20:
+                found[path.parent.name] = script
     assert set(found) == set(FOLDERS)
     return list(found.values())
 

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import tarfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -354,18 +353,13 @@ def test_lines_of_any_shape_are_read_without_a_fault() -> None:
 
 
 @pytest.fixture(scope="module")
-def real_sessions(shared: Path) -> list[tuple[ContextEntry, ...]]:
-    archive = shared / "data" / "transcripts.tar.xz"
-    if not archive.is_file():
-        pytest.skip("needs ../shared/data/transcripts.tar.xz beside the checkout: it is not there")
+def real_sessions(recorded_files: tuple[Path, ...]) -> list[tuple[ContextEntry, ...]]:
     found: dict[str, list[tuple[ContextEntry, ...]]] = {"claude-code": [], "codex": []}
-    with tarfile.open(archive) as packed:
-        for member in packed:
-            some = found.get(Path(member.name).parent.name)
-            if some is not None and len(some) < 2 and member.name.endswith(".jsonl") and member.size > 1_000_000:
-                file = packed.extractfile(member)
-                assert file is not None
-                some.append(transcripts.read(file.read().decode("utf-8", "replace").splitlines(keepends=True)).entries)
+    for path in recorded_files:
+        some = found.get(path.parent.name)
+        if some is not None and len(some) < 2 and path.suffix == ".jsonl" and path.stat().st_size > 1_000_000:
+            lines = path.read_bytes().decode("utf-8", "replace").splitlines(keepends=True)
+            some.append(transcripts.read(lines).entries)
     assert {folder: len(some) for folder, some in found.items()} == {"claude-code": 2, "codex": 2}
     return [entries for some in found.values() for entries in some]
 

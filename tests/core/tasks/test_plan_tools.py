@@ -1,8 +1,7 @@
 """The plan tools of clients: what a plan says after their calls."""
 
 import json
-import tarfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -228,29 +227,22 @@ def test_the_same_history_gives_the_same_plan(calls: list[Call]):
 
 
 # ---------------------------------------------------------------------------------------------------------- real sessions
-def recorded(shared: Path) -> Iterator[list[Call]]:
-    archive = shared / "data" / "transcripts.tar.xz"
-    if not archive.is_file():
-        pytest.skip("needs ../shared/data/transcripts.tar.xz beside the checkout: it is not there")
-    with tarfile.open(archive) as packed:
-        for member in packed:
-            folder = Path(member.name).parent.name
-            if folder not in ("claude-code", "codex", "opencode") or not 20_000 < member.size < 1_000_000:
-                continue
-            file = packed.extractfile(member)
-            assert file is not None
-            text = file.read().decode("utf-8", "replace")
-            if not any(f'"{tool}"' in text for tool in ("TodoWrite", "TaskUpdate", "update_plan", "todowrite")):
-                continue
-            entries = transcripts.read(text.splitlines(keepends=True)).entries
-            results = {e.pair_id: e.content for e in entries if e.type == "tool_result"}
-            calls = [(e, e.metadata) for e in entries if e.metadata and e.metadata["kind"] == "call"]
-            yield [(about["tool_name"], about["input"], results.get(e.pair_id, "")) for e, about in calls]
+def recorded(files: Iterable[Path]) -> Iterator[list[Call]]:
+    for path in files:
+        if path.parent.name not in ("claude-code", "codex", "opencode") or not 20_000 < path.stat().st_size < 1_000_000:
+            continue
+        text = path.read_bytes().decode("utf-8", "replace")
+        if not any(f'"{tool}"' in text for tool in ("TodoWrite", "TaskUpdate", "update_plan", "todowrite")):
+            continue
+        entries = transcripts.read(text.splitlines(keepends=True)).entries
+        results = {e.pair_id: e.content for e in entries if e.type == "tool_result"}
+        calls = [(e, e.metadata) for e in entries if e.metadata and e.metadata["kind"] == "call"]
+        yield [(about["tool_name"], about["input"], results.get(e.pair_id, "")) for e, about in calls]
 
 
-def test_recorded_plans_are_read(shared: Path):
+def test_recorded_plans_are_read(recorded_files: tuple[Path, ...]):
     found = 0
-    for calls in recorded(shared):
+    for calls in recorded(recorded_files):
         ends = [end for end, (tool, _, _) in enumerate(calls, 1) if is_plan_tool(tool)]
         items = [item for end in ends for item in replay_plan(calls[:end])]
         found += len({item.content for item in items if item.status == DONE})
