@@ -145,9 +145,11 @@ def expected_of(window: Window, before: Window, turn: Turn, change: ClientChange
     numbers = [window.numbers[place] for d in window.new if (place := place_of(d.entry_id)) in window.numbers]
     first = min([before.newest_answer, *numbers])
     kept = tokens_before(before, first)
-    if change is not None and change.tokens:
-        kept = min(kept, max(0, change.tokens - fixed_tokens))
-    part = change.part if change is not None and not change.tokens else ""
+    part, byte = "", None
+    if change is not None and change.tokens <= fixed_tokens:
+        part, byte = change.part, change.byte
+    elif change is not None:
+        kept = min(kept, change.tokens - fixed_tokens)
     idle_seconds = None if turn.idle_ms is None else turn.idle_ms // 1_000
     is_cold = turn.cache.is_cold(turn.idle_ms)
-    return Expected(fixed_tokens + window.tokens_after, fixed_tokens, kept, idle_seconds, is_cold, part)
+    return Expected(fixed_tokens + window.tokens_after, fixed_tokens, kept, idle_seconds, is_cold, part, byte)

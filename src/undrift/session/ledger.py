@@ -26,9 +26,6 @@ __all__ = ["Pricing", "SessionLedger"]
 
 _log = logging.getLogger("undrift.session.session")
 
-_MARGIN_MS = 60_000
-"""Providers keep a cache up to a minute longer than they promise."""
-
 
 @dataclass(frozen=True, slots=True)
 class Pricing:
@@ -203,8 +200,8 @@ def _was_not_sent(one: _BilledRequest, usage: BilledTokens) -> bool:
 
 def _is_cold(before: _BilledRequest, pricing: Pricing) -> bool:
     """Tell whether the cache of the request before has expired by the clock."""
-    life_ms = 1_000 * max(before.pricing.cache.seconds, pricing.cache.seconds)
-    return pricing.now_ms - before.pricing.now_ms > life_ms + _MARGIN_MS
+    idle_ms = pricing.now_ms - before.pricing.now_ms
+    return before.pricing.cache.is_cold(idle_ms) and pricing.cache.is_cold(idle_ms)
 
 
 def _first_gone(window: Window, before: _BilledRequest | None) -> tuple[int, int]:

@@ -63,6 +63,13 @@ def test_a_miss_without_a_pause_is_counted_and_says_nothing_of_the_life():
     assert (known.warm_but_missed, known.seconds(None, DAY)) == (5, DAY)
 
 
+def test_prompts_that_a_change_of_the_client_made_the_provider_write_again_are_counted_with_the_newest_place():
+    change = Expected(TOTAL, FIXED, KEPT, 5, part="tools", byte=9_000)
+    known = after((expected(part="system"), NOTHING), (change, BESIDE), (expected(), NOTHING))
+    assert (known.rewritten, known.rewritten_part, known.rewritten_byte) == (2, "tools", 9_000)
+    assert (known.warm_but_missed, known.missed_seconds) == (1, ())
+
+
 def test_a_change_of_the_client_after_which_the_history_was_read_is_harmless_from_then_on():
     known = after((expected(part="system"), ALL), (expected(part="system"), ALL))
     assert known.harmless == ("system",)
@@ -103,13 +110,18 @@ known_ones = st.builds(
     missed_seconds=st.lists(st.integers(1, 10**6), max_size=3).map(tuple),
     cold_but_read=st.integers(0, 10**6),
     warm_but_missed=st.integers(0, 10**6),
+    rewritten=st.integers(0, 10**6),
+    rewritten_part=st.text(max_size=40),
+    rewritten_byte=st.integers(0, 2**40),
     harmless=st.lists(st.sampled_from(["system", "tools", "model"]), unique=True).map(tuple),
 )
 
 
 @given(
     known_ones,
-    st.builds(Expected, counts, counts, counts, st.none() | st.integers(0, 2**60), st.booleans(), st.text(max_size=60)),
+    st.builds(
+        Expected, counts, counts, counts, st.none() | st.integers(0, 2**60), st.booleans(), st.text(max_size=60), counts
+    ),
     st.builds(Reported, st.none() | counts, counts),
 )
 def test_an_answer_never_shortens_a_promise_and_what_is_known_survives_the_store(

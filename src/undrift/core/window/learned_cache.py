@@ -24,6 +24,7 @@ _LEAST_PAUSE_S = 60
 """After a shorter pause a miss has another cause than the pause."""
 
 _MOST_SECONDS = 1_000_000
+_MOST_BYTES = 2**40
 _MOST_PARTS = 8
 _PART_CHARACTERS = 40
 
@@ -46,7 +47,8 @@ class Expected:
         kept_tokens: The history's beginning that is sent again as it was sent before.
         idle_seconds: The least time since the request before; None if unknown.
         is_cold: Whether the pause was taken for the end of the cache.
-        part: The field before the history that the client has changed; empty without one.
+        part: The part of the prompt that the client has changed, so that all of the history is written again; empty
+            without one. `byte`: the place of the change in the body; None: unknown.
     """
 
     total_tokens: int
@@ -55,6 +57,7 @@ class Expected:
     idle_seconds: int | None = None
     is_cold: bool = False
     part: str = ""
+    byte: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,10 @@ class LearnedCache:
         missed_seconds: The newest pauses after which nothing of it was read, though it was taken for warm.
         cold_but_read: How often the cache was taken for cold, and was read.
         warm_but_missed: How often it was taken for warm, and nothing of the history was read.
-        harmless: Fields that the client changed, and the history was read all the same.
+        harmless: Parts that the client changed, and the history was read all the same.
+        rewritten: How many prompts the provider wrote again because the client changed a part of them.
+        rewritten_part, rewritten_byte: The newest such part, and the byte of the request from which it was changed; 0:
+            unknown.
     """
 
     said_seconds: int | None = None
@@ -80,6 +86,9 @@ class LearnedCache:
     cold_but_read: int = 0
     warm_but_missed: int = 0
     harmless: tuple[str, ...] = ()
+    rewritten: int = 0
+    rewritten_part: str = ""
+    rewritten_byte: int = 0
 
     def seconds(self, asked: int | None, usual: int) -> int:
         """Return for how long the cache keeps a prefix.
@@ -112,8 +121,8 @@ class LearnedCache:
 def learned_from(payload: Mapping[str, Any]) -> LearnedCache:
     """Return what a stored operation says; broken fields are left out."""
 
-    def count(value: Any) -> int:
-        return value if type(value) is int and 0 < value <= _MOST_SECONDS else 0
+    def count(value: Any, most: int = _MOST_SECONDS) -> int:
+        return value if type(value) is int and 0 < value <= most else 0
 
     def values(name: str) -> list[Any]:
         given = payload.get(name)
@@ -128,6 +137,9 @@ def learned_from(payload: Mapping[str, Any]) -> LearnedCache:
         cold_but_read=count(payload.get("cold_but_read")),
         warm_but_missed=count(payload.get("warm_but_missed")),
         harmless=tuple(str(name)[:_PART_CHARACTERS] for name in values("harmless"))[:_MOST_PARTS],
+        rewritten=count(payload.get("rewritten")),
+        rewritten_part=str(payload.get("rewritten_part") or "")[:_PART_CHARACTERS],
+        rewritten_byte=count(payload.get("rewritten_byte"), _MOST_BYTES),
     )
 
 
@@ -144,7 +156,14 @@ def checked(known: LearnedCache, expected: Expected, reported: Reported) -> Lear
         if idle >= _LEAST_PAUSE_S:
             known = replace(known, read_after_seconds=max(known.read_after_seconds, min(idle, _MOST_SECONDS)))
         return replace(known, cold_but_read=known.cold_but_read + 1) if expected.is_cold else known
-    if found == "missed" and known.was_read and not expected.is_cold and not expected.part:
+    if found == "missed" and known.was_read and not expected.is_cold:
+        if expected.part:
+            return replace(
+                known,
+                rewritten=known.rewritten + 1,
+                rewritten_part=expected.part[:_PART_CHARACTERS],
+                rewritten_byte=expected.byte or 0,
+            )
         known = replace(known, warm_but_missed=known.warm_but_missed + 1)
         if idle >= _LEAST_PAUSE_S:
             known = replace(known, missed_seconds=(*known.missed_seconds, min(idle, _MOST_SECONDS))[-_MISSES:])
