@@ -12,7 +12,6 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
 
 from undrift import Session, Settings
@@ -21,7 +20,7 @@ from undrift.session.cache import CacheTraffic, LastRequest
 from undrift.settings.model_table import lookup, model_key
 from undrift.transcripts import codex
 from undrift.transcripts.figures import figures
-from undrift.values.usage import CacheEvent, PromptUsage
+from undrift.values.usage import PromptUsage
 from undrift.wire.form import ProviderReply
 
 __all__ = ["Verdicts", "judged", "main", "prompts_of"]
@@ -56,16 +55,19 @@ class Verdicts:
 def prompts_of(lines: Sequence[str]) -> tuple[bool, list[tuple[int, PromptUsage]]]:
     """Return whether Codex recorded it, and its runs of prompts, each with the number of its run.
 
-    A compaction ends a run.
+    A compaction ends a run. A request without a recorded answer has no tokens.
     """
     is_codex = any('"session_meta"' in line for line in lines[:4])
     found = figures(lines, format=codex.FORMAT if is_codex else "claude-code")
-    run, prompts = 0, []
+    run, prompts, model = 0, list[tuple[int, PromptUsage]](), ""
     for event in () if found.sub_agent else found.in_order():
-        if isinstance(event, CacheEvent):
-            run += event.kind == "compacted"
+        if isinstance(event, PromptUsage):
+            model = event.model
+            prompts += [(run, event)] if event.at_ms is not None else []
+        elif event.kind == "compacted":
+            run += 1
         elif event.at_ms is not None:
-            prompts.append((run, event))
+            prompts.append((run, PromptUsage(event.line, event.at_ms, 0, 0, model=model)))
     return is_codex, prompts
 
 
@@ -73,10 +75,11 @@ def judged(prompts: Sequence[tuple[int, PromptUsage]], home: Path, *, restarts: 
     """Return the verdicts about one session. `restarts`: the process is killed before each request."""
     found, now = Verdicts(), [0]
     settings = Settings(token_counter="characters/4")
-    fixed = min((one.prompt_tokens for _, one in prompts), default=0)
+    fixed = min((one.prompt_tokens for _, one in prompts if one.prompt_tokens), default=0)
     session = Session.open("s", home=home, settings=settings, clock=lambda: now[0])
     traffic = CacheTraffic(session._context)
-    for (run_before, before), (run, one) in pairwise([(-1, prompts[0][1]), *prompts]) if prompts else ():
+    run_before, before = -1, PromptUsage(0, None, 0, 0)
+    for run, one in prompts:
         if restarts:
             session = Session.open("s", home=home, settings=settings, clock=lambda: now[0])
             traffic = CacheTraffic(session._context)
@@ -86,7 +89,7 @@ def judged(prompts: Sequence[tuple[int, PromptUsage]], home: Path, *, restarts: 
         idle_ms = session._context.log.times.idle_ms(key, now[0])
         is_pair = run == run_before and before.model == one.model and before.prompt_tokens >= _SHORTEST
         kept = min(before.prompt_tokens, one.prompt_tokens) if is_pair else 0
-        if is_pair:
+        if is_pair and one.prompt_tokens:
             _judge(found, kept, one, cache.is_cold(idle_ms), (one.at_ms or 0) - (before.at_ms or 0), cache.seconds)
         expected = Expected(
             one.prompt_tokens,
@@ -103,7 +106,9 @@ def judged(prompts: Sequence[tuple[int, PromptUsage]], home: Path, *, restarts: 
             cache_seconds=one.life_seconds,
             is_promised=one.life_seconds is not None,
         )
-        traffic.answered(sent, reply)
+        if one.prompt_tokens:
+            traffic.answered(sent, reply)
+            run_before, before = run, one
     session.close()
     return found
 

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from tests.builders import rounds, user
 from tests.cli.builders import claude, said, undrift
 from tests.session.billing import Client
+from undrift import Session, Settings
 from undrift.values.clock import now_ms
 
 HOSTILE = "\x1b[2J\x1b]52;c;ZXZpbA==\x07"
@@ -145,3 +147,26 @@ def test_a_damaged_store_is_an_error_that_names_it(tmp_path: Path, project: Path
     assert result.exit_code == 1
     assert result.stderr.startswith("undrift: ")
     assert "undrift.db" in result.stderr
+
+
+def test_a_client_that_changes_its_own_prompt_is_told_which_part_and_from_which_byte(tmp_path: Path, project: Path):
+    home, messages = project / ".undrift", [user("Look at the log."), *rounds(60)]
+    settings = Settings(budget_tokens=8_000, token_counter="characters/4")
+    with Session.open("s", home=home, settings=settings) as session:
+        for number, words in enumerate(("Be brief.", "Be brief.", "Be brisk.", "Be brisk.", "Be bold.")):
+            given = {"model": "claude-opus-5", "system": words, "messages": messages[: 101 + 2 * number]}
+            prepared = session.prepare(json.dumps(given, separators=(",", ":")).encode())
+            read = prepared.tokens_after - 300 if number % 2 else 0
+            usage = {"input_tokens": prepared.tokens_after - read, "cache_read_input_tokens": read}
+            session.record({"content": [], "usage": usage})
+    place = len('{"model":"claude-opus-5","system":"Be b')
+    found = json.loads(status(tmp_path, "--json").stdout)
+    assert found["sessions"][0]["client_rewrites"] == {"prompts": 2, "part": "system", "byte": place}
+    said = " ".join(status(tmp_path).stdout.split())
+    assert f"Your client changed its system prompt from byte {place} of the request on: the provider wrote 2" in said
+
+
+def test_a_client_that_changes_nothing_is_told_nothing(tmp_path: Path, project: Path):
+    managed(project / ".undrift", 12)
+    assert json.loads(status(tmp_path, "--json").stdout)["sessions"][0]["client_rewrites"] is None
+    assert "Your client" not in status(tmp_path).stdout

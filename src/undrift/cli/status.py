@@ -1,7 +1,7 @@
 """``undrift status``: what undrift saved in a home, the cost of this folder's sessions, and how their caches stand."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from undrift.cli.draw import next_commands, say
 from undrift.cli.of_session import Whole, home_options
 from undrift.cli.own import client_folders, own_recordings
 from undrift.cli.show import count, echo_json, first_line, safe
-from undrift.core.guard import Balance, CacheWatch, Notice, Rewrites, money, size
+from undrift.core.guard import Balance, CacheWatch, ClientRewrites, Notice, Rewrites, money, size
 from undrift.core.ledger import Ledger
 from undrift.errors import TranscriptError
 from undrift.recordings.costs import RecordedCost, costs_in
@@ -23,6 +23,7 @@ from undrift.stores.base import SessionRow
 from undrift.stores.opening import open_store
 from undrift.values.clock import now_ms
 from undrift.values.scope import Scope
+from undrift.window.asked import client_rewrites
 from undrift.window.ledgers import stored_ledgers
 
 __all__ = ["status_command"]
@@ -30,11 +31,15 @@ __all__ = ["status_command"]
 
 @dataclass(frozen=True, slots=True)
 class _ManagedSession:
-    """A session that went through undrift, with its ledgers by model."""
+    """A session that went through undrift, with its ledgers by model.
+
+    `rewrites`: the prompts that its client made the provider write again; None without any.
+    """
 
     home: str
     row: SessionRow
     ledgers: Mapping[str, Ledger]
+    rewrites: ClientRewrites | None = None
 
 
 @click.command("status")
@@ -76,7 +81,8 @@ def _managed(homes: Sequence[str], limit: int) -> list[_ManagedSession]:
             with open_store(home, Scope(), create=False) as store:
                 for row in store.sessions()[:limit]:
                     ledgers = {m: one for m, one in stored_ledgers(store, row.session_id).items() if one.reports_cache}
-                    found += [_ManagedSession(home, row, ledgers)] if ledgers else []
+                    if ledgers:
+                        found.append(_ManagedSession(home, row, ledgers, client_rewrites(store, row.session_id)))
     return found
 
 
@@ -90,6 +96,11 @@ def _show_managed(managed: Sequence[_ManagedSession], models: Sequence[Model]) -
         click.echo()
         say(first_line(one.row.name, 200) or safe(one.row.session_id))
         say(f"  {_balance([one], models).notice().text}")
+    for one in managed:
+        if one.rewrites is not None:
+            click.echo()
+            say(first_line(one.row.name, 200) or safe(one.row.session_id))
+            say(f"  {safe(one.rewrites.notice().text)}", hang="  ")
 
 
 def _newest(limit: int, homes: dict[str, Path | None]) -> Sequence[Path]:
@@ -137,6 +148,7 @@ def _report(managed: Sequence[_ManagedSession], found: Sequence[RecordedCost], m
     sessions = [
         {"home": one.home, "session_id": one.row.session_id, "name": one.row.name}
         | _balance_json(_balance([one], models))
+        | {"client_rewrites": None if one.rewrites is None else asdict(one.rewrites)}
         for one in managed
     ]
     return {

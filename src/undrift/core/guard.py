@@ -14,6 +14,7 @@ from undrift.values.usage import HOUR_S, CacheEvent, PromptUsage
 __all__ = [
     "Balance",
     "CacheWatch",
+    "ClientRewrites",
     "LEAST_TOKENS",
     "Notice",
     "NoticeKind",
@@ -39,6 +40,16 @@ LEAST_TOKENS = 4_096
 
 _LOST_SHARE = 0.5
 """A prompt of which less than this share was read from the cache has been written again."""
+
+_PARTS = {
+    "system": "system prompt",
+    "instructions": "system prompt",
+    "systemInstruction": "system prompt",
+    "system_instruction": "system prompt",
+    "tool_choice": "choice of tools",
+    "thinking": "settings of thinking",
+    "message 0": "first message",
+}
 
 _MILLION = 1_000_000
 _MOST_MS = 1 << 53
@@ -144,6 +155,25 @@ class CacheWatch:
         if self.tokens < LEAST_TOKENS or prompt.cached_tokens >= _LOST_SHARE * both:
             return 0
         return max(0, both - prompt.cached_tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class ClientRewrites:
+    """Prompts that a client made the provider write again, because it changed a part before the history.
+
+    `part`, `byte`: the newest such part, and the byte of the request from which it was changed; 0: unknown.
+    """
+
+    prompts: int
+    part: str
+    byte: int = 0
+
+    def notice(self) -> Notice:
+        """Return the sentence."""
+        many = "1 prompt" if self.prompts == 1 else f"{self.prompts:,} prompts"
+        place = f" from byte {self.byte:,} of the request on" if self.byte else ""
+        text = f"Your client changed its {_PARTS.get(self.part, self.part)}{place}: the provider wrote {many} whole."
+        return Notice("rewrites", text, f"{many} written whole: the client changed its prompt")
 
 
 @dataclass(frozen=True, slots=True)

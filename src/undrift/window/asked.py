@@ -8,10 +8,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from undrift.core.guard import ClientRewrites
 from undrift.core.window.learned_cache import LearnedCache, learned_from
 from undrift.stores.base import Operation
+from undrift.stores.contract import OperationStore
 
-__all__ = ["ASKED_EVERY_MS", "AskedTimes", "KIND", "payload_of"]
+__all__ = ["ASKED_EVERY_MS", "AskedTimes", "KIND", "client_rewrites", "payload_of"]
 
 KIND = "asked"
 """The kind of the operations that store a time."""
@@ -118,3 +120,19 @@ def payload_of(model: str, learned: LearnedCache, *, is_last: bool) -> dict[str,
     """Return the payload of an operation that stores a time."""
     found = {**({"model": model} if model else {}), **learned.payload, **({"is_last": True} if is_last else {})}
     return found or None
+
+
+def client_rewrites(store: OperationStore, session_id: str) -> ClientRewrites | None:
+    """Return the prompts that the client of a session made the provider write again; None without any.
+
+    Raises StoreError: the store cannot be read.
+    """
+    newest = {
+        (one.payload or {}).get("model", ""): learned_from(one.payload or {})
+        for one in store.operations(session_id, (KIND,))
+    }
+    found = [one for one in newest.values() if one.rewritten]
+    if not found:
+        return None
+    most = max(found, key=lambda one: one.rewritten)
+    return ClientRewrites(sum(one.rewritten for one in found), most.rewritten_part, most.rewritten_byte)
