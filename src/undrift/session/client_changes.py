@@ -80,16 +80,18 @@ class ClientChanges:
     ) -> ClientChange | None:
         """Return the change against the earlier request that shares most with this one."""
         known = [one for one in met if not asking.cache.is_cold(asking.now_ms - one.at_ms)]
-        same = [one for one in known if one.model == asking.model and first_change(one.fields, fields) is None]
         if not known:  # a pause: all is written again, with or without a change
             return None
-        if not same:
+        common = []
+        for one in reversed(known):  # the newest one shares all of it, as a rule
+            if one.model == asking.model and first_change(one.fields, fields) is None:
+                common.append(_common(one, conversation))
+                # The newest item alone is no change: clients write more into it than stands there later.
+                if common[-1] >= min(one.count - 1, request.count):
+                    return None
+        if not common:
             return _field(known[-1], fields, request, asking)
-        common = [(_common(one, conversation), one.count) for one in same]
-        # The newest item alone is no change: clients write more into it than stands there later.
-        if any(number >= min(count - 1, request.count) for number, count in common):
-            return None
-        return self._item(max(number for number, _ in common), conversation, request, asking)
+        return self._item(max(common), conversation, request, asking)
 
     def _first_item(self, conversation: Conversation, request: Request, asking: Asking) -> ClientChange | None:
         """Return a change of the first item alone: with it a conversation looks like a new one."""
