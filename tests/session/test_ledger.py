@@ -256,3 +256,10 @@ def test_a_price_is_not_said_where_the_provider_reports_no_cache(tmp_path: Path)
         client.asks()
         client.answers({"input_tokens": 500, "output_tokens": 1})
     assert client.session.budget_price() is None
+
+
+def test_sums_of_fractions_are_no_reason_to_write(tmp_path: Path):
+    client = Client(tmp_path, 150_000)
+    for _ in range(40):
+        client.turn(characters=8_000)
+    assert "ledger" not in {one.kind for one in client.session.history()}

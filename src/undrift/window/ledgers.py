@@ -24,6 +24,7 @@ LEFT_PLACES = "left"
 """The field of a prune's payload with the places whose readings left by it."""
 
 _FIELD = "ledger"
+_SLIP_TOKENS = 1.0  # sums of fractions differ by less
 
 
 def stored_ledgers(store: OperationStore, session_id: str) -> dict[str, Ledger]:
@@ -78,7 +79,10 @@ class Ledgers:
     @property
     def is_too_high(self) -> bool:
         """True if a stored balance allows more to be spent than the balance of now."""
-        return any(self._stored.get(m, Ledger()).spendable_tokens > self.of(m).spendable_tokens for m in self._since)
+        return any(
+            self._stored.get(model, Ledger()).spendable_tokens > self.of(model).spendable_tokens + _SLIP_TOKENS
+            for model in self._since
+        )
 
     def promise(self, times: int = 1) -> None:
         """Deduct the expected price of a prune until its answer shows the real one; `times`: -1 takes it back."""
