@@ -12,7 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from bench.restore_figures import BUDGET_TOKENS, CLIENTS, figures, recordings
+from undrift.bench.cost import AT_THE_CLIENTS_LIMIT
+from undrift.bench.cost import measure as priced
 from undrift.bench.drift import FRACTIONS, measure
+from undrift.bench.sessions import sessions_in
 from undrift.errors import UndriftError
 
 __all__ = ["PARTS", "main", "with_parts"]
@@ -21,7 +24,16 @@ BUDGET = 60_000
 _ROOT = Path(__file__).parents[1]
 _BUDGETS = {0.5: "half of the session", 0.25: "a quarter", 0.125: "an eighth", BUDGET: f"{BUDGET:,} tokens"}
 _SYSTEMS = ("recency", "undrift")
-_TEXTS = {"summary": "client's own summary", "tail": "last 5,000 tokens", "restore": "restore text"}
+_TEXTS = {
+    "summary": "client's own summary",
+    "today": "client of today",
+    "tail": "last 5,000 tokens",
+    "restore": "restore text",
+    "today_both": "today and restore text",
+}
+_OF_TODAY = ("today", "today_both")
+_PRICES = {"own": "as recorded", "5m .10": "5 minutes, .10", "1h .05": "an hour, .05"}
+_BUDGETS_PRICED = ("auto", AT_THE_CLIENTS_LIMIT)
 _NAMES = {"claude-code": "Claude Code", "codex": "Codex"}
 _BAR = 10
 
@@ -58,25 +70,30 @@ def restore_part(told: Mapping[str, Any]) -> str:
         return "No session was compacted after 15 calls or more."
     lines = [
         _source(told, "restore"),
-        "Means over the compactions, with 95% intervals. The second row is a plain baseline: the end of the session.",
+        "Means over the compactions, with 95% intervals. The last 5,000 tokens are a plain baseline: the end of the session.",
         "",
         "```",
     ]
     for client, parts in clients.items():
         whole = parts["all"]
         counts = ", ".join(f"{whole[name]} {name}" for name in ("compactions", "sessions", "repositories"))
-        lines += [f"{_NAMES[client]}: {counts}", f"{'':<23}{'identifiers':<28}lines of code"]
+        lines += [f"{_NAMES[client]}: {counts}", f"{'':<23}{'identifiers':<28}{'lines of code':<26}tokens"]
+        puts_back = whole["today"] != whole["summary"]
         for system, name in _TEXTS.items():
-            cells = _bars(whole[system])
-            lines.append(f"{name:<23}{cells[0]:<28}{''.join(cells[1:])}".rstrip())
-    lines.append("```")
+            if puts_back or system not in _OF_TODAY:
+                cells = [*_bars(whole[system]), ""]
+                lines.append(f"{name:<23}{cells[0]:<28}{cells[1]:<26}{whole[system]['mean_tokens']:>6,}")
+    lines += [
+        "```",
+        "",
+        "The client of today also attaches the files that it used last: as recorded, else simulated, which flatters it.",
+    ]
     if "independent" in told:
         fitted = [
             f"{parts['transcripts']['compactions']} of the {parts['all']['compactions']} compactions of {_NAMES[client]}"
             for client, parts in clients.items()
         ]
         lines += [
-            "",
             f"undrift was tuned on {' and '.join(fitted)}. Independent programs measured",
             "other recordings, which had no part in the tuning, and found (identifiers / lines of code):",
         ]
@@ -127,6 +144,50 @@ def windows_part(told: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def cost_part(told: Mapping[str, Any]) -> str:
+    """Write what auto costs against sending everything and the client's own compaction, at each price."""
+    rows = {(row["scenario"], row["budget"]): row for row in told["cost"]["rows"]}
+    prices = {name: title for name, title in _PRICES.items() if (name, "auto") in rows}
+    if not prices:
+        return "No session was priced."
+    lines = [
+        _source(told, "cost"),
+        "1.00 is the cost of sending everything. Text that was gone when the agent needed it is charged, on both sides alike.",
+        "Dearer: sessions above 1.00 at their end. Any turn: the highest share on the way. Still there: of what was needed.",
+        "",
+        "| cache, cached token | dearer | any turn | all sessions | still there | of the client's own compaction |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for name, title in prices.items():
+        row = rows[name, "auto"]
+        shares = [f"{row['worst_turn']:.2f}", f"{row['sum']:.2f}", f"{row['survival']:.1%}"]
+        cells = [
+            title,
+            f"{row['above']} of {row['sessions']}",
+            *shares,
+            _of_native(row, rows.get((name, "auto-native"))),
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    fixed = [rows[name, f"{BUDGET:,}"] for name in prices if (name, f"{BUDGET:,}") in rows]
+    if fixed:
+        dearer = " / ".join(str(row["above"]) for row in fixed)
+        sums = " / ".join(f"{row['sum']:.2f}" for row in fixed)
+        kept = " / ".join(f"{row['survival']:.1%}" for row in fixed)
+        native = f"The last column counts the {fixed[0]['native_sessions']} sessions that their client compacted."
+        said = f"A fixed budget of {BUDGET:,}: {dearer} dearer, {sums} for all sessions, {kept} still there."
+        lines += ["", f"{said} {native}"]
+    return "\n".join(lines)
+
+
+def _of_native(row: Mapping[str, Any], at_limit: Mapping[str, Any] | None) -> str:
+    """Say what auto costs of the client's own compaction, and at the limit at which the client compacted."""
+    if not row["native_sessions"]:
+        return "none compacted"
+    kept = f"{row['survival_there']:.1%} still there, client {row['native_survival']:.1%}"
+    same = "" if at_limit is None else f"; at the client's limit {at_limit['of_native']:.2f}"
+    return f"{row['of_native']:.2f}{same} ({kept})"
+
+
 def _short(share: float | None) -> str:
     return "none" if share is None else f"{share:.3f}".removeprefix("0")
 
@@ -135,7 +196,7 @@ def _cell(row: Mapping[str, Any]) -> str:
     return f"{_short(row['survival'])} ({_short(row['lines'])}), {_short(row['cost'])}"
 
 
-PARTS = {"restore": restore_part, "windows": windows_part}
+PARTS = {"cost": cost_part, "restore": restore_part, "windows": windows_part}
 """The parts of README that are written from figures, by their names in its comments."""
 
 
@@ -149,14 +210,21 @@ def with_parts(text: str, told: Mapping[str, Any]) -> str:
 
 
 def measured_on(folders: Sequence[Path]) -> dict[str, Any]:
-    """Measure both tables on recordings: restore texts at compactions, and windows at each budget."""
+    """Measure all tables on recordings: costs, restore texts at compactions, and windows at each budget."""
     named = " ".join(folder.name for folder in folders)
     report = measure(
         folders[0], fractions=FRACTIONS, budgets=(BUDGET,), progress=_say
     )  # shares of several do not add up
     rows = [_row(value) for value in (row.as_value() for row in report.rows) if value["system"] in _SYSTEMS]
     command = f"undrift bench drift {folders[0].name} --fractions 0.5,0.25,0.125 --budget {BUDGET}"
+    costs = priced(sessions_in(folders[0], min_calls=5), budgets=(*_BUDGETS_PRICED, BUDGET), progress=_say)
     return {
+        "cost": {
+            "command": f"undrift bench cost {folders[0].name}",
+            "date": date.today().isoformat(),  # noqa: DTZ011 - the day on the wall
+            "recordings": [recordings(folders[0])],
+            "rows": [row.as_value() for row in costs.rows],
+        },
         "restore": figures(folders, BUDGET_TOKENS, CLIENTS) | {"command": f"python -m bench.restore_figures {named}"},
         "windows": {
             "command": command,

@@ -11,29 +11,33 @@ import hashlib
 import json
 import random
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import Any
 
+from bench.client_today import files_put_back
 from bench.restore_data import raw_tail
-from undrift.core.autopsy.findings import Compaction
+from undrift.core.autopsy.findings import Compaction, Held
 from undrift.core.autopsy.steps import steps_of
 from undrift.errors import TranscriptError
 from undrift.recordings.autopsy import Postmortem, examine, names_a_compaction
+from undrift.recordings.restore import restore
 from undrift.values.window import ContextEntry
 
 __all__ = ["Boundary", "figures", "figures_of", "main", "recordings", "table"]
 
 BUDGET_TOKENS = 5_000
 CLIENTS = ("claude-code", "codex")
-SYSTEMS = ("summary", "tail", "restore", "both")
+SYSTEMS = ("summary", "today", "tail", "restore", "both", "today_both")
 _WORDS = {
     "summary": "the client's own summary",
+    "today": "summary and files, as a client of today",
     "tail": "the last tokens",
     "restore": "the restore text",
     "both": "summary and restore",
+    "today_both": "summary, files and restore",
 }
 _LEAST_CALLS = 15  # before a compaction: with less, there is not much to lose
 _DRAWS = 10_000
@@ -50,6 +54,7 @@ class Boundary:
     session: str
     needed: tuple[int, int]
     held: Mapping[str, tuple[int, int]]
+    tokens: Mapping[str, int] = field(default_factory=dict)
 
     def share(self, system: str, kind: int) -> float | None:
         """Give the held share of identifiers (0) or lines (1); None if none was needed."""
@@ -67,32 +72,56 @@ def _boundaries(folder: Path, budget_tokens: int) -> Iterator[Boundary]:
 
     paths = [path for path in sorted(folder.rglob("*.jsonl")) if names_a_compaction(path)]
     seen: set[tuple[int | None, int, tuple[int, int]]] = set()
-    for ours, last in zip(
-        _examined(paths, budget_tokens=budget_tokens),
-        _examined(paths, budget_tokens=budget_tokens, give_back=tail),
-        strict=True,
-    ):
+    for path in paths:
+        ours = _examined(path, budget_tokens)
+        if ours is None:
+            continue
         name, mark, _ = Path(ours.path).name.partition("__")
         repository = name if mark else Path(ours.path).parent.name
-        for here, tailed in zip(ours.autopsy.compactions, last.autopsy.compactions, strict=True):
+        put_back = files_put_back(path)
+        others = [
+            _examined(path, budget_tokens, give_back=give_back)
+            for give_back in (
+                tail,
+                put_back,
+                lambda entries, put_back=put_back: _with_ours(entries, put_back, budget_tokens),
+            )
+        ]
+        parts = [found.autopsy.compactions for found in others if found is not None]
+        for here, tailed, today, every in zip(ours.autopsy.compactions, *parts, strict=True):
             needed = (here.identifiers, here.lines)
             key = (here.at_ms, here.calls_before, needed)  # sessions continue and repeat each other
             if here.calls_before >= _LEAST_CALLS and any(needed) and key not in seen:
                 seen.add(key)
-                yield Boundary(folder.name, ours.format, repository, ours.path, needed, _held(here, tailed))
+                held = _held(here, tailed, today, every)
+                counts = {system: (one.identifiers, one.lines) for system, one in held.items()}
+                tokens = {system: one.tokens for system, one in held.items()}
+                yield Boundary(folder.name, ours.format, repository, ours.path, needed, counts, tokens)
 
 
-def _examined(paths: Iterable[Path], **how: Any) -> Iterator[Postmortem]:
-    for path in paths:
-        try:
-            yield examine(path, **how)
-        except TranscriptError:  # another kind of file, or a sub-agent's own session
-            continue
+def _with_ours(
+    entries: Sequence[ContextEntry], put_back: Callable[[Sequence[ContextEntry]], str], budget_tokens: int
+) -> str:
+    return f"{put_back(entries)}\n{restore(entries, budget_tokens=budget_tokens).text}"
 
 
-def _held(here: Compaction, tailed: Compaction) -> dict[str, tuple[int, int]]:
-    texts = {"summary": here.native, "tail": tailed.ours, "restore": here.ours, "both": here.together}
-    return {name: (held.identifiers, held.lines) for name, held in texts.items() if held is not None}
+def _examined(path: Path, budget_tokens: int, **how: Any) -> Postmortem | None:
+    try:
+        return examine(path, budget_tokens=budget_tokens, **how)
+    except TranscriptError:  # another kind of file, or a sub-agent's own session
+        return None
+
+
+def _held(here: Compaction, tailed: Compaction, today: Compaction, every: Compaction) -> dict[str, Held]:
+    texts = {
+        "summary": here.native,
+        "today": today.together,
+        "tail": tailed.ours,
+        "restore": here.ours,
+        "both": here.together,
+        "today_both": every.together,
+    }
+    return {name: held for name, held in texts.items() if held is not None}
 
 
 # ---------------------------------------------------------------------------------------------------------------- counting
@@ -130,6 +159,7 @@ def figures_of(found: Sequence[Boundary]) -> dict[str, Any]:
                 pooled = sum(one.held[system][kind] for one in found) / sum(one.needed[kind] for one in found)
                 values = {"macro": sum(known) / len(known), "low": low, "high": high, "pooled": pooled}
                 row[name] = {key: round(value, 3) for key, value in values.items()}
+        row["mean_tokens"] = round(sum(one.tokens.get(system, 0) for one in found) / len(found))
     return out
 
 

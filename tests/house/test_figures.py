@@ -103,13 +103,15 @@ def test_a_reader_gets_the_same_tables_of_recordings_of_his_own(
     assert "Claude Code: 1 compactions, 1 sessions, 1 repositories" in text
     assert f"by `python -m bench.restore_figures {tmp_path.name}`" in text
     assert re.search(r"^\| half of the session \| \.\d{3} ", text, re.M)
+    assert re.search(r"^\| as recorded \| 0 of 2 \| 1\.00 \| ", text, re.M)
     assert readme([str(tmp_path / "none")]) == 1
     assert "none" in capsys.readouterr().err
 
 
 def test_recordings_without_a_compaction_or_a_session_give_a_sentence() -> None:
-    empty = {"restore": {"clients": {}}, "windows": {"rows": []}}
+    empty = {"cost": {"rows": []}, "restore": {"clients": {}}, "windows": {"rows": []}}
     assert [part(empty) for part in PARTS.values()] == [
+        "No session was priced.",
         "No session was compacted after 15 calls or more.",
         "No session was measured.",
     ]
@@ -134,7 +136,7 @@ def test_each_figure_says_how_when_and_on_what_it_was_measured() -> None:
     for name, figure in FIGURES.items():
         assert figure["command"], name
         assert re.fullmatch(r"\d{4}-\d\d-\d\d", figure["date"]), name
-    for name in ("restore", "windows"):
+    for name in ("cost", "restore", "windows"):
         for recordings in FIGURES[name]["recordings"]:
             assert re.fullmatch("[0-9a-f]{64}", recordings["manifest_sha256"]), name
 
