@@ -8,7 +8,7 @@ import ast
 import re
 import sys
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -233,9 +233,9 @@ def _is_command(node: ast.AST) -> bool:
     )
 
 
-def _docstrings(path: str, tree: ast.Module) -> Iterator[tuple[ast.AST, Passage]]:
+def _docstrings(path: str, nodes: Sequence[ast.AST]) -> Iterator[tuple[ast.AST, Passage]]:
     """Yield each docstring: of a command whole, of others the first line with its limit and the rest without."""
-    for node in ast.walk(tree):
+    for node in nodes:
         body = getattr(node, "body", None)
         for at, statement in enumerate(body if isinstance(body, list) else ()):
             if not (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)):
@@ -252,10 +252,10 @@ def _docstrings(path: str, tree: ast.Module) -> Iterator[tuple[ast.AST, Passage]
             yield statement.value, Passage(path, line, re.sub(r"\n +", "\n", rest), has_limit=False)
 
 
-def _strings(path: str, tree: ast.Module, seen: set[int]) -> Iterator[Passage]:
+def _strings(path: str, nodes: Sequence[ast.AST], seen: set[int]) -> Iterator[Passage]:
     """Yield help texts, texts of errors, and any other string that is prose."""
     strict: dict[int, bool] = {}
-    for node in ast.walk(tree):
+    for node in nodes:
         parts = [node.exc] if isinstance(node, ast.Raise) and node.exc else []
         named = node.keywords if isinstance(node, ast.Call) else ()
         helps = [key.value for key in named if key.arg in ("help", "short_help", "epilog")]
@@ -263,8 +263,8 @@ def _strings(path: str, tree: ast.Module, seen: set[int]) -> Iterator[Passage]:
             strict |= {id(one): False for one in ast.walk(part)}
         for part in helps:
             strict |= {id(one): True for one in ast.walk(part)}
-    inner = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
-    for node in ast.walk(tree):
+    inner = {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
+    for node in nodes:
         text = _text_of(node)
         if text is None or id(node) in seen or id(node) in inner:
             continue
@@ -289,9 +289,9 @@ def _comments(path: str, text: str) -> Iterator[Passage]:
             last = token.start[0]
 
 
-def _names(path: str, tree: ast.Module) -> Iterator[Offence]:
+def _names(path: str, nodes: Sequence[ast.AST]) -> Iterator[Offence]:
     """Find functions, classes, arguments and fields with a name that is none."""
-    for node in ast.walk(tree):
+    for node in nodes:
         name = getattr(node, "name", None) if isinstance(node, ast.FunctionDef | ast.ClassDef) else None
         if isinstance(node, ast.arg):
             name = node.arg
@@ -303,19 +303,19 @@ def _names(path: str, tree: ast.Module) -> Iterator[Offence]:
 
 def help_offences(path: str, text: str) -> list[Offence]:
     """Find the broken rules in the help texts of a Python file: docstrings of commands, lines of options."""
-    tree = ast.parse(text, path)
-    texts = [passage for _, passage in _docstrings(path, tree) if passage.is_help]
-    texts += [passage for passage in _strings(path, tree, set()) if passage.is_help]
+    nodes = tuple(ast.walk(ast.parse(text, path)))
+    texts = [passage for _, passage in _docstrings(path, nodes) if passage.is_help]
+    texts += [passage for passage in _strings(path, nodes, set()) if passage.is_help]
     return [offence for passage in texts for offence in offences(passage)]
 
 
 def source_offences(path: str, text: str) -> list[Offence]:
     """Find the broken rules of a Python file."""
-    tree = ast.parse(text, path)
-    documented = list(_docstrings(path, tree))
+    nodes = tuple(ast.walk(ast.parse(text, path)))
+    documented = list(_docstrings(path, nodes))
     seen = {id(node) for node, _ in documented}
-    passages = chain((passage for _, passage in documented), _strings(path, tree, seen), _comments(path, text))
-    found = [*(offence for passage in passages for offence in offences(passage)), *_names(path, tree)]
+    passages = chain((passage for _, passage in documented), _strings(path, nodes, seen), _comments(path, text))
+    found = [*(offence for passage in passages for offence in offences(passage)), *_names(path, nodes)]
     return sorted(set(found), key=lambda offence: (offence.line, offence.rule, offence.remedy))
 
 

@@ -111,6 +111,11 @@ class Source:
         """The syntax tree; a file that does not parse fails the test by itself."""
         return ast.parse(self.text, self.path)
 
+    @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """All nodes of the tree, which each law looks through."""
+        return tuple(ast.walk(self.tree))
+
     def at(self, node: ast.AST, message: str) -> str:
         """Return the message behind the node's file:line."""
         return f"{self.path}:{getattr(node, 'lineno', 1)}: {message}"
@@ -123,7 +128,7 @@ class Source:
 
 def has_short_functions(source: Source) -> Iterator[str]:
     """Find functions of more than 70 lines, signature and docstring included."""
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             lines = (node.end_lineno or node.lineno) - node.lineno + 1
             if lines > LONGEST_FUNCTION_LINES:
@@ -136,12 +141,9 @@ def has_short_functions(source: Source) -> Iterator[str]:
 def parameters(source: Source) -> Iterator[tuple[str, int, ast.AST]]:
     """Give each function by its path and its name, with the number of its parameters, `self` and `cls` apart."""
     classes = {
-        method: f"{node.name}."
-        for node in ast.walk(source.tree)
-        if isinstance(node, ast.ClassDef)
-        for method in node.body
+        method: f"{node.name}." for node in source.nodes if isinstance(node, ast.ClassDef) for method in node.body
     }
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             given = node.args
             names = [one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
@@ -199,14 +201,14 @@ def has_sorted_all(source: Source) -> Iterator[str]:
 
 def is_quiet(source: Source) -> Iterator[str]:
     """Find ``print`` calls; only cli/ talks to a terminal."""
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Call) and dotted(node.func) == "print":
             yield source.at(node, "print: return a value and let cli/ show it, or use logging in the shell")
 
 
 def leaves_the_environment_alone(source: Source) -> Iterator[str]:
     """Find reads of the process environment; settings/__init__.py is the only reader."""
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Attribute) and dotted(node) in {"os.environ", "os.environb", "os.getenv"}:
             yield source.at(
                 node, f"{dotted(node)}: only settings/__init__.py reads the environment; take the value as an argument"
@@ -222,7 +224,7 @@ def leaves_the_environment_alone(source: Source) -> Iterator[str]:
 
 def is_pure(source: Source, besides: frozenset[str] = frozenset()) -> Iterator[str]:
     """Find what a pure module must not do: clock, disk, environment, chance, terminal, threads."""
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Import):
             modules = [name.name for name in node.names]
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
@@ -250,8 +252,8 @@ def claims_to_be_pure(source: Source) -> bool:
 def keeps_its_word(source: Source) -> Iterator[str]:
     """Find what a module outside the pure floors must not do if it says that it is pure; it may name paths, not use them."""
     yield from is_pure(source, frozenset({"pathlib"}))
-    has_paths = any(isinstance(node, ast.ImportFrom) and node.module == "pathlib" for node in ast.walk(source.tree))
-    for node in ast.walk(source.tree):
+    has_paths = any(isinstance(node, ast.ImportFrom) and node.module == "pathlib" for node in source.nodes)
+    for node in source.nodes:
         if has_paths and isinstance(node, ast.Attribute) and node.attr in PATH_IO:
             yield source.at(node, f"{dotted(node)}: the docstring says that nothing is read or written here")
 
