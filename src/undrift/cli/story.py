@@ -142,6 +142,7 @@ def _headline(report: ReplayReport) -> str:
         "budget": f"to keep the prompt within {report.budget_tokens:,} tokens ({safe(report.budget_reason)})",
         "pause": "after a pause, when the cache was cold",
         "task": "at the end of a task",
+        "change": "where the client itself had changed the prompt",
     }
     blocks = f"{count(sum(report.actions.values()), 'block')} removed or shortened on {len(report.prunes):,} of {count(report.turns, 'turn')}"
     if len(moments) == 1:
@@ -198,7 +199,11 @@ def _marks(report: ReplayReport) -> str:
     return f"{marks}{earlier}. Choosing when and where to prune saved {_money(report, saved)} of cache writes."
 
 
-_EARLY = {"pause": "after a pause", "task": "at the end of a task"}
+_EARLY = {
+    "pause": "after a pause",
+    "task": "at the end of a task",
+    "change": "where the client itself had changed the prompt",
+}
 
 
 def _range(numbers: Sequence[int]) -> str:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from undrift.core.text.tokens import characters_per_4
-from undrift.core.window.keep import Kept, Removable, keep
+from undrift.core.window.keep import Allowance, Kept, Removable, keep
 from undrift.core.window.value import KnownReferences
 from undrift.values.window import ContextEntry
 
@@ -21,12 +21,14 @@ def result(number: int, text: str, **meta: object) -> ContextEntry:
     return ContextEntry(f"r{number}", "tool_result", text, characters_per_4(text), 0, metadata, seq=number)
 
 
-def chosen(entries: list[ContextEntry], room: int, *, stays: tuple[ContextEntry, ...] = (), recent: float = 0) -> Kept:
+def chosen(
+    entries: list[ContextEntry], room: int, *, stays: tuple[ContextEntry, ...] = (), recent: float = 0, price: float = 0
+) -> Kept:
     known = KnownReferences()
     for entry in [*entries, *stays]:
         known.learn(entry)
     units = [Removable((entry,), entry.token_count) for entry in entries]
-    return keep(stays, units, room, known=known, recent_share=recent, count=characters_per_4)
+    return keep(stays, units, Allowance(room, recent, price), known=known, count=characters_per_4)
 
 
 def test_everything_stays_where_it_fits():
@@ -94,3 +96,16 @@ def test_what_the_user_showed_stays_before_what_mentions_nothing():
 def test_without_room_everything_leaves():
     entries = [result(1, names(0, 40)), result(2, noise(4))]
     assert chosen(entries, -5).removed == {"r1", "r2"}
+
+
+def test_with_a_price_only_what_pays_it_stays_although_there_is_room():
+    entries = [result(1, noise(50) + "\n" + names(0, 5)), result(2, noise(40)), result(3, names(100, 40))]
+    room = 10_000
+    kept = chosen(entries, room, price=0.05)
+    assert kept.removed == {"r2"}
+    assert list(kept.trimmed) == ["r1"]
+    stays = entries[2].token_count
+    assert 0 < room - kept.spare_tokens - stays < entries[0].token_count
+    assert chosen(entries, room).spare_tokens == 0
+    assert chosen(entries, room, price=100).removed == {"r1", "r2", "r3"}
+    assert chosen(entries, stays // 2, price=0.001).spare_tokens == 0, "the room is the limit, not the price"

@@ -2,26 +2,45 @@
 
 Law: below the model's limit text leaves only where the provider writes the prompt again in any case, so that no turn
 costs more than it would have cost anyway. Above the limit as much leaves as a client's own compaction would take.
-See docs/adr/0030-the-auto-budget.md for the figures behind the shares.
+See docs/adr/0030-the-auto-budget.md for the figures behind the constants.
 """
 
 from dataclasses import dataclass
 
-from undrift.core.window.low_water import Thresholds
+from undrift.core.window.low_water import Cache, Moment, Thresholds
 
-__all__ = ["FREE_SHARE", "LEAST_HISTORY_TOKENS", "LIMIT_SHARE", "Size", "auto_thresholds"]
+__all__ = [
+    "LEAST_HISTORY_TOKENS",
+    "LIMIT_HISTORY_TOKENS",
+    "LIMIT_SHARE",
+    "Rewritten",
+    "Size",
+    "auto_thresholds",
+    "least_price",
+]
 
 LEAST_HISTORY_TOKENS = 20_000
 """A shorter history is left alone: little would be saved, and its newest part is needed most."""
 
-FREE_SHARE = 0.5
-"""The share of the history that stays where the prompt is written again in any case."""
-
 LIMIT_SHARE = 0.15
-"""The share of the room for the history that stays at the model's limit, about what is left after a client's compaction.
-To stand just below the limit is the dearest place: each turn reads nearly all of the window."""
+LIMIT_HISTORY_TOKENS = 40_000
+"""The history that stays at the model's limit: this share of its room, and at most so many tokens. It is about what is left
+after a client's compaction. To stand just below the limit is the dearest place: each turn reads nearly all of the window."""
 
-_LEAST_GAIN = 0.05
+_LEAST_SHARE = 0.1
+"""The share of the history that a prune below the limit must free; else it waits."""
+
+_TURNS_TO_COME = 100
+"""Recorded sessions have so many turns to come on average, no matter how many they had."""
+
+_COLD_SHARES = ((3_600, 0.005), (300, 0.03))
+"""The share of turns that find the cache cold, for a life of at least so many seconds."""
+
+_NEEDED_SHARE = 0.024
+"""The share of removed references that the agent fetches again."""
+
+_FETCH_READ_TOKENS, _FETCH_WRITTEN_TOKENS, _FETCH_OUTPUT_COST = 60_000, 500, 1_000
+"""One such fetch: the window that one more call reads, its result, and its words at five times the input price."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +57,42 @@ class Size:
         return self.total_tokens - self.fixed_tokens
 
 
-def auto_thresholds(size: Size, *, is_cold: bool, rewritten_from: int | None) -> Thresholds | None:
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """The first place from which the provider writes the prompt again in any case, in tokens before it, and the reason."""
+
+    moment: Moment
+    from_tokens: int
+
+
+def auto_thresholds(size: Size, cache: Cache, rewritten: Rewritten | None) -> Thresholds | None:
     """Return the limits of a prune. None means: do not prune now.
 
-    `rewritten_from`: tokens before the first place that is written again in any case; None: there is none.
+    `rewritten`: None: nothing is written again in any case.
     """
     if size.total_tokens > size.limit_tokens:
-        goal = size.fixed_tokens + int(LIMIT_SHARE * (size.limit_tokens - size.fixed_tokens))
+        goal = size.fixed_tokens + min(LIMIT_HISTORY_TOKENS, int(LIMIT_SHARE * (size.limit_tokens - size.fixed_tokens)))
         budget = min(size.limit_tokens, 2 * goal)
         return Thresholds("budget", goal / budget, goal / budget, 0, 0.0, budget)
-    free_from = 0 if is_cold else rewritten_from
-    if free_from is None or size.history_tokens < LEAST_HISTORY_TOKENS:
+    if rewritten is None or size.history_tokens < LEAST_HISTORY_TOKENS:
         return None
-    share = (size.fixed_tokens + FREE_SHARE * size.history_tokens) / size.total_tokens
-    return Thresholds("pause" if is_cold else "task", share, share, free_from, _LEAST_GAIN, size.total_tokens)
+    price = least_price(cache)
+    if not price:
+        return None
+    least = int(_LEAST_SHARE * size.history_tokens)
+    return Thresholds(rewritten.moment, 1.0, 1.0, rewritten.from_tokens, 0.0, size.total_tokens, price, least)
+
+
+def least_price(cache: Cache) -> float:
+    """Return the score that a token must have to stay, where its removal rewrites nothing more; 0 if prompts cost nothing.
+
+    A token that stays is written now, and read or written again on each turn to come. A reference that left may be
+    fetched again: one more call that reads the window, and a result that is written. So a part stays if
+
+        score x chance x fetched > tokens x carried
+    """
+    prices = cache.prices
+    cold = next((share for seconds, share in _COLD_SHARES if cache.seconds >= seconds), _COLD_SHARES[-1][1])
+    carried = prices.write + _TURNS_TO_COME * (prices.read + cold * (prices.write - prices.read))
+    fetched = prices.read * _FETCH_READ_TOKENS + prices.write * _FETCH_WRITTEN_TOKENS + _FETCH_OUTPUT_COST
+    return max(0.0, carried) / (_NEEDED_SHARE * fetched)

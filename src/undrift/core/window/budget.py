@@ -8,7 +8,7 @@ of this turn that had kept a part of one, so it ends.
 from collections.abc import Collection
 from dataclasses import replace
 
-from undrift.core.window.auto_budget import Size, auto_thresholds
+from undrift.core.window.auto_budget import Rewritten, Size, auto_thresholds
 from undrift.core.window.calling_back import called_back
 from undrift.core.window.fit import Policy, Prompt, TurnPlan, plan_turn
 from undrift.core.window.left import LEFT, left_allowance
@@ -25,7 +25,7 @@ __all__ = ["budget"]
 def budget(window: Window, turn: Turn) -> Window:
     """Remove entries in one step if the budget, a pause or an ended task requires it; the window has the plan."""
     thresholds = None if turn.binding.holds(window) else _thresholds(window, turn)
-    if thresholds is None or (thresholds.least_share and _planned(window, turn, thresholds, is_due=True) is None):
+    if thresholds is None or not _is_worth_it(window, turn, thresholds):
         return window
     window = without_thinking(window, turn)
     if turn.tools.way_back:
@@ -57,9 +57,9 @@ def _thresholds(window: Window, turn: Turn) -> Thresholds | None:
         return Thresholds("budget", ratio, ratio, 0, 0.0) if total > limit else None
     evicted = {d.entry_id for d in window.new if d.kind == "evicted"}
     if turn.room.is_auto:
-        is_cold = turn.past.is_furthest() and turn.cache.is_cold(turn.idle_ms)
-        place = _rewritten_from(window, turn, evicted) if evicted else None
-        return auto_thresholds(Size(total, turn.room.fixed_tokens, limit), is_cold=is_cold, rewritten_from=place)
+        return auto_thresholds(
+            Size(total, turn.room.fixed_tokens, limit), turn.cache, _rewritten(window, turn, evicted)
+        )
     if total <= (ratio * limit if evicted or turn.cache.is_cold(turn.idle_ms) else limit):
         return None
     answers = sum(item.role == "assistant" for item in window.items)
@@ -72,6 +72,27 @@ def _thresholds(window: Window, turn: Turn) -> Thresholds | None:
         rewritten_from=_rewritten_from(window, turn, evicted) if evicted else None,
     )
     return thresholds_of(total, limit, ratio, turn.cache, pace)
+
+
+def _is_worth_it(window: Window, turn: Turn, thresholds: Thresholds) -> bool:
+    """Return whether a prune would free enough; one that the budget forces always does."""
+    if not (thresholds.least_share or thresholds.least_tokens):
+        return True
+    plan = _planned(window, turn, thresholds, is_due=True)
+    return plan is not None and plan.freed_tokens >= thresholds.least_tokens
+
+
+def _rewritten(window: Window, turn: Turn, evicted: Collection[str]) -> Rewritten | None:
+    """Return the first place from which the provider writes the prompt again in any case. None means: it reads all of it."""
+    is_furthest = turn.past.is_furthest()  # a repeated request keeps its earlier window
+    if is_furthest and turn.cache.is_cold(turn.idle_ms):
+        return Rewritten("pause", 0)
+    found = []
+    if turn.changed_from_tokens is not None and is_furthest and not turn.is_aside:
+        found.append(Rewritten("change", turn.changed_from_tokens))
+    if evicted and (place := _rewritten_from(window, turn, evicted)) is not None:
+        found.append(Rewritten("task", place))
+    return min(found, key=lambda one: one.from_tokens, default=None)
 
 
 def _planned(window: Window, turn: Turn, thresholds: Thresholds, *, is_due: bool) -> TurnPlan | None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from undrift.core.window.keep import Kept, Removable, keep
+from undrift.core.window.keep import Allowance, Kept, Removable, keep
 from undrift.core.window.last_results import TerminalObservationWindow
 from undrift.core.window.low_water import Thresholds
 from undrift.core.window.paste import Cut, plan_cut
@@ -141,10 +141,12 @@ def plan_turn(
         alone = {id_ for unit in oversize for id_ in unit.ids if id_ not in offer.cuts}
         left = reasons.by_age(entries, gone_ids, alone)
     else:
-        history = known()
+        history, target_tokens = known(), figures["target_tokens"]
 
         def chosen(room_tokens: int) -> Freed:
-            kept = _kept(chosen_from, room_tokens, history, policy.keep_recent_share, wording.count)
+            room = Allowance(room_tokens, policy.keep_recent_share, thresholds.least_price)
+            kept = _kept(chosen_from, room, history, wording.count)
+            figures["target_tokens"] = target_tokens - kept.spare_tokens
             gone_ids = _with_answers(prompt, set(kept.removed), protected)
             return reasons.by_worth(entries, gone_ids, kept, chosen_from.folds)
 
@@ -347,9 +349,7 @@ def _within(chosen: Callable[[int], Freed], room_tokens: int, *, must_free: int)
     return left
 
 
-def _kept(
-    offer: _Offer, room_tokens: int, known: KnownReferences, recent_share: float, count: Callable[[str], int]
-) -> Kept:
+def _kept(offer: _Offer, room: Allowance, known: KnownReferences, count: Callable[[str], int]) -> Kept:
     """Choose the units to keep by their scores."""
     by_id = {e.id: e for e in offer.window}
     may_leave = {id_ for unit in offer.units for id_ in unit.ids}
@@ -357,4 +357,4 @@ def _kept(
     folds = {id_: one.folded for id_, one in offer.folds.items()}
     units = sorted(offer.units, key=lambda unit: unit.order)
     may_go = [Removable(tuple(by_id[id_] for id_ in unit.ids), unit.tokens, folds) for unit in units]
-    return keep(stays, may_go, room_tokens, known=known, recent_share=recent_share, count=count)
+    return keep(stays, may_go, room, known=known, count=count)

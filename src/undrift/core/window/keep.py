@@ -15,7 +15,7 @@ from undrift.core.window.trim import GAP, HEADER_CHARACTERS, ranges_of
 from undrift.core.window.value import KnownReferences, rows_left
 from undrift.values.window import ContextEntry
 
-__all__ = ["Kept", "Ranges", "Removable", "keep"]
+__all__ = ["Allowance", "Kept", "Ranges", "Removable", "keep"]
 
 Ranges = tuple[tuple[int, int], ...]
 """Half-open ranges of line numbers, ascending."""
@@ -58,12 +58,29 @@ class Kept:
         worth: Entry id to the score and tokens of its unit, for each that leaves or is trimmed. The score counts
             references that nothing newer mentions, in lines that would pay the price.
         price: The score that a token needed to stay; infinite if there was no room.
+        spare_tokens: The room that stays free, as no text is worth its price.
     """
 
     removed: frozenset[str]
     trimmed: Mapping[str, Ranges]
     worth: Mapping[str, tuple[float, int]]
     price: float
+    spare_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """The room for the units that may be removed.
+
+    Args:
+        tokens: The most tokens of the units that stay.
+        recent_share: Share of the room in which the newest units stay whole, from 0 to 1.
+        least_price: The least score for a token; above 0 no room is filled for its own sake.
+    """
+
+    tokens: int
+    recent_share: float
+    least_price: float = 0.0
 
 
 _References = list[int]
@@ -97,21 +114,17 @@ class _Unit:
 def keep(
     stays: Iterable[ContextEntry],
     units: Sequence[Removable],
-    room_tokens: int,
+    room: Allowance,
     *,
     known: KnownReferences,
-    recent_share: float,
     count: Callable[[str], int],
 ) -> Kept:
-    """Choose the entries and lines that stay within `room_tokens`.
-
-    `recent_share`: share of the room in which the newest units stay whole, from 0 to 1.
-    """
+    """Choose the entries and lines that stay."""
     shown: set[int] = set()
     for entry in stays:
         shown.update(_references(entry, known))
-    left, rest = room_tokens, [*units]
-    zone = recent_share * room_tokens
+    left, rest = room.tokens, [*units]
+    zone = room.recent_share * room.tokens
     while rest and rest[-1].tokens <= zone:
         unit = rest.pop()
         zone -= unit.tokens
@@ -120,7 +133,7 @@ def keep(
             shown.update(_references(entry, known))
     missed = _Missed(known, shown)
     judged = [_judged(unit, missed, known) for unit in reversed(rest)]
-    return _chosen(judged, left, (count("x" * HEADER_CHARACTERS), count(GAP + "\n")))
+    return _chosen(judged, left, (count("x" * HEADER_CHARACTERS), count(GAP + "\n")), room.least_price)
 
 
 class _Missed(dict[int, bool]):
@@ -184,14 +197,14 @@ class _Choice:
     units: list[tuple[float, float, _Lines | None]]
 
 
-def _chosen(units: Sequence[_Unit], room_tokens: float, marks: tuple[int, int]) -> Kept:
+def _chosen(units: Sequence[_Unit], room_tokens: float, marks: tuple[int, int], least_price: float) -> Kept:
     """Find the lowest price at which everything fits, and fill the remaining room."""
-    low = high = _LEAST_PRICE
+    low = high = max(_LEAST_PRICE, least_price)
     cheap = best = _at(units, high, marks)
     while best.tokens > room_tokens and high < _HIGHEST_PRICE:
         low, high = high, high * 16
         cheap, best = best, _at(units, high, marks)
-    for _ in range(_STEPS if high > _LEAST_PRICE else 0):
+    for _ in range(_STEPS if high > low else 0):
         if best.tokens >= _CLOSE_ENOUGH * room_tokens:
             break
         middle = (low * high) ** 0.5
@@ -200,6 +213,8 @@ def _chosen(units: Sequence[_Unit], room_tokens: float, marks: tuple[int, int]) 
             low, cheap = middle, tried
         else:
             high, best = middle, tried
+    spare = max(0, int(room_tokens - best.tokens)) if least_price and high == low else 0
+    room_tokens -= spare
     removed: set[str] = set()
     trimmed: dict[str, Ranges] = {}
     worth: dict[str, tuple[float, int]] = {}
@@ -212,7 +227,7 @@ def _chosen(units: Sequence[_Unit], room_tokens: float, marks: tuple[int, int]) 
         for part, numbers in zip(unit.parts, kept, strict=True):
             if numbers is not None:
                 trimmed[part.id] = ranges_of(numbers)
-    return Kept(frozenset(removed), trimmed, worth, high if high < _HIGHEST_PRICE else math.inf)
+    return Kept(frozenset(removed), trimmed, worth, high if high < _HIGHEST_PRICE else math.inf, spare)
 
 
 def _filled(

@@ -12,9 +12,10 @@ from undrift.core.cost import Prices
 
 __all__ = ["Cache", "Moment", "PARTIAL_PRUNES", "Pace", "Thresholds", "low_water_share", "thresholds_of"]
 
-Moment = Literal["budget", "pause", "task"]
+Moment = Literal["budget", "pause", "task", "change"]
 """`budget`: the window exceeds it. `pause`: the provider's cache is cold, so the whole prompt is written again in any case.
-`task`: the logs of a finished task leave, so everything after them is written again."""
+`task`: the logs of a finished task leave, so everything after them is written again. `change`: the client itself changed
+something earlier, so everything after that is written again."""
 
 PARTIAL_PRUNES = 3
 """So many prunes in a row may leave the beginning alone; then it is pruned too, because it is less useful by now."""
@@ -64,6 +65,8 @@ class Thresholds:
         stays_tokens: Tokens of the window's beginning that are not touched; 0 to choose from all of it.
         least_share: The least gain, as a share of the room between the low-water mark and the budget.
         budget_tokens: The budget of this prune alone, if it is smaller than the budget of the turn.
+        least_price: The least score for a token that stays, at least 0.
+        least_tokens: The least gain in tokens; a prune that would free less waits.
     """
 
     moment: Moment
@@ -72,6 +75,8 @@ class Thresholds:
     stays_tokens: int
     least_share: float
     budget_tokens: int | None = None
+    least_price: float = 0.0
+    least_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
