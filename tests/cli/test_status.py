@@ -44,9 +44,9 @@ def recorded(tmp_path: Path, *minutes_ago: float, name: str = "s", cwd: Path, sa
     return path
 
 
-def status(tmp_path: Path, *words: str) -> Any:
+def status(tmp_path: Path, *words: str, **env: str | None) -> Any:
     others = [f"--{client}-home={tmp_path / 'none'}" for client in ("codex", "gemini", "copilot", "pi")]
-    return undrift("status", f"--claude-home={tmp_path / 'claude'}", *others, *words)
+    return undrift("status", f"--claude-home={tmp_path / 'claude'}", *others, *words, env=env)
 
 
 def test_it_says_what_was_paid_and_what_comes(tmp_path: Path, project: Path):
@@ -130,6 +130,19 @@ def test_what_undrift_saved_is_the_balance_of_the_store(tmp_path: Path, project:
     assert session["total"] * million == pytest.approx(client.stored.balance_tokens)
     assert found["balance"] == {name: session[name] for name in found["balance"]}
     assert " ".join(result.stdout.split()).startswith(f"undrift in 1 session: {session['text']}")
+
+
+@pytest.mark.parametrize("budget", ["3000", "auto"])
+def test_a_fixed_budget_has_a_price_and_auto_has_none(tmp_path: Path, project: Path, budget: str):
+    ledger = managed(project / ".undrift").stored
+    text = " ".join(status(tmp_path, UNDRIFT_BUDGET_TOKENS=budget).stdout.split())
+    said = json.loads(status(tmp_path, "--json", UNDRIFT_BUDGET_TOKENS=budget).stdout)["budget_price"]
+    if budget == "auto":
+        assert (said, "price of your fixed budget" in text) == (None, False)
+        return
+    share = (ledger.everything_tokens - ledger.balance_tokens) / ledger.everything_tokens
+    assert said.startswith(f"3,000 costs {share:.1f}x")
+    assert f"The price of your fixed budget: {said}." in text
 
 
 def test_a_home_elsewhere_and_recordings_stand_side_by_side(tmp_path: Path, project: Path):

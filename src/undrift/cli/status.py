@@ -12,6 +12,7 @@ from undrift.cli.draw import next_commands, say
 from undrift.cli.of_session import Whole, home_options
 from undrift.cli.own import client_folders, own_recordings
 from undrift.cli.show import count, echo_json, first_line, safe
+from undrift.core.budget_price import budget_price
 from undrift.core.guard import Balance, CacheWatch, ClientRewrites, Notice, Rewrites, money, size
 from undrift.core.ledger import Ledger
 from undrift.errors import TranscriptError
@@ -56,14 +57,17 @@ def status_command(home: str | None, limit: int, as_json: bool, **folders: Path 
     \b
     undrift status
     """
-    models = read_models(Settings.from_environment().models_file)
+    settings = Settings.from_environment()
+    models = read_models(settings.models_file)
     managed = _managed(lookup.homes_of(home), limit)
     found = list(costs_in(_newest(limit, folders), Path.cwd(), models))
     if as_json:
-        echo_json(_report(managed, found, models))
+        echo_json(_report(managed, found, models) | {"budget_price": _budget_price(settings, managed)})
         return
     if managed:
         _show_managed(managed, models)
+        if (price := _budget_price(settings, managed)) is not None:
+            say(f"The price of your fixed budget: {price}.")
     if found:
         _show(found, now_ms(), after=bool(managed))
     if not managed and not found:
@@ -88,6 +92,17 @@ def _managed(homes: Sequence[str], limit: int) -> list[_ManagedSession]:
 
 def _balance(managed: Sequence[_ManagedSession], models: Sequence[Model]) -> Balance:
     return Balance.of((one.ledgers for one in managed), lambda model: model_of(model, models).input_usd_per_million)
+
+
+def _budget_price(settings: Settings, managed: Sequence[_ManagedSession]) -> str | None:
+    """Return what the active fixed budget cost these sessions. None means: it is auto, or nothing is known."""
+    total = Ledger()
+    for one in managed:
+        for ledger in one.ledgers.values():
+            total = total.plus(ledger)
+    if total.share is None or not isinstance(settings.budget_tokens, int):
+        return None
+    return budget_price(settings.budget_tokens, share=total.share)
 
 
 def _show_managed(managed: Sequence[_ManagedSession], models: Sequence[Model]) -> None:

@@ -114,6 +114,13 @@ class Ledger:
         return self.everything_tokens - self.paid_tokens - self.fetched_tokens - self.promised_tokens
 
     @property
+    def share(self) -> float | None:
+        """The price so far as a share of sending everything. None means: no answer has reported it."""
+        if not self.reports_cache or not self.everything_tokens:
+            return None
+        return 1 - self.balance_tokens / self.everything_tokens
+
+    @property
     def reports_cache(self) -> bool:
         """True if the provider has reported figures of its cache; else nothing is known, and nothing can be paid for."""
         return self.answers > 0

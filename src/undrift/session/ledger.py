@@ -82,10 +82,9 @@ class SessionLedger:
     def price_of(self, budget_tokens: int) -> BudgetPrice | None:
         """Return the price of a fixed budget so far, by the bills. None means: no answer has reported its cache yet."""
         pricing = self._billed
-        ledger = None if pricing is None else self._log.ledgers.of(pricing.model)
-        if pricing is None or ledger is None or not ledger.reports_cache or not ledger.everything_tokens:
+        share = None if pricing is None else self._log.ledgers.of(pricing.model).share
+        if pricing is None or share is None:
             return None
-        share = 1 - ledger.balance_tokens / ledger.everything_tokens
         cache = pricing.cache
         return BudgetPrice(share, budget_price(budget_tokens, cache.prices, cache.seconds, share=share))
 
