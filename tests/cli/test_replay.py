@@ -109,6 +109,56 @@ def test_a_session_within_its_budget_gets_a_smaller_one_suggested(tmp_path: Path
     assert replayed(path, tmp_path / "home", int(found[1]))["prunes"]  # and that one does prune
 
 
+COMPACTION = [
+    {"type": "system", "subtype": "compact_boundary", "isSidechain": False},
+    claude("user", "The value is computed in the parts.", at_s=299, isCompactSummary=True),
+]
+
+
+def compacted(path: Path) -> Path:
+    records = long_session(30)
+    records[1]["message"]["usage"] = {
+        "input_tokens": 1,
+        "cache_creation_input_tokens": 900,
+        "cache_creation": {"ephemeral_1h_input_tokens": 900},
+    }
+    return written(path, [*records[:-1], *COMPACTION, records[-1]])
+
+
+def test_the_clients_own_compaction_stands_beside_sending_everything(tmp_path: Path):
+    path = compacted(tmp_path / "session.jsonl")
+    result = undrift("replay", path, "--budget", "6000", "--home", tmp_path / "home")
+    text = " ".join(result.stdout.split())
+    assert "everything sent as compacted managed change" in text
+    assert "As compacted: its client compacted once." in text
+    assert "The cache lives an hour, as recorded." in text
+    assert "The price of this budget: 6,000 costs " in text
+    value = json.loads(undrift("replay", path, "--budget", "6000", "--home", tmp_path / "home", "--json").stdout)
+    cost = value["sessions"][0]["cost"]
+    assert (cost["cache_seconds"], cost["cache_recorded"], cost["write_price"]) == (3_600, True, 2.0)
+    assert 0 < cost["native_summaries"] < cost["native"] < cost["before"]
+    assert (cost["native_compactions"], cost["native_unreadable"], cost["native_refetch"]) == (1, 0, 0)
+    assert value["sessions"][0]["survival"]["native"]["needs"] == value["sessions"][0]["survival"]["needs"]
+
+
+def test_without_a_compaction_of_the_clients_own_a_replay_says_so(tmp_path: Path):
+    path = written(tmp_path / "session.jsonl", long_session(30))
+    result = undrift("replay", path, "--budget", "6000", "--home", tmp_path / "home")
+    assert "The recording holds no compaction of its client's own" in " ".join(result.stdout.split())
+    value = json.loads(undrift("replay", path, "--home", tmp_path / "home", "--json").stdout)["sessions"][0]
+    assert (value["cost"]["native"], value["survival"]["native"]) == (None, None)
+
+
+def test_several_sessions_are_compared_together(tmp_path: Path):
+    paths = [compacted(tmp_path / "a.jsonl"), written(tmp_path / "b.jsonl", long_session(12))]
+    text = " ".join(undrift("replay", *paths, "--budget", "6k", "--home", tmp_path / "home").stdout.split())
+    assert "The price of this budget: 6,000 costs " in text
+    assert "1 session was compacted by the client: the managed windows cost " in text
+    auto = " ".join(undrift("replay", paths[1], paths[1], "--home", tmp_path / "home").stdout.split())
+    assert "The price of this budget" not in auto
+    assert "No recording holds a compaction of its client's own" in auto
+
+
 def test_the_json_has_the_names_that_programs_rely_on(tmp_path: Path):
     path = written(tmp_path / "session.jsonl", long_session(30))
     result = undrift("replay", path, "--budget", "6000", "--home", tmp_path / "home", "--json")

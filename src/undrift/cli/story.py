@@ -92,6 +92,8 @@ def show_several(
         say(f"{count(len(within), 'session')} without a prune: no prompt was larger than the budget.")
     if over := sum(report.over_budget_turns for report in reports):
         say(_over(over))
+    for sentence in _all_costs(reports):
+        say(sentence)
     if older:
         sessions = count(older, "older session of yours is", "older sessions of yours are")
         say(f"{sessions} not shown: use --limit N for more.")
@@ -102,6 +104,25 @@ def show_several(
         largest = max(within, key=lambda report: report.peak_before)
         steps["What_a_smaller_budget_would_prune"] = _with_budget(largest, _smaller(largest), home)
     next_commands(**steps, **_removal(folder))
+
+
+def _all_costs(reports: Sequence[ReplayReport]) -> list[str]:
+    """Say what all sessions cost together, against sending everything and as their clients compacted them."""
+    lines = []
+    if (everything := sum(report.cost.before for report in reports)) and reports[0].budget_reason == "as set":
+        share = sum(report.cost.total for report in reports) / everything
+        lives = Counter(report.cost.cache_seconds for report in reports)
+        said = budget_price(reports[0].budget_tokens, cache_seconds=lives.most_common(1)[0][0], share=share)
+        lines.append(f"The price of this budget: {said}.")
+    natives = [(report.cost, report.cost.native) for report in reports if report.cost.native is not None]
+    if not natives:
+        return [*lines, "No recording holds a compaction of its client's own, so there is none to compare with."]
+    of_native = sum(cost.total for cost, _ in natives) / sum(native.total for _, native in natives)
+    sessions = count(len(natives), "session was", "sessions were")
+    return [
+        *lines,
+        f"{sessions} compacted by the client: the managed windows cost {of_native:.2f} of that, lost needs on both sides.",
+    ]
 
 
 def _with_budget(report: ReplayReport, budget: int | str | None, home: str | None) -> str:
