@@ -84,12 +84,11 @@ def _is_worth_it(window: Window, turn: Turn, thresholds: Thresholds) -> bool:
 
 def _rewritten(window: Window, turn: Turn, evicted: Collection[str]) -> Rewritten | None:
     """Return the first place from which the provider writes the prompt again in any case. None means: it reads all of it."""
-    is_furthest = turn.past.is_furthest()  # a repeated request keeps its earlier window
-    if is_furthest and turn.cache.is_cold(turn.idle_ms):
-        return Rewritten("pause", 0)
+    is_cold = turn.cache.is_cold(turn.idle_ms)
+    is_changed = turn.changed_from_tokens is not None and not turn.is_aside
     found = []
-    if turn.changed_from_tokens is not None and is_furthest and not turn.is_aside:
-        found.append(Rewritten("change", turn.changed_from_tokens))
+    if (is_cold or is_changed) and turn.past.is_furthest():  # a repeated request keeps its earlier window
+        found.append(Rewritten("pause", 0) if is_cold else Rewritten("change", turn.changed_from_tokens or 0))
     if evicted and (place := _rewritten_from(window, turn, evicted)) is not None:
         found.append(Rewritten("task", place))
     return min(found, key=lambda one: one.from_tokens, default=None)
