@@ -282,6 +282,11 @@ def _bill(one: Postmortem, bill: AutopsyBill) -> list[str]:
     total = _money(one, bill.cost)
     source = "as the provider counted" if bill.recorded else "estimated from the recorded texts"
     lines = [f"Bill (input only): {total} for {count(bill.prompts, 'prompt')}, {source}; prices of {one.priced_as}."]
+    if bill.everything is not None:
+        lines.append(
+            f"With the calls that wrote the summaries it is {_money(one, bill.cost + bill.summaries)}. Without compactions, "
+            f"sending everything, the prompts would have cost {_money(one, bill.everything)}, as estimated."
+        )
     if bill.pauses:
         lines.append(
             f"{count(bill.pauses, 'prompt')} came after a pause of more than five minutes. {bill.cold_prompts:,} of them "

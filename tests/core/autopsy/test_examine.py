@@ -378,6 +378,30 @@ def test_a_compaction_costs_its_summary_and_what_is_written_again():
     assert found.cost.restore == pytest.approx((2.0 + 2 * 0.1) * 100)  # written for an hour, then read twice
 
 
+def test_sending_everything_reads_in_each_prompt_what_the_compaction_dropped():
+    talk = work()
+    line = len(talk.entries) + 1
+    talk.compacted("So far.").said("On.").call("Read", "x", file_path="/a").said("End.")
+    sent = [
+        SentPrompt(None, 9_000, 0, 9_000, line=line - 2),
+        SentPrompt(None, 2_000, 500, 1_500, line=line + 1),  # the first after it, without 7,000 that were dropped
+        SentPrompt(None, 2_600, 2_000, 600, line=line + 2),
+        SentPrompt(None, 2_700, 0, 2_700, line=line + 4),  # cold: all is written
+    ]
+    found = talk.examined(prompts=sent, records={line - 1: CompactionRecord(line=line)})
+    assert found.compactions[0].dropped_tokens == 7_000
+    first = 1.25 * 9_000
+    second = 0.1 * 9_000  # nothing is new
+    third = 0.1 * 2_000 + 1.25 * 600 + 0.1 * 7_000
+    fourth = 1.25 * (2_700 + 7_000)
+    assert found.bill.everything == pytest.approx(first + second + third + fourth)
+    assert found.bill.summaries == found.compactions[0].cost.summary > 0
+
+
+def test_without_a_compaction_sending_everything_is_what_was_done():
+    assert work().examined().bill.everything is None
+
+
 def test_where_nothing_was_counted_the_cost_of_a_compaction_is_estimated():
     talk = work()
     window = sum(entry.token_count for entry in talk.entries)

@@ -17,6 +17,7 @@ __all__ = [
     "bill_of",
     "compaction_cost",
     "estimated_prompts",
+    "everything_cost",
     "line_of",
     "placed",
     "timeline_of",
@@ -160,6 +161,29 @@ def compaction_cost(
     write = LONG_WRITE_PRICE if is_long else prices.write
     rewritten = _price(first, prices) - prices.read * first.cached_tokens
     return CompactionCost(summary, rewritten, (write + prices.read * (len(after) - 1)) * restore_tokens)
+
+
+def everything_cost(prompts: Sequence[SentPrompt], prices: Prices, cuts: Sequence[tuple[int, int]]) -> float:
+    """Estimate what the prompts would have cost without any compaction.
+
+    `cuts`: the line before each compaction, and the tokens that it dropped, in order. A prompt that read less than half of
+    itself from the cache found it cold, and would have written what was dropped too.
+    """
+    total, dropped, place, whole = 0.0, 0, 0, 0
+    for prompt in prompts:
+        is_first = False
+        while place < len(cuts) and cuts[place][0] < prompt.line:
+            dropped += cuts[place][1]
+            place, is_first = place + 1, True
+        is_warm = prompt.cached_tokens >= _COLD_SHARE * prompt.tokens
+        write = LONG_WRITE_PRICE if prompt.written_long_tokens > prompt.written_tokens else prices.write
+        if is_first:  # without the compaction its beginning would have been the prompt before
+            new = max(0, prompt.tokens + dropped - whole)
+            total += prices.read * (prompt.tokens + dropped - new) + write * new
+        else:
+            total += _price(prompt, prices) + (prices.read if is_warm else write) * dropped
+        whole = prompt.tokens + dropped
+    return total
 
 
 def timeline_of(prompts: Sequence[SentPrompt]) -> tuple[Point, ...]:

@@ -1,7 +1,7 @@
 """One session, from its entries to its findings. Pure; linear but for a second look at each compaction's window."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from undrift.core.autopsy import rules
 from undrift.core.autopsy.bill import (
@@ -9,6 +9,7 @@ from undrift.core.autopsy.bill import (
     bill_of,
     compaction_cost,
     estimated_prompts,
+    everything_cost,
     line_of,
     placed,
     timeline_of,
@@ -103,13 +104,19 @@ def autopsy(
         found.append(_compaction(session, number, steps[taken:index], steps[index:end], natives[index]))
         taken = index
     times = [entry.timestamp for entry in entries if entry.timestamp]
+    bill = bill_of(sent, prices, recorded=bool(prompts), first_texts_tokens=_first_texts(session) if prompts else None)
+    if found and sent:
+        cuts = [(line_of(steps[index - 1]), one.dropped_tokens) for index, one in zip(places, found, strict=True)]
+        bill = replace(
+            bill,
+            summaries=sum(one.cost.summary for one in found),
+            everything=everything_cost(sent, prices, cuts),
+        )
     return Autopsy(
         calls=steps[-1].call if steps else 0,
         duration_ms=times[-1] - times[0] if times else 0,
         compactions=tuple(found),
-        bill=bill_of(
-            sent, prices, recorded=bool(prompts), first_texts_tokens=_first_texts(session) if prompts else None
-        ),
+        bill=bill,
         timeline=timeline_of(sent),
         timeline_recorded=bool(prompts),
         early_compactions=len(set(compactions)) - len(places),

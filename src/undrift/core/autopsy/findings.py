@@ -123,6 +123,8 @@ class AutopsyBill:
         cold_prompts: Of these, those that found nothing, or less than half, in the cache.
         fixed_tokens: System prompt and tool definitions together, in every prompt; None if it is not known.
         tool_schema_tokens: Tool definitions alone; None: no known client records them.
+        summaries: The calls that wrote the summaries of compactions; no client records them, so `cost` has none.
+        everything: The estimated cost of the same prompts without any compaction; None: there was none.
     """
 
     recorded: bool
@@ -135,6 +137,8 @@ class AutopsyBill:
     fixed_tokens: int | None
     fixed_cost: float | None
     tool_schema_tokens: int | None = None
+    summaries: float = 0.0
+    everything: float | None = None
 
     @property
     def cold_share(self) -> float:
