@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from undrift.errors import SettingsError
-from undrift.settings.model_table import MODELS, UNKNOWN, Model, load_models, lookup, read_models
+from undrift.settings.model_table import MODELS, UNKNOWN, Model, load_models, lookup, model_key, read_models
 
 ROOT = Path(__file__).parents[2]
 
@@ -350,3 +350,48 @@ def test_what_is_written_for_an_hour_costs_more_where_writing_costs_anything(
     write_ratio: float, seconds: int | None, expected: float
 ):
     assert row(write_ratio=write_ratio).write_ratio_for(seconds) == expected
+
+
+@pytest.mark.parametrize("name", ["gpt-5.6", "gpt-6.1-sol", "gemini-4-argon"])
+def test_other_vendors_write_for_one_price(name: str):
+    assert lookup(name).write_ratio_for(86_400) == lookup(name).write_ratio
+
+
+@pytest.mark.parametrize(
+    ("name", "seconds"),
+    [
+        ("claude-opus-5", 300),
+        ("claude-next-9", 300),
+        ("gpt-4o", 3_600),
+        ("o3", 3_600),
+        ("gpt-4.1", 86_400),
+        ("gpt-5.4", 86_400),
+        ("gpt-6-sol", 86_400),
+        ("gemini-3-flash", 86_400),
+        ("deepseek-chat", 86_400),
+        (None, 86_400),
+    ],
+)
+def test_a_cache_that_may_be_warm_is_taken_for_warm(name: str | None, seconds: int):
+    assert lookup(name).cache_seconds == seconds
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"),
+    [
+        ("claude-sonnet-4-5", "us.anthropic.claude-sonnet-4-5-20250929-v1:0", True),
+        ("claude-opus-4-6", "claude-opus-4-6[1m]", True),
+        ("claude-sonnet-4-5@20250929", "anthropic/claude-sonnet-4.5", True),
+        ("gpt-4o-2024-11-20", "openai:gpt-4o", True),
+        ("gpt-5.1", "gpt-5.1-codex", False),
+        ("claude-opus-4-5", "claude-opus-4-6", False),
+        ("my-model", "other-model", False),
+    ],
+)
+def test_names_of_one_model_have_one_key(one: str, other: str, is_same: bool):
+    assert (model_key(one) == model_key(other)) is is_same
+
+
+@pytest.mark.parametrize("name", [None, 5, "", "x" * 10_000, "\x00", "-20250101" * 400])
+def test_a_key_is_short_whatever_the_name(name: Any):
+    assert len(model_key(name)) <= 500

@@ -380,7 +380,7 @@ def test_the_input_of_an_answer_is_all_that_was_sent():
         "input_tokens": 10, "cache_creation_input_tokens": 200, "cache_read_input_tokens": 3_000, "output_tokens": 7,
         "cache_creation": {"ephemeral_5m_input_tokens": 200},
     }  # fmt: skip
-    assert FORM.reply({"usage": usage}) == ProviderReply(3_210, 3_000, 200, 7, cache_seconds=300)
+    assert FORM.reply({"usage": usage}) == ProviderReply(3_210, 3_000, 200, 7, cache_seconds=300, is_promised=True)
     assert FORM.reply({"usage": {"input_tokens": 10, "output_tokens": 7}}) == ProviderReply(10, output_tokens=7)
     assert FORM.reply({"usage": {"input_tokens": 0}}) == ProviderReply(0)
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from undrift.wire import anthropic, cache_life, openai_chat
+from undrift.wire import anthropic, cache_life, gemini, openai_chat, openai_responses
 
 HOUR: dict[str, Any] = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}
 SHORT: dict[str, Any] = {"cache_control": {"type": "ephemeral"}}
@@ -63,3 +63,41 @@ def test_what_is_asked_for_beside_the_history(fields: dict[str, Any], expected: 
 def test_what_an_answer_says(written: Any, expected: int | None):
     assert anthropic.reply({"usage": {"input_tokens": 1, "cache_creation": written}}).cache_seconds == expected
     assert anthropic.reply({"usage": written}).cache_seconds is None
+
+
+@pytest.mark.parametrize(
+    ("fields", "asked", "kept"),
+    [
+        ({"prompt_cache_retention": "24h"}, 86_400, 86_400),
+        ({"prompt_cache_retention": "in_memory"}, 3_600, 3_600),
+        ({"prompt_cache_retention": "in-memory"}, 3_600, 3_600),  # as the SDKs wrote it until 2026
+        ({"prompt_cache_options": {"ttl": "30m"}}, 1_800, None),  # the least, so that an answer says nothing of the end
+        ({"prompt_cache_options": {"ttl": "30m"}, "prompt_cache_retention": "24h"}, 86_400, 86_400),
+        ({"prompt_cache_retention": None, "prompt_cache_options": None}, None, None),
+        ({"prompt_cache_retention": ["24h"], "prompt_cache_options": {"ttl": ["30m"]}}, None, None),
+        ({"prompt_cache_retention": "9" * 9_000, "prompt_cache_options": {"ttl": 1e300}}, None, None),
+        ({"prompt_cache_retention": {"24h": 1}, "prompt_cache_options": "30m"}, None, None),
+        ({}, None, None),
+    ],
+)
+def test_a_retention_of_openai_and_what_an_answer_repeats_of_it(
+    fields: dict[str, Any], asked: int | None, kept: int | None
+):
+    assert cache_life.seconds_asked(fields) == asked
+    for form in (openai_chat, openai_responses):
+        read = form.reply({"usage": {}, **fields})
+        assert (read.cache_seconds, read.is_promised) == (kept, False)
+
+
+def test_only_anthropic_promises_the_least_time():
+    written = {"usage": {"cache_creation": {"ephemeral_1h_input_tokens": 9}}}
+    assert anthropic.reply(written).is_promised
+    assert not anthropic.reply({"usage": {"cache_creation": {}}}).is_promised
+    assert gemini.reply({"usageMetadata": {"cachedContentTokenCount": 9}}).cache_seconds is None
+
+
+@pytest.mark.parametrize("name", ["cachedContent", "cached_content"])
+def test_a_cache_that_a_request_names(name: str):
+    assert cache_life.names_cache({name: "cachedContents/1"})
+    assert not cache_life.names_cache({name: ""})
+    assert not cache_life.names_cache({})

@@ -28,6 +28,11 @@ def changed(before: Any, now: Any, name: str = "system") -> tuple[str, int] | No
     ("before", "now"),
     [
         ([TOOL], [MARKED]),
+        ([TOOL], [{**TOOL, "name": "Read", "defer_loading": True}, TOOL]),
+        (
+            [{"type": "namespace", "name": "files", "tools": [TOOL]}],
+            [{"type": "namespace", "name": "files", "tools": [TOOL, {**TOOL, "name": "Read", "defer_loading": True}]}],
+        ),
         ([said("a"), said("b")], [said("a"), said("b", cache_control={"type": "ephemeral"})]),
         ([said(BILLING % ("0d9", "fa690")), said("a")], [said(BILLING % ("1aa", "00000")), said("a")]),
         ([said("a")], [said(BILLING % ("1aa", "00000")), said("a")]),
@@ -51,6 +56,8 @@ def test_what_the_cache_does_not_look_at_is_no_change(before: Any, now: Any):
     [
         ("a", "b"),
         ([TOOL], [TOOL, {**TOOL, "name": "Read"}]),
+        ([TOOL], [TOOL, {**TOOL, "name": "Read", "defer_loading": "yes"}]),
+        ([{"type": "namespace", "tools": [TOOL]}], [{"type": "namespace", "tools": [TOOL, TOOL]}]),
         ([TOOL], [{**TOOL, "description": "Runs a command."}]),
         ([said("a"), said("b")], [said("b"), said("a")]),
         ([said(f"The client quotes: {BILLING}")], [said("The client quotes nothing.")]),
@@ -78,6 +85,12 @@ def test_the_first_field_in_the_provider_s_order_is_named_with_the_byte_that_dif
 def test_a_place_that_is_not_found_is_unknown():
     assert offset_of(b'{"system"  : "a"}', "system", b'"a"') is None
     assert offset_of(b'{"sys\\u0074em":"a"}', "system", b'"a"') is None
+
+
+def test_tools_in_tools_without_end_are_no_fault():
+    deep = b'[{"tools":' * 400 + b"[]" + b"}]" * 400
+    assert first_change({"tools": b"[]"}, {"tools": deep}) == ("tools", 1)
+    assert first_change({"tools": deep}, {"tools": deep + b" "}) is None
 
 
 values = st.recursive(

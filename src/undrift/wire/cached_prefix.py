@@ -1,7 +1,7 @@
 """Finds the first field before the history that a client changed since an earlier request. Pure; never raises.
 
-Law: a change counts only if it surely breaks the provider's prompt cache. Cache markers, the order of keys and the
-billing header of Claude Code do not: a warm cache that is taken for a cold one costs money.
+Law: a change counts only if it surely breaks the provider's prompt cache. Cache markers, the order of keys, deferred tools
+and the billing header of Claude Code do not: a warm cache that is taken for a cold one costs money.
 """
 
 import json
@@ -90,4 +90,14 @@ def _meaning(part: Any) -> Iterator[Any]:
         return
     if part.get("type") in ("auto", "disabled"):  # the default of a choice of tools, and of thinking
         return
-    yield {name: value for name, value in part.items() if name not in _NOT_CACHED and value is not None}
+    if _is_deferred(part):
+        return
+    bare = {name: value for name, value in part.items() if name not in _NOT_CACHED and value is not None}
+    if isinstance(inner := bare.get("tools"), list):  # a group of tools
+        bare["tools"] = [tool for tool in inner if not _is_deferred(tool)]
+    yield bare
+
+
+def _is_deferred(tool: Any) -> bool:
+    """Tell if a tool comes into the prompt only where the model has found it."""
+    return isinstance(tool, Mapping) and tool.get("defer_loading") is True
