@@ -1,15 +1,25 @@
 """A replay prices by the recorded cache, and compares with the client's own compactions; every figure reckoned by hand."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.cli.builders import answered, called, claude, codex_session, long_session, said, written
+from undrift import transcripts
+from undrift.core.autopsy.survival import Needs
+from undrift.core.cost import Prices
 from undrift.core.text.tokens import characters_per_4 as size
 from undrift.recordings.figures import recorded_figures
 from undrift.recordings.files import open_recording
 from undrift.recordings.replay import NativeCost, ReplayReport, replay
+from undrift.recordings.replay.history import history_of
+from undrift.recordings.replay.native import NativeSide
+from undrift.recordings.replay.side import Market, Side
+from undrift.recordings.replay.texts import ReplayTexts
 from undrift.settings import Settings
 
 READ, SHORT, LONG, OUTPUT = 0.1, 1.25, 2.0, 5.0
@@ -171,3 +181,45 @@ def test_the_engine_learns_the_recorded_life_and_does_not_prune_a_warm_cache(tmp
 def test_a_wrong_figure_tells_no_life(tmp_path: Path, tokens: Any):
     records = paused({"cache_creation_input_tokens": tokens, **usage_of(**{"1h": tokens})})
     assert run(written(tmp_path / "session.jsonl", records)).cost.cache_seconds == 300
+
+
+# ------------------------------------------------------------------------------------------------ whatever was recorded
+
+_BLOCKS = st.one_of(
+    st.sampled_from([said("Words."), said(" "), {"type": "thinking", "thinking": "Hm."}]),
+    st.builds(called, st.integers(0, 3)),
+    st.builds(answered, st.integers(0, 3), st.sampled_from(["", "found", "much more was found"])),
+)
+_RECORDS = st.one_of(
+    st.builds(claude, st.sampled_from(["user", "assistant"]), st.lists(_BLOCKS, max_size=3)),
+    st.builds(claude, st.just("user"), st.just("So far."), isCompactSummary=st.just(True)),
+    st.just(BOUNDARY),
+)
+
+
+@given(st.lists(_RECORDS, max_size=24))
+def test_the_clients_windows_hold_what_followed_the_last_compaction_whatever_was_recorded(records: list[dict]):
+    recording = transcripts.read(json.dumps(record) for record in [claude("user", "Hello."), *records])
+    history = history_of(recording)
+    texts = ReplayTexts(history, size)
+    market = Market(Prices(READ, SHORT), 300, size)
+    needs = Needs(tuple(history.numbered))
+    native, everything = NativeSide(history, texts, {}, market, needs), Side(market, needs)
+    for number in history.turns:
+        sent = [text for message in history.messages[:number] for text in texts.of_message(message)]
+        native.add(number, None)
+        everything.add(number, sent, None)
+        window = native.window
+        put_in = [restart for restart in history.restarts if restart.messages <= number][-1:]
+        kept = list(dict.fromkeys(entry.content for restart in put_in for entry in restart.put_in))
+        assert [text for text, _ in window[: len(kept)]] == kept
+        rest = window[len(kept) :]
+        assert rest == sent[len(sent) - len(rest) :]
+        assert put_in or rest == sent
+    found = native.result
+    assert (found is None) is not any(
+        restart.messages <= number for restart in history.restarts for number in history.turns
+    )
+    if found is not None:
+        assert found.tokens <= everything.tokens + len(history.turns) * size("So far.") * len(history.restarts)
+        assert found.summaries >= 0

@@ -36,7 +36,7 @@ class NativeSide:
         self._records = records
         self._market = market
         self._side = Side(market, needs)
-        self._window: list[Text] = list(texts.system)
+        self.window: list[Text] = list(texts.system)
         self._read = (0, 0)  # messages and blocks of the last of them that were added to the window
         self._paid = 0
         self._summaries = 0.0
@@ -49,7 +49,7 @@ class NativeSide:
             self._restart(restarts[self._paid])
             self._paid += 1
         self._follow((number, 0))
-        self._side.add(number, self._window, at_ms)
+        self._side.add(number, self.window, at_ms)
 
     @property
     def result(self) -> NativeCost | None:
@@ -71,12 +71,12 @@ class NativeSide:
 
     def _restart(self, restart: Restart) -> None:
         self._follow((restart.messages - 1, restart.blocks))
-        window = sum(tokens for _, tokens in self._window) + self._market.fixed_tokens
+        window = sum(tokens for _, tokens in self.window) + self._market.fixed_tokens
         written = sum(self._market.count(entry.content) for entry in restart.put_in if entry.type == "summary")
         self._summaries += self._market.prices.read * window + OUTPUT_PRICE * written
         self._largest = max(self._largest, window)
         contents = dict.fromkeys([*(entry.content for entry in restart.put_in), *self._kept(restart)])
-        self._window = [*self._texts.system, *((text, self._market.count(text)) for text in contents)]
+        self.window = [*self._texts.system, *((text, self._market.count(text)) for text in contents)]
 
     def _follow(self, to: tuple[int, int]) -> None:
         """Add the history up to a place: so many messages, and so many blocks of the next one."""
@@ -84,7 +84,7 @@ class NativeSide:
         first, start = self._read
         for number in range(first, min(to[0] + 1, len(messages))):
             stop = to[1] if number == to[0] else None
-            self._window += self._texts.of_message(messages[number])[start if number == first else 0 : stop]
+            self.window += self._texts.of_message(messages[number])[start if number == first else 0 : stop]
         self._read = to
 
     def _kept(self, restart: Restart) -> list[str]:
