@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,23 @@ def test_what_left_is_found_by_its_words(tmp_path: Path):
     nothing = undrift("recall", "--find", "nowhere", "--home", tmp_path / "home")
     assert (nothing.exit_code, nothing.stdout) == (0, "")
     assert "--find searches whole words" in nothing.stderr
+
+
+def test_an_excerpt_that_two_originals_share_is_shown_once_and_cut_between_words(tmp_path: Path):
+    records = long_session(30)
+    for number in (0, 1):
+        records[2 + 2 * number]["message"]["content"] = [answered(number, "wombat " + "burrow " * 40 + listing(number))]
+    replayed(written(tmp_path / "session.jsonl", records), tmp_path / "home")
+    found = json.loads(undrift("recall", "--find", "wombat", "--home", tmp_path / "home", "--json").stdout)["found"]
+    assert len({one["ref"] for one in found}) == len(found) == 2
+    for columns in (60, 80):
+        shown = undrift("recall", "--find", "wombat", "--home", tmp_path / "home", columns=columns)
+        (line,) = shown.stdout.splitlines()
+        ref, words = line.split("  ", 1)
+        assert ref in {one["ref"] for one in found}
+        assert re.fullmatch(r"wombat( burrow)+… \(\+1 alike\)", words)
+        assert columns - 9 <= len(line) <= columns
+        assert "--json shows the id of each" in shown.stderr
 
 
 def test_the_homes_own_store_is_looked_into_as_well_as_its_replays(tmp_path: Path):

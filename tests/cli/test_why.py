@@ -1,6 +1,7 @@
 """`undrift why`: what it was, why it left, with which figures, in which operation."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,12 @@ def test_a_result_that_left_is_explained(tmp_path: Path):
     assert what.startswith(f"{left['example_ref']}: a result of Read, ")
     assert begins == f"Begins with: {left['example']}"
     assert reason == f"It left the window: {left['reason']}"
-    assert "The budget was 6,000" in figures
+    number = r"\d[\d,]*"
+    assert re.fullmatch(
+        rf"The window was {number} tokens, and {number} of them had to stay. The budget was 6,000 tokens, the prune stopped "
+        rf"at {number} tokens, and this freed {number} tokens?.",
+        figures,
+    )
     assert moment == "Why at that moment: the window exceeded the budget."
     assert "(prune) at 2026-03-01 10:0" in operation  # the recording's own time
     assert back == f"  undrift recall {left['example_ref']} --home {home}"

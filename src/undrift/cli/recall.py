@@ -11,7 +11,7 @@ import click
 
 from undrift.cli import lookup
 from undrift.cli.of_session import home_options
-from undrift.cli.show import again, at_terminal, columns, count, echo_json, first_line, note, safe
+from undrift.cli.show import again, at_terminal, columns, count, echo_json, excerpt, note, safe
 from undrift.cli.why import show_why
 from undrift.errors import TaskError
 from undrift.stores.contract import Store
@@ -193,8 +193,14 @@ def _search(homes: tuple[str, ...], words: str, where: str, as_json: bool) -> No
             }
         )
         return
+    alike: dict[str, list[str]] = {}
     for original in found:
-        click.echo(f"{original.ref}  {first_line(' '.join(original.snippet.split()), max(20, columns() - 18))}")
+        alike.setdefault(original.snippet, []).append(original.ref)
+    for snippet, (ref, *others) in alike.items():
+        more = f" (+{len(others)} alike)" if others else ""
+        click.echo(f"{ref}  {excerpt(snippet, max(20, columns() - 18 - len(more)))}{more}")
+    if len(alike) < len(found):
+        note("An excerpt that several originals share is shown once; --json shows the id of each.")
     if found:
         note(f"To print one: undrift recall REF{where}. To see why it left: undrift recall REF --why{where}")
     else:

@@ -13,7 +13,7 @@ from typing import IO, Any
 
 import click
 
-__all__ = ["again", "at_terminal", "columns", "count", "echo_json", "first_line", "note", "safe", "wrapped"]
+__all__ = ["again", "at_terminal", "columns", "count", "echo_json", "excerpt", "first_line", "note", "safe", "wrapped"]
 
 
 def at_terminal(stream: IO[str] | None) -> bool:
@@ -61,6 +61,15 @@ def first_line(text: str, limit_characters: int = 72) -> str:
     line = next((line for line in text[:10_000].splitlines() if line.strip()), "").strip()
     shown = safe(line[: limit_characters + 1].replace("\t", " "))
     return shown if len(shown) <= limit_characters else f"{shown[: limit_characters - 1]}…"
+
+
+def excerpt(text: str, limit_characters: int) -> str:
+    """Return the words of a text in one line, safe to print; a cut falls between two words unless one is very long."""
+    shown = safe(" ".join(text[:10_000].split()))
+    if len(shown) <= limit_characters:
+        return shown
+    cut = shown[:limit_characters].rfind(" ")
+    return f"{shown[: cut if cut > limit_characters // 2 else limit_characters - 1]}…"
 
 
 def count(number: int, one: str, more: str | None = None) -> str:
