@@ -22,6 +22,7 @@ __all__ = [
     "MAKES_MEMORIES",
     "MAKES_OWN",
     "TASK_PREFIX",
+    "counted_elsewhere",
     "find",
     "first",
     "has_store",
@@ -165,6 +166,15 @@ def first(homes: Sequence[str], missing: str, look: Callable[[Store, Path], T], 
     if unreadable is not None:
         raise unreadable
     raise RecallError(f"{missing} in {' or '.join(homes)}, or in their replays; {remedy}")
+
+
+def counted_elsewhere(homes: Sequence[str], folder: Path) -> Iterator[tuple[str, int]]:
+    """Yield each home but the one in a folder with the number of its sessions, where it has some and can be read."""
+    for home in homes:
+        if has_store(home) and Path(home).resolve() != folder.resolve():
+            with suppress(StoreError), open_store(home, Scope(), create=False) as store:
+                if sessions := len(store.sessions()):
+                    yield home, sessions
 
 
 def find(homes: Sequence[str], words: str, limit: int) -> tuple[Found, ...]:

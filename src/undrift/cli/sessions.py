@@ -33,7 +33,7 @@ def sessions_command(home: str | None, limit: int, as_json: bool) -> None:
     """
     homes = lookup.homes_of(home)
     folder, rows = lookup.first(homes, "there is no session", _listed, remedy=_REMEDY)
-    shown = rows[:limit]
+    shown, elsewhere = rows[:limit], dict(lookup.counted_elsewhere(homes, folder))
     if as_json:
         found = [
             {
@@ -47,7 +47,7 @@ def sessions_command(home: str | None, limit: int, as_json: bool) -> None:
             }
             for row in shown
         ]
-        echo_json({"home": str(folder.absolute()), "count": len(rows), "sessions": found})
+        echo_json({"home": str(folder.absolute()), "count": len(rows), "sessions": found, "elsewhere": elsewhere})
         return
     say(f"{count(len(rows), 'session')} in {safe(str(folder))}", bold=True)
     for row in shown:
@@ -58,6 +58,10 @@ def sessions_command(home: str | None, limit: int, as_json: bool) -> None:
         click.echo(f"  {safe(row.session_id)}")
     if len(rows) > len(shown):
         say(f"{len(rows) - len(shown):,} more: use --limit N to see them")
+    for other, number in elsewhere.items():
+        click.echo()
+        say(f"Another folder of yours has {count(number, 'session')}:")
+        click.echo(f"  undrift session list{again(other)}")
     where = again(home if str(folder) == settings_of(home).home else str(folder))
     next_commands(
         Show_the_tasks_of_a_session=f"undrift session tasks ID{where}",
