@@ -61,7 +61,7 @@ def test_it_says_what_was_paid_and_what_comes(tmp_path: Path, project: Path):
     ]
     assert "project · Fix it." in lines
     assert "  You were away 70 minutes: the next message writes 100k tokens again, $1.00." in lines
-    assert "  Your client wrote 1 prompt whole without a pause: 100k tokens, $1.00." in lines
+    assert "  1 prompt was written whole without a pause: 100k tokens, $1.00." in lines
 
 
 def test_the_json_has_every_figure(tmp_path: Path, project: Path):

@@ -6,7 +6,7 @@ import pytest
 
 from undrift.core.guard import Balance, CacheWatch, Notice, guard, watched
 from undrift.core.ledger import Ledger
-from undrift.values.usage import CacheEvent, PromptUsage
+from undrift.values.usage import OURS, CacheEvent, PromptUsage
 
 START_MS = 1_760_000_000_000
 MINUTE_MS = 60_000
@@ -116,6 +116,8 @@ def test_a_prune_is_called_free_only_when_the_cache_is_cold_and_a_plan_was_made(
     assert set(said(prompt, minutes=62, frees_tokens=0)) == {"away"}
     notice = said(prompt, minutes=62, frees_tokens=70_000)["free_prune"]
     assert notice.text == "Pruning now is free and frees 70k tokens ($0.70 less to write)."
+    away = said(prompt, minutes=62, frees_tokens=70_000)["away"]
+    assert away.text == "You were away 62 minutes: the next message writes 82k tokens again, $0.82."
 
 
 def test_prompts_written_whole_without_a_pause_are_counted_with_their_price():
@@ -123,7 +125,25 @@ def test_prompts_written_whole_without_a_pause_are_counted_with_their_price():
     notice = said(*events, minutes=3)["rewrites"]
     assert notice.tokens == 80_000
     assert notice.usd == pytest.approx(0.80)
-    assert notice.text == "Your client wrote 1 prompt whole without a pause: 80k tokens, $0.80."
+    assert notice.text == "1 prompt was written whole without a pause: 80k tokens, $0.80."
+
+
+def test_a_change_of_the_clients_that_was_seen_is_named():
+    events = [
+        answer(100_000),
+        answer(101_000, minutes=1, changed="system", changed_byte=14_203),
+        answer(102_000, minutes=2),
+    ]
+    notice = said(*events, minutes=3)["rewrites"]
+    assert notice.text == (
+        "Your client changed its system prompt from byte 14,203 of the request on: the provider wrote 1 prompt whole, "
+        "100k tokens, $1.00."
+    )
+    assert (notice.tokens, notice.usd) == (100_000, 1.0)
+
+
+def test_a_prompt_that_undrift_rewrote_is_not_the_clients():
+    assert "rewrites" not in said(answer(100_000), answer(60_000, minutes=1, changed=OURS), minutes=3)
 
 
 def test_a_rewrite_after_a_pause_is_the_pauses():

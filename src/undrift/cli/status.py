@@ -1,7 +1,7 @@
 """``undrift status``: what undrift saved in a home, the cost of this folder's sessions, and how their caches stand."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -145,7 +145,7 @@ def _show(found: Sequence[RecordedCost], at_ms: int, *, after: bool) -> None:
 
 
 def _rewrites(one: Rewrites) -> str:
-    priced = f", {money(one.usd)}" if one.priced == one.prompts else ""
+    priced = "" if one.known_usd is None else f", {money(one.known_usd)}"
     return f"{count(one.prompts, 'prompt')}, {size(one.tokens)} tokens{priced}"
 
 
@@ -163,7 +163,7 @@ def _report(managed: Sequence[_ManagedSession], found: Sequence[RecordedCost], m
     sessions = [
         {"home": one.home, "session_id": one.row.session_id, "name": one.row.name}
         | _balance_json(_balance([one], models))
-        | {"client_rewrites": None if one.rewrites is None else asdict(one.rewrites)}
+        | {"client_rewrites": None if one.rewrites is None else _client_json(one.rewrites)}
         for one in managed
     ]
     return {
@@ -173,6 +173,10 @@ def _report(managed: Sequence[_ManagedSession], found: Sequence[RecordedCost], m
         "recordings": [_as_json(one, at_ms) for one in found],
         "totals": _sum(found),
     }
+
+
+def _client_json(found: ClientRewrites) -> dict[str, Any]:
+    return {name: getattr(found, name) for name in ("prompts", "part", "byte")}
 
 
 def _balance_json(balance: Balance) -> dict[str, Any]:
@@ -193,7 +197,7 @@ def _sum(found: Sequence[RecordedCost]) -> dict[str, Any]:
 
 
 def _rewrites_json(one: Rewrites) -> dict[str, Any]:
-    return {"prompts": one.prompts, "tokens": one.tokens, "usd": one.usd if one.priced == one.prompts else None}
+    return {"prompts": one.prompts, "tokens": one.tokens, "usd": one.known_usd}
 
 
 def _as_json(one: RecordedCost, at_ms: int) -> dict[str, Any]:

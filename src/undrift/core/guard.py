@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from undrift.core.ledger import Ledger
-from undrift.values.usage import HOUR_S, CacheEvent, PromptUsage
+from undrift.values.usage import HOUR_S, OURS, CacheEvent, PromptUsage
 
 __all__ = [
     "Balance",
@@ -85,6 +85,11 @@ class Rewrites:
     usd: float = 0.0
     priced: int = 0
 
+    @property
+    def known_usd(self) -> float | None:
+        """Their price; None if that of one is not known."""
+        return self.usd if self.priced == self.prompts else None
+
     def with_one(self, tokens: int, usd: float | None) -> "Rewrites":
         """Return these and one more."""
         if usd is None:
@@ -103,7 +108,9 @@ class CacheWatch:
         life_seconds: For how long the provider keeps the prompt; None: no answer has said so.
         model: The model that the cache belongs to.
         after_pauses: Written again because the cache's life was over.
-        without_pause: Written again within the cache's life.
+        without_pause: Written again within the cache's life, but not because of undrift.
+        by_client: Of these, those at which the client was seen to change its prompt.
+        changed, changed_byte: The part that the client changed last, and from which byte; empty if none was seen.
     """
 
     at_ms: int | None = None
@@ -113,6 +120,9 @@ class CacheWatch:
     model: str = ""
     after_pauses: Rewrites = Rewrites()
     without_pause: Rewrites = Rewrites()
+    by_client: Rewrites = Rewrites()
+    changed: str = ""
+    changed_byte: int = 0
 
     def is_cold(self, now_ms: int) -> bool:
         """Return whether the cache is surely gone; False if its life is not known."""
@@ -133,10 +143,10 @@ class CacheWatch:
         life = HOUR_S if 2 * hour >= max(1, event.prompt_tokens) else event.life_seconds or self.life_seconds
         if event.model != self.model:  # another model's cache; what was learned of this one does not hold there
             life = event.life_seconds
-        seen = CacheWatch(
-            _later(event.at_ms, event.ended_ms), event.prompt_tokens, hour, life, event.model,
-            self.after_pauses, self.without_pause,
-        )  # fmt: skip
+        at_ms = _later(event.at_ms, event.ended_ms)
+        seen = replace(
+            self, at_ms=at_ms, tokens=event.prompt_tokens, hour_tokens=hour, life_seconds=life, model=event.model
+        )
         lost = self.lost_tokens(event)
         if not lost or self.model != event.model:
             return seen
@@ -147,7 +157,13 @@ class CacheWatch:
             return seen
         if idle_s > self.life_seconds:
             return replace(seen, after_pauses=self.after_pauses.with_one(lost, usd))
-        return replace(seen, without_pause=self.without_pause.with_one(lost, usd))
+        if event.changed == OURS:
+            return seen
+        seen = replace(seen, without_pause=self.without_pause.with_one(lost, usd))
+        if not event.changed:
+            return seen
+        by_client = self.by_client.with_one(lost, usd)
+        return replace(seen, by_client=by_client, changed=event.changed, changed_byte=event.changed_byte)
 
     def lost_tokens(self, prompt: PromptUsage) -> int:
         """Return how much of the prompt before was written again with this one; 0 if most of it was read."""
@@ -161,19 +177,24 @@ class CacheWatch:
 class ClientRewrites:
     """Prompts that a client made the provider write again, because it changed a part before the history.
 
-    `part`, `byte`: the newest such part, and the byte of the request from which it was changed; 0: unknown.
+    `part`, `byte`: the newest such part, and the byte of the request from which it was changed; 0: unknown. `written`: the
+    tokens that were written again; None: they were not counted.
     """
 
     prompts: int
     part: str
     byte: int = 0
+    written: Rewrites | None = None
 
     def notice(self) -> Notice:
         """Return the sentence."""
         many = "1 prompt" if self.prompts == 1 else f"{self.prompts:,} prompts"
         place = f" from byte {self.byte:,} of the request on" if self.byte else ""
-        text = f"Your client changed its {_PARTS.get(self.part, self.part)}{place}: the provider wrote {many} whole."
-        return Notice("rewrites", text, f"{many} written whole: the client changed its prompt")
+        tokens, usd = (None, None) if self.written is None else (self.written.tokens, self.written.known_usd)
+        figures = "" if tokens is None else f", {size(tokens)} tokens{_priced(usd)}"
+        named = _PARTS.get(self.part, self.part)
+        text = f"Your client changed its {named}{place}: the provider wrote {many} whole{figures}."
+        return Notice("rewrites", text, f"{many} written whole: the client changed its prompt", tokens, usd)
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,20 +261,21 @@ def watched(
 def guard(watch: CacheWatch, now_ms: int, price: WritePrice, *, frees_tokens: int = 0) -> tuple[Notice, ...]:
     """Return the sentences that are true now, the most urgent one first.
 
-    `frees_tokens`: what a prune of this conversation would remove, by a plan that was made; 0: none was made.
+    `frees_tokens`: what undrift prunes from this conversation before its next request, because that is free now.
     """
     found: list[Notice] = []
     idle_s, life_s = watch.idle_seconds(now_ms), watch.life_seconds
     if idle_s is not None and life_s is not None and watch.tokens >= LEAST_TOKENS:
         rate = price(watch.model, life_s)
         if watch.is_cold(now_ms):
-            found.append(_away(watch.tokens, idle_s, _usd_of(watch.tokens, rate)))
+            written = max(0, watch.tokens - frees_tokens)
+            found.append(_away(written, idle_s, _usd_of(written, rate)))
             if frees_tokens > 0:
                 found.append(_free_prune(frees_tokens, _usd_of(frees_tokens, rate)))
         elif idle_s < life_s:
             found.append(_cold_in(watch.tokens, life_s - idle_s, _usd_of(watch.tokens, rate)))
     if watch.without_pause.prompts:
-        found.append(_rewrites(watch.without_pause))
+        found.append(_rewrites(watch))
     return tuple(found)
 
 
@@ -282,12 +304,14 @@ def _cold_in(tokens: int, seconds: int, usd: float | None) -> Notice:
     return Notice("cold_in", text, f"cache cold in {time}", tokens, usd, seconds)
 
 
-def _rewrites(found: Rewrites) -> Notice:
-    many = "1 prompt" if found.prompts == 1 else f"{found.prompts:,} prompts"
-    usd = found.usd if found.priced == found.prompts else None
-    figures = f"{size(found.tokens)} tokens{_priced(usd)}"
-    text = f"Your client wrote {many} whole without a pause: {figures}."
-    return Notice("rewrites", text, f"{many} written whole without a pause", found.tokens, usd)
+def _rewrites(watch: CacheWatch) -> Notice:
+    """Say what was written again without a pause: that of the client if it was seen to change its prompt, else all of it."""
+    if watch.by_client.prompts:
+        return ClientRewrites(watch.by_client.prompts, watch.changed, watch.changed_byte, watch.by_client).notice()
+    found = watch.without_pause
+    many = "1 prompt was" if found.prompts == 1 else f"{found.prompts:,} prompts were"
+    text = f"{many} written whole without a pause: {size(found.tokens)} tokens{_priced(found.known_usd)}."
+    return Notice("rewrites", text, f"{found.prompts:,} written whole without a pause", found.tokens, found.known_usd)
 
 
 def _later(one: int | None, other: int | None) -> int | None:

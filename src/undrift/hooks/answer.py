@@ -180,7 +180,11 @@ def _cold_cache(call: HookCall, payload: Mapping[str, Any]) -> str:
     if _text(payload, "source") not in ("", "user"):
         return ""
     from undrift.hooks.costs import notices_of
+    from undrift.hooks.gateway import sentences, window_of
 
+    window = window_of(call.session_id, call.home)
+    if window is not None:  # it knows what leaves before the request
+        return " ".join(sentences(window, "text", "away", "free_prune"))
     with call.open() as transcript:
         notices = notices_of(transcript, call.format, now_ms())
     return next((notice.text for notice in notices if notice.kind == "away"), "")

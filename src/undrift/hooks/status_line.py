@@ -5,8 +5,6 @@ loaded, and a gateway that does not answer at once is not waited for.
 """
 
 import json
-import re
-import socket
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,19 +13,14 @@ from typing import Any
 from undrift.errors import InputError
 from undrift.hooks.call import CLIENTS
 from undrift.hooks.costs import notices_of
+from undrift.hooks.gateway import sentences, window_of
 from undrift.hooks.transcript import Transcript
 from undrift.values.clock import now_ms
 
 __all__ = ["start_line", "status_line"]
 
-_SESSION = re.compile(r"[A-Za-z0-9._@-]{1,128}", re.ASCII)
-_TOKEN = re.compile(r"[0-9a-f]{64}")
-_PORT = re.compile(r"gateway-([0-9]{1,5})\.json", re.ASCII)
 _FOLDERS = (("--home=", ".undrift"), ("--client-home=", ".claude"))
-_WAIT_S = 0.2
-_MOST_BYTES = 8 << 10
 _MOST_INPUT_BYTES = 1 << 20
-_MOST_GATEWAYS = 3
 _THOUSAND, _MILLION = 1_000, 1_000_000
 
 
@@ -56,7 +49,8 @@ def status_line(given: bytes, home: Path, client_home: Path) -> str:
     payload = json.loads(given)
     if not isinstance(payload, dict):
         return ""
-    shown = [_window(payload.get("session_id"), home), _cache(payload.get("transcript_path"), client_home)]
+    window = window_of(payload.get("session_id"), home)
+    shown = [_cache(payload.get("transcript_path"), client_home)] if window is None else _shown(window)
     parts = [part for part in shown if part]
     return f"undrift {' · '.join(parts)}" if parts else ""
 
@@ -73,36 +67,12 @@ def _cache(path: Any, client_home: Path) -> str:
         return ""
 
 
-def _window(session: Any, home: Path) -> str:
-    """Return the session's newest window; nothing if no gateway of the home knows the session."""
-    if not isinstance(session, str) or not _SESSION.fullmatch(session):
-        return ""
+def _shown(window: Any) -> list[str]:
+    """Return the parts of the line that a gateway tells; none if it was another program that answered."""
     try:
-        token = (home / "http-token").read_text(encoding="ascii").strip()
-        if not _TOKEN.fullmatch(token):
-            return ""
-        found = ((path.stat().st_mtime, name[1]) for path in home.iterdir() if (name := _PORT.fullmatch(path.name)))
-        for _, port in sorted(found, reverse=True)[:_MOST_GATEWAYS]:
-            if (window := _asked(int(port), session, token)) is not None:
-                return _line(window)
-    except (OSError, ValueError, KeyError, TypeError):  # a home without a gateway, or another program on its port
-        return ""
-    return ""
-
-
-def _asked(port: int, session: str, token: str) -> Any:
-    """Return the session's newest window. None means: this gateway does not know it, or does not answer."""
-    head = f"GET /undrift/window/{session} HTTP/1.1\r\nhost: 127.0.0.1\r\nx-undrift-token: {token}\r\n"
-    answer = b""
-    try:
-        with socket.create_connection(("127.0.0.1", port), _WAIT_S) as connection:
-            connection.sendall(f"{head}connection: close\r\n\r\n".encode("ascii"))
-            while len(answer) < _MOST_BYTES and (piece := connection.recv(_MOST_BYTES)):
-                answer += piece
-    except OSError:
-        return None
-    first, _, body = answer.partition(b"\r\n\r\n")
-    return json.loads(body) if first.startswith(b"HTTP/1.1 200 ") else None
+        return [_line(window), next(sentences(window, "short", "away", "cold_in"), "")]
+    except (KeyError, TypeError):
+        return []
 
 
 def _line(window: Any) -> str:

@@ -182,14 +182,19 @@ class Gateway:
             }
             await respond(send, 200, shared.figures.text(gauges).encode("utf-8"), kind="text/plain; version=0.0.4")
         elif path.startswith(_WINDOW) and method == "GET":
-            if (found := shared.sessions.windows.as_json(path[len(_WINDOW) :])) is None:
-                await self._refuse(send, 404, "no request of this session has come yet")
-            else:
-                await respond(send, 200, json.dumps(found).encode("ascii"))
+            await self._say_window(shared, path[len(_WINDOW) :], send)
         elif path == f"{OWN}/sessions" and method == "GET":
             await respond(send, 200, json.dumps({"sessions": shared.sessions.open_sessions()}).encode("ascii"))
         else:
             await self._refuse(send, 404, "no such route")
+
+    async def _say_window(self, shared: GatewayContext, name: str, send: Send) -> None:
+        loop = asyncio.get_running_loop()
+        found = await loop.run_in_executor(shared.workers.threads, shared.sessions.window_json, name)
+        if found is None:
+            await self._refuse(send, 404, "no request of this session has come yet")
+        else:
+            await respond(send, 200, json.dumps(found).encode("ascii"))
 
     async def _say_health(self, shared: GatewayContext, send: Send) -> None:
         """Write to the store and read it back, and report when each provider last began to answer."""

@@ -26,6 +26,7 @@ class LaneFigures:
     named_by: Kind | None = None
     is_stored: bool = False
     is_price_said: bool = False
+    logged_ms: dict[str, int] = field(default_factory=dict)
     requests: Counter[Kind] = field(default_factory=Counter)
     tokens_before: int = 0
     tokens_after: int = 0

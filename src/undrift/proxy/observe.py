@@ -22,6 +22,7 @@ _log = logging.getLogger("undrift.proxy")
 
 _PLAIN = re.compile(r"[\x21-\x7e]{1,128}")
 _LONGEST_NAME = 100
+_LONGEST_VALUE = 200
 _BUCKETS_S = (0.001, 0.005, 0.015, 0.05, 0.15, 0.5, 1.5, 5.0)
 
 
@@ -42,7 +43,7 @@ def log_line(fields: Mapping[str, Any]) -> None:
 
 def _shown(value: Any) -> Any:
     if isinstance(value, str):
-        return value[:_LONGEST_NAME]
+        return value[:_LONGEST_VALUE]
     return round(value, 2) if isinstance(value, float) else value
 
 

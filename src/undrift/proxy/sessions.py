@@ -16,6 +16,7 @@ from undrift.errors import StoreError, TaskError, UndriftError
 from undrift.proxy import room
 from undrift.proxy.ask import Ask, Bypass, ManagedBody, MustWait
 from undrift.proxy.config import GatewayConfig
+from undrift.proxy.costs import CostNotices
 from undrift.proxy.faults import Breaker, Breakers
 from undrift.proxy.lanes import Lane, Lanes
 from undrift.proxy.naming import Kind, kind_of, name_from, name_of
@@ -42,6 +43,7 @@ from undrift.wire.refusals import TooLong
 __all__ = ["OpenSessions"]
 
 _BUSY_TIMEOUT_MS = 2_000  # less than the deadline of a request
+_STATUS_WAIT_S = 0.1  # a status line waits twice as long for its answer
 _LONG_BYTES = 256 << 10  # to read so much takes 0.1 s
 _MOST_BREAKERS = 16_384
 _HEALTH_SESSION = "undrift:health"
@@ -60,7 +62,8 @@ class OpenSessions:
         self._breakers = Breakers(config.faults_to_bypass, config.recovery_s, _MOST_BREAKERS)
         self._store: Store | None = None
         self._limits: dict[str, int] = {}
-        self.windows = NewestWindows()
+        self._windows = NewestWindows()
+        self._costs = CostNotices(config.clock)
         self._count = counter(config.settings.token_counter, command_for)
 
     @property
@@ -174,7 +177,25 @@ class OpenSessions:
                 return False  # usage says something of the request that it answers alone
             lane.opened.record(answer, wire=wire)
             self._say_price(lane)
+            self._costs.answered(lane)
         return True
+
+    def window_json(self, name: str) -> dict[str, Any] | None:
+        """Return the newest window of the session that a client calls so, and what is true of its cache.
+
+        None means: it has sent no request since the start. The sentences are null while it cannot be known.
+        """
+        found = self._windows.of(name)
+        if found is None:
+            return None
+        session_id, figures = found
+        lane = self._lanes.get(session_id)
+        if lane is None or lane.session is None or not lane.lock.acquire(timeout=_STATUS_WAIT_S):
+            return {**figures, "notices": None}
+        try:
+            return {**figures, "notices": self._costs.as_json(lane)}
+        finally:
+            lane.lock.release()
 
     def _say_price(self, lane: Lane) -> None:
         """Log one time in each session that its budget costs more than sending everything."""
@@ -269,6 +290,7 @@ class OpenSessions:
         session = lane.opened
         if ask.task:
             _take_up(session, ask.task)
+        self._costs.before(lane)
         prepared = session.prepare(request, wire=ask.wire, model=ask.model)
         lane.turn += 1
         body, restored, more = put_back(form, request, prepared.body, self._count)
@@ -279,7 +301,7 @@ class OpenSessions:
         figures.last_s = time.monotonic()
         if kind == "main":
             sent = WindowFigures(prepared.tokens_before, prepared.tokens_after + more, prepared.budget_tokens)
-            self.windows.keep(form.session_id(request.fields), sent)
+            self._windows.keep(form.session_id(request.fields), session.id, sent)
         failed = next((w for w in prepared.warnings if any(words in w for words in _STORE_WARNINGS)), "")
         return ManagedBody(
             session.id,

@@ -30,20 +30,20 @@ class NewestWindows:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._kept: OrderedDict[str, WindowFigures] = OrderedDict()
+        self._kept: OrderedDict[str, tuple[str, WindowFigures]] = OrderedDict()
 
-    def keep(self, name: str | None, figures: WindowFigures) -> None:
+    def keep(self, name: str | None, session_id: str, figures: WindowFigures) -> None:
         """Keep the newest window of a session; the one that was used longest ago makes place."""
         if not name or not NAMED_WINDOW.fullmatch(name):
             return
         with self._lock:
-            self._kept[name] = figures
+            self._kept[name] = session_id, figures
             self._kept.move_to_end(name)
             if len(self._kept) > _MOST:
                 self._kept.popitem(last=False)
 
-    def as_json(self, name: str) -> dict[str, int] | None:
-        """Return the newest window of a session. None means: it has sent no request since the start."""
+    def of(self, name: str) -> tuple[str, dict[str, int]] | None:
+        """Return our id of a session and its newest window. None means: it has sent no request since the start."""
         with self._lock:
             found = self._kept.get(name)
-        return None if found is None else asdict(found)
+        return None if found is None else (found[0], asdict(found[1]))

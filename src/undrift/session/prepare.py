@@ -22,6 +22,7 @@ from undrift.memory.upkeep import MemoryUpkeep
 from undrift.session.beside import Beside, BesideReader
 from undrift.session.cache import CacheTraffic, LastRequest, expected_of
 from undrift.session.client_changes import Asking, ClientChanges
+from undrift.session.cost_watch import AskedPrompt, CostWatch
 from undrift.session.identity import TAIL, Recognised, note, note_answer
 from undrift.session.inherit import Inheritance
 from undrift.session.ledger import Pricing, SessionLedger
@@ -84,6 +85,7 @@ class Preparer:
         self._cache = CacheTraffic(context)
         self._changes = ClientChanges()
         self.bills = SessionLedger(context)
+        self.costs = CostWatch()
         self._rules = Rules(**{name: getattr(settings, name) for name in Rules.__dataclass_fields__})
         self._committer = Committer(context.id, context.log)
         self._inheritance = Inheritance(context)
@@ -145,6 +147,7 @@ class Preparer:
         expected = expected_of(window, before, turn, change) if is_ours else None
         self._last = LastRequest(known, after, asked, now_ms, window.place, conversation.numbers, key, expected)
         self.bills.asked(conversation, window, has_pruned=bool(carried.written))
+        self.costs.asked(AskedPrompt(conversation, turn, known, calibration, change, bool(carried.written)))
         self._cache.asked(self._last, is_large=2 * after > room.pruned_from_tokens)
         changed, headers = changes(turn.binding, window, request.fields, budget, self.settings.keep_tool_results)
         given = None if not window.sent else items
@@ -216,12 +219,14 @@ class Preparer:
         warning = f"passed through: the provider holds the history ({held})"
         self._last = None
         self.bills.forget()
+        self.costs.asked(None)
         return Prepared(body, fixed, fixed, budget, warnings=(warning,))
 
     def record(self, reply: Any, *, wire: str = "anthropic") -> ProviderReply:
         """Process the provider's answer; see `Session.record`."""
         form = form_of(wire)
         read = form.reply(_answer(reply))
+        self.costs.answered(read, self._clock.tick())
         if self._last is not None:
             kept_seconds = read.cache_seconds or self._last.cache_seconds
             self.bills.answered(read, self._last.model.write_ratio_for(kept_seconds))

@@ -76,6 +76,8 @@ class Session(Closing):
         updates = TaskUpdates(context)
         self._tasks = SessionTasks(context, updates, upkeep)
         self._preparer = Preparer(context, updates, upkeep, recognised, names_recall)
+        self.costs = self._preparer.costs
+        """The prompt cache, as usage tells it; not for several threads at once."""
         self._purger = Purger(context, self._repository)
         self._log.was_empty &= self.scratchpad.start()  # a session without any removal may have left its notes
 

@@ -3,10 +3,13 @@
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["CacheEvent", "FIVE_MINUTES_S", "HOUR_S", "PromptUsage"]
+__all__ = ["CacheEvent", "FIVE_MINUTES_S", "HOUR_S", "OURS", "PromptUsage"]
 
 FIVE_MINUTES_S = 300
 HOUR_S = 3_600
+
+OURS = "undrift"
+"""The `changed` of a prompt whose beginning undrift itself changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +23,8 @@ class PromptUsage:
         written_long_tokens: Of these, written to a cache of one hour.
         ended_ms: When the last part of its answer came; None if it is not known.
         life_seconds: For how long the provider keeps what was written; None: the answer does not say.
+        changed: The part of the prompt that the client changed, as in ``tools``; `OURS`; empty: no change was seen.
+        changed_byte: The byte of the request from which it was changed; 0: unknown.
     """
 
     line: int
@@ -31,6 +36,8 @@ class PromptUsage:
     model: str = ""
     ended_ms: int | None = None
     life_seconds: int | None = None
+    changed: str = ""
+    changed_byte: int = 0
 
 
 @dataclass(frozen=True, slots=True)
