@@ -153,7 +153,8 @@ def cost_part(told: Mapping[str, Any]) -> str:
     lines = [
         _source(told, "cost"),
         "1.00 is the cost of sending everything. Text that was gone when the agent needed it is charged, on both sides alike.",
-        "Dearer: sessions above 1.00 at their end. Any turn: the highest share on the way. Still there: of what was needed.",
+        "Dearer: above 1.00 at the end. Any turn: the highest share on the way. Still there: of what was needed."
+        + (f" The rules were chosen on {fitted} of them." if (fitted := told["cost"].get("fitted_sessions")) else ""),
         "",
         "| cache, cached token | dearer | any turn | all sessions | still there | of the client's own compaction |",
         "| --- | --- | --- | --- | --- | --- |",

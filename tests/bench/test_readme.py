@@ -44,5 +44,11 @@ def test_without_a_compaction_there_is_none_to_compare_with() -> None:
     assert "| an hour, .05 | 0 of 9 | 1.00 | 0.50 | 100.0% | none compacted |" in told(row("auto", "1h .05"))
 
 
+def test_the_sessions_on_which_the_rules_were_chosen_are_named() -> None:
+    cost = {"rows": [row("auto", "own")], "date": "2026-11-23", "command": "x", "fitted_sessions": 5}
+    assert "The rules were chosen on 5 of them.\n" in cost_part({"cost": cost})
+    assert "chosen" not in told(row("auto", "own"))
+
+
 def test_prices_without_auto_are_no_row() -> None:
     assert told(row("60,000", "own")) == "No session was priced."
