@@ -164,6 +164,7 @@ def _headline(report: ReplayReport) -> str:
         "pause": "after a pause, when the cache was cold",
         "task": "at the end of a task",
         "change": "where the client itself had changed the prompt",
+        "bank": "paid out of what the session had saved",
     }
     blocks = f"{count(sum(report.actions.values()), 'block')} removed or shortened on {len(report.prunes):,} of {count(report.turns, 'turn')}"
     if len(moments) == 1:
@@ -224,6 +225,7 @@ _EARLY = {
     "pause": "after a pause",
     "task": "at the end of a task",
     "change": "where the client itself had changed the prompt",
+    "bank": "paid out of what the session had saved",
 }
 
 

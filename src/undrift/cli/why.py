@@ -193,6 +193,7 @@ _MOMENTS = {
     "pause": "after a pause the provider's cache was cold, so the whole prompt was written again anyway",
     "task": "the log of a finished task left, so the rest of the prompt was written again anyway",
     "change": "the client itself had changed something earlier, so the rest of the prompt was written again anyway",
+    "bank": "the session had saved enough to pay for writing the rest of the prompt again",
 }
 
 

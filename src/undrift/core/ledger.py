@@ -18,6 +18,7 @@ from undrift.core.text.calibration import UsageReport, is_plausible
 __all__ = ["BilledTokens", "Ledger", "SentRequest", "answered", "fetched_again", "ledger_from"]
 
 _MOST_TOKENS = 2.0**53
+_LEAST_BEGINNING = 0.2  # of the prompt: a shorter one says nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,7 @@ class SentRequest:
         is_cold: Whether the cache has expired by the clock.
         changed_from: Tokens sent before the first place that the client itself changed; None: it changed nothing.
         slope: The provider's tokens for each one that we count.
+        fixed_tokens: The tokens of the parts beside the history.
     """
 
     whole_tokens: int
@@ -73,6 +75,7 @@ class SentRequest:
     is_cold: bool = False
     changed_from: int | None = None
     slope: float = 1.0
+    fixed_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +92,8 @@ class Ledger:
         cold: Answers at which the cache had expired.
         rewrites: Answers after a prune of ours that changed a cached beginning.
         fetches: Calls that fetched something again.
+        hoped_tokens: Tokens of long beginnings that our prunes left alone, and that could be read from the cache.
+        kept_tokens: Of these, the tokens that were read.
         silent: Answers without any figure of the cache; they count for nothing.
     """
 
@@ -97,6 +102,8 @@ class Ledger:
     rewritten_tokens: float = 0.0
     fetched_tokens: float = 0.0
     promised_tokens: float = 0.0
+    hoped_tokens: float = 0.0
+    kept_tokens: float = 0.0
     answers: int = 0
     cold: int = 0
     rewrites: int = 0
@@ -130,6 +137,11 @@ class Ledger:
         """The part of the balance that may be spent; at least 0."""
         return max(0.0, self.balance_tokens) if self.reports_cache else 0.0
 
+    @property
+    def kept_share(self) -> float | None:
+        """The share of beginnings left alone that was read from the cache. None: there was none."""
+        return self.kept_tokens / self.hoped_tokens if self.hoped_tokens > 0 else None
+
     def plus(self, other: Self, times: int = 1) -> Self:
         """Return the sum of both, field by field; `times`: -1 for the difference."""
         names = [field.name for field in fields(self)]
@@ -139,7 +151,8 @@ class Ledger:
     def payload(self) -> dict[str, int]:
         """The totals as JSON, without those that are 0; rounded so that the balance is not higher."""
         whole = {name: math.ceil(value) for name, value in asdict(self).items()}
-        whole["everything_tokens"] = math.floor(self.everything_tokens)
+        for name in ("everything_tokens", "kept_tokens"):
+            whole[name] = math.floor(getattr(self, name))
         return {name: value for name, value in whole.items() if value}
 
 
@@ -168,11 +181,14 @@ def answered(ledger: Ledger, sent: SentRequest, usage: BilledTokens, prices: Pri
     new_price = usage.new_price(prices)
     again = 0.0 if sent.rewritten_from is None else max(0.0, usage.input_tokens - usage.read_tokens - new)
     is_rewrite = again > 0 and not is_cold
+    hoped, kept = _beginning(sent, usage) if is_rewrite else (0.0, 0.0)
     return replace(
         ledger,
         everything_tokens=ledger.everything_tokens + prices.read * (whole - new) + new_price * new,
         paid_tokens=ledger.paid_tokens + usage.price(prices),
         rewritten_tokens=ledger.rewritten_tokens + is_rewrite * max(0.0, new_price - prices.read) * again,
+        hoped_tokens=ledger.hoped_tokens + hoped,
+        kept_tokens=ledger.kept_tokens + kept,
         answers=ledger.answers + 1,
         cold=ledger.cold + is_cold,
         rewrites=ledger.rewrites + is_rewrite,
@@ -186,6 +202,15 @@ def fetched_again(ledger: Ledger, tokens: int, window_tokens: int, prices: Price
     """
     price = prices.read * max(0, window_tokens) + prices.write * max(0, tokens)
     return replace(ledger, fetched_tokens=ledger.fetched_tokens + price, fetches=ledger.fetches + 1)
+
+
+def _beginning(sent: SentRequest, usage: BilledTokens) -> tuple[float, float]:
+    """Return the tokens of the history that a prune left alone at its beginning, and those read; (0, 0) if it is short."""
+    start = (sent.rewritten_from or 0) - sent.fixed_tokens
+    if sent.changed_from is not None or start < _LEAST_BEGINNING * sent.sent_tokens:
+        return 0.0, 0.0
+    ratio = _ratio(sent, usage)
+    return start * ratio, min(max(0.0, usage.read_tokens - sent.fixed_tokens * ratio), start * ratio)
 
 
 def _ratio(sent: SentRequest, usage: BilledTokens) -> float:

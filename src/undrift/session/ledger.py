@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 from undrift.core.budget_price import BudgetPrice, budget_price
 from undrift.core.cost import Prices
 from undrift.core.ledger import BilledTokens, SentRequest, answered, fetched_again
+from undrift.core.window.bank import Account
 from undrift.core.window.client_change import tokens_before
 from undrift.core.window.fetched import Fetched, fetched
 from undrift.core.window.low_water import Cache
@@ -88,14 +89,15 @@ class SessionLedger:
         cache = pricing.cache
         return BudgetPrice(share, budget_price(budget_tokens, cache.prices, cache.seconds, share=share))
 
-    def expect(self, pricing: Pricing, window: Window, fixed_tokens: int) -> None:
-        """Begin a turn; note the highest price of a prune in it: the whole prompt is written again.
+    def begin(self, pricing: Pricing, window: Window, fixed_tokens: int) -> Account:
+        """Begin a turn; return what it may spend. The highest price of a prune is that of writing the whole prompt.
 
         `window`: before the turn. `fixed_tokens`: of the parts beside the history.
         """
-        tokens = fixed_tokens + window.tokens_before
-        self._turn = pricing, fixed_tokens
-        self._log.ledgers.expected = (pricing.model, pricing.cache.prices.write * pricing.slope * tokens)
+        price = pricing.cache.prices.write * pricing.slope * (fixed_tokens + window.tokens_before)
+        self._turn, self._log.ledgers.expected = (pricing, fixed_tokens), (pricing.model, price)
+        ledger = self._log.ledgers.of(pricing.model)
+        return Account(ledger.spendable_tokens / pricing.slope, ledger.kept_share)
 
     def asked(self, conversation: Conversation, window: Window, *, has_pruned: bool) -> None:
         """Note the request of this turn as it goes out. `has_pruned`: whether decisions were stored with it."""
@@ -120,6 +122,7 @@ class SessionLedger:
             is_cold=is_cold,
             changed_from=pricing.changed_from,
             slope=pricing.slope,
+            fixed_tokens=fixed_tokens,
         )
         if now is not None and place is not None and not has_pruned:  # as after a rewind
             self._log.ledgers.promise()

@@ -126,13 +126,14 @@ class Preparer:
         cache = self._cache.of(known, key, asked)
         change = self._changes.follow(conversation, request, Asking(now_ms, key, cache, fixed))
         change = self._cache.believes(key, change)
+        changed_from = None if change is None else change.tokens
+        pricing = Pricing(known.name, cache, calibration.slope, now_ms, changed_from)
         turn = replace(
             self._turn(conversation, beside, binding, room, texts, cache),
             idle_ms=self._log.times.idle_ms(key, now_ms),
-            changed_from_tokens=None if change is None else change.tokens,
+            changed_from_tokens=changed_from,
+            account=self.bills.begin(pricing, before, fixed),
         )
-        pricing = Pricing(known.name, cache, calibration.slope, now_ms, turn.changed_from_tokens)
-        self.bills.expect(pricing, conversation.window, fixed)
         carried = self._committer.carry_out(turn, conversation, self._renderer(conversation), request)
         warnings += filter(None, [carried.warning])
         window, items = carried.window, carried.items

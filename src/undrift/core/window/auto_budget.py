@@ -1,7 +1,7 @@
 """When to prune, and how far down, without a chosen budget. Pure.
 
 Law: below the model's limit text leaves only where the provider writes the prompt again in any case, so that no turn
-costs more than it would have cost anyway. Above the limit as much leaves as a client's own compaction would take.
+costs more than it would have cost anyway, or out of savings (`core.window.bank`). Above the limit as much leaves as a client's own compaction would take.
 See docs/adr/0030-the-auto-budget.md for the figures behind the constants.
 """
 
@@ -16,6 +16,7 @@ __all__ = [
     "Rewritten",
     "Size",
     "auto_thresholds",
+    "carried_price",
     "least_price",
 ]
 
@@ -91,8 +92,13 @@ def least_price(cache: Cache) -> float:
 
         score x chance x fetched > tokens x carried
     """
-    prices = cache.prices
-    cold = next((share for seconds, share in _COLD_SHARES if cache.seconds >= seconds), _COLD_SHARES[-1][1])
-    carried = prices.write + _TURNS_TO_COME * (prices.read + cold * (prices.write - prices.read))
+    prices, carried = cache.prices, cache.prices.write + carried_price(cache)
     fetched = prices.read * _FETCH_READ_TOKENS + prices.write * _FETCH_WRITTEN_TOKENS + _FETCH_OUTPUT_COST
     return max(0.0, carried) / (_NEEDED_SHARE * fetched)
+
+
+def carried_price(cache: Cache) -> float:
+    """Return the price of a token that stays, for all turns to come."""
+    prices = cache.prices
+    cold = next((share for seconds, share in _COLD_SHARES if cache.seconds >= seconds), _COLD_SHARES[-1][1])
+    return _TURNS_TO_COME * (prices.read + cold * (prices.write - prices.read))

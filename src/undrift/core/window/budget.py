@@ -1,14 +1,15 @@
 """The pass that keeps the window within its budget: it decides when to prune, how much, and which entries. Pure.
 
-Law: above the budget it prunes, always. Below it only if the provider has to write the prompt again in any case. It
-continues until the window fits or nothing more may leave. Each round decides about a new block, or replaces a decision
-of this turn that had kept a part of one, so it ends.
+Law: above the budget it prunes, always. Below it only if the provider has to write the prompt again in any case, or if
+the session pays for it out of its savings. It continues until the window fits or nothing more may leave. Each round
+decides about a new block, or replaces a decision of this turn that had kept a part of one, so it ends.
 """
 
 from collections.abc import Collection
 from dataclasses import replace
 
-from undrift.core.window.auto_budget import Rewritten, Size, auto_thresholds
+from undrift.core.window.auto_budget import LEAST_HISTORY_TOKENS, Rewritten, Size, auto_thresholds
+from undrift.core.window.bank import STAYS_SHARES, Rewrite, is_thinkable, median_tokens, offer_of, paid_thresholds
 from undrift.core.window.calling_back import called_back
 from undrift.core.window.fit import Policy, Prompt, TurnPlan, plan_turn
 from undrift.core.window.left import LEFT, left_allowance
@@ -57,9 +58,8 @@ def _thresholds(window: Window, turn: Turn) -> Thresholds | None:
         return Thresholds("budget", ratio, ratio, 0, 0.0) if total > limit else None
     evicted = {d.entry_id for d in window.new if d.kind == "evicted"}
     if turn.room.is_auto:
-        return auto_thresholds(
-            Size(total, turn.room.fixed_tokens, limit), turn.cache, _rewritten(window, turn, evicted)
-        )
+        size, rewritten = Size(total, turn.room.fixed_tokens, limit), _rewritten(window, turn, evicted)
+        return auto_thresholds(size, turn.cache, rewritten) or (None if rewritten else _paid_for(window, turn, size))
     if total <= (ratio * limit if evicted or turn.cache.is_cold(turn.idle_ms) else limit):
         return None
     answers = sum(item.role == "assistant" for item in window.items)
@@ -72,6 +72,41 @@ def _thresholds(window: Window, turn: Turn) -> Thresholds | None:
         rewritten_from=_rewritten_from(window, turn, evicted) if evicted else None,
     )
     return thresholds_of(total, limit, ratio, turn.cache, pace)
+
+
+def _paid_for(window: Window, turn: Turn, size: Size) -> Thresholds | None:
+    """Return the limits of the prune with the highest gain among those that the session's savings can pay."""
+    new_tokens = sum(item.tokens for item in window.items[window.rewritten_at + 1 :])
+    if size.history_tokens < LEAST_HISTORY_TOKENS or not turn.past.is_furthest():
+        return None
+    if not is_thinkable(turn.account, size.history_tokens, new_tokens, turn.cache):
+        return None
+    best: tuple[float, Thresholds] | None = None
+    for share in STAYS_SHARES:
+        stays = size.fixed_tokens + int(share * size.history_tokens)
+        thresholds = paid_thresholds(auto_thresholds(size, turn.cache, Rewritten("bank", stays)))
+        plan = None if thresholds is None else _planned(window, turn, thresholds, is_due=True)
+        if thresholds is None or plan is None or plan.freed_tokens < thresholds.least_tokens:
+            continue
+        if plan.tokens_after < size.fixed_tokens + LEAST_HISTORY_TOKENS:
+            continue
+        left = {entry.id for entry in without_thinking(window, turn).entries}
+        changed = {d.entry_id for d in plan.decisions} | {e.id for e in window.entries if e.id not in left}
+        cut = Rewrite(*_around(window, size.fixed_tokens, changed), plan.freed_tokens)
+        offer = offer_of(cut, median_tokens(window.entries), turn.cache, turn.account)
+        if offer is not None and (best is None or offer > best[0]):
+            best = (offer, thresholds)
+    return None if best is None else best[1]
+
+
+def _around(window: Window, fixed_tokens: int, changed: Collection[str]) -> tuple[int, int]:
+    """Return the tokens before the first changed entry, and those from there on."""
+    total, before = fixed_tokens + window.tokens_after, fixed_tokens
+    for entry in window.entries:
+        if entry.id in changed:
+            break
+        before += entry.token_count
+    return before, total - before
 
 
 def _is_worth_it(window: Window, turn: Turn, thresholds: Thresholds) -> bool:

@@ -12,10 +12,10 @@ from undrift.core.cost import Prices
 
 __all__ = ["Cache", "Moment", "PARTIAL_PRUNES", "Pace", "Thresholds", "low_water_share", "thresholds_of"]
 
-Moment = Literal["budget", "pause", "task", "change"]
+Moment = Literal["budget", "pause", "task", "change", "bank"]
 """`budget`: the window exceeds it. `pause`: the provider's cache is cold, so the whole prompt is written again in any case.
 `task`: the logs of a finished task leave, so everything after them is written again. `change`: the client itself changed
-something earlier, so everything after that is written again."""
+something earlier, so everything after that is written again. `bank`: the session has saved enough to pay for it."""
 
 PARTIAL_PRUNES = 3
 """So many prunes in a row may leave the beginning alone; then it is pruned too, because it is less useful by now."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 from undrift.core.window.auto_budget import LEAST_HISTORY_TOKENS
+from undrift.core.window.bank import Account
 from undrift.core.window.low_water import Cache
 from undrift.core.window.value import KnownReferences
 from undrift.core.window.window import Window
@@ -131,6 +132,7 @@ class Turn:
         idle_ms: The least time without a request; None if unknown.
         changed_from_tokens: The tokens of the prompt before the first place that the client itself changed since its
             earlier requests, so that the provider writes all behind it again; None: it changed nothing.
+        account: What may be spent on a prune that rewrites a warm window.
         is_aside: Whether the request is not part of the work, such as one for a title: it gets no notes.
     """
 
@@ -147,6 +149,7 @@ class Turn:
     texts: Texts = Texts()
     is_aside: bool = False
     changed_from_tokens: int | None = None
+    account: Account = field(default_factory=Account)
 
     @property
     def reported_tasks(self) -> Collection[Task]:
