@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
-from itertools import accumulate, product
+from itertools import accumulate, islice, product
 from pathlib import Path
 from typing import Any, Self
 
@@ -71,11 +71,11 @@ class Play:
                 yield Say(_END if is_last else f"The files up to {number} are read.")
 
     def write(self) -> None:
-        """Write the files that the model reads."""
+        """Write the files that the model reads: pieces of Python's own library, each with a line that none other has."""
+        library = sorted(Path(os.__file__).parent.glob("*.py"))
+        source = (line for path in library for line in path.read_text(encoding="utf-8").splitlines())
         for number in range(1, STEPS + 1):
-            lines = [
-                f"def part_{number}_{n}(source, target): return {n * 7919 % 1000}" for n in range(self._lines(number))
-            ]
+            lines = list(islice(source, self._lines(number)))
             lines[len(lines) // 2] = f"{_needle(number)} = {number}"
             path = self.project / _file(number)
             path.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -83,7 +83,7 @@ class Play:
 
     def _lines(self, number: int) -> int:
         """A length for each file, the same in every run of a variant."""
-        return 60 + (number * 37 + number * self.variant * 11 // 7) % 5 * 60
+        return 90 + (number * 37 + number * self.variant * 11 // 7) % 5 * 90
 
     def _needed(self, number: int) -> Turn:
         def decide(text: str) -> Turn:
