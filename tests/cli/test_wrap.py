@@ -187,7 +187,7 @@ print(ask()[1])
 @pytest.mark.parametrize(
     ("options", "budget"),
     [
-        ((), b"budget: 75% of the model's window"),
+        ((), b"budget: auto, at most 75% of the model's window"),
         (("--budget", "60k"), b"60,000 may cost more than sending everything"),
     ],
 )

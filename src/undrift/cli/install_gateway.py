@@ -258,7 +258,7 @@ def _budget(manager: services.Manager | None) -> str:
     """Return which budget counts, and how another one comes to count."""
     again = manager.restart_line if manager else "end the gateway and start it again"
     return (
-        "The budget is three quarters of the model's window, if you set no other: budget_tokens in "
+        "Text leaves where that costs nothing, and at three quarters of the model's window. For a fixed budget set budget_tokens in "
         f"{user_file(environment())}, then {again}. The client may compact before a prompt is so large."
     )
 

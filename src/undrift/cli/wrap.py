@@ -100,8 +100,8 @@ def wrap_command(
     address from an environment variable. The options of wrap stand before CLIENT or directly after it. Everything from
     the next word on, or after --, is passed to CLIENT.
 
-    Without --budget the budget is a share of the model's window. CLIENT may compact before a prompt reaches it. With a
-    smaller budget, such as 120k, undrift prunes first.
+    Without --budget text leaves only where that costs nothing, and at 75% of the model's window. CLIENT may compact
+    before that. With a fixed budget, such as 120k, undrift prunes first, at a price that it says.
 
     The gateway sends requests to the address that CLIENT would have used. An --upstream option sets another
     address.
@@ -165,7 +165,7 @@ def _finds_undrift(client: Wrapped, variables: Mapping[str, str]) -> bool:
 def _budget(settings: Settings) -> str:
     if not settings.is_auto:
         return f"budget: {settings.budget_tokens:,} tokens"
-    return f"budget: {settings.window_share:.0%} of the model's window (--budget N)"
+    return f"budget: auto, at most {settings.window_share:.0%} of the model's window (--budget N)"
 
 
 def _token(home: Path) -> str:
