@@ -70,7 +70,8 @@ def restore_part(told: Mapping[str, Any]) -> str:
         return "No session was compacted after 15 calls or more."
     lines = [
         _source(told, "restore"),
-        "Means over the compactions, with 95% intervals. The last 5,000 tokens are a plain baseline: the end of the session.",
+        "Means over the compactions, with 95% intervals; the last 5,000 tokens are a plain baseline. The client of today also",
+        "attaches the files that it used last: as recorded, else simulated, which flatters it.",
         "",
         "```",
     ]
@@ -83,26 +84,25 @@ def restore_part(told: Mapping[str, Any]) -> str:
             if puts_back or system not in _OF_TODAY:
                 cells = [*_bars(whole[system]), ""]
                 lines.append(f"{name:<23}{cells[0]:<28}{cells[1]:<26}{whole[system]['mean_tokens']:>6,}")
-    lines += [
-        "```",
-        "",
-        "The client of today also attaches the files that it used last: as recorded, else simulated, which flatters it.",
-    ]
+    lines.append("```")
     if "independent" in told:
         fitted = [
             f"{parts['transcripts']['compactions']} of the {parts['all']['compactions']} compactions of {_NAMES[client]}"
             for client, parts in clients.items()
         ]
         lines += [
+            "",
             f"undrift was tuned on {' and '.join(fitted)}. Independent programs measured",
             "other recordings, which had no part in the tuning, and found (identifiers / lines of code):",
         ]
+        found = []
         for client, runs in told["independent"]["clients"].items():
             shares = [
                 f"{_percent(run['identifiers'])}% / {_percent(run['lines'])}% on {run['compactions']} compactions"
                 for run in runs
             ]
-            lines.append(f"- {_NAMES[client]}: {', and '.join(shares)}")
+            found.append(f"{_NAMES[client]} {' and '.join(shares)}")
+        lines.append(f"{'; '.join(found)}.")
     return "\n".join(lines)
 
 
@@ -175,8 +175,11 @@ def cost_part(told: Mapping[str, Any]) -> str:
         sums = " / ".join(f"{row['sum']:.2f}" for row in fixed)
         kept = " / ".join(f"{row['survival']:.1%}" for row in fixed)
         native = f"The last column counts the {fixed[0]['native_sessions']} sessions that their client compacted."
+        if limited := [rows[name, "auto-native"] for name in prices if (name, "auto-native") in rows]:
+            above = " / ".join(str(row["above"]) for row in limited)
+            native += f" At the client's limit {above} of them cost more than everything, which did not fit."
         said = f"A fixed budget of {BUDGET:,}: {dearer} dearer, {sums} for all sessions, {kept} still there."
-        lines += ["", f"{said} {native}"]
+        lines += ["", said, native]
     return "\n".join(lines)
 
 

@@ -28,7 +28,7 @@ def told(*rows: dict[str, Any]) -> str:
 def test_what_is_dearer_than_the_clients_compaction_is_said_and_what_each_kept() -> None:
     text = told(
         row("auto", "own", above=2, worst_turn=1.123, survival=0.9754, **NATIVE),
-        row("auto-native", "own", **(NATIVE | {"of_native": 0.987})),
+        row("auto-native", "own", above=1, **(NATIVE | {"of_native": 0.987})),
         row("60,000", "own", above=3, sum=1.2, **NATIVE),
     )
     assert (
@@ -37,6 +37,7 @@ def test_what_is_dearer_than_the_clients_compaction_is_said_and_what_each_kept()
     )
     assert "A fixed budget of 60,000: 3 dearer, 1.20 for all sessions, 100.0% still there." in text
     assert "The last column counts the 4 sessions" in text
+    assert "At the client's limit 1 of them cost more than everything, which did not fit." in text
     assert text.startswith("**Measured** on 2026-11-23 by `undrift bench cost x`.")
 
 
