@@ -32,6 +32,7 @@ class Request:
         self.tail: Sequence[bytes] = ()  # the items after the beginning
         self._whole: list[Any] = []
         self._encoded: list[bytes] = []
+        self._encoded_fields: dict[str, bytes] = {}
         self.fields: Mapping[str, Any]
         if self.is_bytes:
             self._bytes = bytes(body)
@@ -164,15 +165,18 @@ class Request:
         """The number of items in the history; 0 before `open`."""
         return self.known + len(self.tail)
 
-    def beside_key(self) -> bytes:
+    def beside_key(self) -> tuple[bytes, ...]:
         """Return bytes that are equal for requests with equal fields next to the history, as far as tokens count."""
-        return b"\n".join(self.raw_of(name) for name in self._form.BESIDE if name in self.fields)
+        return tuple(self.raw_of(name) for name in self._form.BESIDE)
 
     def raw_of(self, name: str) -> bytes:
-        """Return a field as bytes; empty if the body does not have it."""
-        if name not in self.fields:
-            return b""
-        return bytes(self._raws[name]) if self.is_bytes else raw.encode(self.fields[name], name)
+        """Return a field as bytes, the same object each time; empty if the body does not have it."""
+        if name not in self._encoded_fields:
+            found = b""
+            if name in self.fields:
+                found = bytes(self._raws[name]) if self.is_bytes else raw.encode(self.fields[name], name)
+            self._encoded_fields[name] = found
+        return self._encoded_fields[name]
 
     def with_items(self, items: Sequence[Any] | None, changed: Mapping[str, Any]) -> Any:
         """Return the body with other items, and with changed or added fields.
