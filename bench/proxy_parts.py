@@ -164,7 +164,7 @@ def _gateway(url: str, home: str, budget: str = "", memory: str = "") -> None:
     from undrift.proxy.config import PROVIDERS
 
     upstreams = {provider: upstream_of(url) for provider in PROVIDERS}
-    settings = Settings(home=home, budget_tokens=int(budget) if budget else None)
+    settings = Settings(home=home, budget_tokens=int(budget) if budget else "auto")
     config = GatewayConfig(settings=settings, upstreams=upstreams, port=0)
     if memory:
         from undrift.proxy.room import bytes_of
