@@ -41,6 +41,7 @@ COMPACTIONS = 10
 _WINDOW_TOKENS = 100_000  # of the client; it compacts at two thirds of it
 _NEEDS_EVERY, _NEEDS_BACK = 5, (2, 4, 9, 17, 30)
 _DAY_S = 86_400
+_EQUAL = 1.0005
 _SUMMARY = "<analysis>They read files.</analysis>\n<summary>They read the files in their order, and go on.</summary>"
 _END = f"All {STEPS} steps are done."
 
@@ -313,8 +314,7 @@ def _prunes(home: Path) -> Iterator[str]:
 
 def table(runs: Sequence[Run], model: str) -> list[str]:
     """The bills as lines of a table, a column for each run."""
-    known = lookup(model, MODELS)
-    prices = PriceList(known.input_usd_per_million or 0.0, read_ratio=known.read_ratio)
+    prices = _prices(model)
     rows = {
         "cache, way": [f"{run.ttl} {run.way}" for run in runs],
         "prompts": [f"{run.prompts:,}" for run in runs],
@@ -346,16 +346,30 @@ def table(runs: Sequence[Run], model: str) -> list[str]:
         worst = max(
             prices.cost(one) / prices.cost(other) for one, other in zip(through.steps, without.steps, strict=False)
         )
-        share = prices.cost(through.bill) / prices.cost(without.bill)
+        share = _share(without, through, prices)
         named.append(f"{without.ttl} {share:.3f} at the end, {worst:.3f} at the worst step")
-    title = f"{model}, read ratio {known.read_ratio}, variant {runs[0].variant}"
+    title = f"{model}, read ratio {prices.read_ratio}, variant {runs[0].variant}"
     return [title, lines[0], f"|{' --- |' * (len(runs) + 1)}", *lines[1:], f"through / without: {'; '.join(named)}"]
+
+
+def _share(without: Run, through: Run, prices: PriceList) -> float:
+    return prices.cost(through.bill) / prices.cost(without.bill)
+
+
+def _prices(model: str) -> PriceList:
+    known = lookup(model, MODELS)
+    return PriceList(known.input_usd_per_million or 0.0, read_ratio=known.read_ratio)
+
+
+def dearer(runs: Sequence[Run], model: str) -> list[str]:
+    """The sessions that cost more through the gateway."""
+    pairs = zip(runs[::2], runs[1::2], strict=True)
+    return [f"{model}, {b.title}: dearer than without" for a, b in pairs if _share(a, b, _prices(model)) > _EQUAL]
 
 
 def summed(runs: Sequence[Run], model: str) -> str:
     """The share over all variants."""
-    known = lookup(model, MODELS)
-    prices = PriceList(known.input_usd_per_million or 0.0, read_ratio=known.read_ratio)
+    prices = _prices(model)
     named = []
     for ttl in TTLS:
         cost = {way: sum(prices.cost(run.bill) for run in runs if (run.ttl, run.way) == (ttl, way)) for way in WAYS}
@@ -382,6 +396,7 @@ def main(words: Sequence[str]) -> int:
                 problems += [f"{model}, {text} ({folder})" for text in runs[-1].problems()]
                 if not runs[-1].problems():
                     shutil.rmtree(folder, ignore_errors=True)
+            problems += dearer(runs[-4:], model)
             print(*table(runs[-4:], model), sep="\n", flush=True)
             print(*(f"  {run.ttl}, {text}" for run in runs[-4:] for text in run.prunes), sep="\n", flush=True)
         print(summed(runs, model), flush=True)
