@@ -108,7 +108,7 @@ def back_test(sessions: Iterable[tuple[RecordedFigures, dict[int, int]]], rule: 
     for found, asked in sessions:
         if found.sub_agent:
             continue
-        watch = CacheWatch()
+        watch = CacheWatch.before(found.prompts[0] if found.prompts else None)
         for event in found.in_order():
             if isinstance(event, PromptUsage):
                 pair = (watch.at_ms, watch.tokens, event.at_ms, event.prompt_tokens)

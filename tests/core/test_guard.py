@@ -110,6 +110,24 @@ def test_the_life_of_one_model_is_not_that_of_another():
     assert said(*events, minutes=90) == {}
 
 
+def test_what_other_sessions_keep_warm_is_not_written_again():
+    first = answer(30_000, 24_000)
+    watch = watched([first, answer(152_000, 30_000, minutes=1)], price, CacheWatch.before(first))
+    (notice,) = guard(watch, START_MS + 63 * MINUTE_MS, price)
+    assert (notice.tokens, notice.usd) == (128_000, 1.28)
+
+
+@pytest.mark.parametrize("first", [None, answer(90_000, 80_000)], ids=["unknown", "continued"])
+def test_a_first_prompt_that_holds_a_history_is_not_shared(first: PromptUsage | None):
+    assert CacheWatch.before(first).shared_tokens == 0
+
+
+def test_another_model_shares_nothing_that_was_seen():
+    first = answer(30_000, 24_000)
+    watch = watched([first, answer(152_000, minutes=1, model="model-b")], price, CacheWatch.before(first))
+    assert watch.written_tokens == 152_000
+
+
 def test_a_prune_is_called_free_only_when_the_cache_is_cold_and_a_plan_was_made():
     prompt = answer(152_000)
     assert set(said(prompt, minutes=30, frees_tokens=70_000)) == {"cold_in"}

@@ -99,6 +99,14 @@ def test_a_tail_that_begins_with_a_sub_agents_line_is_still_the_users_session(so
     assert shown(someone) == AWAY
 
 
+@pytest.mark.parametrize("between", [0, 1], ids=["a-short-file", "a-long-file"])
+def test_what_other_sessions_keep_warm_is_not_announced(someone: User, between: int):
+    first = replied(HOUR_AGO + 1, 8_000, number=1)
+    first["message"]["usage"]["cache_read_input_tokens"] = 22_000
+    someone.write([claude("user", "Go."), first, *[large()] * between, replied(HOUR_AGO)])
+    assert shown(someone) == AWAY.replace("152k", "130k").replace("$1.52", "$1.30")
+
+
 def test_what_was_not_counted_is_not_said(someone: User):
     someone.write([claude("user", "Go."), claude("assistant", [said("Done.")])])
     assert (shown(someone), line(someone)) == ("", "")

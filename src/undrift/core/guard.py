@@ -38,6 +38,9 @@ SURE_S = 60
 LEAST_TOKENS = 4_096
 """A shorter prompt may never have been in the cache; some providers keep none that is shorter."""
 
+_MOST_FIRST_TOKENS = 60_000
+"""A first prompt that is larger belongs to a session that was continued: what it read is not only what all sessions share."""
+
 _LOST_SHARE = 0.5
 """A prompt of which less than this share was read from the cache has been written again."""
 
@@ -110,6 +113,7 @@ class CacheWatch:
         after_pauses: Written again because the cache's life was over.
         without_pause: Written again within the cache's life, but not because of undrift.
         by_client: Of these, those at which the client was seen to change its prompt.
+        shared_tokens: Of the prompt, what the first one of the conversation read: other sessions keep it in the cache.
         changed, changed_byte: The part that the client changed last, and from which byte; empty if none was seen.
     """
 
@@ -123,6 +127,19 @@ class CacheWatch:
     by_client: Rewrites = Rewrites()
     changed: str = ""
     changed_byte: int = 0
+    shared_tokens: int = 0
+
+    @classmethod
+    def before(cls, first: PromptUsage | None) -> "CacheWatch":
+        """Return the state before a conversation. `first`: its first prompt; None: it is not known."""
+        if first is None or first.prompt_tokens > _MOST_FIRST_TOKENS:
+            return cls()
+        return cls(shared_tokens=first.cached_tokens)
+
+    @property
+    def written_tokens(self) -> int:
+        """The tokens that the next prompt writes again, once the cache is cold."""
+        return max(0, self.tokens - self.shared_tokens)
 
     def is_cold(self, now_ms: int) -> bool:
         """Return whether the cache is surely gone; False if its life is not known."""
@@ -141,12 +158,15 @@ class CacheWatch:
             return replace(self, at_ms=_later(self.at_ms, event.at_ms))
         hour = min(self.hour_tokens, event.cached_tokens) + event.written_long_tokens
         life = HOUR_S if 2 * hour >= max(1, event.prompt_tokens) else event.life_seconds or self.life_seconds
+        shared = self.shared_tokens
         if event.model != self.model:  # another model's cache; what was learned of this one does not hold there
             life = event.life_seconds
+            shared = 0 if self.model else shared
         at_ms = _later(event.at_ms, event.ended_ms)
         seen = replace(
-            self, at_ms=at_ms, tokens=event.prompt_tokens, hour_tokens=hour, life_seconds=life, model=event.model
-        )
+            self, at_ms=at_ms, tokens=event.prompt_tokens, hour_tokens=hour, life_seconds=life, model=event.model,
+            shared_tokens=shared,
+        )  # fmt: skip
         lost = self.lost_tokens(event)
         if not lost or self.model != event.model:
             return seen
@@ -268,12 +288,12 @@ def guard(watch: CacheWatch, now_ms: int, price: WritePrice, *, frees_tokens: in
     if idle_s is not None and life_s is not None and watch.tokens >= LEAST_TOKENS:
         rate = price(watch.model, life_s)
         if watch.is_cold(now_ms):
-            written = max(0, watch.tokens - frees_tokens)
+            written = max(0, watch.written_tokens - frees_tokens)
             found.append(_away(written, idle_s, _usd_of(written, rate)))
             if frees_tokens > 0:
                 found.append(_free_prune(frees_tokens, _usd_of(frees_tokens, rate)))
         elif idle_s < life_s:
-            found.append(_cold_in(watch.tokens, life_s - idle_s, _usd_of(watch.tokens, rate)))
+            found.append(_cold_in(watch.written_tokens, life_s - idle_s, _usd_of(watch.written_tokens, rate)))
     if watch.without_pause.prompts:
         found.append(_rewrites(watch))
     return tuple(found)

@@ -127,6 +127,11 @@ class Transcript:
                     return
                 yield TranscriptLine("\n", end)
 
+    def head(self, most_bytes: int) -> list[str]:
+        """Return the complete lines among the first bytes."""
+        self._file.seek(0)
+        return self._file.read(most_bytes).decode("utf-8", "replace").split("\n")[:-1]
+
     def batch(self, start: int, most_bytes: int) -> list[TranscriptLine]:
         """Read complete lines from an offset on, up to a size."""
         found: list[TranscriptLine] = []

@@ -96,7 +96,9 @@ def cost_of(path: Path, models: Sequence[Model] = (), folder: Path | None = None
         prompts=len(prompts),
         tokens=sum(one.prompt_tokens for one in prompts),
         usd=sum(known) if len(known) == len(prices) else None,
-        watch=watched(events, lambda model, life: _written_usd(model, life, models)),
+        watch=watched(
+            events, lambda model, life: _written_usd(model, life, models), CacheWatch.before(found.prompts[0])
+        ),
         models=models,
     )
 

@@ -18,6 +18,9 @@ from undrift.wire.form import ProviderReply
 
 __all__ = ["AskedPrompt", "CostWatch"]
 
+_FIRST_MESSAGES = 2
+"""A conversation with more messages was answered before, by a process that has ended."""
+
 
 @dataclass(frozen=True, slots=True)
 class AskedPrompt:
@@ -80,7 +83,8 @@ class CostWatch:
             changed=prompt.changed[0],
             changed_byte=prompt.changed[1],
         )
-        before = self._watches.get(prompt.conversation, CacheWatch())
+        is_first = len(prompt.conversation.messages) <= _FIRST_MESSAGES
+        before = self._watches.get(prompt.conversation) or CacheWatch.before(usage if is_first else None)
         self._watches[prompt.conversation] = before.then(usage, self._price_of(prompt.model))
         self._newest = prompt
 
