@@ -92,6 +92,14 @@ def test_the_page_shows_the_findings(tmp_path: Path):
         assert expected in text
 
 
+def test_the_page_shows_what_the_compaction_cost_beside_undrifts_text_and_sending_everything(tmp_path: Path):
+    shown = " ".join(made(tmp_path).split())
+    assert re.search(r"It cost \$\d+\.\d\d: the call that wrote the summary", shown)
+    assert re.search(r"text would have cost \$\d+\.\d\d\.", shown)
+    assert re.search(r"sending everything would have cost \$\d+\.\d\d, as estimated", shown)
+    assert "<h3>Bill</h3>" in shown
+
+
 def test_the_timeline_marks_the_compaction_and_what_was_read_again(tmp_path: Path):
     text = made(tmp_path)
     assert text.count('class="cut"') == 1

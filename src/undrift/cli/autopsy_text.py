@@ -194,16 +194,11 @@ def _cost(one: Postmortem, compaction: Compaction) -> None:
     cost = compaction.cost
     summary = "the summary is encrypted and not counted" if compaction.encrypted else "as estimated"
     say(
-        f"It cost {_money(one, cost.total)}: {_money(one, cost.summary)} for the call that wrote the summary "
-        f"({summary}), {_money(one, cost.rewritten)} to write the new prompt to the cache."
+        f"It cost {one.price(cost.total)}: {one.price(cost.summary)} for the call that wrote the summary "
+        f"({summary}), {one.price(cost.rewritten)} to write the new prompt to the cache."
     )
     if cost.restore:
-        say(f"undrift's text would have cost {_money(one, cost.restore)} up to the next compaction.")
-
-
-def _money(one: Postmortem, tokens: float) -> str:
-    usd = one.usd(tokens)
-    return f"{tokens:,.0f} plain input tokens" if usd is None else f"${usd:,.2f}"
+        say(f"undrift's text would have cost {one.price(cost.restore)} up to the next compaction.")
 
 
 def _held(one: Postmortem, compaction: Compaction) -> None:
@@ -279,13 +274,13 @@ def _bill(one: Postmortem, bill: AutopsyBill) -> list[str]:
     """Say what the prompts cost, and how much of that cold caches cost."""
     if not bill.prompts:
         return []
-    total = _money(one, bill.cost)
+    total = one.price(bill.cost)
     source = "as the provider counted" if bill.recorded else "estimated from the recorded texts"
     lines = [f"Bill (input only): {total} for {count(bill.prompts, 'prompt')}, {source}; prices of {one.priced_as}."]
     if bill.everything is not None:
         lines.append(
-            f"With the calls that wrote the summaries it is {_money(one, bill.cost + bill.summaries)}. Without compactions, "
-            f"sending everything, the prompts would have cost {_money(one, bill.everything)}, as estimated."
+            f"With the calls that wrote the summaries it is {one.price(bill.cost + bill.summaries)}. Without compactions, "
+            f"sending everything, the prompts would have cost {one.price(bill.everything)}, as estimated."
         )
     if bill.pauses:
         lines.append(

@@ -57,6 +57,11 @@ class Postmortem:
         """Convert a cost in plain input tokens to US dollars. None means: the price is unknown."""
         return None if self.usd_per_million is None else cost * self.usd_per_million / 1_000_000
 
+    def price(self, cost: float) -> str:
+        """Write a cost for a reader: in US dollars, or in plain input tokens if the price is unknown."""
+        usd = self.usd(cost)
+        return f"{cost:,.0f} plain input tokens" if usd is None else f"${usd:,.2f}"
+
 
 @dataclass(frozen=True, slots=True)
 class Totals:

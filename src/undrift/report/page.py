@@ -102,7 +102,7 @@ def _card(one: Postmortem) -> str:
         timeline(found),
         legend,
         *(_compaction(one, compaction) for compaction in found.compactions),
-        tag("h3", "AutopsyBill"),
+        tag("h3", "Bill"),
         tag("p", text(" ".join(_bill(one, found.bill)))),
         class_="card",
     )
@@ -119,6 +119,10 @@ def _compaction(one: Postmortem, compaction: Compaction) -> str:
     if compaction.identifiers or compaction.lines:
         parts.append(_held_table(one, compaction))
     parts += _fetches(compaction)
+    cost = compaction.cost
+    own = f"It cost {one.price(cost.total)}: the call that wrote the summary and the new prompt’s writing to the cache."  # noqa: RUF001
+    ours = f" undrift’s text would have cost {one.price(cost.restore)}." if cost.restore else ""  # noqa: RUF001
+    parts.append(tag("p", text(own + ours)))
     if compaction.lost_rules:
         parts.append(tag("p", text(f"{count(len(compaction.lost_rules), 'rule')} of yours, never mentioned again:")))
         parts += [tag("blockquote", text(rule.text)) for rule in compaction.lost_rules]
@@ -183,10 +187,13 @@ def _bill(one: Postmortem, bill: AutopsyBill) -> Iterator[str]:
     if not bill.prompts:
         yield "No prompt is recorded."
         return
-    usd = one.usd(bill.cost)
-    total = f"${usd:,.2f}" if usd is not None else f"{bill.cost:,.0f} plain input tokens"
     source = "as the provider counted" if bill.recorded else "estimated from the recorded texts"
-    yield f"{total} for {count(bill.prompts, 'prompt')}, input only ({source}; prices of {one.priced_as})."
+    yield f"{one.price(bill.cost)} for {count(bill.prompts, 'prompt')}, input only ({source}; prices of {one.priced_as})."
+    if bill.everything is not None:
+        yield (
+            f"With the calls that wrote the summaries it is {one.price(bill.cost + bill.summaries)}; sending everything "
+            f"would have cost {one.price(bill.everything)}, as estimated."
+        )
     yield (
         f"{bill.pauses:,} came after a pause of more than five minutes; {bill.cold_prompts:,} found the cache cold and "
         f"cost {bill.cold_share:.0%} of it."
