@@ -125,6 +125,7 @@ def test_rows_add_up_sessions_and_weigh_native_alike():
     assert (value["of_native"], value["above_native"]) == (pytest.approx(151 / 160, abs=1e-6), 1)
     assert value["of_native_alone"] == pytest.approx(151 / (160 - 4), abs=1e-6)  # refetch of 2 each is not charged
     assert value["native_unreadable"] == 2
+    assert value["dearer"] == [{"session": "s", "share": 1.01, "worst_turn": 1.11}]
 
 
 def test_the_json_names_its_measure():

@@ -107,7 +107,16 @@ class CostRow:
                 ),
                 "native_unreadable": sum(native.unreadable for _, native in natives),
             }
-        return {name: round(value, _PLACES) if isinstance(value, float) else value for name, value in found.items()}
+        rounded = {name: round(value, _PLACES) if isinstance(value, float) else value for name, value in found.items()}
+        return rounded | {"dearer": self._dearer()}
+
+    def _dearer(self) -> list[dict[str, Any]]:
+        """Name the sessions that cost more at some turn, the dearest first."""
+        above = sorted((one for one in self.outcomes if one.worst_turn > ABOVE), key=lambda one: -one.worst_turn)
+        return [
+            {"session": one.session, "share": round(one.share, _PLACES), "worst_turn": round(one.worst_turn, _PLACES)}
+            for one in above
+        ]
 
 
 @dataclass(slots=True)
