@@ -146,8 +146,7 @@ class Run:
         return f"{self.ttl} {self.way}, variant {self.variant}"
 
     def problems(self) -> list[str]:
-        found = [f"{self.title}: refused: {text}" for text in self.refused]
-        found += [f"{self.title}: {text}" for text in self.faults]
+        found = [f"{self.title}: {text}" for text in self.faults]
         if self.said != _END:
             found.append(f"{self.title}: no final answer, but {self.said[:300]!r}")
         if self.way == "without" and self.compactions < COMPACTIONS:
@@ -361,10 +360,18 @@ def _prices(model: str) -> PriceList:
     return PriceList(known.input_usd_per_million or 0.0, read_ratio=known.read_ratio)
 
 
-def dearer(runs: Sequence[Run], model: str) -> list[str]:
-    """The sessions that cost more through the gateway."""
-    pairs = zip(runs[::2], runs[1::2], strict=True)
-    return [f"{model}, {b.title}: dearer than without" for a, b in pairs if _share(a, b, _prices(model)) > _EQUAL]
+def compared(runs: Sequence[Run], model: str) -> list[str]:
+    """The sessions that cost more through the gateway, or in which more was refused.
+
+    With a model that binds thinking the client itself keeps a thought over its compaction, is refused and drops it.
+    """
+    found = []
+    for without, through in zip(runs[::2], runs[1::2], strict=True):
+        if _share(without, through, _prices(model)) > _EQUAL:
+            found.append(f"{model}, {through.title}: dearer than without")
+        if len(through.refused) > len(without.refused) + max(0, through.compactions - without.compactions):
+            found.append(f"{model}, {through.title}: refused: {through.refused}")
+    return found
 
 
 def summed(runs: Sequence[Run], model: str) -> str:
@@ -396,7 +403,7 @@ def main(words: Sequence[str]) -> int:
                 problems += [f"{model}, {text} ({folder})" for text in runs[-1].problems()]
                 if not runs[-1].problems():
                     shutil.rmtree(folder, ignore_errors=True)
-            problems += dearer(runs[-4:], model)
+            problems += compared(runs[-4:], model)
             print(*table(runs[-4:], model), sep="\n", flush=True)
             print(*(f"  {run.ttl}, {text}" for run in runs[-4:] for text in run.prunes), sep="\n", flush=True)
         print(summed(runs, model), flush=True)
