@@ -87,6 +87,12 @@ def test_auto_at_the_clients_limit_prunes_where_the_client_compacted(tmp_path: P
     assert at_limit["sum"] < 1.0
 
 
+def test_a_small_window_that_was_compacted_is_no_limit(tmp_path: Path):
+    records = long_session(30)
+    written(tmp_path / "s.jsonl", [*records[:5], *COMPACTION, *records[5:]])
+    assert set(measured(tmp_path, "auto", AT_THE_CLIENTS_LIMIT)) == {("auto", "own")}
+
+
 def test_the_engine_is_shown_the_cache_of_the_prices(tmp_path: Path):
     late = [claude("user", "And?", at_s=200), claude("assistant", [said("Yes.")], at_s=200 + 1_500)]
     written(tmp_path / "s.jsonl", [*long_session(20, characters=1_500), *late])

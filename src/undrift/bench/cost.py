@@ -32,6 +32,9 @@ AT_THE_CLIENTS_LIMIT = "auto-native"
 """Auto, with the limit at which this recording was compacted: only then are both at the same limit. Tokens are counted
 as characters / 4, about two thirds of real ones, so that the model's own limit would come later than the client's."""
 
+_LEAST_LIMIT_TOKENS = 10_000
+"""A smaller window was compacted for another reason than its size, as in a file that continues another one."""
+
 Budget = int | str
 """Tokens, ``auto``, or `AT_THE_CLIENTS_LIMIT`."""
 
@@ -157,9 +160,9 @@ class _Priced:
         """Send the session through the engine. None means: this budget needs a compaction, and there was none."""
         settings: dict[str, Any] = {"budget_tokens": budget, "models_file": self._models_file}
         if budget == AT_THE_CLIENTS_LIMIT:
-            if self._native is None:
+            limit = 0 if self._native is None else self._native.limit_tokens - self._fixed_tokens
+            if limit < _LEAST_LIMIT_TOKENS:
                 return None
-            limit = max(1, self._native.limit_tokens - self._fixed_tokens)
             settings |= {"budget_tokens": "auto", "prune_threshold_tokens": limit}
         session, case = self._session, self._session.case
         ours, worst, now = Side(self._market, case.needs), 0.0, [0]
