@@ -3,11 +3,13 @@
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from undrift.core.cost import Prices
-from undrift.core.window.bank import Account, Rewrite, is_thinkable, offer_of
+from undrift.core.window.auto_budget import Rewritten, Size, auto_thresholds
+from undrift.core.window.bank import Account, Rewrite, is_thinkable, offer_of, paid_thresholds
 from undrift.core.window.low_water import Cache
 
 HOUR = Cache(Prices(0.05, 2.0), 3_600, 1_024)
@@ -55,6 +57,18 @@ def test_a_beginning_of_which_no_answer_has_shown_that_it_is_read_counts_as_writ
 def test_a_window_is_not_judged_again_before_a_fifth_of_it_is_new():
     assert is_thinkable(RICH, 60_000, 12_000, HOUR)
     assert not is_thinkable(RICH, 60_000, 11_999, HOUR)
+
+
+@pytest.mark.parametrize(("read", "write", "seconds", "share"), [(0.1, 1.25, 300, 0.31), (0.05, 2.0, 3_600, 1.0)])
+def test_less_leaves_than_at_a_free_moment_where_the_next_one_comes_soon(
+    read: float, write: float, seconds: int, share: float
+):
+    cache = Cache(Prices(read, write), seconds, 1_024)
+    free = auto_thresholds(Size(60_000, 0, 150_000), cache, Rewritten("bank", 0))
+    paid = paid_thresholds(free, cache)
+    assert free is not None
+    assert paid is not None
+    assert paid.least_price == pytest.approx(share * free.least_price, rel=0.02)
 
 
 @given(cut=cuts, block=st.integers(0, 50_000), cache=caches, saved=st.floats(0, 1e9), share=shares)

@@ -17,6 +17,7 @@ __all__ = [
     "Size",
     "auto_thresholds",
     "carried_price",
+    "carried_to_free_moment",
     "least_price",
 ]
 
@@ -100,5 +101,17 @@ def least_price(cache: Cache) -> float:
 def carried_price(cache: Cache) -> float:
     """Return the price of a token that stays, for all turns to come."""
     prices = cache.prices
-    cold = next((share for seconds, share in _COLD_SHARES if cache.seconds >= seconds), _COLD_SHARES[-1][1])
-    return _TURNS_TO_COME * (prices.read + cold * (prices.write - prices.read))
+    return _TURNS_TO_COME * (prices.read + _cold_share(cache) * (prices.write - prices.read))
+
+
+def carried_to_free_moment(cache: Cache) -> float:
+    """Return the price of a token until the cache is cold, when it may leave for nothing.
+
+    If no turn to come is expected to find it cold, all of them count.
+    """
+    cold = _cold_share(cache)
+    return cache.prices.read / cold if cold * _TURNS_TO_COME > 1 else carried_price(cache)
+
+
+def _cold_share(cache: Cache) -> float:
+    return next((share for seconds, share in _COLD_SHARES if cache.seconds >= seconds), _COLD_SHARES[-1][1])

@@ -7,7 +7,7 @@ costs more than sending everything. A price that is not known for sure counts in
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from undrift.core.window.auto_budget import carried_price
+from undrift.core.window.auto_budget import carried_price, carried_to_free_moment
 from undrift.core.window.low_water import Cache, Thresholds
 from undrift.values.window import ContextEntry
 
@@ -27,9 +27,6 @@ _LEAST_NEW_SHARE = 0.2
 
 _FREED_SHARE = 0.7
 """The most that a prune is expected to free; only to see quickly that no prune can be paid."""
-
-_CARE = 0.3
-"""The score at which a token stays, as a share of that of a free prune."""
 
 _FETCHED_PRICE = 0.5
 """The expected price of fetching again, for each token that leaves."""
@@ -67,9 +64,13 @@ def is_thinkable(account: Account, history_tokens: int, new_tokens: int, cache: 
     return _price(behind - freed, freed, cache) <= _SPENT_SHARE * account.spendable_tokens
 
 
-def paid_thresholds(thresholds: Thresholds | None) -> Thresholds | None:
-    """Return the limits of a free prune for one that is paid: less leaves, as it may only be what is hardly ever needed."""
-    return None if thresholds is None else replace(thresholds, least_price=_CARE * thresholds.least_price)
+def paid_thresholds(thresholds: Thresholds | None, cache: Cache) -> Thresholds | None:
+    """Return the limits of a free prune for one that is paid: less leaves where a free moment comes soon."""
+    if thresholds is None:
+        return None
+    write = cache.prices.write
+    soon, ever = write + carried_to_free_moment(cache), write + carried_price(cache)
+    return replace(thresholds, least_price=thresholds.least_price * (min(1.0, soon / ever) if ever > 0 else 0.0))
 
 
 def offer_of(cut: Rewrite, block_tokens: int, cache: Cache, account: Account) -> float | None:

@@ -28,10 +28,7 @@ def budget(window: Window, turn: Turn) -> Window:
     thresholds = None if turn.binding.holds(window) else _thresholds(window, turn)
     if thresholds is None or not _is_worth_it(window, turn, thresholds):
         return window
-    window = without_thinking(window, turn)
-    if turn.tools.way_back:
-        window = _without_notes(window, turn, thresholds.stays_tokens)
-    plan = None
+    window, plan = _cleared(window, turn, thresholds.stays_tokens), None
     while True:
         more = _planned(window, turn, thresholds, is_due=plan is None)
         if more is None or (plan is not None and not more.decisions):
@@ -40,6 +37,12 @@ def budget(window: Window, turn: Turn) -> Window:
         if pruned is window:  # each block gets one decision at a time: the rest waits for a later turn
             return replace(window, plan=plan)
         window, thresholds = pruned, replace(thresholds, stays_tokens=0, least_share=0.0)
+
+
+def _cleared(window: Window, turn: Turn, stays_tokens: int) -> Window:
+    """Return the window without the parts that each prune removes: bound thinking, and notes that a newer one replaces."""
+    window = without_thinking(window, turn)
+    return _without_notes(window, turn, stays_tokens) if turn.tools.way_back else window
 
 
 def _without_notes(window: Window, turn: Turn, stays_tokens: int) -> Window:
@@ -84,13 +87,13 @@ def _paid_for(window: Window, turn: Turn, size: Size) -> Thresholds | None:
     best: tuple[float, Thresholds] | None = None
     for share in STAYS_SHARES:
         stays = size.fixed_tokens + int(share * size.history_tokens)
-        thresholds = paid_thresholds(auto_thresholds(size, turn.cache, Rewritten("bank", stays)))
+        thresholds = paid_thresholds(auto_thresholds(size, turn.cache, Rewritten("bank", stays)), turn.cache)
         plan = None if thresholds is None else _planned(window, turn, thresholds, is_due=True)
         if thresholds is None or plan is None or plan.freed_tokens < thresholds.least_tokens:
             continue
         if plan.tokens_after < size.fixed_tokens + LEAST_HISTORY_TOKENS:
             continue
-        left = {entry.id for entry in without_thinking(window, turn).entries}
+        left = {entry.id for entry in _cleared(window, turn, stays).entries}
         changed = {d.entry_id for d in plan.decisions} | {e.id for e in window.entries if e.id not in left}
         cut = Rewrite(*_around(window, size.fixed_tokens, changed), plan.freed_tokens)
         offer = offer_of(cut, median_tokens(window.entries), turn.cache, turn.account)
