@@ -61,7 +61,7 @@ def test_a_trimmed_result_loses_more_when_the_window_fills_again(tmp_path):
         last = session.prepare(body(*history(60, first=listed)))
         before, after = shown(first)["t0"], shown(last)["t0"]
         assert long_lines in before
-        assert "src/module_5000.py" in after
+        assert "src/module_5030.py" in after
         assert long_lines not in after
         assert last.tokens_after <= 4_000
         assert last.tokens_before - last.tokens_after == sum(one.tokens_saved for one in last.actions)

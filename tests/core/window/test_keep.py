@@ -58,6 +58,23 @@ def test_an_older_copy_leaves_before_a_newer_one_and_beside_what_stays():
     assert chosen([other, new], other.token_count + 5, stays=(old,)).removed == {"r2"}
 
 
+def test_the_lines_of_a_file_stay_before_those_of_other_output():
+    def shown(number: int, tool: str) -> list[ContextEntry]:
+        text = "\n".join(f"a line {'of' * (n + 1)} {tool} with nothing but plain words" for n in range(12))
+        call = replace(
+            result(number, "{}", kind="call", role="assistant", tool_name=tool, pair_id=tool), type="reasoning"
+        )
+        return [call, result(number + 1, text, pair_id=tool)]
+
+    read, ran = shown(1, "Read"), shown(3, "Bash")
+    known = KnownReferences()
+    for entry in [*read, *ran]:
+        known.learn(entry)
+    units = [Removable(tuple(pair), sum(entry.token_count for entry in pair)) for pair in (read, ran)]
+    kept = keep((), units, Allowance(units[0].tokens + 5, 0), known=known, count=characters_per_4)
+    assert kept.removed == {"r3", "r4"}, "though it is newer"
+
+
 def test_the_newest_share_stays_whole_whatever_it_is_worth():
     entries = [result(1, names(0, 40)), result(2, noise(10))]
     room = entries[0].token_count

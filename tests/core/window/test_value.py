@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+import pytest
+
 from undrift.core.text.references import RARE_MENTIONS
 from undrift.core.window.value import KnownReferences, rows_left
 from undrift.values.window import ContextEntry
@@ -17,7 +19,11 @@ def entry(number: int, kind: str, text: str, *, tool: str = "", role: str = "", 
 
 
 def missed(known: KnownReferences, given: ContextEntry) -> int:
-    return sum(known.is_worth(reference) for row in known.rows(given) for reference in row)
+    return sum(known.worth(one, of_file=True) > 0 for row in known.rows(given) for one in row)
+
+
+def worth(known: KnownReferences, given: ContextEntry, *, of_file: bool = True) -> float:
+    return sum(known.worth(one, of_file=of_file) for row in known.rows(given) for one in row)
 
 
 def learned(*entries: ContextEntry) -> KnownReferences:
@@ -33,6 +39,37 @@ def test_what_a_tool_showed_is_worth_something_and_what_the_agent_made_up_is_not
     assert (missed(known, shown), missed(known, made)) == (1, 0)
     said = entry(1, "text", "look at src/lexer.py", role="assistant")
     assert missed(learned(said), said) == 0
+
+
+def test_a_name_scores_more_if_it_comes_again_and_most_if_the_agent_used_it():
+    shown = entry(1, "result", "see src/parser.py")
+    again = learned(shown, entry(2, "result", "see src/parser.py"))
+    used = learned(shown, entry(2, "call", '{"pattern": "src/parser.py"}'))
+    assert worth(learned(shown), shown) == 1 < worth(again, shown) < worth(used, shown)
+
+
+def test_a_line_of_a_file_scores_more_than_a_name_and_one_of_other_output_less():
+    shown = entry(1, "result", "this is a line of only plain words")
+    known = learned(shown)
+    assert 0 < worth(known, shown, of_file=False) < 1 < worth(known, shown)
+
+
+@pytest.mark.parametrize(
+    ("tool", "call", "expected"),
+    [
+        ("Read", '{"file_path": "src/a.py"}', True),
+        ("shell_command", '{"command": "sed -n 1,200p src/a.py"}', True),
+        ("Grep", '{"pattern": "x"}', False),
+        ("Bash", '{"command": "make test"}', False),
+        ("Bash", '{"command": 5}', False),
+        ("Read", "[" * 100_000, True),
+    ],
+)
+def test_the_call_says_whether_the_text_of_a_file_is_shown(tool, call, expected):
+    known = learned(entry(1, "call", call, tool=tool, pair_id="p"))
+    assert known.shows_file("p") is expected
+    assert not known.shows_file("q")
+    assert not known.shows_file(None)
 
 
 def test_what_stands_everywhere_is_worth_nothing():

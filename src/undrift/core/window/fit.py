@@ -33,7 +33,7 @@ class Policy:
     target_ratio: float
     keep_tool_results: int
     keep_user_text_tokens: int
-    keep_recent_share: float = 0.25
+    keep_recent_share: float = 0.05
     note_tokens: int = 0
 
 

@@ -9,6 +9,7 @@ Room that remains goes to the newest units, whole.
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from undrift.core.window.fold import Folded
 from undrift.core.window.trim import GAP, HEADER_CHARACTERS, ranges_of
@@ -91,13 +92,26 @@ _Lines = list[list[int] | None]
 """For each part of a unit the numbers of the lines that stay; None if all stay."""
 
 
+class _ScoredLine(NamedTuple):
+    """A line with references. `price`: the highest that their scores pay for its tokens."""
+
+    number: int
+    tokens: float
+    price: float
+    references: _References
+
+
 @dataclass(slots=True)
 class _Part:
-    """A result that can lose single lines: the number, tokens and references of each line that has references."""
+    """A result that can lose single lines, with each line that has references.
+
+    `paying`: those that may stay at any price that is tried from now on.
+    """
 
     id: str
     tokens: int
-    lines: list[tuple[int, float, _References]]
+    lines: list[_ScoredLine]
+    paying: list[_ScoredLine]
 
 
 @dataclass(slots=True)
@@ -109,6 +123,7 @@ class _Unit:
     references: _References
     parts: list[_Part]
     shown_by_user: float
+    scores: "_Scores"
 
 
 def keep(
@@ -131,21 +146,25 @@ def keep(
         left -= unit.tokens
         for entry in unit.entries:
             shown.update(_references(entry, known))
-    missed = _Missed(known, shown)
-    judged = [_judged(unit, missed, known) for unit in reversed(rest)]
+    scores = [_Scores(known, shown, of_file=of_file) for of_file in (False, True)]
+    judged = [_judged(unit, scores[_shows_file(unit, known)], known) for unit in reversed(rest)]
     return _chosen(judged, left, (count("x" * HEADER_CHARACTERS), count(GAP + "\n")), room.least_price)
 
 
-class _Missed(dict[int, bool]):
-    """Reference -> whether the agent would miss it. Each value is computed on first use."""
+class _Scores(dict[int, float]):
+    """Reference -> its score, 0 if the agent would not miss it. Each value is computed on first use."""
 
-    def __init__(self, known: KnownReferences, shown: Iterable[int]) -> None:
-        super().__init__(dict.fromkeys(shown, False))
-        self._known = known
+    def __init__(self, known: KnownReferences, shown: Iterable[int], *, of_file: bool) -> None:
+        super().__init__(dict.fromkeys(shown, 0.0))
+        self._known, self._of_file = known, of_file
 
-    def __missing__(self, reference: int) -> bool:
-        found = self[reference] = self._known.is_worth(reference)
+    def __missing__(self, reference: int) -> float:
+        found = self[reference] = self._known.worth(reference, of_file=self._of_file)
         return found
+
+    def of(self, references: Iterable[int]) -> float:
+        """Return the sum of some references."""
+        return sum(map(self.__getitem__, references))
 
 
 def _references(entry: ContextEntry, known: KnownReferences) -> Iterable[int]:
@@ -157,24 +176,30 @@ def _references(entry: ContextEntry, known: KnownReferences) -> Iterable[int]:
     return (reference for number in rows_left(entry, len(rows)) for reference in rows[number])
 
 
-def _judged(unit: Removable, missed: _Missed, known: KnownReferences) -> _Unit:
+def _shows_file(unit: Removable, known: KnownReferences) -> bool:
+    """Return whether a unit is a call that shows a file."""
+    return any(known.shows_file(entry.pair_id) for entry in unit.entries)
+
+
+def _judged(unit: Removable, scores: _Scores, known: KnownReferences) -> _Unit:
     """Return the references and parts of a unit."""
     found: _References = []
     parts: list[_Part] = []
     for entry in unit.entries:
         if not _is_trimmable(entry):
-            found += filter(missed.__getitem__, _references(entry, known))
+            found += filter(scores.__getitem__, _references(entry, known))
             continue
         rows = known.rows(entry)
         folded = unit.folds.get(entry.id)
         lengths = folded.lengths() if folded else [len(line) + 1 for line in entry.content.split("\n")]
         numbers = rows_left(entry, min(len(rows), len(lengths)))
         rate = entry.token_count / max(1, sum(lengths[n] for n in numbers))
-        lines = [(n, lengths[n] * rate, [*filter(missed.__getitem__, rows[n])]) for n in numbers if rows[n]]
-        parts.append(_Part(entry.id, entry.token_count, [line for line in lines if line[2]]))
+        lines = [(n, lengths[n] * rate, [*filter(scores.__getitem__, rows[n])]) for n in numbers if rows[n]]
+        scored = [_ScoredLine(n, tokens, scores.of(one) / max(tokens, 1e-9), one) for n, tokens, one in lines if one]
+        parts.append(_Part(entry.id, entry.token_count, scored, scored))
     pictures = sum(entry.token_count for entry in unit.entries if _is_picture(entry))
     rest = unit.tokens - sum(part.tokens for part in parts)
-    return _Unit(unit, rest, found, parts, pictures / _PICTURE_TOKENS)
+    return _Unit(unit, rest, found, parts, pictures / _PICTURE_TOKENS, scores)
 
 
 def _is_picture(entry: ContextEntry) -> bool:
@@ -204,6 +229,8 @@ def _chosen(units: Sequence[_Unit], room_tokens: float, marks: tuple[int, int], 
     while best.tokens > room_tokens and high < _HIGHEST_PRICE:
         low, high = high, high * 16
         cheap, best = best, _at(units, high, marks)
+    for part in (part for unit in units for part in unit.parts) if high > low else ():
+        part.paying = [line for line in part.lines if line.price >= low]
     for _ in range(_STEPS if high > low else 0):
         if best.tokens >= _CLOSE_ENOUGH * room_tokens:
             break
@@ -261,15 +288,17 @@ def _at(units: Sequence[_Unit], price: float, marks: tuple[int, int]) -> _Choice
         tokens = unit.tokens
         kept: _Lines = []
         for part in unit.parts:
-            numbers, cost = _lines_at(part, price, shown, mentioned, gap)
+            numbers, cost = _lines_at(part, price, shown, mentioned, gap, unit.scores)
             if cost + header >= _WHOLE_SHARE * part.tokens:
-                mentioned.update(reference for _, _, line in part.lines for reference in line if reference not in shown)
+                for line in part.lines:
+                    mentioned.update(line.references)
+                mentioned -= shown
                 kept.append(None)
                 tokens += part.tokens
             else:
                 kept.append(numbers)
                 tokens += cost + header
-        worth = len(mentioned) + unit.shown_by_user
+        worth = unit.scores.of(mentioned) + unit.shown_by_user
         if worth and worth >= price * tokens:
             total += tokens
             shown |= mentioned
@@ -279,15 +308,18 @@ def _at(units: Sequence[_Unit], price: float, marks: tuple[int, int]) -> _Choice
     return _Choice(total, stays)
 
 
-def _lines_at(part: _Part, price: float, shown: set[int], mentioned: set[int], gap: int) -> tuple[list[int], float]:
+def _lines_at(
+    part: _Part, price: float, shown: set[int], mentioned: set[int], gap: int, scores: _Scores
+) -> tuple[list[int], float]:
     """Return the lines of a result whose score pays the price; add their references to `mentioned`."""
     numbers: list[int] = []
     cost, last = 0.0, -1
-    for number, tokens, references in part.lines:
-        if len(references) < price * tokens:
+    for number, tokens, most, references in part.paying:
+        if most < price:
             continue
-        fresh = [one for one in references if one not in shown and one not in mentioned]
-        if fresh and len(fresh) >= price * tokens:
+        is_fresh = shown.isdisjoint(references) and mentioned.isdisjoint(references)  # most are: this is the fast way
+        fresh = references if is_fresh else [one for one in references if one not in shown and one not in mentioned]
+        if is_fresh or (fresh and scores.of(fresh) >= price * tokens):
             mentioned.update(fresh)
             numbers.append(number)
             cost += tokens if number == last + 1 else tokens + gap
