@@ -1,6 +1,7 @@
 """What a session may pay for: half of what it saved, with a reserve, and only what gains something."""
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from undrift.core.cost import Prices
 from undrift.core.window.auto_budget import Rewritten, Size, auto_thresholds
-from undrift.core.window.bank import Account, Rewrite, is_thinkable, offer_of, paid_thresholds
+from undrift.core.window.bank import Account, Rewrite, is_due, is_thinkable, offer_of, paid_thresholds
 from undrift.core.window.low_water import Cache
 
 HOUR = Cache(Prices(0.05, 2.0), 3_600, 1_024)
@@ -89,3 +90,10 @@ def test_more_in_the_account_never_forbids_what_less_allowed(
 ):
     if offer_of(cut, block, cache, Account(saved, share)) is not None:
         assert offer_of(cut, block, cache, Account(2 * saved, share)) is not None
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_history_that_grows_by_two_messages_a_turn_is_planned_once_in_eight_turns(first: int):
+    due = [turn for turn in range(80) if is_due(first + 2 * turn)]
+    assert len(due) == 10
+    assert {later - earlier for earlier, later in pairwise(due)} == {8}

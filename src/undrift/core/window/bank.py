@@ -11,7 +11,19 @@ from undrift.core.window.auto_budget import carried_price, carried_to_free_momen
 from undrift.core.window.low_water import Cache, Thresholds
 from undrift.values.window import ContextEntry
 
-__all__ = ["Account", "Rewrite", "STAYS_SHARES", "is_thinkable", "median_tokens", "offer_of", "paid_thresholds"]
+__all__ = [
+    "Account",
+    "Rewrite",
+    "STAYS_SHARES",
+    "is_due",
+    "is_thinkable",
+    "median_tokens",
+    "offer_of",
+    "paid_thresholds",
+]
+
+_PLANNED_EVERY = 16
+"""A prune is planned once in so many messages of the history: three plans take as long as a prune itself."""
 
 STAYS_SHARES = (0.0, 0.4, 0.7)
 """The shares of the history that stay as they are, so that they are read from the cache: each is one offer."""
@@ -52,6 +64,11 @@ class Rewrite:
     before_tokens: int
     behind_tokens: int
     freed_tokens: int
+
+
+def is_due(messages: int) -> bool:
+    """Tell whether this is one of the turns on which a prune is planned, by the history's messages; most turns add two."""
+    return messages % _PLANNED_EVERY < 2
 
 
 def is_thinkable(account: Account, history_tokens: int, new_tokens: int, cache: Cache) -> bool:

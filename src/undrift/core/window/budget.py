@@ -9,7 +9,15 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from undrift.core.window.auto_budget import LEAST_HISTORY_TOKENS, Rewritten, Size, auto_thresholds
-from undrift.core.window.bank import STAYS_SHARES, Rewrite, is_thinkable, median_tokens, offer_of, paid_thresholds
+from undrift.core.window.bank import (
+    STAYS_SHARES,
+    Rewrite,
+    is_due,
+    is_thinkable,
+    median_tokens,
+    offer_of,
+    paid_thresholds,
+)
 from undrift.core.window.calling_back import called_back
 from undrift.core.window.fit import Policy, Prompt, TurnPlan, plan_turn
 from undrift.core.window.left import LEFT, left_allowance
@@ -79,6 +87,8 @@ def _thresholds(window: Window, turn: Turn) -> Thresholds | None:
 
 def _paid_for(window: Window, turn: Turn, size: Size) -> Thresholds | None:
     """Return the limits of the prune with the highest gain among those that the session's savings can pay."""
+    if not is_due(len(window.items)):
+        return None
     new_tokens = sum(item.tokens for item in window.items[window.rewritten_at + 1 :])
     if size.history_tokens < LEAST_HISTORY_TOKENS or not turn.past.is_furthest():
         return None
