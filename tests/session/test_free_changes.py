@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.builders import Json, body, rounds, user
+from tests.builders import Json, body, rounds, sent, user
 from undrift import Session, Settings
 from undrift.values.window import Prepared
 
@@ -50,6 +50,21 @@ def test_text_leaves_with_the_client_s_own_change_and_at_no_other_turn(tmp_path:
     assert changed.tokens_after < 0.8 * changed.tokens_before
     for _ in range(3):
         assert agent.asks().actions == changed.actions
+
+
+@pytest.mark.parametrize("behind", [2, 6, 20, 60])
+def test_what_stands_before_a_changed_message_stays_as_it_was_sent(tmp_path: Path, behind: int):
+    """Behind a late message too little may leave: then nothing does, as what stands before it is warm."""
+    agent = Agent(tmp_path)
+    for _ in range(3):
+        agent.asks()
+    place = next(n for n in reversed(range(len(agent.messages) - behind)) if agent.messages[n]["role"] == "user")
+    tool_result = agent.messages[place]["content"][0]
+    agent.messages[place] = user({**tool_result, "content": "[cleared]"})
+    before = agent.messages[:place]
+    changed = agent.asks(read=0.5)
+    assert sent(changed)[:place] == before
+    assert (changed.actions != ()) == (behind == 60)
 
 
 def test_a_change_that_the_cache_survives_frees_nothing_a_second_time(tmp_path: Path):

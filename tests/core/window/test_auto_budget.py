@@ -50,6 +50,12 @@ def test_nothing_before_the_place_is_touched(moment: Moment):
     assert (found.moment, found.stays_tokens) == (moment, 40_000)
 
 
+@given(total=st.integers(1, 10**6), fixed=st.integers(0, 10), limit=st.integers(0, 10))
+def test_a_limit_of_nearly_nothing_is_a_limit_too(total: int, fixed: int, limit: int):
+    found = auto_thresholds(Size(fixed + total, fixed, limit), CACHE, None)
+    assert (found is not None) == (fixed + total > limit)
+
+
 @given(fixed=st.integers(0, LIMIT - 1), more=st.integers(1, 10**6))
 def test_above_the_limit_it_goes_as_deep_as_a_compaction_and_its_budget_is_never_above_the_limit(fixed: int, more: int):
     found = thresholds(LIMIT + more, fixed=fixed)

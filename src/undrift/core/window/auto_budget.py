@@ -74,7 +74,7 @@ def auto_thresholds(size: Size, cache: Cache, rewritten: Rewritten | None) -> Th
     """
     if size.total_tokens > size.limit_tokens:
         goal = size.fixed_tokens + min(LIMIT_HISTORY_TOKENS, int(LIMIT_SHARE * (size.limit_tokens - size.fixed_tokens)))
-        budget = min(size.limit_tokens, 2 * goal)
+        budget = max(1, min(size.limit_tokens, 2 * goal))
         return Thresholds("budget", goal / budget, goal / budget, 0, 0.0, budget)
     if rewritten is None or size.history_tokens < LEAST_HISTORY_TOKENS:
         return None

@@ -103,13 +103,18 @@ def _paid_for(window: Window, turn: Turn, size: Size) -> Thresholds | None:
             continue
         if plan.tokens_after < size.fixed_tokens + LEAST_HISTORY_TOKENS:
             continue
-        left = {entry.id for entry in _cleared(window, turn, stays).entries}
-        changed = {d.entry_id for d in plan.decisions} | {e.id for e in window.entries if e.id not in left}
+        changed = _changed(window, turn, plan, stays)
         cut = Rewrite(*_around(window, size.fixed_tokens, changed), plan.freed_tokens)
         offer = offer_of(cut, median_tokens(window.entries), turn.cache, turn.account)
         if offer is not None and (best is None or offer > best[0]):
             best = (offer, thresholds)
     return None if best is None else best[1]
+
+
+def _changed(window: Window, turn: Turn, plan: TurnPlan, stays_tokens: int) -> set[str]:
+    """Return the ids of the entries that a prune changes, with the bound thinking and the notes that leave with it."""
+    left = {entry.id for entry in _cleared(window, turn, stays_tokens).entries}
+    return {d.entry_id for d in plan.decisions} | {e.id for e in window.entries if e.id not in left}
 
 
 def _around(window: Window, fixed_tokens: int, changed: Collection[str]) -> tuple[int, int]:
@@ -123,11 +128,28 @@ def _around(window: Window, fixed_tokens: int, changed: Collection[str]) -> tupl
 
 
 def _is_worth_it(window: Window, turn: Turn, thresholds: Thresholds) -> bool:
-    """Return whether a prune would free enough; one that the budget forces always does."""
+    """Return whether a prune would free enough, and only where that is free; one that the budget forces always does."""
     if not (thresholds.least_share or thresholds.least_tokens):
         return True
     plan = _planned(window, turn, thresholds, is_due=True)
-    return plan is not None and plan.freed_tokens >= thresholds.least_tokens
+    if plan is None or plan.freed_tokens < thresholds.least_tokens:
+        return False
+    return thresholds.moment not in ("change", "task") or _spares_beginning(window, turn, plan, thresholds.stays_tokens)
+
+
+def _spares_beginning(window: Window, turn: Turn, plan: TurnPlan, tokens: int) -> bool:
+    """Return whether a prune leaves the first tokens of the prompt as they are: the provider reads them from its cache.
+
+    A plan that finds too little behind them takes from all of the window.
+    """
+    changed, end = _changed(window, turn, plan, tokens), turn.room.fixed_tokens
+    for entry in window.entries:
+        end += entry.token_count
+        if end > tokens:
+            return True
+        if entry.id in changed:
+            return False
+    return True
 
 
 def _rewritten(window: Window, turn: Turn, evicted: Collection[str]) -> Rewritten | None:
