@@ -59,6 +59,16 @@ def test_the_reply_decides_where_the_clock_says_cold_but_more_was_read():
     assert found.cold == 0
 
 
+def test_a_beginning_that_was_read_shows_that_the_clock_was_wrong():
+    """A prune leaves it alone, so that no more than it can be read even from a warm cache."""
+    sent = replace(PRUNED, rewritten_from=300, gone_from=300, fixed_tokens=100, is_cold=True)
+    found = after(sent, BilledTokens(600, 290, 310))
+    assert (found.cold, found.rewrites) == (0, 1)
+    assert found.balance_tokens < 0
+    elsewhere = after(sent, BilledTokens(600, 100, 500))  # other sessions keep the parts beside the history warm
+    assert (elsewhere.cold, elsewhere.rewrites) == (1, 0)
+
+
 def test_what_the_client_itself_changed_would_have_been_written_by_everything_too():
     ours = after(replace(PRUNED, rewritten_from=200), BilledTokens(600, 50, 550))
     theirs = after(replace(PRUNED, rewritten_from=200, changed_from=50), BilledTokens(600, 50, 550))

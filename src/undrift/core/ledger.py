@@ -235,7 +235,8 @@ def _new_tokens(sent: SentRequest, usage: BilledTokens, whole: float) -> tuple[b
     if sent.rewritten_from is None:
         is_cold = sent.is_cold and 2 * usage.read_tokens < usage.input_tokens
         return is_cold, min(whole, behind)
-    if sent.is_cold and usage.read_tokens <= sent.rewritten_from * ratio:
+    hoped, kept = _beginning(sent, usage)
+    if sent.is_cold and usage.read_tokens <= sent.rewritten_from * ratio and 2 * kept <= hoped:
         return True, min(whole, behind)
     new = sent.new_tokens or 0
     if sent.changed_from is not None and usage.read_tokens <= sent.changed_from * ratio:
