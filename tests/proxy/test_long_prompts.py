@@ -51,6 +51,21 @@ def test_a_refused_prompt_is_made_smaller_and_sent_once_more(words: str, tmp_pat
         assert len(bodies) == 4  # and so have later ones of the model
 
 
+@pytest.mark.parametrize(("chosen", "least", "most"), [({}, 0, 10_000), ({"budget_tokens": 100_000}, 15_000, 27_000)])
+def test_a_session_without_a_chosen_budget_has_none_after_a_refusal(
+    chosen: dict[str, Any], least: int, most: int, tmp_path
+):
+    """It goes as deep as at the model's own limit, also in later sessions of the model; a chosen budget does not."""
+    with (
+        RawUpstream(Narrow(30_000)) as upstream,
+        gateway(tmp_path, upstream.url, settings(tmp_path, **chosen)) as server,
+    ):
+        answers = [ask(server.url, body=body(words, rounds=100)) for words in ("one", "one", "other")]
+    for answer in answers:
+        assert answer.status == 200
+        assert least < int(answer.headers["x-undrift-tokens-after"]) < most
+
+
 def test_where_nothing_can_leave_the_refusal_is_the_answer(tmp_path):
     sent = {**body(), "system": "word " * 9_000}
     with RawUpstream(Narrow(4_000)) as upstream, gateway(tmp_path, upstream.url, settings(tmp_path)) as server:

@@ -157,7 +157,7 @@ class OpenSessions:
         try:
             settings = lane.opened.settings
             budget = max(1, _smaller(refusal, managed.tokens_after, settings.window_share))
-            lane.session = self._session(lane.found, replace(settings, budget_tokens=budget))
+            lane.session = self._session(lane.found, _limited(settings, budget))
             smaller = self._prepared(lane, form, request, ask)
         finally:
             lane.lock.release()
@@ -277,7 +277,7 @@ class OpenSessions:
         if limit is None:
             return settings
         budget = settings.budget_for(lookup(model, read_models(settings.models_file)).window_tokens)
-        return replace(settings, budget_tokens=max(1, min(budget, int(limit * settings.window_share))))
+        return _limited(settings, max(1, min(budget, int(limit * settings.window_share))))
 
     def _shared(self) -> Store:
         """Return the one store for all threads: one locked connection is faster than 50 that wait for file locks."""
@@ -364,6 +364,13 @@ def _take_up(session: Session, task_id: str) -> None:
     started: dict[str, str] = {"id": task_id, "status": "in_progress"} | ({"content": task_id} if is_new else {})
     with suppress(TaskError):  # the request is worth more than the name of its task
         session.change_tasks([*updates, started])
+
+
+def _limited(settings: Settings, tokens: int) -> Settings:
+    """Return the settings with a smaller limit: without a chosen budget there is none after a refusal either."""
+    if settings.is_auto:
+        return replace(settings, prune_threshold_tokens=tokens)
+    return replace(settings, budget_tokens=tokens)
 
 
 def _smaller(refusal: TooLong, sent_tokens: int, share: float) -> int:
