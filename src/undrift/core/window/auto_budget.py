@@ -38,7 +38,7 @@ _TURNS_TO_COME = 100
 _COLD_SHARES = ((3_600, 0.005), (300, 0.03))
 """The share of turns that find the cache cold, for a life of at least so many seconds."""
 
-_NEEDED_SHARE = 0.024
+_NEEDED_SHARE = 0.028
 """The share of removed references that the agent fetches again."""
 
 _FETCH_READ_TOKENS, _FETCH_WRITTEN_TOKENS, _FETCH_OUTPUT_COST = 60_000, 500, 1_000
