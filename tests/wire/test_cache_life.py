@@ -21,6 +21,8 @@ def text(**fields: Any) -> dict[str, Any]:
         ([text(**SHORT)], {}, 300),
         ([text(cache_control={"type": "ephemeral", "ttl": "5m"})], {}, 300),
         ([text(**HOUR)], {}, 3_600),
+        ([text(cache_control={"type": "ephemeral", "ttl": "24h"})], {}, 3_600),
+        ([text()], {"cache_control": {"type": "ephemeral", "ttl": "24h"}}, 3_600),
         ([text(**HOUR), text(), text(**SHORT)], {}, 3_600),
         ([text(**HOUR), text(cache_control=None)], SHORT, 3_600),
         ([text()], HOUR, 3_600),
@@ -33,6 +35,13 @@ def text(**fields: Any) -> dict[str, Any]:
 def test_what_a_request_asks_for(form: Any, messages: list[Any], fields: dict[str, Any], expected: int | None):
     views = [form.read(message, "messages") for message in messages]
     assert cache_life.seconds_of(views, fields) == expected
+
+
+@pytest.mark.parametrize(("ttl", "expected"), [("12h", 43_200), ("30m", 1_800)])
+def test_the_markers_of_openai_have_their_own_times(ttl: str, expected: int):
+    parts = [{"type": "input_text", "text": "x", "prompt_cache_breakpoint": {"ttl": ttl}}]
+    view = openai_responses.read({"role": "user", "content": parts}, "input[0]")
+    assert cache_life.seconds_of([view], {}) == expected
 
 
 @pytest.mark.parametrize(

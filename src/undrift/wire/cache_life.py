@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from undrift.wire.form import View
+from undrift.wire.form import View, marker_of
 
 __all__ = [
     "LONG_SECONDS",
@@ -28,6 +28,9 @@ _RETENTIONS = {"in_memory": LONG_SECONDS, "in-memory": LONG_SECONDS, "24h": 86_4
 
 _LEAST_LIVES = {"30m": 1_800}
 """OpenAI since GPT-5.6: `prompt_cache_options.ttl` is the least time; the provider may keep a prefix longer."""
+
+_LIVES = {"5m": SHORT_SECONDS, "30m": 1_800, "1h": LONG_SECONDS, "12h": 43_200}
+"""The markers of Anthropic and OpenAI, as a form reads them."""
 
 _MARKERS = 4  # the provider takes no more, so that a long history need not be looked through
 
@@ -78,12 +81,8 @@ def _parts(fields: Mapping[str, Any]) -> Iterator[Any]:
 
 
 def _ttl(holder: Any) -> str | None:
-    marker = holder.get("cache_control") if isinstance(holder, Mapping) else None
-    if not isinstance(marker, Mapping):
-        return None
-    return "1h" if marker.get("ttl") == "1h" else "5m"
+    return marker_of(holder) if isinstance(holder, Mapping) else None
 
 
 def _longest(ttls: Iterable[str | None]) -> int | None:
-    found = {ttl for ttl in ttls if ttl is not None}
-    return None if not found else LONG_SECONDS if "1h" in found else SHORT_SECONDS
+    return max((_LIVES[ttl] for ttl in ttls if ttl is not None), default=None)

@@ -223,11 +223,14 @@ def count_at(usage: Any, name: str) -> int | None:
 
 
 def marker_of(part: Mapping[str, Any]) -> str | None:
-    """Return the time to live in Anthropic's cache marker; None without a marker. Other gateways accept it too."""
+    """Return the time to live in Anthropic's cache marker; None without a marker. Other gateways accept it too.
+
+    A time that is not known counts as the longest: a warm cache is never taken for a cold one.
+    """
     marker = part.get("cache_control")
     if not isinstance(marker, Mapping):
         return None
-    return "1h" if marker.get("ttl") == "1h" else "5m"
+    return "5m" if marker.get("ttl") in (None, "5m") else "1h"
 
 
 def string_at(part: Mapping[str, Any], name: str, path: str) -> str:
