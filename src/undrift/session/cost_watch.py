@@ -61,7 +61,10 @@ class CostWatch:
         return CacheWatch() if self._newest is None else self._watches.get(self._newest.conversation, CacheWatch())
 
     def asked(self, prompt: AskedPrompt | None) -> None:
-        """Note a request; None: the provider holds its history."""
+        """Note a request; None: the provider holds its history. A prune whose answer never came counts for the next."""
+        before = self._asked
+        if prompt is not None and before is not None and before.conversation is prompt.conversation:
+            prompt = replace(prompt, is_ours=prompt.is_ours or before.is_ours)
         self._asked = prompt
 
     def answered(self, reply: ProviderReply, ended_ms: int) -> None:
