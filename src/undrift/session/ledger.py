@@ -208,10 +208,13 @@ def _is_cold(before: _BilledRequest, pricing: Pricing) -> bool:
 
 def _first_gone(window: Window, before: _BilledRequest | None) -> tuple[int, int]:
     """Return the first item from which something left, and the tokens before it; all of them if nothing left."""
-    first = min(window.sent, default=-1)
-    if first < 0:
+    if not window.sent:
         return (-1, window.tokens_after)
-    if before is not None and before.first_gone[0] == first and before.place in window.numbers:
+    is_longer = before is not None and before.place in window.numbers
+    if before is not None and is_longer and before.sent is window.sent:  # a quiet turn looks at no item
+        return before.first_gone
+    first = min(window.sent)
+    if before is not None and is_longer and before.first_gone[0] == first:
         return before.first_gone
     return (first, tokens_before(window, first))
 
