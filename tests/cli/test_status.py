@@ -89,6 +89,7 @@ def test_without_a_session_it_says_so_and_what_to_do(tmp_path: Path, project: Pa
     result = status(tmp_path)
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout.startswith("No session tells what it cost")
+    assert "none of your newest 50 recordings is of this folder" in " ".join(result.stdout.split())
     assert "undrift wrap claude" in result.stdout
     assert json.loads(status(tmp_path, "--json").stdout)["balance"] is None
     assert json.loads(status(tmp_path, "--json").stdout)["recordings"] == []

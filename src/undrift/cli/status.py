@@ -71,7 +71,8 @@ def status_command(home: str | None, limit: int, as_json: bool, **folders: Path 
     if found:
         _show(found, now_ms(), after=bool(managed))
     if not managed and not found:
-        say("No session tells what it cost: none went through undrift, none was recorded in this folder.", bold=True)
+        looked_at = f"none of your newest {limit:,} recordings is of this folder"
+        say(f"No session tells what it cost: none went through undrift, {looked_at}.", bold=True)
         next_commands(Start_a_client_with_undrift="undrift wrap claude", See_your_other_sessions="undrift autopsy")
         return
     next_commands(See_what_compactions_removed="undrift autopsy", See_what_pruning_would_save="undrift replay")
