@@ -48,6 +48,7 @@ def test_nothing_before_the_place_is_touched(moment: Moment):
     found = thresholds(100_000, moment=moment, place=40_000)
     assert found is not None
     assert (found.moment, found.stays_tokens) == (moment, 40_000)
+    assert found.least_tokens == (30_000 if moment == "change" else 10_000), "another request may undo a change"
 
 
 @given(total=st.integers(1, 10**6), fixed=st.integers(0, 10), limit=st.integers(0, 10))

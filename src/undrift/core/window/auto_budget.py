@@ -32,6 +32,10 @@ after a client's compaction. To stand just below the limit is the dearest place:
 _LEAST_SHARE = 0.1
 """The share of the history that a prune below the limit must free; else it waits."""
 
+_LEAST_CHANGE_SHARE = 0.3
+"""The same after a change of the client's own. It may be one request's alone, and then the main work's prompt is written once
+more: that pays only for much."""
+
 _TURNS_TO_COME = 100
 """Recorded sessions have so many turns to come on average, no matter how many they had."""
 
@@ -81,7 +85,7 @@ def auto_thresholds(size: Size, cache: Cache, rewritten: Rewritten | None) -> Th
     price = least_price(cache)
     if not price:
         return None
-    least = int(_LEAST_SHARE * size.history_tokens)
+    least = int((_LEAST_CHANGE_SHARE if rewritten.moment == "change" else _LEAST_SHARE) * size.history_tokens)
     return Thresholds(rewritten.moment, 1.0, 1.0, rewritten.from_tokens, 0.0, size.total_tokens, price, least)
 
 
