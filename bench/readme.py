@@ -177,8 +177,8 @@ def cost_part(told: Mapping[str, Any]) -> str:
         native = f"The last column counts the {fixed[0]['native_sessions']} sessions that their client compacted."
         if limited := [rows[name, "auto-native"] for name in prices if (name, "auto-native") in rows]:
             above = " / ".join(str(row["above"]) for row in limited)
-            native += f" At the client's limit {above} of them cost more than everything, which did not fit."
-        said = f"A fixed budget of {BUDGET:,}: {dearer} dearer, {sums} for all sessions, {kept} still there."
+            native += f" At the client's limit, row by row, {above} of them cost more than everything; but everything did not fit there."
+        said = f"A fixed budget of {BUDGET:,}, row by row: {dearer} of {fixed[0]['sessions']} dearer, {sums} for all sessions, {kept} still there."
         lines += ["", said, native]
     return "\n".join(lines)
 

@@ -35,9 +35,12 @@ def test_what_is_dearer_than_the_clients_compaction_is_said_and_what_each_kept()
         "| as recorded | 2 of 9 | 1.12 | 0.50 | 97.5% | 1.23; at the client's limit 0.99 "
         "(90.0% still there, client 95.0%) |" in text
     )
-    assert "A fixed budget of 60,000: 3 dearer, 1.20 for all sessions, 100.0% still there." in text
+    assert "A fixed budget of 60,000, row by row: 3 of 9 dearer, 1.20 for all sessions, 100.0% still there." in text
     assert "The last column counts the 4 sessions" in text
-    assert "At the client's limit 1 of them cost more than everything, which did not fit." in text
+    assert (
+        "At the client's limit, row by row, 1 of them cost more than everything; but everything did not fit there."
+        in text
+    )
     assert text.startswith("**Measured** on 2026-11-23 by `undrift bench cost x`.")
 
 

@@ -204,6 +204,6 @@ def _show_native(rows: list[dict[str, Any]]) -> None:
         summaries = count(unreadable, "summary is", "summaries are")
         say(f"{summaries} encrypted, so native's cost is too low by the writing of them.")
     say(
-        "Tokens are characters / 4, about two thirds of real ones, so the limit of auto comes later than the client's. "
+        "Tokens are characters / 4, about two thirds of real ones, so the limit of auto comes later than the client's, and 60,000 here are about 90,000 real ones. "
         "In auto-native it is where that recording was compacted."
     )

@@ -44,6 +44,7 @@ class _Tokens(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     """A number of tokens: 60000, 60,000 or 60k."""
 
     name = "tokens"
+    examples = "60000 or 60k"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
         """Return the tokens that a text means."""
@@ -52,7 +53,7 @@ class _Tokens(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         except ValueError:
             tokens = 0
         if not is_count(tokens):
-            self.fail(f"{value!r} is not a number of tokens; type for example 60000 or 60k", param, ctx)
+            self.fail(f"{value!r} is not a number of tokens; type for example {self.examples}", param, ctx)
         return tokens
 
 
@@ -60,6 +61,7 @@ class _Budget(_Tokens):
     """A number of tokens, or auto."""
 
     name = "budget"
+    examples = "60000, 60k or auto"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
         """Return the tokens that a text means, or auto."""

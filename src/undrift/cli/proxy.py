@@ -92,7 +92,12 @@ def upstream_options(*, has_defaults: bool) -> Callable[[_Command], _Command]:
     help="The address to listen on; the default serves only this machine.",
 )
 @upstream_options(has_defaults=True)
-@click.option("--budget", type=BUDGET, metavar="N", help="The most tokens that a request may have, such as 120k.")
+@click.option(
+    "--budget",
+    type=BUDGET,
+    metavar="N",
+    help="The most tokens that a request may have, such as 120k, or auto (the default).",
+)
 @click.option("--home", metavar="DIR", help=HOME_HELP)
 @click.option(
     "--memory",

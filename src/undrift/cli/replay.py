@@ -29,7 +29,10 @@ _Progress = Callable[[int, int], None]
 @click.command("replay", epilog=FORMATS_READ)
 @session_options(5, "replay at most N of your sessions")
 @click.option(
-    "--budget", type=BUDGET, metavar="N", help="The most tokens that a prompt may have, such as 60000 or 60k."
+    "--budget",
+    type=BUDGET,
+    metavar="N",
+    help="The most tokens that a prompt may have, such as 60k, or auto (the default).",
 )
 @home_options
 def replay_command(

@@ -214,7 +214,7 @@ def _marks(report: ReplayReport) -> str:
     """Say when prunes start and stop, and what choosing the moment saved."""
     prunes = [prune for prune in report.prunes if prune.moment]
     early = Counter(prune.moment for prune in prunes)
-    when = [f"{number:,} happened {_EARLY[moment]}" for moment, number in sorted(early.items()) if moment in _EARLY]
+    when = [f"{number:,} {_EARLY[moment]}" for moment, number in sorted(early.items()) if moment in _EARLY]
     marks = f"Prunes start at {report.budget_tokens:,} tokens and stop at {_range([p.target_tokens for p in prunes])}"
     earlier = f"; {' and '.join(when)}, before that size was reached" if when else ""
     saved = sum(prune.saved for prune in prunes)
@@ -222,10 +222,10 @@ def _marks(report: ReplayReport) -> str:
 
 
 _EARLY = {
-    "pause": "after a pause",
-    "task": "at the end of a task",
-    "change": "where the client itself had changed the prompt",
-    "bank": "paid out of what the session had saved",
+    "pause": "happened after a pause",
+    "task": "happened at the end of a task",
+    "change": "happened where the client itself had changed the prompt",
+    "bank": "was paid out of what the session had saved",
 }
 
 

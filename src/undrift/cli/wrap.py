@@ -76,7 +76,12 @@ class _Wrap(click.Command):
 @click.argument("client")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[-- ARGUMENTS]...")
 @upstream_options(has_defaults=False)
-@click.option("--budget", type=BUDGET, metavar="N", help="The most tokens that a request may have, such as 120k.")
+@click.option(
+    "--budget",
+    type=BUDGET,
+    metavar="N",
+    help="The most tokens that a request may have, such as 120k, or auto (the default).",
+)
 @click.option("--home", metavar="DIR", help=HOME_HELP)
 @click.option("--log", metavar="FILE", help=f"The gateway's log file (default: {LOG} in --home).")
 @click.option(
@@ -100,8 +105,9 @@ def wrap_command(
     address from an environment variable. The options of wrap stand before CLIENT or directly after it. Everything from
     the next word on, or after --, is passed to CLIENT.
 
-    Without --budget text leaves only where that costs nothing, and at 75% of the model's window. CLIENT may compact
-    before that. With a fixed budget, such as 120k, undrift prunes first, at a price that it says.
+    Without --budget text leaves where that costs nothing, out of what the session saved so, and at 75% of the model's
+    window. CLIENT may compact before that. With a fixed budget, such as 120k, undrift prunes first, at a price that it
+    says.
 
     The gateway sends requests to the address that CLIENT would have used. An --upstream option sets another
     address.

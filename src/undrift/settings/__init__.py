@@ -84,7 +84,7 @@ class Settings:
         AUTO,
         BUDGET,
         "The most tokens to send, with system prompt and tools. auto: window_share of the model's window, at most "
-        "prune_threshold_tokens. Below it text leaves only where that costs nothing.",
+        "prune_threshold_tokens. Below it text leaves where that costs nothing, or out of savings.",
         group=_SIZE,
     )
     window_share: float = setting(
@@ -298,7 +298,7 @@ class Settings:
 
     @property
     def is_auto(self) -> bool:
-        """True if the budget is not a number: text leaves where that costs nothing, and at the model's limit."""
+        """True if the budget is not a number: text leaves where that costs nothing, out of savings, and at the model's limit."""
         return self.budget_tokens == AUTO
 
     def budget_for(self, window_tokens: int) -> int:

@@ -34,7 +34,7 @@ __all__ = [
 T = TypeVar("T")
 
 AUTO = "auto"
-"""The default budget: the model's limit, and below it pruning where it costs nothing."""
+"""The default budget: the model's limit, and below it pruning where that costs nothing or is paid out of savings."""
 
 _SHOWN_CHARACTERS = 80  # an error quotes a value, it does not repeat a megabyte of it
 
