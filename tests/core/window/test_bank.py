@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from undrift.core.cost import Prices
 from undrift.core.window.auto_budget import Rewritten, Size, auto_thresholds
-from undrift.core.window.bank import Account, Rewrite, is_due, is_thinkable, offer_of, paid_thresholds
+from undrift.core.window.bank import Account, Rewrite, is_thinkable, is_turn_to_plan, offer_of, paid_thresholds
 from undrift.core.window.low_water import Cache
 
 HOUR = Cache(Prices(0.05, 2.0), 3_600, 1_024)
@@ -94,6 +94,6 @@ def test_more_in_the_account_never_forbids_what_less_allowed(
 
 @pytest.mark.parametrize("first", [0, 1])
 def test_a_history_that_grows_by_two_messages_a_turn_is_planned_once_in_eight_turns(first: int):
-    due = [turn for turn in range(80) if is_due(first + 2 * turn)]
+    due = [turn for turn in range(80) if is_turn_to_plan(first + 2 * turn)]
     assert len(due) == 10
     assert {later - earlier for earlier, later in pairwise(due)} == {8}

@@ -15,7 +15,7 @@ __all__ = [
     "Account",
     "Rewrite",
     "STAYS_SHARES",
-    "is_due",
+    "is_turn_to_plan",
     "is_thinkable",
     "median_tokens",
     "offer_of",
@@ -66,7 +66,7 @@ class Rewrite:
     freed_tokens: int
 
 
-def is_due(messages: int) -> bool:
+def is_turn_to_plan(messages: int) -> bool:
     """Tell whether this is one of the turns on which a prune is planned, by the history's messages; most turns add two."""
     return messages % _PLANNED_EVERY < 2
 

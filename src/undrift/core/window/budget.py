@@ -12,8 +12,8 @@ from undrift.core.window.auto_budget import LEAST_HISTORY_TOKENS, Rewritten, Siz
 from undrift.core.window.bank import (
     STAYS_SHARES,
     Rewrite,
-    is_due,
     is_thinkable,
+    is_turn_to_plan,
     median_tokens,
     offer_of,
     paid_thresholds,
@@ -87,7 +87,7 @@ def _thresholds(window: Window, turn: Turn) -> Thresholds | None:
 
 def _paid_for(window: Window, turn: Turn, size: Size) -> Thresholds | None:
     """Return the limits of the prune with the highest gain among those that the session's savings can pay."""
-    if not is_due(len(window.items)):
+    if not is_turn_to_plan(len(window.items)):
         return None
     new_tokens = sum(item.tokens for item in window.items[window.rewritten_at + 1 :])
     if size.history_tokens < LEAST_HISTORY_TOKENS or not turn.past.is_furthest():
