@@ -144,6 +144,7 @@ def test_a_fixed_budget_has_a_price_and_auto_has_none(tmp_path: Path, project: P
     share = (ledger.everything_tokens - ledger.balance_tokens) / ledger.everything_tokens
     assert said.startswith(f"3,000 costs {share:.1f}x")
     assert f"The price of your fixed budget: {said}." in text
+    assert said.endswith(", if these sessions ran under it"), "an earlier session may have had another budget"
 
 
 def test_a_home_elsewhere_and_recordings_stand_side_by_side(tmp_path: Path, project: Path):

@@ -96,14 +96,14 @@ def _balance(managed: Sequence[_ManagedSession], models: Sequence[Model]) -> Bal
 
 
 def _budget_price(settings: Settings, managed: Sequence[_ManagedSession]) -> str | None:
-    """Return what the active fixed budget cost these sessions. None means: it is auto, or nothing is known."""
+    """Return the price of the active fixed budget for these sessions. None means: it is auto, or nothing is known."""
     total = Ledger()
     for one in managed:
         for ledger in one.ledgers.values():
             total = total.plus(ledger)
     if total.share is None or not isinstance(settings.budget_tokens, int):
         return None
-    return budget_price(settings.budget_tokens, share=total.share)
+    return f"{budget_price(settings.budget_tokens, share=total.share)}, if these sessions ran under it"
 
 
 def _show_managed(managed: Sequence[_ManagedSession], models: Sequence[Model]) -> None:
