@@ -103,14 +103,14 @@ def test_after_a_pause_the_route_and_the_log_say_what_the_provider_then_bills(
 
 def test_what_undrift_prunes_first_is_not_announced_as_written(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     with Room(tmp_path) as room:
-        for rounds in range(2, 60, 2):
+        for rounds in range(2, 100, 2):
             room.turn(rounds)
         room.now_ms += 70 * MINUTE_MS
         found = room.notices()
         line = status_line(payload(), tmp_path, tmp_path)
         hook = User(tmp_path)
         shown = answer("UserPromptSubmit", payload_of(hook), hook_options(tmp_path))
-        room.turn(60, minutes=0)
+        room.turn(100, minutes=0)
     billed = room.provider.requests[-1].bill
     assert found["free_prune"]["tokens"] > 5_000
     assert found["away"]["tokens"] == pytest.approx(billed.written_tokens, rel=0.15), "two new rounds come on top"

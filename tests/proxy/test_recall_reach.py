@@ -90,7 +90,7 @@ def test_a_tool_that_the_client_announces_is_offered_also_after_a_restart(announ
 
 def test_what_was_said_stays_when_the_tool_comes_and_after_a_restart(tmp_path):
     wire = "anthropic"
-    provider, given = Provider(wire), settings(tmp_path, budget_tokens=1_400, prune_target_ratio=0.9)
+    provider, given = Provider(wire), settings(tmp_path, budget_tokens=1_700, prune_target_ratio=0.8)
     client = Client(wire, provider)
     with RawUpstream(provider) as upstream:
         with gateway(tmp_path, upstream.url, given) as server:
@@ -107,7 +107,7 @@ def test_what_was_said_stays_when_the_tool_comes_and_after_a_restart(tmp_path):
         with gateway(tmp_path, upstream.url, given) as server:
             client.history.take(provider.answers[-1])
             client.history.answer([Result(output(90))])
-            client.goes_on(server.url, 3, tools=TOOLS[wire])
+            client.goes_on(server.url, 5, tools=TOOLS[wire])
             with_tool = items(wire, upstream.requests[-1].body)
             assert COMMAND in b"".join(with_tool)
             ask(server.url, PATHS[wire], client.history.body())  # the tool has gone: no word of what was sent changes

@@ -48,7 +48,13 @@ def test_nothing_before_the_place_is_touched(moment: Moment):
     found = thresholds(100_000, moment=moment, place=40_000)
     assert found is not None
     assert (found.moment, found.stays_tokens) == (moment, 40_000)
-    assert found.least_tokens == (30_000 if moment == "change" else 10_000), "another request may undo a change"
+    assert found.least_tokens == 10_000
+
+
+def test_a_change_of_system_tools_or_model_must_free_more_as_it_may_be_one_request_s_alone():
+    found = thresholds(100_000, moment="change")
+    assert found is not None
+    assert found.least_tokens == 30_000
 
 
 @given(total=st.integers(1, 10**6), fixed=st.integers(0, 10), limit=st.integers(0, 10))

@@ -33,8 +33,8 @@ _LEAST_SHARE = 0.1
 """The share of the history that a prune below the limit must free; else it waits."""
 
 _LEAST_CHANGE_SHARE = 0.3
-"""The same after a change of the client's own. It may be one request's alone, and then the main work's prompt is written once
-more: that pays only for much."""
+"""The same if the client changed system, tools or model. That may be one request's alone, and then the main work's prompt is
+written once more: it pays only for much."""
 
 _TURNS_TO_COME = 100
 """Recorded sessions have so many turns to come on average, no matter how many they had."""
@@ -85,7 +85,8 @@ def auto_thresholds(size: Size, cache: Cache, rewritten: Rewritten | None) -> Th
     price = least_price(cache)
     if not price:
         return None
-    least = int((_LEAST_CHANGE_SHARE if rewritten.moment == "change" else _LEAST_SHARE) * size.history_tokens)
+    may_be_alone = rewritten.moment == "change" and not rewritten.from_tokens
+    least = int((_LEAST_CHANGE_SHARE if may_be_alone else _LEAST_SHARE) * size.history_tokens)
     return Thresholds(rewritten.moment, 1.0, 1.0, rewritten.from_tokens, 0.0, size.total_tokens, price, least)
 
 
