@@ -211,7 +211,7 @@ def test_large_sessions_that_are_all_new_are_managed_although_they_come_at_once(
     given = Settings(home=str(tmp_path), budget_tokens=10_000)
     with (
         RawUpstream(lambda _: [Send(response(answer))]) as upstream,
-        gateway(tmp_path, upstream.url, given, deadline_s=1.0) as server,
+        gateway(tmp_path, upstream.url, given, deadline_s=2.0) as server,
     ):
         threads = [threading.Thread(target=lambda n=n: heard.append(ask(server.url, body=large(n)))) for n in range(8)]
         for thread in threads:
