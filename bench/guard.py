@@ -3,7 +3,7 @@
 Before each recorded request it asks `undrift.core.guard` for its sentences, with the usage that was known then. The usage of
 the answer says whether the prompt was written again. Sessions of Claude Code count, as no other client records the life of
 its cache; usage is counted once for each message, and sub-agents are left out. A pair of requests that two files share
-counts once. The other rules are the same guard: one is told that every cache lives five minutes, one is asked a minute early.
+counts once. The other rules are the same guard: one takes every cache for one of five minutes, one is asked a minute early.
 """
 
 import argparse
@@ -139,7 +139,7 @@ def _why(watch: CacheWatch, event: PromptUsage, now_ms: int) -> str:
     if event.model != watch.model:
         return "the model changed with the request"
     if life_s is None:
-        return "no answer had told the life of the cache"
+        return "no answer had reported the life of the cache"
     if idle_s > life_s:
         return "in the minute after the life, in which four in ten caches are still warm"
     if idle_s > FIVE_MINUTES_S:

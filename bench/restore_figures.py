@@ -184,7 +184,7 @@ def figures(folders: Sequence[Path], budget_tokens: int, clients: Collection[str
 
 
 def recordings(folder: Path) -> dict[str, Any]:
-    """Say which recordings these were, so that somebody who has them can tell."""
+    """Say which recordings these were, so that a reader who has them can tell."""
     manifest = next(iter(sorted(folder.rglob("MANIFEST.json"))), None)
     return {
         "name": folder.name,

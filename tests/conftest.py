@@ -92,7 +92,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
-    """Leave also what a long run sets up out of it; the mark alone stands for the test."""
+    """Leave also what a long run sets up out of it; the mark alone replaces the test."""
     plugin = item.config.pluginmanager.get_plugin("_cov")
     measuring = plugin and plugin.cov_controller
     if not measuring or item.get_closest_marker("no_cover") is None:

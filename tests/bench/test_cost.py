@@ -1,4 +1,4 @@
-"""`undrift bench cost` on sessions small enough to reckon by hand: what is charged, to whom, and at which prices."""
+"""`undrift bench cost` on sessions small enough to count by hand: what is charged, to whom, and at which prices."""
 
 import json
 from pathlib import Path

@@ -1,7 +1,9 @@
 """``undrift bench drift``: what windows still hold of recorded sessions, next to other tools."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 
@@ -9,7 +11,9 @@ from undrift.cli.of_session import TOKENS, Whole
 from undrift.cli.show import note, safe
 from undrift.errors import InputError
 
-__all__ = ["drift_command", "overhead_command", "store_command"]
+__all__ = ["drift_command", "overhead_command", "store_command", "which_sessions"]
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 @click.command("overhead", context_settings={"ignore_unknown_options": True})
@@ -47,6 +51,22 @@ def _fractions(_: click.Context, __: click.Parameter, value: str | None) -> tupl
     return tuple(dict.fromkeys(shares))
 
 
+def which_sessions(*, min_calls: int) -> Callable[[F], F]:
+    """Give a measure the options --min-calls and --every. `min_calls`: the default."""
+    fewest = click.option(
+        "--min-calls",
+        type=Whole(min=0),
+        default=min_calls,
+        show_default=True,
+        metavar="N",
+        help="Skip sessions with fewer than N calls.",
+    )
+    every = click.option(
+        "--every", type=Whole(min=1), default=1, show_default=True, metavar="N", help="Measure only every N-th session."
+    )
+    return lambda command: fewest(every(command))
+
+
 @click.command("drift")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, exists=True))
 @click.option(
@@ -63,17 +83,7 @@ def _fractions(_: click.Context, __: click.Parameter, value: str | None) -> tupl
     multiple=True,
     help="A budget in tokens. You can repeat this option.",
 )
-@click.option(
-    "--min-calls",
-    type=Whole(min=0),
-    default=60,
-    show_default=True,
-    metavar="N",
-    help="Skip sessions with fewer than N calls.",
-)
-@click.option(
-    "--every", type=Whole(min=1), default=1, show_default=True, metavar="N", help="Measure only every N-th session."
-)
+@which_sessions(min_calls=60)
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from undrift.cli.bench import which_sessions
 from undrift.cli.draw import Column, draw, next_commands, say
 from undrift.cli.of_session import TOKENS, Whole
 from undrift.cli.own import FORMATS_READ, client_folders, own_recordings
@@ -67,17 +68,7 @@ def _scenarios(_: click.Context, __: click.Parameter, value: str) -> "tuple[Scen
     metavar="N",
     help="Tokens of system prompt and tools in every prompt.",
 )
-@click.option(
-    "--min-calls",
-    type=Whole(min=0),
-    default=5,
-    show_default=True,
-    metavar="N",
-    help="Skip sessions with fewer than N calls.",
-)
-@click.option(
-    "--every", type=Whole(min=1), default=1, show_default=True, metavar="N", help="Measure only every N-th session."
-)
+@which_sessions(min_calls=5)
 @click.option(
     "--limit",
     type=Whole(min=1),
@@ -204,6 +195,7 @@ def _show_native(rows: list[dict[str, Any]]) -> None:
         summaries = count(unreadable, "summary is", "summaries are")
         say(f"{summaries} encrypted, so native's cost is too low by the writing of them.")
     say(
-        "Tokens are characters / 4, about two thirds of real ones, so the limit of auto comes later than the client's, and 60,000 here are about 90,000 real ones. "
+        "Tokens are characters / 4, about two thirds of real ones, so the limit of auto comes later than the client's, "
+        "and 60,000 here are about 90,000 real ones. "
         "In auto-native it is where that recording was compacted."
     )

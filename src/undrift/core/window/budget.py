@@ -89,9 +89,9 @@ def _paid_for(window: Window, turn: Turn, size: Size) -> Thresholds | None:
     """Return the limits of the prune with the highest gain among those that the session's savings can pay."""
     if not is_turn_to_plan(len(window.items)):
         return None
-    new_tokens = sum(item.tokens for item in window.items[window.rewritten_at + 1 :])
     if size.history_tokens < LEAST_HISTORY_TOKENS or not turn.past.is_furthest():
         return None
+    new_tokens = sum(item.tokens for item in window.items[window.rewritten_at + 1 :])
     if not is_thinkable(turn.account, size.history_tokens, new_tokens, turn.cache):
         return None
     best: tuple[float, Thresholds] | None = None
@@ -103,8 +103,9 @@ def _paid_for(window: Window, turn: Turn, size: Size) -> Thresholds | None:
             continue
         if plan.tokens_after < size.fixed_tokens + LEAST_HISTORY_TOKENS:
             continue
-        changed = _changed(window, turn, plan, stays)
-        cut = Rewrite(*_around(window, size.fixed_tokens, changed), plan.freed_tokens)
+        before = _rewritten_from(window, turn, _changed(window, turn, plan, stays))
+        before = size.total_tokens if before is None else before
+        cut = Rewrite(before, size.total_tokens - before, plan.freed_tokens)
         offer = offer_of(cut, median_tokens(window.entries), turn.cache, turn.account)
         if offer is not None and (best is None or offer > best[0]):
             best = (offer, thresholds)
@@ -115,16 +116,6 @@ def _changed(window: Window, turn: Turn, plan: TurnPlan, stays_tokens: int) -> s
     """Return the ids of the entries that a prune changes, with the bound thinking and the notes that leave with it."""
     left = {entry.id for entry in _cleared(window, turn, stays_tokens).entries}
     return {d.entry_id for d in plan.decisions} | {e.id for e in window.entries if e.id not in left}
-
-
-def _around(window: Window, fixed_tokens: int, changed: Collection[str]) -> tuple[int, int]:
-    """Return the tokens before the first changed entry, and those from there on."""
-    total, before = fixed_tokens + window.tokens_after, fixed_tokens
-    for entry in window.entries:
-        if entry.id in changed:
-            break
-        before += entry.token_count
-    return before, total - before
 
 
 def _is_worth_it(window: Window, turn: Turn, thresholds: Thresholds) -> bool:
