@@ -12,7 +12,7 @@ from tests.cli.builders import written as written_records
 from tests.report.builders import CLIENT_CODE, RULE, Session, compacted_session, work
 from tests.report.builders import written as written_session
 from tests.transcripts.samples import COPILOT, GEMINI_LINES, PI
-from undrift.cli.autopsy_text import show_several
+from undrift.cli.autopsy_table import show_several
 from undrift.recordings.autopsy import examine, totals
 
 
@@ -31,6 +31,11 @@ def compaction_of(path: Path) -> dict:
 def test_one_session_is_told_as_a_story(session: Path):
     result = undrift("autopsy", session)
     assert result.exit_code == 0, result.output
+    said = " ".join(result.stdout.split())
+    assert said.startswith(
+        "1 compaction removed 20k tokens, and with them 100% of what the agent used next; reading again cost 383 tokens "
+        "(under $0.01)."
+    )
     assert "Compaction 1 · automatic · after call 20 · 41,000 → 21,000 tokens" in result.stdout
     assert "the client's own summary" in result.stdout
     assert "undrift's restore text (--budget 5000)" in result.stdout
@@ -80,8 +85,16 @@ def test_several_sessions_are_a_table_with_sums(session: Path, tmp_path: Path):
     work(other).compaction("Working.", preTokens=50_000).call("Read", CLIENT_CODE, file_path="/repo/src/client.py")
     result = undrift("autopsy", session, other.said("Done.").written(tmp_path / "other.jsonl"))
     assert result.exit_code == 0, result.output
-    assert re.search(r"2026-03-01 \d\d:\d\d +0% → \d+%", result.stdout)
-    assert "2 compactions removed" in result.stdout
+    lines = result.stdout.splitlines()
+    assert lines[0].startswith("2 compactions removed 70k tokens, and with them 100% of what the agents used")
+    assert next(line for line in lines if line.startswith("when")).split() == [
+        *("when", "project", "·", "first", "words", "lost", "given", "back", "read", "again", "cost")
+    ]
+    rows = [line for line in lines if re.match(r"2026-03-01 \d\d:\d\d", line)]
+    assert [re.search(r" 100% +100% +383 +<\$0\.01$", row) is not None for row in rows] == [True, True]
+    assert rows == sorted(rows, reverse=True)
+    assert max(map(len, lines[: lines.index("The full report of one session:")])) <= 80
+    assert lines[-1] == "  undrift install claude"
     assert str(tmp_path / "other.jsonl") in result.stdout
 
 

@@ -78,12 +78,14 @@ def autopsy_command(
         more = {} if files else {"found": len(own)}
         echo_json(shown_as_json(found, sums) | {"failed": failed, "sub_agents": batch.sub_agents, **more})
     elif found:
-        from undrift.cli import autopsy_text
-
         if len(files) == 1:
-            autopsy_text.show_one(found[0])
+            from undrift.cli.autopsy_text import show_one
+
+            show_one(found[0])
         else:
-            autopsy_text.show_several(found, totals(found))
+            from undrift.cli.autopsy_table import show_several
+
+            show_several(found, totals(found))
     _report(batch, files, own)
     if out is not None and found:
         from undrift.report import write_page

@@ -1,35 +1,33 @@
-"""The findings of an autopsy, drawn for a person: one session as a story, several as a table.
+"""The findings of an autopsy, drawn for a person: one session as a story.
 
 Law: no text of a recording reaches the terminal unescaped; ``--json`` has every figure.
 """
 
 import shlex
-from collections import Counter
-from collections.abc import Sequence
 
 import click
 
+from undrift.cli.autopsy_table import install_command, pair
 from undrift.cli.draw import Column, draw, next_commands, say
 from undrift.cli.show import count, first_line, safe
-from undrift.cli.task_view import moment
-from undrift.core.autopsy.findings import AutopsyBill, Compaction, CompactionCost, Fetch, Held
-from undrift.recordings.autopsy import Postmortem, Totals
+from undrift.core.autopsy.findings import AutopsyBill, Compaction, Fetch, Held
+from undrift.recordings.autopsy import Postmortem, totals
+from undrift.recordings.headline import headline
 
-__all__ = ["show_one", "show_several"]
+__all__ = ["show_one"]
 
 _MOST_FETCHES = 8
-_MOST_ROWS = 20
 _MOST_RULES = 8
 _TRIGGERS = {"auto": "automatic", "manual": "manual"}
-_CLIENTS = {"claude-code": "claude", "codex": "codex"}
-"""Format -> the client that has hooks."""
 
 
 def show_one(one: Postmortem) -> None:
     """Print the story of one session."""
     found = one.autopsy
+    if found.compactions:
+        say(headline(totals([one])), bold=True)
     if one.title:
-        say(first_line(one.title), bold=True)
+        say(first_line(one.title), bold=not found.compactions)
     click.echo(safe(one.path))
     about = [one.format, safe(one.model or "model unknown"), count(found.calls, "call"), _span(found.duration_ms)]
     say(" · ".join([*about, count(len(found.compactions), "compaction")]))
@@ -47,123 +45,9 @@ def show_one(one: Postmortem) -> None:
         say("Note: the last line of the file is cut; the session may still be running.")
     path = shlex.quote(safe(one.path))
     if found.compactions:
-        next_commands(**_install([one]), Print_what_undrift_would_restore_now=f"undrift session restore {path}")
+        next_commands(**install_command([one]), Print_what_undrift_would_restore_now=f"undrift session restore {path}")
     else:
         next_commands(See_what_undrift_would_prune=f"undrift replay {path}")
-
-
-def show_several(found: Sequence[Postmortem], sums: Totals) -> None:
-    """Print what all compactions removed, and a table with a row for each."""
-    for number, sentence in enumerate(_summary(found, sums)):
-        say(sentence, bold=not number)
-    compactions = [(one, compaction) for one in found for compaction in one.autopsy.compactions]
-    if not compactions:
-        next_commands(See_what_undrift_would_prune="undrift replay")
-        return
-    columns = (
-        Column("when", words=True),
-        Column("held → with undrift", words=True),
-        Column("read again"),
-        Column("project · first words", words=True, short=True),
-    )
-    click.echo()
-    draw(columns, [_cells(one, compaction) for one, compaction in compactions[:_MOST_ROWS]])
-    if len(compactions) > _MOST_ROWS:
-        say(f"and {len(compactions) - _MOST_ROWS:,} more compactions (all of them: --json)")
-    say("Held: how much of what the agent used again is in the client's own summary. Read again: in tokens.")
-    if any(compaction.repeated for _, compaction in compactions):
-        say("*: the client copied the session; the totals count this compaction once.")
-    worst, _ = max(compactions, key=lambda pair: (pair[1].fetched.tokens, pair[1].dropped_tokens or 0))
-    next_commands(
-        The_full_report_of_one_session=f"undrift autopsy {shlex.quote(safe(worst.path))}",
-        **(_install(found) if sum(sums.together) > sum(sums.native) else {}),
-    )
-
-
-def _install(found: Sequence[Postmortem]) -> dict[str, str]:
-    """Give the command for the client whose compactions undrift adds most to; none if no client of these has hooks."""
-    gains: Counter[str] = Counter()
-    for one in found:
-        if one.format in _CLIENTS:
-            gains[_CLIENTS[one.format]] += sum(_gain(c) for c in one.autopsy.compactions if not c.repeated)
-    client = max(gains, key=lambda name: gains[name], default="")
-    return {"Restore_it_after_each_compaction_from_now_on": f"undrift install {client}"} if client else {}
-
-
-def _gain(compaction: Compaction) -> int:
-    """Return how many identifiers and lines undrift's text holds beyond the client's own summary."""
-    both, native = compaction.together, compaction.native
-    return 0 if both is None else both.identifiers + both.lines - native.identifiers - native.lines
-
-
-def _cells(one: Postmortem, compaction: Compaction) -> list[str]:
-    used = compaction.identifiers + compaction.lines
-    shares = "used nothing again"
-    if used:
-        after = _share(compaction.together, used) if compaction.together else "?"
-        shares = f"{'encrypted' if compaction.encrypted else _share(compaction.native, used)} → {after}"
-    at = moment(max(0, compaction.at_ms))[:16] if compaction.at_ms else "unknown"
-    return [
-        at + ("*" if compaction.repeated else ""),
-        shares,
-        f"{compaction.fetched.tokens:,}" if compaction.fetches_in_window else "0",
-        first_line(one.title, 80) or safe(one.format),
-    ]
-
-
-def _share(held: Held, used: int) -> str:
-    return f"{(held.identifiers + held.lines) / used:.0%}"
-
-
-def _summary(found: Sequence[Postmortem], sums: Totals) -> list[str]:
-    """Say what all compactions come to; each of them counts once."""
-    early = sum(one.autopsy.early_compactions for one in found)
-    before = [f"{count(early, 'more compaction')} before the first call of a file is not counted."] if early else []
-    if not sums.compactions:
-        return [f"{count(len(found), 'session')}, no compaction: nothing was removed.", *before]
-    lines = [f"{count(sums.compactions, 'compaction')} removed {sums.dropped_tokens:,} tokens."]
-    if sum(sums.needed):
-        lines.append(
-            f"In their next calls (at most 30) the agents used {_pair(sums.needed)} that they had learned before."
-        )
-    if sum(sums.readable):
-        lines.append(f"The clients' own summaries hold {_of(sums.native, sums.readable)}.")
-    if sum(sums.needed):
-        lines.append(f"Together with the text that undrift restores, they hold {_of(sums.together, sums.needed)}.")
-        lines.append(f"The agents fetched {_of(sums.fetched, sums.needed)} again before they used them.")
-    again = [one.usd(c.fetched.tokens) for one in found for c in one.autopsy.compactions if not c.repeated]
-    usd = sum(price for price in again if price is not None)
-    paid = f" (${usd:,.2f})" if usd >= 0.005 and None not in again else ""
-    lines.append(
-        f"They read {sums.fetched_tokens:,} tokens again{paid} in {count(sums.window_calls, 'call')} after the "
-        f"compactions, and {sums.usual_tokens:,} in {count(sums.usual_calls, 'call')} before them."
-    )
-    lines += _costs(found)
-    if sums.rules:
-        lines.append(f"Never mentioned again: {sums.lost_rules:,} of your {count(sums.rules, 'rule')}.")
-    encrypted = sum(c.encrypted and not c.repeated for one in found for c in one.autopsy.compactions)
-    if encrypted:
-        lines.append(f"{count(encrypted, 'summary is', 'summaries are')} encrypted, so their content is not known.")
-    return [*lines, *before]
-
-
-def _costs(found: Sequence[Postmortem]) -> list[str]:
-    """Say what all compactions cost in US dollars; nothing if a price is unknown."""
-    once = [(one, c.cost) for one in found for c in one.autopsy.compactions if not c.repeated]
-    own, ours = ([one.usd(part(cost)) for one, cost in once] for part in (_own_cost, _restore_cost))
-    if None in own:
-        return []
-    usd, usd_ours = (sum(price for price in prices if price is not None) for prices in (own, ours))
-    paid = f"The compactions cost ${usd:,.2f}: the calls that wrote the summaries, and writing the new prompts to the cache."
-    return [f"{paid} undrift's texts would have cost ${usd_ours:,.2f}."]
-
-
-def _own_cost(cost: CompactionCost) -> float:
-    return cost.total
-
-
-def _restore_cost(cost: CompactionCost) -> float:
-    return cost.restore
 
 
 def _compaction(one: Postmortem, compaction: Compaction) -> None:
@@ -177,7 +61,7 @@ def _compaction(one: Postmortem, compaction: Compaction) -> None:
         say("The same compaction is in a file above.")
     calls = count(compaction.window_calls, "call")
     if compaction.identifiers or compaction.lines:
-        used = _pair((compaction.identifiers, compaction.lines))
+        used = pair((compaction.identifiers, compaction.lines))
         say(f"In the next {calls} the agent used {used} that it had seen before the compaction.")
         _held(one, compaction)
     elif compaction.window_calls:
@@ -208,10 +92,15 @@ def _held(one: Postmortem, compaction: Compaction) -> None:
         (client, compaction.native),
         (f"undrift's restore text (--budget {one.budget_tokens})", compaction.ours),
         ("both together", compaction.together),
-        ("what the agent read again", compaction.fetched),
+        ("what the agent read again" if compaction.fetches_in_window else "new results", compaction.fetched),
     ]
     rows = [
-        (name, _part(held.identifiers, compaction.identifiers), _part(held.lines, compaction.lines), f"{held.tokens:,}")
+        (
+            name,
+            _part(held.identifiers, compaction.identifiers),
+            _part(held.lines, compaction.lines),
+            "-" if held is compaction.fetched and not held.tokens else f"{held.tokens:,}",
+        )
         for name, held in helds
         if held is not None
     ]
@@ -223,7 +112,7 @@ def _fetches(compaction: Compaction) -> None:
     if not fetches:
         if compaction.window_calls:
             seen = compaction.fetched.identifiers + compaction.fetched.lines
-            say("It saw them again in new results." if seen else "It read no earlier result again.")
+            say(f"It read no earlier result again{'; new results showed what it used' if seen else ''}.")
         return
     usual = f"{compaction.usual_tokens:,} in the {count(compaction.usual_calls, 'call')} before"
     say(
@@ -310,15 +199,6 @@ def _span(milliseconds: int) -> str:
     if minutes < 120:
         return f"{minutes:.0f} min" if minutes >= 1 else "<1 min"
     return f"{minutes / 60:.0f} h" if minutes < 2_880 else f"{minutes / 1_440:.0f} days"
-
-
-def _pair(value: tuple[int, int]) -> str:
-    return f"{count(value[0], 'identifier')} and {count(value[1], 'line of code', 'lines of code')}"
-
-
-def _of(part: tuple[int, int], whole: tuple[int, int]) -> str:
-    named = zip(part, whole, ("identifiers", "lines of code"), strict=True)
-    return " and ".join(f"{held / needed:.0%} of the {name}" for held, needed, name in named if needed)
 
 
 def _part(held: int, needed: int) -> str:

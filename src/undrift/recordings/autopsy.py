@@ -70,6 +70,8 @@ class Totals:
     Args:
         needed: Identifiers and lines of code used in the next calls that had been learned before.
         readable: The identifiers and lines used after compactions whose summary can be read: what `native` is of.
+        encrypted: Compactions whose summary cannot be read.
+        fetched_usd: The input price of `fetched_tokens`; None if a model has no price.
     """
 
     compactions: int
@@ -87,6 +89,8 @@ class Totals:
     usual_calls: int
     rules: int
     lost_rules: int
+    encrypted: int = 0
+    fetched_usd: float | None = None
 
 
 def examine(
@@ -170,9 +174,11 @@ def counted_once(found: Iterable[Postmortem]) -> Iterator[Postmortem]:
 
 def totals(found: Iterable[Postmortem]) -> Totals:
     """Add up the findings."""
-    files = [[c for c in one.autopsy.compactions if not c.repeated] for one in found]
-    every = [c for compactions in files for c in compactions]
+    files = [(one, [c for c in one.autopsy.compactions if not c.repeated]) for one in found]
+    every = [c for _, compactions in files for c in compactions]
     readable = [c for c in every if not c.encrypted]
+    prices = [one.usd(c.fetched.tokens) for one, compactions in files for c in compactions if c.fetched.tokens]
+    known = [usd for usd in prices if usd is not None]
 
     def both(pairs: Iterable[tuple[int, int]]) -> tuple[int, int]:
         listed = list(pairs)
@@ -192,6 +198,8 @@ def totals(found: Iterable[Postmortem]) -> Totals:
         window_calls=sum(c.window_calls for c in every),
         usual_tokens=sum(c.usual_tokens for c in every),
         usual_calls=sum(c.usual_calls for c in every),
-        rules=sum(max((c.rules for c in compactions), default=0) for compactions in files),
-        lost_rules=sum(len({r.entry_id + r.text for c in compactions for r in c.lost_rules}) for compactions in files),
+        rules=sum(max((c.rules for c in compactions), default=0) for _, compactions in files),
+        lost_rules=sum(len({r.entry_id + r.text for c in of_one for r in c.lost_rules}) for _, of_one in files),
+        encrypted=len(every) - len(readable),
+        fetched_usd=sum(known) if len(known) == len(prices) else None,
     )
