@@ -5,6 +5,8 @@ Run by ``make clients``, which installs the clients; not part of ``make test``. 
 
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
 import time
@@ -14,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from undrift.testing import Read, Say, ScriptedProvider, Shell
+from undrift.testing import Follow, Read, Say, ScriptedProvider, Shell, Turn
 
 ROOT = Path(__file__).parents[2]
 CLIENTS = Path(os.environ.get("UNDRIFT_TEST_CLIENTS") or ROOT / "build" / "clients")
@@ -119,6 +121,31 @@ def test_claude_code_gets_back_what_its_compaction_dropped(tmp_path: Path):
         assert NEEDLE in there.undrift("recall", found, *kept)
         there.undrift("uninstall", "claude", "--yes")
         assert settings.read_text(encoding="utf-8") == CLAUDE_SETTINGS
+
+
+@pytest.mark.parametrize("more", [(), ("--allow-recall",)])
+def test_claude_code_runs_the_command_of_the_text_without_a_question_if_it_is_allowed(
+    tmp_path: Path, more: tuple[str, ...]
+):
+    def recalled(text: str) -> Turn:
+        command = re.search(r"/\S+ -P -m undrift recall --find WORDS --home \S+", text)
+        assert command, text[-2_000:]
+        return Shell(command[0].replace("WORDS", NEEDLE))
+
+    claude = program("claude", "node_modules", ".bin", "claude")
+    with ScriptedProvider(summary="They read a file.") as provider:
+        there = claude_place(tmp_path, provider)
+        there.undrift("install", "claude", "--yes", *more)
+        provider.say(Read(str(there.project / "work.py")), Say("It is read."), Follow(recalled), Say("I go on."))
+        tools = ("--allowedTools", "Read", "--output-format", "json")
+        session = json.loads(there.run(claude, "-p", "Read work.py.", *tools))["session_id"]
+        there.run(claude, "-p", "--resume", session, "/compact", *tools)
+        there.run(claude, "-p", "--resume", session, "go on", *tools)
+        answer = json.dumps(provider.of_kind("main")[-1].body["messages"][-1])
+        assert ("requires approval" in answer) is (not more), answer
+        assert ("To print one: " + shlex.join([sys.executable, "-P", "-m", "undrift", "recall"]) in answer) is bool(
+            more
+        )
 
 
 def test_claude_code_without_the_hooks_has_lost_it(tmp_path: Path):

@@ -20,7 +20,7 @@ from undrift.clients.addressed import Address, AddressedClient, gateway_of
 from undrift.clients.base import EntryScope, command, is_ours
 from undrift.clients.clouds import PAST_THE_GATEWAY, cloud_with
 from undrift.clients.place import Memory
-from undrift.clients.valuefile import JsonValues, ValueNote
+from undrift.clients.valuefile import JsonValues, ValueNote, inherited, noted
 from undrift.errors import InputError, SettingsError
 from undrift.profiles import PROFILES
 from undrift.proxy.config import DEFAULT_UPSTREAMS, upstream_of
@@ -29,7 +29,9 @@ from undrift.settings.files import user_file
 from undrift.stores.secret import TOKEN_NAME, http_token
 from undrift.stores.service import DEFAULT_PORT, PointedClient, Service, load, remove, save
 
-__all__ = ["gateway_stays", "install_gateway", "keep_for_gateway", "uninstall_gateway"]
+__all__ = ["gateway_stays", "install_gateway", "keep_for_gateway", "shared_with_gateway", "uninstall_gateway"]
+
+_Records = tuple[Mapping[str, Any], ...]
 
 _REFRESH_S = 10  # the line counts down until the cache is cold
 _TOKEN = "0" * 64  # in the place of the token until the user has agreed
@@ -124,7 +126,7 @@ def uninstall_gateway(client: AddressedClient, given: Given, report: ChangeRepor
     gone = known is not None and known.made_file and after.strip() in ("", "{}")
     if change.agreed(None if gone else after, "Uninstall?"):
         if gone and known is not None:
-            place.remove(change.path, folder_too=known.made_folder)
+            place.remove(change.path, folders=known.made_folders)
         elif change.before is not None:
             place.write(change.path, after, known.mode if known else None)
             _hand_over(change, known)
@@ -155,20 +157,38 @@ def gateway_stays(change: SettingsChange) -> tuple[str, ...]:
     return (f"{change.client.title} uses the gateway. To remove that: {shlex.join(words)}",)
 
 
-def keep_for_gateway(change: SettingsChange, memory: Memory) -> None:
-    """Let the gateway's entry in a file that we made know that the file goes with its last entry."""
-    service = (load(change.home) if memory.made_file else None) or Service()
+def shared_with_gateway(change: SettingsChange, values: _Records) -> tuple[_Records, _Records]:
+    """Divide the values that came with the hooks: those that go with them, and those that the gateway still needs."""
+    service = load(change.home) if values else None
+    known = service.clients.get(change.client.name) if service and service.recall_reachable else None
+    needed = PROFILES[change.client.name].recall.allowing if known and known.path == str(change.path) else ()
+    shared = tuple(one for one in values if one.get("item") in needed)
+    return tuple(one for one in values if one not in shared), shared
+
+
+def keep_for_gateway(change: SettingsChange, memory: Memory, shared: _Records) -> None:
+    """Let the gateway's entry in a file know which values it takes over, and that a file that we made goes with it."""
+    service = (load(change.home) if memory.made_file or shared else None) or Service()
     for name, client in service.clients.items():
         if client.path == str(change.path):
-            kept = replace(client, made_file=True, made_folder=memory.made_folder)
+            kept = replace(client, kept=(*shared, *client.kept))
+            if memory.made_file:
+                kept = replace(kept, made_file=True, made_folders=memory.made_folders)
             save(change.home, service.with_client(name, kept))
 
 
 def _hand_over(change: SettingsChange, known: PointedClient | None) -> None:
-    """Let the entry that is still in a file that we made know that it goes with its last entry."""
+    """Let the entry that is still in a file know what goes with it: a list, and the file, that the gateway's entry made."""
     memory = place.recall(change.home, change.path)
-    if memory is not None and known is not None and known.made_file:
-        place.remember(change.home, change.path, replace(memory, made_file=True, made_folder=known.made_folder))
+    if memory is None or known is None:
+        return
+    values = [noted(one) for one in memory.values]
+    for former in map(noted, known.kept):
+        values = [inherited(one, former) for one in values]
+    kept = replace(memory, values=tuple(map(asdict, values)))
+    if known.made_file:
+        kept = replace(kept, made_file=True, made_folders=known.made_folders)
+    place.remember(change.home, change.path, kept)
 
 
 def _change(client: AddressedClient, given: Given, report: ChangeReport) -> tuple[SettingsChange, Path]:
@@ -190,15 +210,7 @@ def _token_of(home: Path) -> str:
 
 def _without(client: AddressedClient, text: str, known: PointedClient | None, port: int) -> str:
     """Return the settings without our values; one that the user has changed since is his, and stays."""
-    kept = (
-        [
-            ValueNote(tuple(one["key"]), one["piece"], one["former"], one["new_objects"], one.get("item", ""))
-            for one in known.kept
-        ]
-        if known
-        else []
-    )
-    for one in reversed(kept):
+    for one in reversed([noted(record) for record in known.kept] if known else []):
         if one.item:
             text = JsonValues().drop(text, one)
         elif _leads_here(client.form.value(text, one.key), port):
@@ -325,7 +337,7 @@ def _pointed(
         plan.upstreams,
         tuple(asdict(one) for one in kept),
         is_new or bool(known and known.made_file),
-        (is_new and not change.path.parent.exists()) or bool(known and known.made_folder),
+        place.missing_folders(change.path) if is_new else known.made_folders if known else 0,
         known.mode if known else None if mode == 0o600 else mode,
     )
 

@@ -1,6 +1,7 @@
 """``undrift recall``: an original, byte for byte, or every original that a task removed."""
 
 import re
+import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import Any
 import click
 
 from undrift.cli import lookup
+from undrift.cli.change import program
 from undrift.cli.of_session import home_options
 from undrift.cli.show import again, at_terminal, columns, count, echo_json, excerpt, note, safe
 from undrift.cli.why import show_why
@@ -202,6 +204,14 @@ def _search(homes: tuple[str, ...], words: str, where: str, as_json: bool) -> No
     if len(alike) < len(found):
         note("An excerpt that several originals share is shown once; --json shows the id of each.")
     if found:
-        note(f"To print one: undrift recall REF{where}. To see why it left: undrift recall REF --why{where}")
+        way = f"{_spelled()} recall REF"
+        note(f"To print one: {way}{where}. To see why it left: {way} --why{where}")
     else:
         note(f"No original in {safe(' or '.join(homes))} has any of these words; --find searches whole words.")
+
+
+def _spelled() -> str:
+    """Return how this program was started; the PATH of an agent may not have it."""
+    started = Path(sys.argv[0])
+    is_module = (started.parent.name, started.name) == ("undrift", "__main__.py")
+    return shlex.join(program()) if is_module else "undrift"

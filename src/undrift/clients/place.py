@@ -14,7 +14,19 @@ from typing import Any
 
 from undrift.errors import InputError
 
-__all__ = ["Memory", "forget", "mode_of", "read", "recall", "remember", "remove", "repository_of", "write"]
+__all__ = [
+    "Memory",
+    "forget",
+    "missing_folders",
+    "mode_of",
+    "read",
+    "recall",
+    "remember",
+    "remove",
+    "repository_of",
+    "sweep",
+    "write",
+]
 
 _MOST_BYTES = 16 << 20
 _MEMORY = "installed.json"
@@ -22,12 +34,18 @@ _MEMORY = "installed.json"
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """The text that was put into a file, so that it can be taken out to the byte."""
+    """The text that was put into a file, so that it can be taken out to the byte.
+
+    Args:
+        made_folders: How many folders above the file were made for it.
+        values: The single values that were put in, in order, as JSON.
+    """
 
     pieces: tuple[str, ...] = ()
     containers: tuple[str, ...] = ()
     made_file: bool = False
-    made_folder: bool = False
+    made_folders: int = 0
+    values: tuple[Mapping[str, Any], ...] = ()
 
 
 def read(path: Path) -> str | None:
@@ -82,27 +100,46 @@ def write(path: Path, text: str, mode: int | None = None) -> None:
     _sync(target.parent)
 
 
-def remove(path: Path, *, folder_too: bool) -> None:
-    """Remove a file that we made, and its folder if we made that and it is empty."""
+def missing_folders(path: Path) -> int:
+    """Return how many folders above a file are not there."""
+    return sum(not folder.exists() for folder in path.parents)
+
+
+def remove(path: Path, *, folders: int) -> None:
+    """Remove a file that we made, and the folders above it that we made, as far as they are empty."""
     path.unlink(missing_ok=True)
-    if folder_too:
-        with contextlib.suppress(OSError):
-            path.parent.rmdir()
+    with contextlib.suppress(OSError):
+        for folder in path.parents[: max(0, folders)]:
+            folder.rmdir()
+
+
+def sweep(path: Path) -> None:
+    """Remove what `write` left beside a file when it was killed."""
+    if os.name == "nt":  # no harmless question whether a process lives
+        return
+    prefix = f".{path.name}.undrift-"
+    with contextlib.suppress(OSError):
+        for scratch in path.parent.iterdir():
+            if scratch.name.startswith(prefix) and _is_gone(scratch.name.removeprefix(prefix)):
+                scratch.unlink(missing_ok=True)
 
 
 def recall(home: Path, path: Path) -> Memory | None:
     """Return what is remembered of a file, or None."""
     value: Any = _memories(home).get(str(path))
     try:
-        return Memory(tuple(value["pieces"]), tuple(value["made"]), value["made_file"], value["made_folder"])
-    except (TypeError, KeyError):
+        values = tuple(dict(one) for one in value.get("values", ()))
+        folders = int(value["made_folder"])  # true and false in the files of earlier versions
+        return Memory(tuple(value["pieces"]), tuple(value["made"]), value["made_file"], folders, values)
+    except (TypeError, KeyError, ValueError, AttributeError):
         return None
 
 
 def remember(home: Path, path: Path, memory: Memory) -> None:
     """Keep what was put into a file."""
     record = asdict(memory)
-    record["made"] = record.pop("containers")  # the name in the files of earlier versions, which read ours as well
+    record["made"] = record.pop("containers")  # the names in the files of earlier versions, which read ours as well
+    record["made_folder"] = record.pop("made_folders")
     _keep(home, {**_memories(home), str(path): record})
 
 
@@ -128,6 +165,19 @@ def _memories(home: Path) -> dict[str, Any]:
 def _keep(home: Path, memories: Mapping[str, Any]) -> None:
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     write(home / _MEMORY, json.dumps(memories, indent=1) + "\n")
+
+
+def _is_gone(process: str) -> bool:
+    """Return whether a process of this number, as text, has ended."""
+    if not process.isdecimal():
+        return False
+    try:
+        os.kill(int(process), 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, OverflowError):
+        return False
+    return False
 
 
 def _target(path: Path) -> Path | None:

@@ -5,7 +5,7 @@ stay.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -13,7 +13,7 @@ from undrift.clients.jsonedit import inserted, item_span, member_span, shown
 from undrift.clients.jsontext import Node, line_end_of, parse
 from undrift.errors import InputError
 
-__all__ = ["BLANK", "JsonValues", "ValueFile", "ValueNote"]
+__all__ = ["BLANK", "JsonValues", "ValueFile", "ValueNote", "inherited", "noted"]
 
 BLANK = "\ufeff \t\r\n"
 
@@ -35,6 +35,28 @@ class ValueNote:
     former: str | None = None
     new_objects: int = 0
     item: str = ""
+
+
+def noted(record: Mapping[str, Any]) -> ValueNote:
+    """Return a note from its JSON. Raises InputError: it is none."""
+    try:
+        key, item = tuple(map(str, record["key"])), str(record.get("item", ""))
+        former = None if record["former"] is None else str(record["former"])
+        if item and former is not None:
+            json.loads(former)
+        return ValueNote(key, str(record["piece"]), former, int(record["new_objects"]), item)
+    except (LookupError, TypeError, ValueError) as error:
+        raise InputError(f"the note on what undrift added cannot be read ({error!r})") from error
+
+
+def inherited(note: ValueNote, first: ValueNote) -> ValueNote:
+    """Return the note on an item of a list that was made for a first item, which was removed: the list goes with this one."""
+    if first.former is not None or note.key != first.key or note.former is None or not first.item:
+        return note
+    if json.loads(note.former) != [first.item]:
+        return note
+    piece = first.piece.replace(json.dumps(first.item), json.dumps(note.item))
+    return replace(first, piece=piece, item=note.item)
 
 
 class ValueFile(Protocol):

@@ -110,6 +110,14 @@ class Recall:
     allowing: tuple[str, ...] = ()
     mcp_tool: str = ""
 
+    def rules(self, command: str) -> tuple[str, ...]:
+        """Return the words that allow ``undrift recall`` under both of its spellings.
+
+        `command`: the words that start it in full, as the hooks' text names it.
+        """
+        full = (rule.replace("undrift recall", command) for rule in self.allowing)
+        return tuple(dict.fromkeys((*self.allowing, *full)))
+
 
 @dataclass(frozen=True, slots=True)
 class GivenBack:

@@ -31,7 +31,7 @@ class PointedClient:
         upstreams: Provider -> the address that this client used before.
         kept: What was put into the file, in order, as JSON.
         made_file: The file was not there before.
-        made_folder: Nor was its folder.
+        made_folders: How many folders above it were not there.
         mode: The file's former mode, if it was readable by others.
     """
 
@@ -39,7 +39,7 @@ class PointedClient:
     upstreams: Mapping[str, str]
     kept: tuple[Mapping[str, Any], ...] = ()
     made_file: bool = False
-    made_folder: bool = False
+    made_folders: int = 0
     mode: int | None = None
 
 
@@ -92,9 +92,8 @@ def _client(given: Mapping[str, Any]) -> PointedClient:
     upstreams = {str(name): str(url) for name, url in given["upstreams"].items()}
     kept = tuple(dict(one) for one in given["kept"])
     mode = given["mode"] if type(given["mode"]) is int else None
-    return PointedClient(
-        str(given["path"]), upstreams, kept, bool(given["made_file"]), bool(given["made_folder"]), mode
-    )
+    folders = int(given["made_folders"] if "made_folders" in given else given["made_folder"])
+    return PointedClient(str(given["path"]), upstreams, kept, bool(given["made_file"]), folders, mode)
 
 
 def save(home: Path, service: Service) -> None:
