@@ -59,6 +59,12 @@ def test_a_message_after_an_hour_away_is_told_what_it_writes(someone: User):
     assert someone.log() == []
 
 
+def test_before_the_first_message_there_is_no_file_and_nothing_is_said_or_logged(someone: User):
+    someone.home.mkdir()
+    assert shown(someone) == ""
+    assert someone.log() == []
+
+
 def test_while_the_cache_is_warm_the_hook_says_nothing_and_the_line_counts_down(someone: User):
     someone.write([claude("user", "Go."), replied(TEN_AGO)])
     assert shown(someone) == ""

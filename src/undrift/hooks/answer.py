@@ -185,7 +185,11 @@ def _cold_cache(call: HookCall, payload: Mapping[str, Any]) -> str:
     window = window_of(call.session_id, call.home)
     if window is not None:  # it knows what leaves before the request
         return " ".join(sentences(window, "text", "away", "free_prune"))
-    with call.open() as transcript:
+    try:
+        transcript = call.open()
+    except FileNotFoundError:  # the first message: nothing was sent before it
+        return ""
+    with transcript:
         notices = notices_of(transcript, call.format, now_ms())
     return next((notice.text for notice in notices if notice.kind == "away"), "")
 
