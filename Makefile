@@ -73,7 +73,7 @@ unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all demo figures setup fmt check test build fuzz properties wires twin exact lance bench clients billing profiles soak purge proof powercut faults kills contention flips agents conformance frameworks lock clean help
+.PHONY: all demo figures plugins setup fmt check test build fuzz properties wires twin exact lance bench clients billing profiles soak purge proof powercut faults kills contention flips agents conformance frameworks lock clean help
 
 all: check test  ## check and test (what `make` alone does)
 
@@ -83,6 +83,9 @@ demo: $(SELF)  ## replay a recorded session through the engine with a budget tha
 
 figures: $(SELF)  ## write README's measured figures from docs/figures.json; with DIR=FOLDER, measure them on your own recordings
 	@$(PY) -m bench.readme $(DIR)
+
+plugins: $(SELF)  ## write the clients' plugins and server.json from plugins/write.py
+	@$(PY) -m plugins.write
 
 setup: $(SELF) $(DEV)  ## make .venv with everything that check, test and build need
 
@@ -154,7 +157,7 @@ clients: $(SELF) $(DEV)  ## real clients (from npm and pip, into build/) with ou
 	@$(call from_pip,langchain,langchain==$(LANGCHAIN) langchain-anthropic langchain-openai langchain-google-genai)
 	@$(call from_pip,pydantic,pydantic-ai-slim[anthropic$(comma)openai$(comma)google]==$(PYDANTIC_AI))
 	@$(call from_pip,agents,openai-agents==$(OPENAI_AGENTS))
-	$(PY) -m pytest tests/clients/real_clients.py tests/clients/real_mcp.py tests/clients/real_rereading.py tests/clients/real_gateway.py tests/clients/real_recalling.py tests/clients/real_guard.py
+	$(PY) -m pytest tests/clients/real_clients.py tests/clients/real_mcp.py tests/clients/real_rereading.py tests/clients/real_gateway.py tests/clients/real_recalling.py tests/clients/real_guard.py tests/clients/real_plugins.py
 	$(PY) -m tests.clients.matrix $(CLIENTS)
 
 billing: $(SELF) $(DEV)  ## the real Claude Code with pauses and compactions against a provider that bills like the prompt cache: two bills, without and through the gateway

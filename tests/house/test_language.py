@@ -72,6 +72,7 @@ GONE = (
 
 def documents() -> list[str]:
     paths = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.md")]
+    paths += (ROOT / "plugins").glob("*.md")
     return sorted(str(path.relative_to(ROOT)) for path in paths)
 
 

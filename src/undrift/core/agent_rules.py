@@ -15,8 +15,8 @@ TASK_TOOL_NAME = "task_update"
 TOLD_BY_REPLY = frozenset({TASK_TOOL_NAME, "SigmaTaskUpdate"})
 """Calls of these, in an answer that `Session.record` is given, change tasks; the caller need not carry them out."""
 
-TASK_TOOLS = frozenset({*TOLD_BY_REPLY, "mcp__undrift__task_update"})
-"""The tools by which tasks are changed: their own results are never tagged."""
+TASK_TOOLS = frozenset({*TOLD_BY_REPLY, "mcp__undrift__task_update", "mcp__plugin_undrift_undrift__task_update"})
+"""The tools by which tasks are changed, also from the server of a plugin: their own results are never tagged."""
 
 AGENT_RULES = f"""\
 1. Task first. Before you use any tool, set the task you work on to in_progress with {TASK_TOOL_NAME}. One task at a time.

@@ -1,0 +1,1 @@
+"""Tests of the packages for the clients and the registry."""
