@@ -242,20 +242,24 @@ def codex_place(
     there = place(tmp_path, FAKE_KEY="sk-" + "fake")
     folder = there.home / ".codex"
     folder.mkdir()
+    (folder / "config.toml").write_text(codex_settings(provider.url, model, limit_tokens), encoding="utf-8")
+    return there
+
+
+def codex_settings(url: str, model: str = 'model = "gpt-5.5"', limit_tokens: int = 16_000) -> str:
     settings = f"""
         {model}
         model_provider = "loop"
         model_auto_compact_token_limit = {limit_tokens}
         [model_providers.loop]
         name = "loop"
-        base_url = "{provider.url}/v1"
+        base_url = "{url}/v1"
         env_key = "FAKE_KEY"
         wire_api = "responses"
         [analytics]
         enabled = false
     """
-    (folder / "config.toml").write_text("\n".join(line.strip() for line in settings.splitlines()), encoding="utf-8")
-    return there
+    return "\n".join(line.strip() for line in settings.splitlines())
 
 
 def codex_session(there: Place, codex: Path, provider: ScriptedProvider) -> None:

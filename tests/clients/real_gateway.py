@@ -48,6 +48,15 @@ OWN: Mapping[str, tuple[str, str]] = {
 }
 """Each client's settings before: the user's own address is the scripted provider's."""
 
+_TERMINAL = {
+    b"\x1b[6n": b"\x1b[1;1R",
+    b"\x1b[c": b"\x1b[?62;22c",
+    b"\x1b[?u": b"\x1b[?0u",
+    b"\x1b]10;?": b"\x1b]10;rgb:ffff/ffff/ffff\x1b\\",
+    b"\x1b]11;?": b"\x1b]11;rgb:0000/0000/0000\x1b\\",
+}
+"""A question of a client to its terminal, and the answer: place of the cursor, kind, keys, colours. Codex waits for them."""
+
 
 def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as found:
@@ -131,22 +140,29 @@ def trusted(room: Room) -> None:
     (room.home / ".claude.json").write_text(text, encoding="utf-8")
 
 
-def seen_on_screen(command: list[str], room: Room, until: re.Pattern[str], typed: str) -> str:
-    """Start a program in a terminal, type, and return what it has shown when the pattern was there, else at the end."""
+def seen_on_screen(command: list[str], room: Room, until: re.Pattern[str], *typed: str) -> str:
+    """Start a program in a terminal, type, and return what it has shown when the pattern was there, else at the end.
+
+    `typed`: each is sent when the program is quiet, and then Enter.
+    """
     process, terminal = pty.fork()
     if process == 0:
         os.chdir(room.project)
         os.execve(
             command[0], command, {**room.environment(), "TERM": "xterm-256color", "COLUMNS": "120", "LINES": "40"}
         )
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
     is_drawn_again = False
-    shown, keys, end_s = "", [typed, *["\r"] * 5], time.monotonic() + 90
+    keys = [key for text in typed for key in (text, "\r")] + ["\r"] * 4
+    shown, end_s = "", time.monotonic() + 90
     while time.monotonic() < end_s and not until.search(shown):
         if select.select([terminal], [], [], 1.5)[0]:
             try:
-                shown += plain(os.read(terminal, 1 << 16).decode("utf-8", "replace"))
+                given = os.read(terminal, 1 << 16)
             except OSError:
                 break
+            os.write(terminal, b"".join(answer for question, answer in _TERMINAL.items() if question in given))
+            shown += plain(given.decode("utf-8", "replace"))
             if "all recallable" in shown and not is_drawn_again:  # the client draws changed letters only, if not all
                 is_drawn_again = True
                 fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 41, 121, 0, 0))

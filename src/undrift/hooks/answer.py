@@ -12,12 +12,15 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from undrift.errors import InputError
 from undrift.hooks import home
 from undrift.hooks.call import CLIENTS, HookCall
 from undrift.values.clock import now_ms
+
+if TYPE_CHECKING:
+    from undrift.hooks.prepared import PreparedText
 
 __all__ = ["Options", "answer"]
 
@@ -65,7 +68,7 @@ def answer(event: str, given: bytes, options: Options) -> str:
             _pre_compact(call, payload, options)
             return ""
         if event == "SessionStart":
-            return _hook_output(event, _session_start(call, options))
+            return _compacted(call, options) if call.source == "compact" else _hook_output(_begun(call, options))
         if event == "UserPromptSubmit":
             return _shown(_cold_cache(call, payload))
         raise InputError(f"no such event: {event[:40]}")
@@ -142,34 +145,51 @@ def _pre_compact(call: HookCall, payload: Mapping[str, Any], options: Options) -
     _aside({**payload, "at_ms": call.at_ms}, options)
 
 
-def _session_start(call: HookCall, options: Options) -> str:
-    """Return the text for a session that begins: after a compaction what it knew, else what another one left open."""
-    if call.source != "compact":
-        if call.source not in ("startup", "resume") or options.part != 1:
-            return ""
-        from undrift.hooks.earlier import left_open
+def _begun(call: HookCall, options: Options) -> str:
+    """Return the text for a session that begins or is resumed: what another one left open."""
+    if call.source not in ("startup", "resume") or options.part != 1:
+        return ""
+    from undrift.hooks.earlier import left_open
 
-        offer, path = left_open(call, now_ms=now_ms())
-        if path is not None:  # what is offered can be recalled
-            _record_aside(path.stem[-_ID_CHARACTERS:], str(path), options)
-        return offer
+    offer, path = left_open(call, now_ms=now_ms())
+    if path is not None:  # what is offered can be recalled
+        _record_aside(path.stem[-_ID_CHARACTERS:], str(path), options)
+    return offer
+
+
+def _compacted(call: HookCall, options: Options) -> str:
+    """Return a part of what the session knew; the first part speaks to the person, and is recorded, for both."""
+    prepared = _prepared(call, options)
+    text = prepared.parts[options.part - 1] if len(prepared.parts) >= options.part else ""
+    if options.part != 1:
+        return _hook_output(text)
+    from undrift.hooks.given import record_given
+
+    try:
+        record_given(call, prepared)
+    except OSError as error:  # what was prepared is given all the same
+        home.note(call.home, f"{options.client}: what was given back was not recorded: {error}")
+    return _hook_output(text, prepared.contents.sentence())
+
+
+def _prepared(call: HookCall, options: Options) -> "PreparedText":
     from undrift.hooks.prepared import load
 
     with call.open() as transcript:
         folder = call.folder()
-        parts = load(folder, transcript, call.format)
-        if parts is None:
+        found = load(folder, transcript, call.format)
+        if found is None:
             with home.locked(folder / "lock", _WAIT_MS):
-                parts = load(folder, transcript, call.format)
+                found = load(folder, transcript, call.format)
                 if (
-                    parts is None
+                    found is None
                 ):  # the process of PreCompact has not begun yet, nor has the client recorded how it was asked
                     from undrift.hooks.work import prepare
 
                     announced = (home.read_small(folder / _ANNOUNCED) or b"").decode("utf-8", "replace")
-                    parts = prepare(replace(call, trigger=announced), transcript)
+                    found = prepare(replace(call, trigger=announced), transcript)
                     _record_aside(call.session_id, call.transcript, options)
-    return parts[options.part - 1] if len(parts) >= options.part else ""
+    return found
 
 
 def _cold_cache(call: HookCall, payload: Mapping[str, Any]) -> str:
@@ -240,8 +260,10 @@ def _shown(text: str) -> str:
     return json.dumps({"systemMessage": f"undrift: {text}"}, ensure_ascii=False) + "\n" if text else ""
 
 
-def _hook_output(event: str, text: str) -> str:
+def _hook_output(text: str, sentence: str = "") -> str:
+    """Return the output that adds a text to the window. `sentence`: for the person alone."""
     if not text:
         return ""
-    told = {"hookEventName": event, "additionalContext": text}
-    return json.dumps({"hookSpecificOutput": told}, ensure_ascii=False) + "\n"
+    shown = {"systemMessage": sentence} if sentence else {}
+    told = {"hookEventName": "SessionStart", "additionalContext": text}
+    return json.dumps({**shown, "hookSpecificOutput": told}, ensure_ascii=False) + "\n"

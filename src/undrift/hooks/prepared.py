@@ -6,14 +6,15 @@ Law: a text is given only if all that the agent did before the compaction was kn
 import json
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from itertools import accumulate, chain
 from pathlib import Path
 
 from undrift.hooks.home import read_small, write_small
 from undrift.hooks.transcript import ReadPosition, Transcript, lines_before
+from undrift.values.restored import RestoredContents
 
-__all__ = ["has_news", "load", "save", "split", "units"]
+__all__ = ["PreparedText", "has_news", "load", "save", "split", "units"]
 
 _NAME = "restore.json"
 _MOST_TAIL_BYTES = 1 << 20
@@ -23,22 +24,32 @@ _PART_UNITS = 9_900
 _GOES_ON = "(undrift, part 2: the rest of what was known before the compaction)\n"
 
 
-def save(folder: Path, position: ReadPosition, parts: tuple[str, ...]) -> None:
-    """Store the parts of a text made from everything before the position."""
-    value = {"mark": asdict(position), "parts": parts}
+@dataclass(frozen=True, slots=True)
+class PreparedText:
+    """A text in parts that the client takes, and what stands in it. `position`: it was made from everything before."""
+
+    position: ReadPosition
+    parts: tuple[str, ...]
+    contents: RestoredContents
+
+
+def save(folder: Path, prepared: PreparedText) -> None:
+    """Store a text for the hook that asks for it."""
+    value = {"mark": asdict(prepared.position), "parts": prepared.parts, "contents": asdict(prepared.contents)}
     write_small(folder / _NAME, json.dumps(value).encode("ascii"))
 
 
-def load(folder: Path, transcript: Transcript, format_name: str) -> tuple[str, ...] | None:
-    """Return the parts of a text that is still current. None means: there is none."""
+def load(folder: Path, transcript: Transcript, format_name: str) -> PreparedText | None:
+    """Return a text that is still current. None means: there is none."""
     try:
         value = json.loads(read_small(folder / _NAME) or b"null")
         position, parts = ReadPosition(**value["mark"]), tuple(value["parts"])
+        contents = RestoredContents.of(value.get("contents"))
     except (ValueError, TypeError, KeyError):
         return None
     if not all(isinstance(part, str) for part in parts) or not transcript.knows(position):
         return None
-    return None if has_news(transcript, position, format_name) else parts
+    return None if has_news(transcript, position, format_name) else PreparedText(position, parts, contents)
 
 
 def has_news(transcript: Transcript, position: ReadPosition, format_name: str) -> bool:

@@ -17,7 +17,7 @@ from undrift.core.text.tokens import characters_per_4
 from undrift.errors import RecallError, StoreBusy, StoreCorrupt, StoreError, StoreVersionError, TranscriptError
 from undrift.hooks.call import HookCall
 from undrift.hooks.home import read_small, recall_command, write_small
-from undrift.hooks.prepared import has_news, save, split
+from undrift.hooks.prepared import PreparedText, has_news, save, split
 from undrift.hooks.room import TextRoom, room_of
 from undrift.hooks.transcript import ReadPosition, Transcript, lines_before
 from undrift.profiles import PROFILES, GivenBack
@@ -26,6 +26,7 @@ from undrift.stores.contract import Store
 from undrift.stores.opening import open_store
 from undrift.transcripts.figures import Boundary, RecordedFigures, figures
 from undrift.values.clock import now_ms
+from undrift.values.restored import RestoredContents
 from undrift.values.scope import Scope
 from undrift.values.window import ContextEntry, Original
 
@@ -42,38 +43,45 @@ _RECORDED = "recorded.json"
 _ROUNDS = 3
 
 
-def prepare(call: HookCall, transcript: Transcript) -> tuple[str, ...]:
-    """Write the text, store it for the hook that asks for it, and return its parts."""
-    parts: tuple[str, ...] = ()
-    for _ in range(_ROUNDS):  # the client may still be writing the last results while it compacts
-        position, entries, room = _newest(transcript, call)
-        parts = parts_of(entries, recall_command(call.home), room, PROFILES[call.client].gives_back)
-        save(call.folder(), position, parts)
-        if not has_news(transcript, position, call.format):
+def prepare(call: HookCall, transcript: Transcript) -> PreparedText:
+    """Write the text, store it for the hook that asks for it, and return it."""
+    prepared = _prepare(call, transcript)
+    for _ in range(_ROUNDS - 1):  # the client may still be writing the last results while it compacts
+        if not has_news(transcript, prepared.position, call.format):
             break
-    return parts
+        prepared = _prepare(call, transcript)
+    return prepared
+
+
+def _prepare(call: HookCall, transcript: Transcript) -> PreparedText:
+    position, entries, room = _newest(transcript, call)
+    parts, contents = parts_of(entries, recall_command(call.home), room, PROFILES[call.client].gives_back)
+    prepared = PreparedText(position, parts, contents)
+    save(call.folder(), prepared)
+    return prepared
 
 
 def parts_of(
     entries: Sequence[ContextEntry], recall: str, room: TextRoom = _ALL, gives_back: GivenBack = _NOTHING
-) -> tuple[str, ...]:
-    """Return the text to restore, in one or two parts; nothing that the client gives back by itself."""
-    from undrift.core.restore import restore, restore_rules
+) -> tuple[tuple[str, ...], RestoredContents]:
+    """Return the text to restore, in one or two parts, and what stands in it; nothing that the client gives back itself."""
+    from undrift.core.restore import contents_of, restore, restore_rules
 
     if room.rules_only:
         rules = restore_rules(entries, budget_tokens=room.tokens or 0, count=characters_per_4, gives_back=gives_back)
-        return split(mask(rules.text).text) or ()
+        parts = split(mask(rules.text).text) or ()
+        return parts, contents_of(rules.items, "".join(parts))
     last_line = f"\n\nEverything else can be read again word for word: {recall}\n"
     most = BUDGETS_TOKENS[0] if room.tokens is None else room.tokens - characters_per_4(last_line)
     for budget_tokens in sorted({min(budget, most) for budget in BUDGETS_TOKENS}, reverse=True):
         if budget_tokens < 1:
             break
-        text = restore(entries, budget_tokens=budget_tokens, count=characters_per_4, gives_back=gives_back).text
-        text = mask(text).text
-        parts = split(text.rstrip() + last_line) if text else ()
-        if parts is not None:
-            return parts
-    return ()
+        restored = restore(entries, budget_tokens=budget_tokens, count=characters_per_4, gives_back=gives_back)
+        text = mask(restored.text).text
+        found = split(text.rstrip() + last_line) if text else ()
+        if found is not None:
+            return found, contents_of(restored.items, "".join(found))
+    return (), RestoredContents()
 
 
 def _newest(transcript: Transcript, call: HookCall) -> tuple[ReadPosition, tuple[ContextEntry, ...], TextRoom]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 
 from undrift.core.restore.choose import Pick, choose
+from undrift.core.restore.contents import contents_of
 from undrift.core.restore.history import RestoreHistory, history_of
 from undrift.core.restore.kept import kept_by_client, without_kept_texts
 from undrift.core.restore.render import Restored, RestoredItem, RestorePage
@@ -19,7 +20,7 @@ from undrift.errors import InputError
 from undrift.profiles import GivenBack
 from undrift.values.window import ContextEntry
 
-__all__ = ["Restored", "RestoredItem", "restore", "restore_rules"]
+__all__ = ["Restored", "RestoredItem", "contents_of", "restore", "restore_rules"]
 
 # The share of the budget that each kind of statement may use; what it does not use goes to the lines.
 # It costs nothing on 22 real compactions, and 3 to 4 of 100 names and lines at 68 made-up cuts of the same clients.

@@ -15,7 +15,7 @@ from undrift.core.text.safe_lines import label
 from undrift.profiles import Act, acts_of
 from undrift.values.window import ContextEntry
 
-__all__ = ["Excerpt", "newest_edits", "pasted", "plan", "requests", "rules", "statements", "verdicts"]
+__all__ = ["Excerpt", "is_rule", "newest_edits", "pasted", "plan", "requests", "rules", "statements", "verdicts"]
 
 _RULE = re.compile(
     r"\b(?:must|never|always|don'?t|do not|only|instead of|make sure|ensure|prefer|avoid|without|remember|stop|no longer)\b",
@@ -62,6 +62,11 @@ def requests(entries: Sequence[ContextEntry]) -> list[Excerpt]:
     return found + ([first] if first else []) + ruled
 
 
+def is_rule(line: str) -> bool:
+    """Return whether a line that the user typed reads like a rule."""
+    return len(line) <= _RULE_CHARACTERS and _RULE.search(line) is not None
+
+
 def rules(entries: Sequence[ContextEntry]) -> list[Excerpt]:
     """Return the typed lines that read like rules, newest first."""
     return [rule for entry in _user_texts(entries) for rule in _rules_in(entry, typed_and_pasted(entry.content)[0])]
@@ -88,7 +93,7 @@ def _user_texts(entries: Sequence[ContextEntry]) -> list[ContextEntry]:
 
 
 def _rules_in(entry: ContextEntry, typed: Sequence[str]) -> list[Excerpt]:
-    lines = [line for line in typed if len(line) <= _RULE_CHARACTERS and _RULE.search(line)]
+    lines = [line for line in typed if is_rule(line)]
     return [Excerpt(entry.id, None, lines, "The user's words read like a rule.", title="### earlier")] if lines else []
 
 
