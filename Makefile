@@ -1,6 +1,6 @@
 # Every target makes what it needs, inside the repository: packages in .venv, results in build/ and dist/.
 # Packages come through pip's ordinary configuration, and only with the hashes of requirements/*.txt; those of others'
-# suites alone (`conformance`, `clients`) are today's.
+# suites alone (`conformance`, `clients`) are today's. `browsers` has a lock file of npm.
 
 PYTHON ?= python3
 VENV := .venv
@@ -73,7 +73,7 @@ unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all demo figures plugins setup fmt check test build fuzz properties wires twin exact lance bench clients billing profiles soak purge proof powercut faults kills contention flips agents conformance frameworks lock clean help
+.PHONY: all demo figures plugins setup fmt check test build fuzz properties wires twin exact lance bench browsers clients billing profiles soak purge proof powercut faults kills contention flips agents conformance frameworks lock clean help
 
 all: check test  ## check and test (what `make` alone does)
 
@@ -126,6 +126,11 @@ fuzz: properties $(SELF) $(DEV)  ## feed every reader of recorded sessions broke
 
 properties: $(SELF) $(DEV)  ## every property of the tests with inputs drawn at random, for FUZZ_SECONDS (600)
 	$(PY) -m tests.fuzz.fuzz_properties $(FUZZ_SECONDS)
+
+browsers: $(SELF) $(DEV)  ## the page of an autopsy in headless Chromium at 390, 768 and 1,440 pixels, light and dark, with axe-core (from npm, into build/)
+	@mkdir -p build/browsers && cp requirements/browsers/*.json build/browsers/
+	@cd build/browsers && npm ci --no-audit --no-fund --loglevel=error
+	UNDRIFT_TEST_BROWSERS=all $(PY) -m pytest tests/report/test_in_browser.py
 
 wires: $(SELF) $(DEV)  ## conversations played at random against simulated providers, WIRE_REQUESTS (100,000) for each form, and TASK_STEPS (10,000) of tasks
 	$(PY) -m tests.wires.play $(WIRE_REQUESTS)

@@ -5,9 +5,7 @@ import hashlib
 import html
 import os
 import re
-import shutil
 import stat
-import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -15,8 +13,8 @@ import pytest
 
 from tests.report.builders import Session, compacted_session, work
 from undrift.errors import InputError
-from undrift.recordings.autopsy import examine, totals
-from undrift.report import check_target, page, write_page
+from undrift.recordings.autopsy import examine
+from undrift.report import Cover, check_target, page, write_page
 from undrift.report.page import OPENING
 
 EVIL = [
@@ -32,11 +30,13 @@ EVIL = [
 TAGS = set(
     re.findall(
         r"\w+",
-        "html head meta title style body main h1 h2 h3 p div b span section svg g path line text rect circle table thead "
-        "tbody tr th td details summary blockquote footer i",
+        "html head meta title style body header main h1 h2 h3 p div b span section svg g path line text rect circle "
+        "table thead tbody tr th td details summary blockquote footer i a code ul ol li",
     )
 )
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+
+
+COVER = Cover("0.1.0", 1_772_400_000_000)
 
 
 class Markup(HTMLParser):
@@ -65,7 +65,7 @@ class Markup(HTMLParser):
 
 def made(tmp_path: Path, session: Session | None = None, name: str = "session.jsonl") -> str:
     found = [examine((session or compacted_session()).written(tmp_path / name))]
-    return page(found, totals(found))
+    return page(found, COVER)
 
 
 def hostile(tmp_path: Path) -> str:
@@ -84,7 +84,11 @@ def hostile(tmp_path: Path) -> str:
 def test_the_page_shows_the_findings(tmp_path: Path):
     text = " ".join(Markup(made(tmp_path)).words)
     for expected in (
-        "Compactions: what they removed",
+        "Your compaction lost 100% of what the agent used next.",
+        "Reading it again cost under $0.01.",
+        "What is this?",
+        "undrift 0.1.0",
+        "autopsy, made 1 Mar 2026",
         "Compaction 1, automatic",
         "/repo/src/client.py",
         "Never touch the vendored",
@@ -103,13 +107,13 @@ def test_the_page_shows_what_the_compaction_cost_beside_undrifts_text_and_sendin
 def test_the_timeline_marks_the_compaction_and_what_was_read_again(tmp_path: Path):
     text = made(tmp_path)
     assert text.count('class="cut"') == 1
-    assert text.count('class="again"') >= 1
+    assert text.count("known tokens, call +") >= 1
     assert '<path d="M' in text
 
 
 def test_a_page_without_a_compaction_says_so(tmp_path: Path):
     text = made(tmp_path, work(Session().user("Go.")))
-    assert "no compaction: nothing was removed" in text
+    assert "This session was never compacted, so nothing was removed." in text
 
 
 @pytest.mark.parametrize("make", [made, hostile])
@@ -119,7 +123,10 @@ def test_every_tag_is_one_of_ours_and_none_can_load_or_run_anything(tmp_path: Pa
     assert markup.open == []
     names = {name for name, _ in markup.attributes}
     assert not {name for name in names if name.startswith("on")}
-    assert not names & {"src", "href", "style", "srcset", "action", "xlink:href", "background", "data", "poster"}
+    assert not names & {"src", "style", "srcset", "action", "xlink:href", "background", "data", "poster"}
+    links = {value for name, value in markup.attributes if name == "href"}
+    places = {f"#{value}" for name, value in markup.attributes if name == "id"}
+    assert links <= places
 
 
 def test_a_hostile_session_is_shown_and_not_obeyed(tmp_path: Path):
@@ -155,38 +162,38 @@ def test_no_address_of_another_host_stands_in_the_page(tmp_path: Path):
 def examined(tmp_path: Path):
     path = compacted_session().written(tmp_path / "session.jsonl")
     found = [examine(path)]
-    return path, found, totals(found)
+    return path, found
 
 
 def test_the_page_is_written_whole_and_leaves_no_draft(tmp_path: Path):
-    _, found, sums = examined(tmp_path)
+    _, found = examined(tmp_path)
     out = tmp_path / "page.html"
-    write_page(out, found, sums)
-    assert out.read_text(encoding="utf-8") == page(found, sums)
+    write_page(out, found, COVER)
+    assert out.read_text(encoding="utf-8") == page(found, COVER)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["page.html", "session.jsonl"]
     if os.name == "posix":
         assert stat.S_IMODE(out.stat().st_mode) == 0o600
 
 
 def test_an_earlier_page_is_replaced(tmp_path: Path):
-    _, found, sums = examined(tmp_path)
+    _, found = examined(tmp_path)
     out = tmp_path / "page.html"
     out.write_text(f"{OPENING}<p>old", encoding="utf-8")
-    write_page(out, found, sums)
+    write_page(out, found, COVER)
     assert "old" not in out.read_text(encoding="utf-8")[:100]
 
 
 def test_a_page_of_somebody_else_is_never_replaced(tmp_path: Path):
-    _, found, sums = examined(tmp_path)
+    _, found = examined(tmp_path)
     out = tmp_path / "page.html"
     out.write_text("<!doctype html><p>my own page", encoding="utf-8")
     with pytest.raises(InputError, match="no report of undrift"):
-        write_page(out, found, sums)
+        write_page(out, found, COVER)
     assert out.read_text(encoding="utf-8") == "<!doctype html><p>my own page"
 
 
 def test_a_recording_is_never_written_whatever_its_name_and_way(tmp_path: Path):
-    path, found, sums = examined(tmp_path)
+    path, found = examined(tmp_path)
     before = path.read_bytes()
     link = tmp_path / "link.html"
     link.symlink_to(path)
@@ -194,9 +201,9 @@ def test_a_recording_is_never_written_whatever_its_name_and_way(tmp_path: Path):
     hard.hardlink_to(path)
     for out in (path, link, hard):
         with pytest.raises(InputError, match="is one of the recordings"):
-            write_page(out, found, sums, sources=[path])
+            write_page(out, found, COVER, sources=[path])
         with pytest.raises(InputError, match="no report of undrift"):
-            write_page(out, found, sums)
+            write_page(out, found, COVER)
     assert path.read_bytes() == before
 
 
@@ -212,7 +219,7 @@ def test_a_target_that_is_no_page_is_refused_with_a_remedy(tmp_path: Path, name:
 
 
 def test_a_disk_that_refuses_leaves_what_stood_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    _, found, sums = examined(tmp_path)
+    _, found = examined(tmp_path)
     out = tmp_path / "page.html"
     out.write_text(f"{OPENING}old", encoding="utf-8")
 
@@ -221,52 +228,6 @@ def test_a_disk_that_refuses_leaves_what_stood_there(tmp_path: Path, monkeypatch
 
     monkeypatch.setattr(os, "fsync", refuse)
     with pytest.raises(OSError, match="No space left"):
-        write_page(out, found, sums)
+        write_page(out, found, COVER)
     assert out.read_text(encoding="utf-8") == f"{OPENING}old"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["page.html", "session.jsonl"]
-
-
-def browser() -> str:
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if found is None:
-        pytest.skip(f"needs a browser: one of {', '.join(BROWSERS)}")
-    return found
-
-
-def opened(path: Path, tmp_path: Path) -> tuple[str, str]:
-    """Open a page from the disk in a headless browser; give its tree and the browser's own log."""
-    command = [browser(), "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
-    command += ["--enable-logging=stderr", "--v=0", "--virtual-time-budget=2000", "--dump-dom", path.as_uri()]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert run.returncode == 0, run.stderr
-    return run.stdout, run.stderr
-
-
-def test_a_browser_shows_the_page_from_the_disk_with_its_style(tmp_path: Path):
-    _, found, sums = examined(tmp_path)
-    out = tmp_path / "page.html"
-    write_page(out, found, sums)
-    tree, log = opened(out, tmp_path)
-    assert tree.count("<svg") == 2
-    assert "Compaction 1, automatic" in tree
-    assert "Content Security Policy" not in log  # nothing of ours was refused, so the style sheet is active
-
-
-def test_a_browser_runs_nothing_of_a_hostile_session(tmp_path: Path):
-    out = tmp_path / "hostile.html"
-    out.write_text(hostile(tmp_path), encoding="utf-8")
-    tree, log = opened(out, tmp_path)
-    assert "<title>Compactions: what they removed · undrift autopsy</title>" in tree
-    assert set(Markup(tree).tags) <= TAGS
-    assert "Content Security Policy" not in log  # nothing even tried
-
-
-def test_the_browser_test_can_fail(tmp_path: Path):
-    out = tmp_path / "open.html"
-    out.write_text("<!doctype html><title>a</title><script>document.title='owned'</script>", encoding="utf-8")
-    assert "<title>owned</title>" in opened(out, tmp_path)[0]
-    page_head = made(tmp_path).split("<body>")[0]
-    out.write_text(f"{page_head}<body><script>document.title='owned'</script></body></html>", encoding="utf-8")
-    tree, log = opened(out, tmp_path)
-    assert "owned</title>" not in tree
-    assert "Content Security Policy" in log

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from undrift.cli.autopsy_json import as_json as shown_as_json
+from undrift.cli.autopsy_pages import Pages, page_options
 from undrift.cli.of_session import TOKENS
 from undrift.cli.own import FORMATS_READ, own_recordings, session_options
 from undrift.cli.show import at_terminal, count, echo_json, note, safe
@@ -32,19 +33,13 @@ _Show = Callable[[int, Path], None]
     metavar="N",
     help="The most tokens that undrift would restore after each compaction.",
 )
-@click.option(
-    "--html",
-    "out",
-    metavar="OUT",
-    type=click.Path(path_type=Path),
-    help="Also write the report to OUT, as an HTML page with timelines.",
-)
+@page_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
 def autopsy_command(
     files: tuple[Path, ...],
     budget: int,
     format_: str | None,
-    out: Path | None,
+    pages: Pages,
     as_json: bool,
     limit: int,
     **homes: Path | None,
@@ -62,11 +57,9 @@ def autopsy_command(
     undrift autopsy
     undrift autopsy session.jsonl
     undrift autopsy --html autopsy.html
+    undrift autopsy --share page.html --picture card.svg
     """
-    if out is not None:
-        from undrift.report import check_target
-
-        check_target(out, files)
+    pages.check(files)
     settings = Settings.from_environment()
     own = () if files else own_recordings("undrift autopsy", **homes)
     batch = _AutopsyBatch(budget, format_ if files else None, read_models(settings.models_file), quiet=as_json)
@@ -87,12 +80,7 @@ def autopsy_command(
 
             show_several(found, totals(found))
     _report(batch, files, own)
-    if out is not None and found:
-        from undrift.report import write_page
-
-        write_page(out, found, totals(found), sources=[Path(one.path) for one in found])
-        if not as_json:
-            note(f"Written: {safe(str(out))}")
+    pages.write(found, quiet=as_json)
     if (batch.failed and files) or ((batch.failed or files) and not found):
         sys.exit(1)
 

@@ -1,107 +1,140 @@
-"""Timelines and bars as SVG, drawn here and not in the browser. Pure."""
+"""Timelines and bars as SVG, drawn here and not in the browser. Pure.
+
+A chart is as wide as its box, but its letters and marks keep their size on every screen: places are percentages, and
+only the curve, in a drawing of its own, is stretched.
+"""
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 from undrift.core.autopsy.findings import Autopsy, Compaction, Fetch, Point
-from undrift.report.markup import minutes, tag, text, thousands
+from undrift.report.markup import count, day, excerpt, minutes, moment, tag, text, thousands
 
-__all__ = ["bars", "timeline"]
+__all__ = ["bar", "timeline"]
 
-_WIDTH, _HEIGHT = 1_000, 270
-_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 14, 26, 62
-_LANE = 228
-"""The height of the marks for results that were read again, below the curve."""
-_MOST_POINTS = 600
-_MOST_MARKS = 400
-_Scale = Callable[[float], float]
+_TOP, _BASE, _LANE, _DATES = 22, 152, 172, 200
+"""Heights in pixels: the curve's top and its base, the marks for results that were read again, the dates."""
+_WIDTH = 1_000
+"""The curve's own units from left to right; those from top to base are pixels."""
+_MOST_POINTS = 160
+_MOST_MARKS = 60
+_LEAST_GAP_PERCENT = 6.0
+"""Two compactions that are nearer than this have one number above them."""
 _STEPS = (1, 2, 2.5, 5, 10)
+_Scale = Callable[[float], float]
 
 
-def timeline(found: Autopsy) -> str:
-    """Draw how full the window was over the calls, its compactions, and what was read again."""
+def timeline(found: Autopsy, *, redacted: bool = False) -> str:
+    """Draw how full the window was over the calls, its compactions, and what was read again.
+
+    `redacted`: no name stands in it, and its dates are days and spans.
+    """
     calls = max(1, found.calls)
     highest = max([1, *(point.tokens for point in found.timeline), *(c.tokens_before for c in found.compactions)])
     step = _step(highest)
     top = step * -(-highest // step)
 
     def x(call: float) -> float:
-        return round(_LEFT + (_WIDTH - _LEFT - _RIGHT) * call / calls, 1)
+        return round(min(100.0, 100 * call / calls), 2)
 
     def y(tokens: float) -> float:
-        return round(_HEIGHT - _BOTTOM - (_HEIGHT - _BOTTOM - _TOP) * tokens / top, 1)
+        return round(_BASE - (_BASE - _TOP) * tokens / top)
 
-    parts = [_grid(step, top, y, x, calls)]
-    points = [(x(point.call), y(point.tokens)) for point in _thinned(found.timeline, found.compactions)]
-    if points:
-        path = "L".join(f"{a:g} {b:g}" for a, b in points)
-        base = y(0)
-        parts.append(tag("path", d=f"M{points[0][0]:g} {base:g}L{path}L{points[-1][0]:g} {base:g}Z", class_="area"))
-        parts.append(tag("path", d=f"M{path}", class_="line"))
-    parts += [_cut(compaction, x(compaction.calls_before)) for compaction in found.compactions]
-    marks = [(fetch, compaction) for compaction in found.compactions for fetch in compaction.fetches]
-    largest = sorted(marks, key=lambda mark: -mark[0].known_tokens)[:_MOST_MARKS]
-    parts += [_mark(fetch, compaction, x(fetch.session_call)) for fetch, compaction in largest]
-    label = f"Window fill over {found.calls} calls with {len(found.compactions)} compactions"
-    return tag("svg", *parts, viewBox=f"0 0 {_WIDTH} {_HEIGHT}", role="img", aria_label=label)
-
-
-def bars(rows: Sequence[tuple[str, str, float, str]]) -> str:
-    """Draw shares as bars."""
-    parts: list[str] = []
-    width, left = 590, 270
-    for number, (label, kind, share, figure) in enumerate(rows):
-        at = 30 * number
-        parts.append(tag("text", text(label), x=0, y=at + 17))
-        parts.append(tag("rect", x=left, y=at + 4, width=width, height=18, rx=4, class_="track"))
-        if share > 0:
-            parts.append(
-                tag("rect", x=left, y=at + 4, width=max(3.0, round(width * share, 1)), height=18, rx=4, class_=kind)
-            )
-        parts.append(tag("text", text(figure), x=left + width + 12, y=at + 17, class_="strong"))
-    return tag("svg", *parts, viewBox=f"0 0 {_WIDTH} {30 * len(rows)}", role="img", aria_label="Shares held")
-
-
-def _grid(step: float, top: float, y: _Scale, x: _Scale, calls: int) -> str:
-    parts: list[str] = []
-    level = 0.0
-    while level <= top:
-        parts.append(tag("line", x1=_LEFT, x2=_WIDTH - _RIGHT, y1=y(level), y2=y(level), class_="grid"))
-        parts.append(tag("text", thousands(round(level)), x=_LEFT - 8, y=y(level) + 4, text_anchor="end"))
-        level += step
-    spacing = max(1, round(_step(calls)))
-    for call in range(0, calls + 1, spacing):
-        anchor = "start" if call == 0 else "middle"
-        parts.append(tag("text", f"{call:,}", x=min(x(call), _WIDTH - _RIGHT - 8), y=_HEIGHT - 6, text_anchor=anchor))
-    parts.append(tag("text", "tokens", x=_LEFT - 8, y=12, text_anchor="end"))
-    parts.append(tag("text", "calls", x=_LEFT - 8, y=_HEIGHT - 6, text_anchor="end"))
-    parts.append(tag("text", "again", x=_LEFT - 8, y=_LANE + 4, text_anchor="end"))
-    return "".join(parts)
-
-
-def _cut(compaction: Compaction, at: float) -> str:
-    after = "?" if compaction.tokens_after is None else thousands(compaction.tokens_after)
-    title = f"Compaction {compaction.number}: {thousands(compaction.tokens_before)} to {after} tokens"
-    near_edge = at > _WIDTH - 140
-    label = tag(
-        "text",
-        f"compaction {compaction.number}",
-        x=at - 6 if near_edge else at + 6,
-        y=_TOP - 10,
-        class_="cutlabel",
-        text_anchor="end" if near_edge else "start",
+    fetches = [(fetch, compaction) for compaction in found.compactions for fetch in compaction.fetches]
+    largest = sorted(fetches, key=lambda mark: -mark[0].known_tokens)[:_MOST_MARKS]
+    label = f"Tokens in the window over {count(found.calls, 'call')} with {count(len(found.compactions), 'compaction')}"
+    return tag(
+        "svg",
+        *(tag("line", x2="100%", y1=y(level), y2=y(level), class_="grid") for level in _levels(step, top)),
+        _curve(_thinned(found.timeline, found.compactions), calls, y),
+        *(tag("text", thousands(round(level)), y=y(level) - 4) for level in _levels(step, top)[1:]),
+        *_cuts(found.compactions, x),
+        *(_mark(fetch, compaction, x, redacted=redacted) for fetch, compaction in largest),
+        *_dates(found, x, redacted=redacted),
+        class_="time",
+        role="img",
+        aria_label=label,
     )
-    line = tag("line", x1=at, x2=at, y1=_TOP - 20, y2=_LANE + 10, class_="cut")
-    return tag("g", tag("title", text(title)), line, label)
 
 
-def _mark(fetch: Fetch, compaction: Compaction, at: float) -> str:
+def bar(share: float, kind: str) -> str:
+    """Draw a share, from 0 to 1, as a bar. `kind`: its class. The figure itself stands beside it, as text."""
+    filled = [tag("rect", width=f"{max(0.6, 100 * min(1.0, share)):.1f}%", class_=kind)] if share > 0 else []
+    return tag("svg", tag("rect", width="100%", class_="track"), *filled, class_="bar", aria_hidden="true")
+
+
+def _levels(step: float, top: float) -> list[float]:
+    return [step * number for number in range(round(top / step) + 1)]
+
+
+def _curve(points: Sequence[Point], calls: int, y: _Scale) -> str:
+    """Draw the curve, and the area below it, in moves from point to point."""
+    places = [(round(_WIDTH * min(1.0, point.call / calls)), round(y(point.tokens)) - _TOP) for point in points]
+    if not places:
+        return ""
+    base = _BASE - _TOP
+    (first, height), (last, _) = places[0], places[-1]
+    moves = "".join(f"{b[0] - a[0]:d} {b[1] - a[1]:d} " for a, b in pairwise(places)).rstrip()
+    return tag(
+        "svg",
+        tag("path", d=f"M{first} {base}V{height}l{moves or '0 0'}L{last} {base}z", class_="area"),
+        tag("path", d=f"M{first} {height}l{moves or '0 0'}", class_="line"),
+        y=_TOP,
+        height=base,
+        viewBox=f"0 0 {_WIDTH} {base}",
+        preserveAspectRatio="none",
+    )
+
+
+def _cuts(compactions: Sequence[Compaction], x: _Scale) -> list[str]:
+    drawn: list[str] = []
+    labelled = -_LEAST_GAP_PERCENT
+    for compaction in compactions:
+        at = x(compaction.calls_before)
+        after = "?" if compaction.tokens_after is None else thousands(compaction.tokens_after)
+        title = f"Compaction {compaction.number}: {thousands(compaction.tokens_before)} to {after} tokens"
+        parts = [tag("title", text(title)), tag("line", x1=f"{at}%", x2=f"{at}%", y1=_TOP - 6, y2=_LANE + 8)]
+        if at - labelled >= _LEAST_GAP_PERCENT:
+            labelled = at
+            parts.append(tag("text", f"{compaction.number}", x=f"{at}%", y=_TOP - 10, class_=_anchor(at)))
+        drawn.append(tag("g", *parts, class_="cut"))
+    return drawn
+
+
+def _mark(fetch: Fetch, compaction: Compaction, x: _Scale, *, redacted: bool) -> str:
+    what = "" if redacted else f"{excerpt(fetch.tool, 40)} {excerpt(fetch.what, 80)}: "
     when = "" if fetch.after_ms is None else f", {minutes(fetch.after_ms)}"
-    title = (
-        f"{fetch.tool} {fetch.what}: {fetch.known_tokens:,} known tokens read again, "
-        f"call +{fetch.call}{when} after compaction {compaction.number}"
-    )
+    title = f"{what}{fetch.known_tokens:,} known tokens, call +{fetch.call}{when} after compaction {compaction.number}"
     radius = min(9.0, max(2.5, round((fetch.known_tokens / 40) ** 0.5, 1)))
-    return tag("circle", tag("title", text(title)), cx=at, cy=_LANE, r=radius, class_="again")
+    place = f"{x(fetch.session_call)}%"
+    return tag("circle", tag("title", text(title)), cx=place, cy=_LANE, r=radius, class_="again")
+
+
+def _dates(found: Autopsy, x: _Scale, *, redacted: bool) -> list[str]:
+    """Draw the axis: the date at five calls, of which a narrow screen shows the first, the middle and the last."""
+    dated = [point for point in found.timeline if point.at_ms]
+    if not dated:
+        places = [round(found.calls * quarter / 4) for quarter in range(5)]
+        return [_tick(number, x(call), f"call {call:,}") for number, call in enumerate(places)]
+    wanted = [found.calls * quarter / 4 for quarter in range(5)]
+    points = [min(dated, key=lambda point: abs(point.call - call)) for call in wanted]
+    first_ms = points[0].at_ms or 0
+    drawn: list[str] = []
+    for number, point in enumerate(points):
+        at_ms = point.at_ms or first_ms
+        after = f"+{minutes(max(0, at_ms - first_ms))}" if number else day(first_ms)
+        drawn.append(_tick(number, 25.0 * number, after if redacted else moment(at_ms)))
+    return drawn
+
+
+def _tick(number: int, at: float, shown: str) -> str:
+    hidden = " wide" if number % 2 else ""
+    return tag("text", text(shown), x=f"{at:g}%", y=_DATES, class_=_anchor(at) + hidden)
+
+
+def _anchor(at: float) -> str:
+    """Return the class of a text that stands at this percentage, so that it stays inside the chart."""
+    return "from" if at < 10 else "to" if at > 90 else "mid"
 
 
 def _thinned(points: Sequence[Point], compactions: Sequence[Compaction]) -> list[Point]:
@@ -119,7 +152,7 @@ def _thinned(points: Sequence[Point], compactions: Sequence[Compaction]) -> list
 
 
 def _step(highest: float) -> float:
-    """Give a round step that makes four to eight parts."""
-    rough = highest / 5
+    """Give a round step that makes three or four parts."""
+    rough = highest / 4
     power = 10.0 ** (len(str(int(rough))) - 1) if rough >= 1 else 1.0
     return max(1.0, next(power * factor for factor in _STEPS if power * factor >= rough))

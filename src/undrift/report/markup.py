@@ -4,8 +4,14 @@ A recording is hostile until shown otherwise: every text between two tags of our
 """
 
 import html
+from datetime import UTC, datetime
 
-__all__ = ["count", "minutes", "percent", "tag", "text", "thousands"]
+from undrift.core.text.secrets import mask
+
+__all__ = ["count", "day", "excerpt", "minutes", "moment", "percent", "tag", "text", "thousands"]
+
+_LAST_MS = 253_402_300_799_000
+"""The last second of the year 9999, in Unix milliseconds: a recording may claim any time."""
 
 
 def text(value: str) -> str:
@@ -20,13 +26,21 @@ def tag(name: str, *content: str, **attributes: str | float) -> str:
 
     Args:
         content: Markup that is safe already: made by `tag` or `text`.
-        attributes: Escaped here; ``class_`` is ``class``, other underscores are dashes.
+        attributes: Escaped here; ``class_`` is ``class``, other underscores are dashes; an empty one is
+            left out.
     """
     given = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{text(value if isinstance(value, str) else f"{value:g}")}"'
         for key, value in attributes.items()
+        if value != ""
     )
     return f"<{name}{given}>{''.join(content)}</{name}>"
+
+
+def excerpt(value: str, limit_characters: int) -> str:
+    """Return the words of a recorded text in one line, without secrets, cut to a limit; it is not escaped yet."""
+    shown = " ".join(mask(value[: 4 * limit_characters]).text.split())
+    return shown if len(shown) <= limit_characters else f"{shown[: limit_characters - 1].rstrip()}…"
 
 
 def count(number: int, one: str) -> str:
@@ -36,7 +50,7 @@ def count(number: int, one: str) -> str:
 
 def thousands(tokens: int) -> str:
     """Give ``168k`` or ``2.4 million``; exact below ten thousand."""
-    if tokens >= 1_000_000:
+    if tokens >= 999_500:
         return f"{tokens / 1_000_000:,.1f} million"
     return f"{tokens / 1_000:,.0f}k" if tokens >= 10_000 else f"{tokens:,}"
 
@@ -54,3 +68,19 @@ def minutes(milliseconds: int) -> str:
     if span < 120:
         return f"{span:.0f} min"
     return f"{span / 60:.0f} h" if span < 2_880 else f"{span / 1_440:.0f} days"
+
+
+def day(at_ms: int) -> str:
+    """Give a time as its day in UTC, ``3 Mar 2026``."""
+    at = _at(at_ms)
+    return f"{at.day} {at:%b} {at.year}"
+
+
+def moment(at_ms: int) -> str:
+    """Give a time as day and minute in UTC, without the year: ``3 Mar 14:05``."""
+    at = _at(at_ms)
+    return f"{at.day} {at:%b %H:%M}"
+
+
+def _at(at_ms: int) -> datetime:
+    return datetime.fromtimestamp(min(max(0, at_ms), _LAST_MS) / 1_000, UTC)

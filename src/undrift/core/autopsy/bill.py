@@ -188,7 +188,7 @@ def everything_cost(prompts: Sequence[SentPrompt], prices: Prices, cuts: Sequenc
 
 def timeline_of(prompts: Sequence[SentPrompt]) -> tuple[Point, ...]:
     """Give how full the window was, the last prompt of each call."""
-    return tuple(Point(call, tokens) for call, tokens in {p.call: p.tokens for p in prompts}.items())
+    return tuple(Point(call, last.tokens, last.at_ms) for call, last in {p.call: p for p in prompts}.items())
 
 
 def _price(prompt: SentPrompt, prices: Prices) -> float:

@@ -153,10 +153,11 @@ class AutopsyBill:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """The fill of the window: at which call of the session (from 0), with how many tokens."""
+    """The fill of the window: at which call of the session (from 0), with how many tokens, and when if it is known."""
 
     call: int
     tokens: int
+    at_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
