@@ -29,6 +29,9 @@ BILLING_VARIANTS ?= 1
 MCP_CONFORMANCE ?= 0.1.16
 MCP_INSPECTOR ?= 2.12.0
 NODE ?= 22
+UV ?= 0.13.8
+PIPX ?= 1.18.4
+SHORT ?=
 FUZZ_SECONDS ?= 600
 WIRE_REQUESTS ?= 100000
 TWIN_REQUESTS ?= 1000
@@ -73,7 +76,7 @@ unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all demo figures plugins setup fmt check test build fuzz properties wires twin exact lance bench browsers clients billing profiles soak purge proof powercut faults kills contention flips agents conformance frameworks lock clean help
+.PHONY: all demo figures plugins setup fmt check test build wheel fuzz properties wires twin exact lance bench browsers clients billing profiles soak purge proof powercut faults kills contention flips agents conformance frameworks lock clean help
 
 all: check test  ## check and test (what `make` alone does)
 
@@ -120,6 +123,13 @@ build: $(SELF) $(DEV)  ## wheel and source archive into dist/, then try the whee
 	build/wheel-venv/bin/python $(PIP_INSTALL) --no-deps --no-index dist/*.whl
 	cd build && wheel-venv/bin/undrift --version
 	cd build && wheel-venv/bin/python -c "import undrift; print(undrift.__file__)"
+
+wheel: $(SELF) $(DEV)  ## the wheel through uvx and pipx (today's), alone, with the extra all and by the plugins' script; SHORT=1 for uvx alone
+	@rm -rf build/wheel build/wheel-tools && mkdir -p build
+	@$(PY) -m build --no-isolation --wheel --outdir build/wheel . > build/wheel.log || { cat build/wheel.log; exit 1; }
+	@$(PYTHON) -m venv build/wheel-tools
+	@build/wheel-tools/bin/python $(PIP_INSTALL) uv==$(UV) pipx==$(PIPX)
+	@PYTHONPATH=src build/wheel-tools/bin/python -m tests.plugins.try_wheel build/wheel $(if $(SHORT),--short)
 
 fuzz: properties $(SELF) $(DEV)  ## feed every reader of recorded sessions broken files, FUZZ_SECONDS (600) each, after `make properties`
 	$(PY) -m tests.fuzz.fuzz_readers $(FUZZ_SECONDS)

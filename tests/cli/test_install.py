@@ -246,3 +246,24 @@ def test_json_names_what_changed(tmp_path: Path):
 def test_settings_with_escape_sequences_do_not_reach_the_terminal(tmp_path: Path):
     user(tmp_path, '{\n  "a": "\x1b]0;title\x07"\n}')
     assert "\x1b" not in install(tmp_path).stdout
+
+
+@pytest.mark.parametrize("enabled", ["true", "false"])
+@pytest.mark.parametrize(
+    ("client", "words", "told"), [("claude", (), "rest"), ("codex", (), "rest"), ("claude", ("--mcp",), "listed twice")]
+)
+def test_a_plugin_that_is_enabled_too_is_said(
+    tmp_path: Path, client: str, words: tuple[str, ...], told: str, enabled: str
+):
+    settings = {
+        "claude": ("settings.json", f'{{"enabledPlugins": {{"undrift@undrift": {enabled}}}}}'),
+        "codex": ("config.toml", f'[plugins."undrift@undrift"]\nenabled = {enabled}\n'),
+    }
+    name, text = settings[client]
+    (tmp_path / f".{client}").mkdir()
+    (tmp_path / f".{client}" / name).write_text(text, encoding="utf-8")
+    result = install(tmp_path, "--yes", *words, client=client)
+    assert result.exit_code == 0, result.output
+    lines = [line for line in result.stdout.splitlines() if line.startswith("The undrift plugin is enabled too.")]
+    assert len(lines) == (enabled == "true")
+    assert all(told in line for line in lines)

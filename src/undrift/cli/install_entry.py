@@ -17,6 +17,7 @@ from undrift.clients.addressed import ADDRESSED
 from undrift.clients.base import EntryScope, command
 from undrift.clients.hookfile import Edited
 from undrift.clients.place import Memory
+from undrift.clients.plugin import PLUGIN_FILES, is_plugin_enabled, note_on_plugin
 from undrift.clients.valuefile import JsonValues, ValueNote, noted
 from undrift.errors import InputError
 from undrift.profiles import PROFILES
@@ -103,7 +104,7 @@ def install_entry(entry: EntryChange, *, allow: bool = False) -> None:
         place.write(change.path, after)
         if old_home not in (None, change.home):
             place.forget(old_home, change.path)
-        change.done(after, "installed", client.notes)
+        change.done(after, "installed", (*client.notes, *_beside_plugin(entry)))
 
 
 def uninstall_entry(entry: EntryChange) -> None:
@@ -129,6 +130,18 @@ def uninstall_entry(entry: EntryChange) -> None:
             keep_for_gateway(change, found, shared)
         _tidy(home, change.path, None)
         change.done(None if gone else after, "uninstalled", ())
+
+
+def _beside_plugin(entry: EntryChange) -> tuple[str, ...]:
+    """Return the line for a person who has our plugin as well; none if its client has no plugins."""
+    name = entry.client.name
+    try:
+        text = place.read(entry.client_home / PLUGIN_FILES[name]) if name in PLUGIN_FILES else None
+    except InputError:  # a file that is not ours to repair
+        return ()
+    if not is_plugin_enabled(name, text or ""):
+        return ()
+    return (note_on_plugin(name, is_served=isinstance(entry.client, ServedClient)),)
 
 
 def _with_rules(entry: EntryChange, text: str) -> tuple[str, tuple[dict[str, Any], ...]]:
