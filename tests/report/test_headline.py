@@ -29,9 +29,9 @@ SUMS = Totals(
 )
 
 
-def said(*, sessions: int = 2, yours: bool = True, **other: object) -> str:
+def said(*, sessions: int = 2, yours: bool = True, early: int = 0, **other: object) -> str:
     sums = dataclasses.replace(SUMS, **other)  # type: ignore[arg-type]
-    return " ".join(Headline(sums, sessions, 150, 9.4).sentences(yours=yours))
+    return " ".join(Headline(sums, sessions, 150, 9.4, early).sentences(yours=yours))
 
 
 @pytest.fixture
@@ -63,9 +63,13 @@ ALL_KEPT = "Your compactions kept all that the agent used next. Reading again co
         ({"native": (0, 0)}, "lost 100% of what"),
         ({"native": (1, 0), "readable": (900, 100)}, "lost over 99% of what"),
         ({"native": (899, 100), "readable": (900, 100)}, "lost under 1% of what"),
-        (UNUSED, "and the agent used nothing distinctive of them in its next calls. Reading again cost"),
-        ({**ENCRYPTED, "encrypted": 3}, "removed 412,000 tokens, and the summaries are encrypted, so the loss is not"),
-        ({**ENCRYPTED, "encrypted": 1}, "and the summary is encrypted, so the loss is not known."),
+        (UNUSED, "412k tokens. The agent used nothing distinctive of them in its next calls. Reading again cost"),
+        ({**ENCRYPTED, "encrypted": 3}, "removed 412k tokens, and the summaries are encrypted. Reading again cost"),
+        ({**ENCRYPTED, "encrypted": 1}, "and the summary is encrypted."),
+        (
+            {"compactions": 0, "early": 2},
+            "Every compaction is older than the recording, so what it removed is not known.",
+        ),
     ],
 )
 def test_each_sentence_is_true_of_its_figures(other: dict, words: str):

@@ -126,7 +126,7 @@ def test_the_figures_at_the_top_are_the_same_on_both_pages(tmp_path: Path):
     session.compaction("On.", preTokens=50_000).call("Read", CLIENT_CODE, file_path="/repo/src/client.py")
     found = [examine(session.said("Done.").written(tmp_path / "session.jsonl"))]
     assert len(found[0].autopsy.compactions[0].lost_rules) == 2
-    own, shared = (re.findall(r'<ul class="tiles">.*?</ul>', page(found, cover)) for cover in (COVER, SHARED))
+    own, shared = (re.findall(r'<ul class="tiles.*?</ul>', page(found, cover)) for cover in (COVER, SHARED))
     assert own == shared
     assert "<b>2</b><span>of 2 rules of yours never mentioned again" in own[0]
 

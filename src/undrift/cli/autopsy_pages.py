@@ -105,5 +105,7 @@ def page_options(command: _Command) -> _Command:
 def _next_commands(found: Sequence[Postmortem], *, redacts: bool) -> list[tuple[str, str]]:
     if redacts:
         return [("See it for your own sessions", "undrift autopsy")]
+    if not any(one.autopsy.compactions for one in found):
+        return [("See what undrift would prune", "undrift replay")]
     commands = [(what.replace("_", " "), command) for what, command in install_command(found).items()]
     return [*commands, ("Follow what it gives back", "undrift status")]

@@ -52,10 +52,12 @@ def head(found: Sequence[Postmortem], headline: Headline, cover: Cover) -> str:
     """Give the first screen: product, headline, explanation, and who may read the page."""
     first, *rest = headline.sentences(yours=not cover.redacted)
     about = [count(headline.sessions, "session"), count(headline.sums.compactions, "compaction"), *_span(found)]
+    if headline.early:
+        about.append(f"{headline.early:,} older than the recording, not counted")
     for_whom = (
         "Redacted: this page holds figures and days. No path, name, title or recorded text stands in it."
         if cover.redacted
-        else "For your eyes: this page names your files and quotes your texts. One to pass on: --share in place of --html."
+        else "For your eyes: this page names your files and quotes your texts. To share it, write it with --share instead of --html."
     )
     return tag(
         "header",
@@ -92,7 +94,7 @@ def tiles(headline: Headline, budget_tokens: int) -> str:
     return tag(
         "ul",
         *(tag("li", tag("b", text(figure), class_=kind), tag("span", text(label))) for kind, figure, label in found),
-        class_="tiles",
+        class_="tiles four" if len(found) == 4 else "tiles",
     )
 
 
@@ -109,8 +111,8 @@ def explanation(found: Sequence[Postmortem], headline: Headline) -> Iterator[str
     notes: list[str] = []
     if headline.sums.encrypted:
         are = "summary is" if headline.sums.encrypted == 1 else "summaries are"
-        left_out = " Neither the headline nor these bars count what followed." if judged else ""
-        notes = [tag("p", text(f"{headline.sums.encrypted:,} {are} encrypted.{left_out}"), class_="soft")]
+        left_out = "Neither the headline nor these bars count it" if judged else "Their content is not known"
+        notes = [tag("p", text(f"{headline.sums.encrypted:,} {are} encrypted. {left_out}."), class_="soft")]
     title = tag("h2", "Found again when the agent used it")
     yield tag("section", title, tag("div", *columns, class_="two"), *notes, class_="card")
 

@@ -7,7 +7,7 @@ never rounded to nothing or to everything.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from undrift.core.guard import money
+from undrift.core.guard import money, size
 from undrift.recordings.autopsy import Postmortem, Totals
 
 __all__ = ["Headline", "as_share", "headline_of"]
@@ -22,12 +22,14 @@ class Headline:
             summary or in the text that undrift restores.
         cost_usd: The calls that wrote the summaries, and writing the new prompts to the cache. None means: a price is
             unknown.
+        early: Compactions before the first call of a file. They are not counted: the file does not hold what they removed.
     """
 
     sums: Totals
     sessions: int
     held_with_undrift: int
     cost_usd: float | None
+    early: int = 0
 
     @property
     def used(self) -> int:
@@ -46,6 +48,8 @@ class Headline:
 
     def sentences(self, *, yours: bool = True) -> tuple[str, ...]:
         """Return the headline: what was lost, then what it cost to read again. `yours`: it speaks to the owner."""
+        if not self.sums.compactions and self.early:
+            return ("Every compaction is older than the recording, so what it removed is not known.",)
         if not self.sums.compactions:
             none = "This session was never" if self.sessions == 1 else f"None of {self.sessions:,} sessions was"
             return (f"{none} compacted, so nothing was removed.",)
@@ -54,12 +58,12 @@ class Headline:
         return (self._loss(who), self._again())
 
     def _loss(self, who: str) -> str:
-        removed = f"{who} removed {self.sums.dropped_tokens:,} tokens"
+        removed = f"{who} removed {size(self.sums.dropped_tokens)} tokens"
         if self.lost is None and any(self.sums.needed):
             are = "summary is" if self.sums.encrypted == 1 else "summaries are"
-            return f"{removed}, and the {are} encrypted, so the loss is not known."
+            return f"{removed}, and the {are} encrypted."
         if self.lost is None:
-            return f"{removed}, and the agent used nothing distinctive of them in its next calls."
+            return f"{removed}. The agent used nothing distinctive of them in its next calls."
         if not self.lost:
             return f"{who} kept all that the agent used next."
         return f"{who} lost {as_share(self.lost)} of what the agent used next."
@@ -82,6 +86,7 @@ def headline_of(found: Sequence[Postmortem], sums: Totals) -> Headline:
         sessions=len(found),
         held_with_undrift=sum(held.identifiers + held.lines for held in both),
         cost_usd=_sum(one.usd(c.cost.total) for one, c in once),
+        early=sum(one.autopsy.early_compactions for one in found),
     )
 
 

@@ -39,8 +39,9 @@ def page(found: Sequence[Postmortem], cover: Cover, next_commands: Sequence[tupl
         body += [tiles(headline, compacted[0].budget_tokens), *explanation(found, headline)]
     if len(parts) > 1:
         body.append(_index(parts))
-    keys = (tag("span", tag("i", class_=kind), text(name)) for kind, name in _LEGEND)
-    body += [tag("p", *keys, class_="legend"), *(part.section() for part in parts)]
+    keys = [tag("span", tag("i", class_=kind), text(name)) for kind, name in _LEGEND]
+    zone = "" if cover.redacted else text("Times are in UTC.")
+    body += [tag("p", *keys, zone, class_="legend"), *(part.section() for part in parts)]
     content = tag("body", head(found, headline, cover), tag("main", *body), foot(cover, next_commands))
     sentences = " ".join(headline.sentences(yours=False))
     return f"{OPENING}\n{tag('html', _head(sentences, cover), content, lang='en')}\n"
@@ -72,6 +73,8 @@ def _index(parts: Sequence[SessionPart]) -> str:
     row = tag("tr", *(tag("th", name, class_=kind, scope="col") for name, kind in heads))
     table = tag("table", tag("thead", row), tag("tbody", *map(_index_row, parts)), class_="index")
     note = "Lost: the share of what the agent used next that is not in the summary. Read again: in tokens."
+    if any(compaction.encrypted for part in parts for compaction in part.one.autopsy.compactions):
+        note += " ?: the summary is encrypted."
     return tag("section", tag("h2", "Sessions"), tag("p", note, class_="soft"), table, class_="card")
 
 
@@ -92,7 +95,7 @@ def _losses(compactions: Sequence[Compaction]) -> tuple[str, str]:
     judged = [c for c in compactions if not c.encrypted]
     used = sum(c.identifiers + c.lines for c in judged)
     if not used:
-        none = "sealed" if compactions and not judged else "–"  # noqa: RUF001 - a dash, no minus
+        none = "?" if compactions and not judged else "–"  # noqa: RUF001 - a dash, no minus
         return none, none
     held = sum(c.native.identifiers + c.native.lines for c in judged)
     both = sum(h.identifiers + h.lines for h in (c.together or c.native for c in judged))

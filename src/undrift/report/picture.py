@@ -64,8 +64,10 @@ def picture(found: Sequence[Postmortem], cover: Cover) -> str:
 
 
 def _figures(headline: Headline) -> tuple[tuple[str, str, str], ...]:
-    """Give three figures: what was lost or removed, what reading it again took, what the compactions cost."""
+    """Give three figures: what was removed, what was read again, what the compactions cost. None without a compaction."""
     sums = headline.sums
+    if not sums.compactions:
+        return ()
     removed = (thousands(sums.dropped_tokens), f"tokens removed by {count(sums.compactions, 'compaction')}", _INK)
     again = (thousands(sums.fetched_tokens), "tokens read again in the next 30 calls", _FILL)
     if headline.cost_usd is None:

@@ -115,7 +115,7 @@ class SessionPart:
         yield tag("p", text(f"Read again: {in_window}, the first {soon} after it."))
         if self.redacted:
             return
-        most = 100 if self.alone else 7
+        most = 100 if self.alone else 6
         largest = sorted(sorted(fetches, key=lambda fetch: -fetch.known_tokens)[:most], key=lambda fetch: fetch.call)
         heads = (("call", ""), ("what", "what"), ("known tokens", ""), ("last read", "wide"))
         head = tag("tr", *(tag("th", name, class_=kind, scope="col") for name, kind in heads))

@@ -16,7 +16,7 @@ body{margin:0 auto;max-width:1040px;padding:28px 24px 56px;background:var(--page
 font:16px/1.55 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}
 h1{font-size:clamp(27px,4.6vw,46px);line-height:1.14;letter-spacing:-.02em;margin:18px 0 12px;max-width:22em;text-wrap:balance}
 h1 span{display:block;color:var(--bad)}
-h2{font-size:19px;line-height:1.3;margin:0 0 4px;overflow-wrap:anywhere}
+h2{font-size:19px;line-height:1.3;margin:0 0 4px;overflow-wrap:anywhere;scroll-margin-top:24px}
 h3{font-size:16px;margin:22px 0 4px}
 p{margin:6px 0}
 a{color:var(--fill);text-underline-offset:2px}
@@ -29,12 +29,13 @@ overflow-wrap:anywhere}
 .what{max-width:48em;margin:14px 0}
 .notice{background:var(--tint);border-left:4px solid var(--fill);border-radius:0 8px 8px 0;padding:9px 14px;font-size:14px}
 .tiles{list-style:none;display:grid;grid-template-columns:repeat(3,1fr);gap:12px;margin:22px 0 14px;padding:0}
+.four{grid-template-columns:repeat(4,1fr)}
 .tiles li,.card{background:var(--card);border:1px solid var(--rule);border-radius:12px}
 .tiles li{padding:14px 16px}
 .tiles b{display:block;font-size:30px;line-height:1.2;letter-spacing:-.01em;font-variant-numeric:tabular-nums}
 .tiles span{display:block;color:var(--soft);font-size:14px;line-height:1.4}
 .bad{color:var(--bad)}.good{color:var(--good)}
-.card{padding:20px 22px;margin:14px 0;scroll-margin-top:12px}
+.card{padding:20px 22px;margin:14px 0}
 .two{display:grid;grid-template-columns:repeat(auto-fit,minmax(280px,1fr));gap:4px 36px}
 .two h3{margin-top:12px}
 .share{display:flex;justify-content:space-between;gap:12px;font-size:14px;margin:8px 0 4px}
