@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from undrift.core.autopsy.findings import AutopsyBill, Compaction, Held
+from undrift.core.autopsy.findings import AutopsyBill, Compaction, GivenUse, Held
 from undrift.recordings.autopsy import Postmortem, Totals
 
 __all__ = ["as_json"]
@@ -62,6 +62,7 @@ def _compaction(session: Postmortem, one: Compaction) -> dict[str, Any]:
         "native": _held(one.native),
         "restore": None if one.ours is None else _held(one.ours),
         "together": None if one.together is None else _held(one.together),
+        "given": None if one.given is None else _given(session, one.given),
         "fetched_again": {
             **_held(one.fetched),
             "usual_tokens": one.usual_tokens,
@@ -84,6 +85,16 @@ def _compaction(session: Postmortem, one: Compaction) -> dict[str, Any]:
         "lost_rules": [
             {"text": rule.text, "entry_id": rule.entry_id, "calls_before": rule.calls_before} for rule in one.lost_rules
         ],
+    }
+
+
+def _given(session: Postmortem, given: GivenUse) -> dict[str, Any]:
+    return {
+        **_held(given.held),
+        "alone": _held(given.alone),
+        "results": given.results,
+        "cost": round(given.cost, 1),
+        "usd": _usd(session, given.cost),
     }
 
 

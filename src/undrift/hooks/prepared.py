@@ -12,7 +12,7 @@ from pathlib import Path
 
 from undrift.hooks.home import read_small, write_small
 from undrift.hooks.transcript import ReadPosition, Transcript, lines_before
-from undrift.values.restored import RestoredContents
+from undrift.values.restored import GOES_ON, RestoredContents
 
 __all__ = ["PreparedText", "has_news", "load", "save", "split", "units"]
 
@@ -20,8 +20,6 @@ _NAME = "restore.json"
 _MOST_TAIL_BYTES = 1 << 20
 _PART_UNITS = 9_900
 """UTF-16 units, as the client counts: a text of 9,900 arrived whole, and of one of 10,500 only a preview."""
-
-_GOES_ON = "(undrift, part 2: the rest of what was known before the compaction)\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +88,7 @@ def split(text: str, limit_units: int = _PART_UNITS) -> tuple[str, ...] | None:
     most = bisect_right(starts, limit_units) - 1
     headings = [at for at in range(1, most + 1) if at < len(lines) and lines[at].startswith("#")]
     for at in (*reversed(headings), most):
-        second = _GOES_ON + _headings_over(lines, at) + "".join(lines[at:])
+        second = GOES_ON + _headings_over(lines, at) + "".join(lines[at:])
         if at and units(second) <= limit_units:
             return "".join(lines[:at]), second
     return None

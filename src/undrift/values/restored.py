@@ -4,7 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
-__all__ = ["RestoredContents"]
+__all__ = ["GOES_ON", "RestoredContents", "TITLE"]
+
+TITLE = "# From before the compaction (undrift)\n"
+"""The first line of every text that is given back."""
+
+GOES_ON = "(undrift, part 2: the rest of what was known before the compaction)\n"
+"""The first line of its second part."""
 
 _MOST = 1 << 31
 

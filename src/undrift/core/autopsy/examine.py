@@ -16,6 +16,7 @@ from undrift.core.autopsy.bill import (
 )
 from undrift.core.autopsy.fetches import ReadBefore
 from undrift.core.autopsy.findings import Autopsy, Compaction, Held, LostRule
+from undrift.core.autopsy.given import given_texts, use_of
 from undrift.core.autopsy.steps import Step, steps_of
 from undrift.core.autopsy.used import WINDOW_CALLS, Learned, count_held, window_of
 from undrift.core.cost import Prices
@@ -156,11 +157,13 @@ def _compaction(
     record = session.records.get(index, CompactionRecord())
     calls_before = before[-1].call
     window = window_of(after)
-    used = session.learned.used_in(window, native.own)
+    given = given_texts(after)
+    own = native.own | given.places
+    used = session.learned.used_in(window, own)
     held = session.learned.references_held(used, native.texts, strict=False)
     at_ms = record.at_ms or before[-1].entry.timestamp or None
     fetches = session.read.again(
-        [step for step in after if step.index not in native.own], native.texts, at_ms=at_ms, calls_before=calls_before
+        [step for step in after if step.index not in own], native.texts, at_ms=at_ms, calls_before=calls_before
     )
     window_calls = min(WINDOW_CALLS, window[-1].call - calls_before) if window else 0
     text = None if session.restore is None else session.restore([s.entry for s in session.steps[:index]])
@@ -169,6 +172,16 @@ def _compaction(
     stated = rules.rules_of(session.steps[:index])
     usual_tokens, usual_calls = session.read.usual(before)
     tokens_before, tokens_after, recorded = _sizes(session, before, after, record)
+    cost, given_cost = (
+        compaction_cost(
+            _sent_between(session, before, after),
+            session.prices,
+            window_tokens=tokens_before,
+            summary_tokens=native.summary_tokens,
+            restore_tokens=tokens,
+        )
+        for tokens in (0 if text is None else ours_tokens, given.tokens)
+    )
     return Compaction(
         number=number,
         at_ms=at_ms,
@@ -191,12 +204,14 @@ def _compaction(
         usual_calls=usual_calls,
         rules=len(stated),
         lost_rules=_lost_rules(session, stated, index, native, calls_before),
-        cost=compaction_cost(
-            _sent_between(session, before, after),
-            session.prices,
-            window_tokens=tokens_before,
-            summary_tokens=native.summary_tokens,
-            restore_tokens=0 if text is None else ours_tokens,
+        cost=cost,
+        given=use_of(
+            given,
+            session.learned,
+            used,
+            native=held,
+            before=session.steps[:index],
+            cost=given_cost.restore,
         ),
     )
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-__all__ = ["Autopsy", "AutopsyBill", "Compaction", "CompactionCost", "Fetch", "Held", "LostRule", "Point"]
+__all__ = ["Autopsy", "AutopsyBill", "Compaction", "CompactionCost", "Fetch", "GivenUse", "Held", "LostRule", "Point"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,25 @@ class Fetch:
     known_tokens: int
     read_calls_before: int
     entry_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class GivenUse:
+    """The text that a hook gave back after a compaction, and the agent's use of it.
+
+    Args:
+        tokens: Of that text.
+        held: Of what the agent used, what the text holds.
+        alone: Of these, what neither the summary holds nor a result showed again before the use.
+        results: The results that had shown `alone` last before the compaction; `alone` has their tokens.
+        cost: The price of the text up to the next compaction, in plain input tokens.
+    """
+
+    tokens: int
+    held: Held
+    alone: Held
+    results: int
+    cost: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +94,7 @@ class Compaction:
         fetched: Of the identifiers and lines used, those that stood in a result after the compaction before the
             agent used them; its `tokens` are those of `fetches` in the window.
         usual_tokens: Tokens read again in the 30 calls before the compaction, when nothing had been removed.
+        given: The use of what a hook of undrift gave back; None if it gave nothing back.
         repeated: The same compaction stands in a file examined earlier (a copy by the client): counted once.
     """
 
@@ -101,6 +121,7 @@ class Compaction:
     lost_rules: tuple[LostRule, ...]
     cost: CompactionCost = CompactionCost()
     repeated: bool = False
+    given: GivenUse | None = None
 
     @property
     def dropped_tokens(self) -> int:
