@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -30,9 +31,12 @@ _FLAGS = [
     "--disable-sync",
     "--disable-dev-shm-usage",
 ]
-_ENDS = (3, 4)
-"""The descriptors at which the browser reads and writes."""
 _ABOVE = 10
+_PLACED = """import os, sys
+for number, end in enumerate(sys.argv[1:3], 3):
+    os.dup2(int(end), number)
+os.execv(sys.argv[3], sys.argv[3:])"""
+"""A program that becomes the browser, with its ends of the pipes as descriptors 3 and 4, where it reads and writes."""
 _READ_BYTES = 1 << 20
 
 
@@ -48,13 +52,12 @@ class Browser:
         (theirs, self._in), (self._out, their_out) = os.pipe(), os.pipe()
         ends = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, _ABOVE) for end in (theirs, their_out)]
 
-        def place() -> None:
-            for number, end in zip(_ENDS, ends, strict=True):
-                os.dup2(end, number)
-
         command = [program, *_FLAGS, f"--user-data-dir={profile}", "about:blank"]
         self._process = subprocess.Popen(
-            command, pass_fds=_ENDS, preexec_fn=place, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            [sys.executable, "-c", _PLACED, *map(str, ends), *command],
+            pass_fds=ends,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
         )
         for end in (theirs, their_out, *ends):
             os.close(end)

@@ -6,6 +6,7 @@ import html
 import os
 import re
 import stat
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -109,6 +110,16 @@ def test_the_timeline_marks_the_compaction_and_what_was_read_again(tmp_path: Pat
     assert text.count('class="cut"') == 1
     assert text.count("known tokens, call +") >= 1
     assert '<path d="M' in text
+
+
+def test_a_session_of_many_compactions_and_rules_stays_a_page(tmp_path: Path):
+    found = examine(compacted_session().written(tmp_path / "session.jsonl"))
+    (compaction,) = found.autopsy.compactions
+    rules = tuple(replace(compaction.lost_rules[0], text=f"Never touch {number}.") for number in range(30))
+    many = tuple(replace(compaction, number=number, lost_rules=rules) for number in range(1, 121))
+    text = page([replace(found, autopsy=replace(found.autopsy, compactions=many))], COVER)
+    assert "20 later compactions count in the figures at the top only." in text
+    assert (text.count("<h3>Compaction "), text.count("<blockquote>"), text.count("and 10 more")) == (100, 2_000, 100)
 
 
 def test_a_page_without_a_compaction_says_so(tmp_path: Path):

@@ -165,6 +165,16 @@ def test_one_file_for_two_outputs_and_a_picture_of_another_kind_are_refused(tmp_
     assert not out.exists()
 
 
+def test_without_a_session_no_file_is_written_and_that_is_said(tmp_path: Path):
+    out = tmp_path / "page.html"
+    sessions = tmp_path / "claude" / "projects" / "p"
+    work(Session().user("Go.")).written(sessions / "s.jsonl")
+    homes = [f"--{name}-home={tmp_path / name}" for name in ("claude", "codex", "gemini", "copilot", "pi")]
+    result = undrift("autopsy", "--share", out, *homes)
+    assert "No file was written" in result.stderr
+    assert not out.exists()
+
+
 def test_json_stays_alone_on_stdout(tmp_path: Path):
     shared = tmp_path / "shared.html"
     result = undrift("autopsy", recorded(tmp_path), "--share", shared, "--json")

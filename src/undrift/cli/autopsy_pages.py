@@ -43,7 +43,11 @@ class Pages:
 
     def write(self, found: Sequence[Postmortem], *, quiet: bool) -> None:
         """Write the files, and say which. Nothing is written of no session."""
-        if not found or not any((self.html, self.share, self.picture)):
+        if not any((self.html, self.share, self.picture)):
+            return
+        if not found:
+            if not quiet:
+                note("No file was written: there is no session to show.")
             return
         from undrift.report import Cover, write_page, write_picture
 

@@ -15,6 +15,8 @@ __all__ = ["SessionPart", "session_name"]
 
 _LONG_TITLE = 80
 """From so many characters on a title may have been cut."""
+_MOST_COMPACTIONS = 100
+_MOST_RULES = 20
 _TRIGGERS = {"auto": "automatic", "manual": "manual"}
 
 
@@ -38,7 +40,11 @@ class SessionPart:
         one, found = self.one, self.one.autopsy
         title = tag("h2", text(session_name(one, self.number)), id=f"s{self.number}")
         path = [] if self.redacted else [tag("p", text(one.path), class_="path")]
-        details = [part for compaction in found.compactions for part in self._compaction(compaction)]
+        shown = found.compactions[:_MOST_COMPACTIONS]
+        details = [part for compaction in shown for part in self._compaction(compaction)]
+        if len(found.compactions) > len(shown):
+            more = f"{len(found.compactions) - len(shown):,} later compactions count in the figures at the top only."
+            details.append(tag("p", text(more), class_="soft"))
         details += [tag("h3", "Bill"), tag("p", text(" ".join(_bill(one, found.bill))))]
         body = "".join(details)
         return tag(
@@ -46,7 +52,7 @@ class SessionPart:
             title,
             tag("p", text(" · ".join(self._about())), class_="soft"),
             timeline(found, redacted=self.redacted),
-            tag("ol", *(tag("li", *self._line(c)) for c in found.compactions), class_="cuts"),
+            tag("ol", *(tag("li", *self._line(c)) for c in shown), class_="cuts"),
             body if self.alone else tag("details", tag("summary", "Every compaction, and the bill"), body),
             *path,
             class_="card",
@@ -99,7 +105,10 @@ class SessionPart:
         if compaction.lost_rules:
             end = "." if self.redacted else ":"
             yield tag("p", text(f"{count(len(compaction.lost_rules), 'rule')} of yours, never mentioned again{end}"))
-            yield from (tag("blockquote", text(rule.text)) for rule in compaction.lost_rules if rule.text)
+            stated = [rule.text for rule in compaction.lost_rules if rule.text]
+            yield from (tag("blockquote", text(rule)) for rule in stated[:_MOST_RULES])
+            if len(stated) > _MOST_RULES:
+                yield tag("p", text(f"and {len(stated) - _MOST_RULES:,} more"), class_="soft")
 
     def _fetches(self, compaction: Compaction) -> Iterator[str]:
         fetches = compaction.fetches
