@@ -99,12 +99,17 @@ def written(path: Path, records: Iterable[Record | str]) -> Path:
     return path
 
 
-def undrift(*arguments: str | Path, env: dict[str, str | None] | None = None, columns: int = 80) -> Result:
+def undrift(
+    *arguments: str | Path,
+    env: dict[str, str | None] | None = None,
+    columns: int = 80,
+    stdin: str | bytes | None = None,
+) -> Result:
     """Run the program in this process; neither stdout nor stderr is a terminal."""
     foreign: dict[str, str | None] = {name: None for name in os.environ if name.startswith(_FOREIGN)}
     runner = CliRunner(env={**foreign, "COLUMNS": str(columns), **(env or {})})
     words = [str(argument) for argument in arguments]
-    return runner.invoke(main, words, prog_name="undrift", terminal_width=columns)
+    return runner.invoke(main, words, input=stdin, prog_name="undrift", terminal_width=columns)
 
 
 def environment(**more: str) -> dict[str, str]:

@@ -43,21 +43,63 @@ def test_what_is_remembered_is_found_current_first(tmp_path: Path):
     assert [one["id"] for one in told("search", "main database", "--valid", "--home", tmp_path)["found"]] == [new]
     shown = ran("search", "main database", "--home", tmp_path).splitlines()
     assert new in shown[0]
-    assert f"superseded by\n{new}" in "\n".join(shown)
+    assert f"superseded by {new}" in " ".join("\n".join(shown).split())
     assert len(told("search", "main database", "--limit", "1", "--home", tmp_path)["found"]) == 1
 
 
 def test_remember_says_what_it_means_for_what_is_there(tmp_path: Path):
     first = told("remember", "We use PostgreSQL for the cache.", "--trust", "user", "--home", tmp_path)["memory"]
-    given = told("remember", "We use SQLite for the cache.", "--home", tmp_path)
+    given = told("remember", "We use SQLite for the cache.", "--trust", "assistant", "--home", tmp_path)
     assert (given["superseded"], given["conflicts"]) == ([], [first["id"]])
-    again = told("remember", "We use SQLite for the cache.", "--home", tmp_path)
+    again = told("remember", "We use SQLite for the cache.", "--trust", "assistant", "--home", tmp_path)
     assert again["memory"] == given["memory"]
     pairs = told("conflicts", "--home", tmp_path)["conflicts"]
     assert [(one["older"]["id"], one["newer"]["id"]) for one in pairs] == [(first["id"], given["memory"]["id"])]
-    shown = ran("conflicts", "--home", tmp_path)
-    assert first["id"] in shown
-    assert "the newer one is trusted less" in shown
+    shown = " ".join(ran("conflicts", "--home", tmp_path).split())
+    assert "These two exclude each other (90% sure). Both stay active: the newer one is trusted less." in shown
+    assert shown.index(first["id"]) < shown.index(given["memory"]["id"])  # the one with more trust
+    for command in ("undrift memory forget ID_OF_THE_OTHER", "undrift memory remember"):
+        assert f"{command}" in shown
+
+
+def test_a_conflict_is_marked_in_a_search_and_the_trusted_one_comes_first(tmp_path: Path):
+    first = told("remember", "We use Redis for the cache.", "--home", tmp_path)["memory"]["id"]
+    second = told("remember", "We use Memcached for the cache.", "--trust", "assistant", "--home", tmp_path)["memory"][
+        "id"
+    ]
+    told("remember", "The port is 8080.", "--home", tmp_path)
+    found = told("search", "cache", "--home", tmp_path)["found"]
+    assert [(one["id"], one["why"].get("disputes")) for one in found[:2]] == [(first, [second]), (second, [first])]
+    shown = ran("search", "cache", "--home", tmp_path)
+    assert f"IN CONFLICT with {second}" in shown
+    assert shown.index(f"IN CONFLICT with {second}") < shown.index(f"IN CONFLICT with {first}")
+    assert shown.count("IN CONFLICT") == 2
+
+
+def test_what_a_person_types_has_the_trust_of_a_user(tmp_path: Path):
+    assert told("remember", "The port is 8080.", "--home", tmp_path)["memory"]["trust"] == "user"
+    assert typed(tmp_path, "The host is a.")["memory"]["trust"] == "user"
+    given = told("remember", "The region is b.", "--trust", "assistant", "--home", tmp_path)
+    assert given["memory"]["trust"] == "assistant"
+
+
+def typed(home: Path, text: str, *more: str) -> Record:
+    result = undrift("remember", "-", "--home", str(home), "--json", *more, stdin=text)
+    assert result.exit_code == 0, result.output
+    value: Record = json.loads(result.stdout)
+    return value
+
+
+def test_a_text_of_several_statements_becomes_several_memories(tmp_path: Path):
+    lines = "The cache is Redis.\nWe deploy on Mondays.\nUse tabs\n"
+    given = typed(tmp_path, lines)
+    assert [one["content"] for one in given["memories"]] == ["The cache is Redis.", "We deploy on Mondays.", "Use tabs"]
+    assert given["memory"] == given["memories"][0]
+    assert len(told("memory", "list", "--home", tmp_path)["memories"]) == 3
+    shown = ran("remember", "* Never push to main\n* Always run the tests", "--home", tmp_path)
+    assert "Stored 2 memories, one for each statement; --whole stores the text as one." in shown
+    whole = typed(tmp_path, lines, "--whole")
+    assert [one["content"] for one in whole["memories"]] == [lines]
 
 
 def test_text_from_stdin_and_the_session_that_is_named(tmp_path: Path):

@@ -1,5 +1,6 @@
 """Every text fits 80 columns and reads well at 60; every example of a help text runs."""
 
+import json
 import os
 import re
 import shlex
@@ -20,6 +21,7 @@ from tests.task_sessions import TaskSession
 from undrift.cli import main
 
 ROOT = Path(__file__).parents[2]
+CHANGES = ("memory edit", "memory forget", "memory import", "memory export")
 SERVING = ("proxy", "agent mcp")
 """Commands that run until they are ended."""
 LONG = re.compile(r"\S{50,}")
@@ -62,6 +64,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     session.close()
     for text in ("We use PostgreSQL for the cache.", "We use SQLite for the cache."):
         undrift("remember", text, "--trust", "user" if "Post" in text else "assistant", "--home", home)
+    memories = json.loads(undrift("memory", "list", "--home", home, "--json").stdout)["memories"]
+    (folder / "memory").write_text(memories[-1]["id"])
+    (folder / "CLAUDE.md").write_text("# Rules\n- Run `make check` before each commit.\n")
     undrift("checkpoint", "before-refactoring", "--home", home)
     undrift("backup", folder / "undrift-backup.db", "--home", home)
     replayed(folder / "session.jsonl", home)
@@ -94,6 +99,9 @@ def reference(place: Path) -> str:
         *(
             "memory search cache",
             "memory conflicts",
+            "memory list --all",
+            "memory import CLAUDE.md --yes",
+            "memory export --markdown",
             "doctor",
             "doctor -v",
             "recall REF --why",
@@ -139,15 +147,19 @@ def test_most_commands_have_an_example():
 
 @pytest.mark.parametrize(("words", "line"), EXAMPLES, ids=[line for _, line in EXAMPLES])
 def test_every_example_of_a_help_text_runs(place: Path, tmp_path: Path, words: str, line: str):
-    if words.startswith(("session rewind", "session undo", "store", "install", "session checkpoint")):
+    if (
+        words.startswith(("session rewind", "session undo", "store", "install", "session checkpoint"))
+        or words in CHANGES
+    ):
         copy = tmp_path / "copy"  # what an example changes is not seen by the others
         shutil.copytree(place, copy)
         place = copy
     if words == "session undo":
         assert ran(place, ["rewind", "before-refactoring"]).returncode == 0
     text, _, given = line.partition(" < ")
-    typed = [reference(place) if word == "REF" else word for word in shlex.split(text)[1:]]
-    if words == "install":
+    names = {"REF": reference(place), "ID": (place / "memory").read_text()}
+    typed = [names.get(word, word) for word in shlex.split(text)[1:]]
+    if words in ("install", "memory forget", "memory import"):
         typed.append("--yes")
     if words.startswith(SERVING):
         assert_serves(place, typed)

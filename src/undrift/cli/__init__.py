@@ -13,11 +13,17 @@ __all__ = ["main"]
 
 _MEMORY = CommandGroup(
     "memory",
-    help="Remember facts across sessions, and search them.",
+    help="Remember facts across sessions; search, change and move them.",
     rooms={
         "remember": ("undrift.cli.memory:remember_command", "Remember a fact; it replaces what it contradicts."),
         "search": ("undrift.cli.memory:search_command", "Search memories; active ones come first."),
+        "list": ("undrift.cli.memory_list:list_command", "List the memories."),
+        "preview": ("undrift.cli.memory_list:preview_command", "Show what an agent would see for a question."),
+        "edit": ("undrift.cli.memory_change:edit_command", "Change the words of a memory."),
+        "forget": ("undrift.cli.memory_change:forget_command", "Remove memories: no agent sees them any more."),
         "conflicts": ("undrift.cli.memory:conflicts_command", "Show contradictions that are not resolved."),
+        "import": ("undrift.cli.memory_exchange:import_command", "Import memories: CLAUDE.md, AGENTS.md, an export."),
+        "export": ("undrift.cli.memory_exchange:export_command", "Write all memories as JSON or Markdown."),
     },
 )
 _SESSION = CommandGroup(

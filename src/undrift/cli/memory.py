@@ -1,14 +1,17 @@
 """``undrift memory`` and ``undrift store rebuild``: facts across sessions, active or superseded, and their conflicts."""
 
 import sys
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from typing import Any, get_args
 
 import click
 
-from undrift.cli.draw import say
+from undrift.cli.draw import next_commands, say
 from undrift.cli.lookup import MAKES_MEMORIES, MAKES_OWN, has_store, no_store
+from undrift.cli.memory_view import as_json as as_json_of
+from undrift.cli.memory_view import day, where
 from undrift.cli.of_session import (
     FIRST_SESSION,
     Whole,
@@ -19,29 +22,18 @@ from undrift.cli.of_session import (
     session_options,
     settings_of,
 )
-from undrift.cli.show import again, count, echo_json, first_line, note, safe
-from undrift.cli.task_view import moment
+from undrift.cli.show import again, count, echo_json, excerpt, first_line, note, safe
+from undrift.core.contradict.verdicts import OPEN_BECAUSE
 from undrift.errors import RecallError, StoreError
 from undrift.memory.repository import repository_of
+from undrift.memory.statements import statements_typed
+from undrift.session.session import Session
 from undrift.stores.opening import open_store
 from undrift.values.extras import command_for
-from undrift.values.memory import MEMORY_TYPES, MemoryEntry, MemoryScope, ScoredMemoryEntry, Trust
+from undrift.values.memory import MEMORY_TYPES, TRUST_TIERS, MemoryEntry, MemoryScope, ScoredMemoryEntry, Trust
 from undrift.values.scope import Scope
 
 __all__ = ["conflicts_command", "rebuild_command", "remember_command", "search_command"]
-
-_LATEST_MS = 253_402_300_799_000  # the end of the year 9999
-_REASONS = {
-    "confidence": "it is not clear which one is right",
-    "trust": "the newer one is trusted less",
-    "pinned": "the older one is pinned",
-    "scope": "the older one has another scope",
-    "speaker": "two people said them",
-    "time": "the order in time is not clear",
-}
-"""Why a pair stays open, in words."""
-_SHOWN = ("id", "content", "type", "status", "trust", "scope", "source", "speaker", "task_id", "created_at_ms")
-_TIMES = ("valid_from_ms", "valid_to_ms", "contradicted_by_entry_id", "contradicted_by_task_id", "contradiction_rule")
 
 
 @click.command("remember")
@@ -58,55 +50,83 @@ _TIMES = ("valid_from_ms", "valid_to_ms", "contradicted_by_entry_id", "contradic
 @click.option(
     "--trust",
     type=click.Choice(get_args(Trust)),
-    default="assistant",
-    help="Who said it, and so how far to trust it (default: assistant).",
+    default="user",
+    help="Who said it, and so how far to trust it (default: user).",
 )
 @click.option(
     "--scope", type=click.Choice(get_args(MemoryScope)), default="project", help="Who can see it (default: project)."
 )
 @click.option("--source", default="", metavar="NAME", help="Its origin, such as a document.")
 @click.option("--speaker", metavar="NAME", help="The person who said it.")
+@click.option("--whole", is_flag=True, help="Keep a text of several statements as one memory.")
 @session_options
 def remember_command(
-    text: str, session: str | None, home: str | None, as_json: bool, type_: Any, **fields: Any
+    *, text: str, whole: bool, session: str | None, home: str | None, as_json: bool, type_: Any, **fields: Any
 ) -> None:
     """Remember a fact; it replaces what it contradicts.
 
-    TEXT is one statement; give - to read it from stdin. A memory that TEXT contradicts is kept, but marked as
-    superseded. If it is not clear which of them is right, both stay active and `undrift memory conflicts` shows
-    them.
+    TEXT is a statement; give - to read it from stdin. Items of a list, paragraphs, and lines that are sentences
+    become one memory each. A memory that TEXT contradicts is kept, but marked as superseded. If it is not clear which
+    of them is right, both stay active and `undrift memory conflicts` shows them.
 
     \b
-    undrift memory remember "The main database is SQLite." --trust user
+    undrift memory remember "The main database is SQLite."
     """
     text = sys.stdin.buffer.read().decode("utf-8", "replace") if text == "-" and sys.stdin is not None else text
+    statements = (text,) if whole else statements_typed(text)
     settings = settings_of(home)
     with open_store(settings.home, Scope()) as store:
         newest = store.newest_session()
     with open_session(settings, session or newest or FIRST_SESSION) as chosen:
-        entry = chosen.remember(text, type=type_, **fields)
-        changed = [old for old in chosen.memories() if old.contradicted_by_entry_id == entry.id]
-        pairs = [pair for pair in chosen.conflicts() if entry.id in (pair.newer.id, pair.older.id)]
-    unsure = [(pair.reason, pair.older if pair.newer.id == entry.id else pair.newer) for pair in pairs]
+        done = [_remembered(chosen, one, {"type": type_, **fields}) for one in statements]
     if as_json:
+        changed = dict.fromkeys(old.id for one in done for old in one.superseded)
+        unsure = dict.fromkeys(other.id for one in done for _, other in one.conflicts)
+        memories = [as_json_of(one.entry) for one in done]
         echo_json(
             {
                 "session_id": chosen.id,
-                "memory": _as_json(entry),
-                "superseded": [old.id for old in changed],
-                "conflicts": [other.id for _, other in unsure],
+                "memory": memories[0],
+                "memories": memories,
+                "superseded": list(changed),
+                "conflicts": list(unsure),
             }
         )
         return
-    click.echo(entry.id)
-    for old in changed:
+    for one in done:
+        _say_remembered(one)
+    if len(done) > 1:
+        note(f"Stored {len(done)} memories, one for each statement; --whole stores the text as one.")
+    if any(one.conflicts for one in done):
+        note(f"To resolve a conflict, remember the right fact again; all: undrift memory conflicts{again(home)}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Remembered:
+    """A new memory, the ones that it superseded, and those it conflicts with, each with the reason."""
+
+    entry: MemoryEntry
+    superseded: list[MemoryEntry]
+    conflicts: list[tuple[str, MemoryEntry]]
+
+
+def _remembered(chosen: Session, text: str, fields: dict[str, Any]) -> _Remembered:
+    entry = chosen.remember(text, **fields)
+    changed = [old for old in chosen.memories() if old.contradicted_by_entry_id == entry.id]
+    pairs = [pair for pair in chosen.conflicts() if entry.id in (pair.newer.id, pair.older.id)]
+    unsure = [(pair.reason, pair.older if pair.newer.id == entry.id else pair.newer) for pair in pairs]
+    return _Remembered(entry, changed, unsure)
+
+
+def _say_remembered(done: _Remembered) -> None:
+    click.echo(done.entry.id)
+    for old in done.superseded:
         note(f"supersedes {old.id}: {first_line(old.content)}")
-    if entry.is_contradicted:
-        note(f"superseded by {safe(entry.contradicted_by_entry_id or '')}, which is valid from a later time")
-    for reason, other in unsure:
-        note(f"in conflict with {other.id} ({_REASONS.get(reason, reason)}): {first_line(other.content)}")
-    if unsure:
-        note("To resolve it, remember the right fact again: --trust user")
+    if done.entry.is_contradicted:
+        by = safe(done.entry.contradicted_by_entry_id or "")
+        note(f"superseded by {by}, which is valid from a later time")
+    for reason, other in done.conflicts:
+        note(f"in conflict with {other.id} ({OPEN_BECAUSE.get(reason, reason)}): {first_line(other.content)}")
 
 
 @click.command("search")
@@ -141,7 +161,7 @@ def search_command(
         echo_json({"session_id": chosen.id, "query": query, "found": found, "precision": asdict(rated)})
         return
     for hit in hits:
-        _show_hit(hit)
+        _show_hit(hit, hit.why.get("disputes", ()))
     if not hits:
         note(f"No memory matches. {_how_to_search_by_meaning()}".strip())
     if rated.alert:
@@ -153,8 +173,8 @@ def search_command(
 def conflicts_command(session: str | None, home: str | None, as_json: bool) -> None:
     """Show contradictions that are not resolved.
 
-    Each is a pair of memories that exclude each other. To resolve a pair, run `undrift memory remember` with the
-    right fact and --trust user.
+    Each is a pair of memories that exclude each other; the one with more trust stands first. To resolve a pair,
+    forget one of them, or run `undrift memory remember` with the right fact.
 
     \b
     undrift memory conflicts
@@ -164,8 +184,8 @@ def conflicts_command(session: str | None, home: str | None, as_json: bool) -> N
     if as_json:
         pairs = [
             {
-                "newer": _as_json(pair.newer),
-                "older": _as_json(pair.older),
+                "newer": as_json_of(pair.newer),
+                "older": as_json_of(pair.older),
                 **{name: getattr(pair, name) for name in ("rule", "evidence", "confidence", "reason")},
             }
             for pair in found
@@ -173,12 +193,16 @@ def conflicts_command(session: str | None, home: str | None, as_json: bool) -> N
         echo_json({"session_id": chosen.id, "conflicts": pairs})
         return
     for pair in found:
-        say(f"{safe(pair.rule)} ({pair.confidence:.0%} sure): {_REASONS.get(pair.reason, safe(pair.reason))}")
-        for entry in (pair.newer, pair.older):
-            say(f"  {entry.id}  {_day(entry)}  trust {entry.trust}")
-            say(f"    {first_line(entry.content, 100)}")
+        because = OPEN_BECAUSE.get(pair.reason, safe(pair.reason))
+        say(f"These two exclude each other ({pair.confidence:.0%} sure). Both stay active: {because}.", hang="  ")
+        for entry in sorted((pair.newer, pair.older), key=lambda one: -TRUST_TIERS[one.trust]):
+            say(f"  {entry.id}  {day(entry)}  {where(entry)}  trust {entry.trust}")
+            say(f"    {excerpt(entry.content, 100)}", hang="")
     if found:
-        say(f'To resolve one: undrift memory remember "THE RIGHT FACT" --trust user{again(home, session)}')
+        next_commands(
+            To_keep_one_of_them=f"undrift memory forget ID_OF_THE_OTHER{again(home)}",
+            To_state_the_right_fact=f'undrift memory remember "THE RIGHT FACT"{again(home, session)}',
+        )
     else:
         note("There is no open conflict.")
 
@@ -208,12 +232,15 @@ def rebuild_command(home: str | None, as_json: bool) -> None:
         raise StoreError(f"{settings.home}: {damaged[0]}; `undrift doctor{again(home)}` lists what is damaged")
 
 
-def _show_hit(hit: ScoredMemoryEntry) -> None:
+def _show_hit(hit: ScoredMemoryEntry, conflicts: Sequence[str]) -> None:
     entry = hit.entry
     by = entry.contradicted_by_entry_id or entry.contradicted_by_task_id
     state = f"superseded by {safe(by[:40])}" if by else "active"
-    say(f"{hit.decayed_score:.2f}  {safe(entry.id[:40])}  {_day(entry)}  {entry.type}, trust {entry.trust}, {state}")
-    say(f"      {first_line(entry.content, 100)}")
+    facts = f"{day(entry)}  {where(entry)}  {entry.type}, trust {entry.trust}, {state}"
+    say(f"{hit.decayed_score:.2f}  {safe(entry.id[:40])}  {facts}", hang="      ")
+    say(f"      {excerpt(entry.content, 100)}")
+    if conflicts:
+        say(f"      IN CONFLICT with {', '.join(safe(one[:40]) for one in conflicts)}")
 
 
 def _how_to_search_by_meaning() -> str:
@@ -221,13 +248,5 @@ def _how_to_search_by_meaning() -> str:
     return "" if find_spec("wordllama") else f"To search by meaning as well: {command_for('vectors')}"
 
 
-def _day(entry: MemoryEntry) -> str:
-    return moment(min(entry.valid_from_ms, _LATEST_MS))[:10]
-
-
 def _hit_as_json(hit: ScoredMemoryEntry) -> dict[str, Any]:
-    return {**_as_json(hit.entry), "score": hit.decayed_score, "raw_score": hit.raw_score, "why": dict(hit.why)}
-
-
-def _as_json(entry: MemoryEntry) -> dict[str, Any]:
-    return {name: getattr(entry, name) for name in (*_SHOWN, *_TIMES)}
+    return {**as_json_of(hit.entry), "score": hit.decayed_score, "raw_score": hit.raw_score, "why": dict(hit.why)}

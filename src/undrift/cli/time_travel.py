@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import click
 
@@ -17,10 +18,19 @@ from undrift.stores.base import Operation
 from undrift.stores.opening import engine_of, open_store
 from undrift.values.scope import Scope
 
-__all__ = ["checkpoint_command", "diff_command", "history_command", "purge_command", "rewind_command", "undo_command"]
+__all__ = [
+    "checkpoint_command",
+    "diff_command",
+    "history_command",
+    "purge_command",
+    "purged_json",
+    "rewind_command",
+    "show_purged",
+    "undo_command",
+]
 
 _LATEST_MS = 253_402_300_799_000  # the end of the year 9999
-_NAMED = ("label", "to", "of", "tasks", "memory", "superseded", "pruned", "what", "removed")
+_NAMED = ("label", "to", "of", "tasks", "memory", "superseded", "pruned", "forgotten", "imported", "what", "removed")
 """The fields of an operation that are shown."""
 
 
@@ -151,18 +161,9 @@ def purge_command(what: str, yes: bool, session: str | None, home: str | None, a
     with opened(home, chosen_id) as chosen:
         done = chosen.purge(what)
     if as_json:
-        echo_json(
-            {
-                "session_id": chosen.id,
-                "kind": done.kind,
-                "removed": dict(done.removed),
-                "traces": list(done.traces),
-                "copies": list(done.copies),
-                "remains": done.remains,
-            }
-        )
+        echo_json({"session_id": chosen.id, **purged_json(done)})
     else:
-        _show_purged(done, engine_of(settings_of(home).home).own_files)
+        show_purged(done, engine_of(settings_of(home).home).own_files)
     if done.traces or not done.removed:
         raise click.exceptions.Exit(1)
 
@@ -181,7 +182,14 @@ def _session_of(home: str | None, what: str) -> str | None:
             return None
 
 
-def _show_purged(done: Purged, own_files: Collection[str]) -> None:
+def purged_json(done: Purged) -> dict[str, Any]:
+    """Return the result of a purge as JSON values."""
+    removed, traces, copies = dict(done.removed), list(done.traces), list(done.copies)
+    return {"kind": done.kind, "removed": removed, "traces": traces, "copies": copies, "remains": done.remains}
+
+
+def show_purged(done: Purged, own_files: Collection[str]) -> None:
+    """Print the result of a purge. `own_files`: the names of the store's files."""
     removed = ", ".join(f"{number:,} of {kind}" for kind, number in done.removed.items())
     say(
         f"Purged ({done.kind}): {removed}." if removed else "Nothing is stored under that name; the files were cleaned."

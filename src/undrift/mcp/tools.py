@@ -119,11 +119,13 @@ def _remember(place: ServedHome, call: ToolArguments) -> Answer:
     if given.pop("from_tool", False):
         given["trust"] = "tool"
 
+    from undrift.core.memory.supersede import open_conflicts
+
     def work(session: "Session") -> tuple[str, list[str], list[str]]:
         entry = session.remember(text, **given)
         operations = [one.payload or {} for one in session.history() if one.kind == "remember"]
         mine: Json = next((one for one in reversed(operations) if one.get("memory") == entry.id), {})
-        conflicts = [str(one["with"]) for one in entry.metadata.get("conflicts", ())]
+        conflicts = [str(one["with"]) for one in open_conflicts(entry)]
         return entry.id, list(mine.get("superseded", ())), conflicts
 
     memory_id, superseded, conflicts = place.change(call, work)

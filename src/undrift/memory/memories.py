@@ -14,8 +14,9 @@ from undrift.core.contradict.lexicon import CLASSES
 from undrift.core.contradict.verdicts import judge, slots_of
 from undrift.core.memory.brief import is_brief
 from undrift.core.memory.decay import apply_decay_by_type, ranked
+from undrift.core.memory.dispute import with_disputes
 from undrift.core.memory.quotas import within_quotas
-from undrift.core.memory.supersede import Supersession, supersede
+from undrift.core.memory.supersede import Supersession, open_conflicts, supersede
 from undrift.core.memory.validity import holds
 from undrift.core.text.masking import masked_value
 from undrift.core.text.secrets import mask
@@ -27,9 +28,10 @@ from undrift.stores.memory_values import MemoryChange, MemoryUpdate, Unchanged, 
 from undrift.values.memory import TRUST_TIERS, MemoryEntry, ScoredMemoryEntry
 from undrift.window.context import SessionContext
 
-__all__ = ["Conflict", "Memories"]
+__all__ = ["ATTEMPTS", "Conflict", "Memories", "MemoryPlan", "merge"]
 
-_ATTEMPTS = 200  # each one that fails is another agent's success, so only as many are needed as others write meanwhile
+ATTEMPTS = 200
+"""Attempts of a change. Each failure is another agent's success, so only as many are needed as others write meanwhile."""
 _QUERY_CHARACTERS = 1_000
 _STATED_SCORE = 0.3  # a memory with a value of the asked kind, without a word of the question
 _NOMINATED = (
@@ -58,7 +60,7 @@ class Conflict:
 
 
 @dataclass(frozen=True, slots=True)
-class _Plan:
+class MemoryPlan:
     """The changes that storing an entry makes, and what they rest on; no updates if it is there already."""
 
     entry: MemoryEntry
@@ -76,24 +78,24 @@ class Memories:
         self._context = context
         self._session_id = context.id
         self._settings = context.settings
-        self._repository = repository
+        self.repository = repository
 
     def remember(self, content: str, *, at_ms: int, fields: Mapping[str, Any]) -> MemoryEntry:
         """Store a statement; see `Session.remember`."""
         said = self.checked(content)
-        for attempt in range(1, _ATTEMPTS + 1):
-            plan = self._planned(self._entry(said, at_ms, fields), at_ms, {})
+        for attempt in range(1, ATTEMPTS + 1):
+            plan = self.planned(self.new_entry(said, at_ms, fields), at_ms, {})
             if not plan.updates:
                 return plan.entry
             superseded = [one.after.id for one in plan.updates[1:] if one.after is not None]
             payload = {"memory": plan.entry.id, "superseded": superseded}
-            unless = self._unchanged([plan], ())
+            unless = self.unchanged([plan], ())
             try:
-                self._repository.write(
+                self.repository.write(
                     self._session_id, "remember", plan.updates, at_ms=at_ms, payload=payload, unless=unless
                 )
             except StoreConflict:  # another agent was first: what it said is looked at now
-                if attempt == _ATTEMPTS:
+                if attempt == ATTEMPTS:
                     raise
             else:
                 return plan.entry
@@ -104,17 +106,14 @@ class Memories:
         pending: dict[str, MemoryUpdate] = {}
         plans = []
         for content, fields in statements:
-            plans.append(self._planned(self._entry(content, at_ms, fields), at_ms, pending))
-            for one in plans[-1].updates:
-                assert one.after is not None  # nothing is taken out of sight here
-                first = pending.get(one.after.id, one)
-                pending[one.after.id] = MemoryUpdate(first.before, one.after)
+            plans.append(self.planned(self.new_entry(content, at_ms, fields), at_ms, pending))
+            merge(pending, plans[-1].updates)
         if not pending:
             return None
         new = [one for one, update in pending.items() if update.before is None]
         payload = {"remembered": new, "superseded": [one for one in pending if one not in new]}
         updates = tuple(pending.values())
-        return MemoryChange((*self._repository.searchable(updates), *self._unchanged(plans, new)), payload)
+        return MemoryChange((*self.repository.searchable(updates), *self.unchanged(plans, new)), payload)
 
     def checked(self, content: str) -> str:
         """Return a statement with secrets masked. Raises InputError: it is empty, or a text of undrift."""
@@ -123,7 +122,7 @@ class Memories:
         said = content.strip()
         if said.startswith(_OURS) or is_brief(said) or is_tombstone(said):
             raise InputError("this text is undrift's own: what was recalled or put in by it is not remembered again")
-        return str(self._masked(content))
+        return str(self.masked(content))
 
     def search(
         self,
@@ -140,9 +139,9 @@ class Memories:
             raise InputError(f"a query must be a text, not {type(query).__name__}")
         if k < 1:
             return ()
-        viewer = self._viewer(seq)
-        found = self._repository.find(query, viewer, k=k + _MORE, only=Filter(types=types))
-        entries = self._repository.read.by_id([hit.id for hit in found], viewer)
+        viewer = self.viewer(seq)
+        found = self.repository.find(query, viewer, k=k + _MORE, only=Filter(types=types))
+        entries = self.repository.read.by_id([hit.id for hit in found], viewer)
         scored = [ScoredMemoryEntry(entries[hit.id], hit.score, 0.0, hit.why) for hit in found if hit.id in entries]
         scored += self._stated(query, {one.entry.id for one in scored}, types, viewer)
         if as_of_ms is not None or only_valid:
@@ -150,28 +149,33 @@ class Memories:
         else:
             scored = self._with_winners(scored, viewer)
         best = ranked(self._decayed(scored))
-        return tuple(_current_first(within_quotas(best, _untrusted, len(best)))[:k])
+        return tuple(with_disputes(_current_first(within_quotas(best, _untrusted, len(best))))[:k])
 
     def conflicts(self, seq: int | None = None) -> tuple[Conflict, ...]:
         """Return the open conflicts between two active memories that the session may see."""
-        viewer = self._viewer(seq)
-        entries = {entry.id: entry for entry in self._repository.read.seen(viewer)}
+        viewer = self.viewer(seq)
+        entries = {entry.id: entry for entry in self.repository.read.seen(viewer)}
         found = []
         for entry in entries.values():
-            for one in entry.metadata.get("conflicts", ()):
+            for one in open_conflicts(entry):
                 other = entries.get(one["with"])
                 if other is not None and not other.is_contradicted and not entry.is_contradicted:
-                    evidence = (str(one["evidence"][0]), str(one["evidence"][1]))
+                    evidence = (one["evidence"][0], one["evidence"][1])
                     found.append(Conflict(entry, other, one["rule"], evidence, one["confidence"], one["reason"]))
         return tuple(found)
 
     def all(self, seq: int | None = None) -> tuple[MemoryEntry, ...]:
         """Return every memory that the session may see, oldest first."""
-        return tuple(self._repository.read.seen(self._viewer(seq)))
+        return tuple(self.repository.read.seen(self.viewer(seq)))
 
-    def _planned(self, entry: MemoryEntry, at_ms: int, pending: Mapping[str, MemoryUpdate]) -> _Plan:
-        """Plan the changes that storing an entry makes, on top of changes that are written with it."""
-        repository, viewer = self._repository, self._viewer(None)
+    def planned(
+        self, entry: MemoryEntry, at_ms: int, pending: Mapping[str, MemoryUpdate], *, instead_of: str = ""
+    ) -> MemoryPlan:
+        """MemoryPlan the changes that storing an entry makes, on top of changes that are written with it.
+
+        `instead_of`: the memory that it replaces anyway; the two are not compared.
+        """
+        repository, viewer = self.repository, self.viewer(None)
         digest = content_digest(entry.content)
         beside = {one: update.after for one, update in pending.items() if update.after is not None}
         new = {one: after for one, after in beside.items() if pending[one].before is None}
@@ -180,10 +184,10 @@ class Memories:
             *(one for one in new.values() if content_digest(one.content) == digest),
         ]
         same = [beside.get(one.id, one) for one in same]
-        known = [one for one in same if _is_same(one, entry) and not one.is_contradicted]
+        known = [one for one in same if _is_same(one, entry) and not one.is_contradicted and one.id != instead_of]
         keys = {(slot.relation, slot.entity) for slot in entry.slots}
         if known:
-            return _Plan(known[-1], (), digest, set(), keys, set())
+            return MemoryPlan(known[-1], (), digest, set(), keys, set())
         like = repository.find(entry.content, viewer, k=_MOST_NOMINATED)
         like = like[:_NOMINATED] + [
             one for one in like[_NOMINATED:] if one.why.get("similarity", 0.0) >= _LEAST_SIMILARITY
@@ -191,20 +195,23 @@ class Memories:
         candidates = {one.id: one for one in repository.read.by_slot(keys, viewer)}
         candidates |= repository.read.by_id([hit.id for hit in like if hit.id not in candidates], viewer)
         candidates |= {one: after for one, after in beside.items() if one in candidates or one in new}
-        existing = sorted(candidates.values(), key=lambda one: one.seq)
+        existing = sorted((one for one in candidates.values() if one.id != instead_of), key=lambda one: one.seq)
         done = supersede(entry, existing, judge(entry, existing), at_ms)
         updates = [MemoryUpdate(None, _with_verdicts(done)), *(MemoryUpdate(candidates[x.id], x) for x in done.changed)]
         alike = {*candidates, *(one.id for one in same), entry.id}
-        return _Plan(updates[0].after or entry, updates, digest, {*(one.id for one in same), entry.id}, keys, alike)
+        return MemoryPlan(
+            updates[0].after or entry, updates, digest, {*(one.id for one in same), entry.id}, keys, alike
+        )
 
-    def _unchanged(self, plans: Iterable[_Plan], beside: Iterable[str]) -> list[Unchanged]:
+    def unchanged(self, plans: Iterable[MemoryPlan], beside: Iterable[str]) -> list[Unchanged]:
         """Return what the plans rest on, ids that are written beside them apart."""
-        viewer, ids = self._viewer(None), set(beside)
+        viewer, ids = self.viewer(None), set(beside)
         return [
             Unchanged(one.digest, one.same | ids, one.keys, one.alike | ids, viewer) for one in plans if one.updates
         ]
 
-    def _entry(self, content: str, at_ms: int, fields: Mapping[str, Any]) -> MemoryEntry:
+    def new_entry(self, content: str, at_ms: int, fields: Mapping[str, Any]) -> MemoryEntry:
+        """Return a new memory of this session. `fields`: its values; secrets in them are masked."""
         context = self._context.run
         trust = fields.get("trust", "assistant")
         values: dict[str, Any] = {
@@ -218,7 +225,7 @@ class Memories:
             # Nothing is inferred from what a tool printed.
             "slots": () if trust == "tool" else slots_of(content),
             "seq": self._context.store.next_memory_seq(),
-            **{name: self._masked(value) for name, value in fields.items() if value is not None},
+            **{name: self.masked(value) for name, value in fields.items() if value is not None},
         }
         name = f"{self._session_id}\0{values['seq']}\0{at_ms}\0{content}"
         digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
@@ -231,7 +238,7 @@ class Memories:
         words = [word.strip("?!.,:;").casefold() for word in query[:_QUERY_CHARACTERS].split()]
         names = {*words, *(word.removesuffix("s") for word in words), *map("_".join, pairwise(words))}
         relations = sorted(names & CLASSES.keys())
-        entries = self._repository.read.by_relation(relations, viewer) if relations else []
+        entries = self.repository.read.by_relation(relations, viewer) if relations else []
         wanted = [one for one in entries if one.id not in found and (types is None or one.type in types)]
         return [ScoredMemoryEntry(one, _STATED_SCORE, 0.0, {"stated": _STATED_SCORE}) for one in wanted]
 
@@ -240,7 +247,7 @@ class Memories:
         found = {one.entry.id for one in scored}
         lost = {one.entry.contradicted_by_entry_id: one for one in reversed(scored) if one.entry.is_contradicted}
         missing = [one for one in lost if one is not None and one not in found]
-        winners = self._repository.read.by_id(missing, viewer) if missing else {}
+        winners = self.repository.read.by_id(missing, viewer) if missing else {}
         added = [
             ScoredMemoryEntry(entry, lost[one].raw_score, 0.0, {**lost[one].why, "stands_for": lost[one].entry.id})
             for one, entry in winners.items()
@@ -258,13 +265,23 @@ class Memories:
             penalty=settings.contradiction_penalty,
         )
 
-    def _viewer(self, seq: int | None) -> Viewer:
+    def viewer(self, seq: int | None = None) -> Viewer:
+        """Return who reads: this session and its agent. `seq`: as of which operation."""
         return Viewer(self._context.run.agent, self._session_id, seq)
 
-    def _masked(self, value: Any) -> Any:
+    def masked(self, value: Any) -> Any:
+        """Return a JSON value with secrets masked, if the setting says so."""
         if not self._settings.mask_secrets:
             return value
         return mask(value).text if isinstance(value, str) else masked_value(value)
+
+
+def merge(pending: dict[str, MemoryUpdate], updates: Iterable[MemoryUpdate]) -> None:
+    """Add updates to those that are written with them: one for each memory."""
+    for one in updates:
+        assert one.after is not None  # nothing is taken out of sight here
+        first = pending.get(one.after.id, one)
+        pending[one.after.id] = MemoryUpdate(first.before, one.after)
 
 
 def _with_verdicts(done: Supersession) -> MemoryEntry:
@@ -281,7 +298,8 @@ def _with_verdicts(done: Supersession) -> MemoryEntry:
             }
             for one in done.conflicts
         ]
-        new = replace(new, metadata={**new.metadata, "conflicts": conflicts})
+        earlier = [one for one in open_conflicts(new) if one not in conflicts]
+        new = replace(new, metadata={**new.metadata, "conflicts": [*earlier, *conflicts]})
     if done.reinforced:
         new = replace(new, metadata={**new.metadata, "reinforces": list(done.reinforced)})
     return new

@@ -3,10 +3,11 @@
 Law: names and their promises, nothing else; `undrift.memory` does the work.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from undrift.core.memory.stale import Precision
+from undrift.memory.handling import Forgotten, MemoryHandling, TakenIn
 from undrift.memory.memories import Conflict, Memories
 from undrift.memory.upkeep import MemoryUpkeep, StalePruned
 from undrift.session.rewind import Timeline
@@ -33,6 +34,7 @@ class SessionMemory:
         self._memories = memories
         self._upkeep = upkeep
         self._timeline = timeline
+        self._handling = MemoryHandling(context, memories)
 
     @in_turn
     def remember(
@@ -153,12 +155,62 @@ class SessionMemory:
         return self._upkeep.admit(content, type_=type, status=status, at_ms=self._clock.tick(), fields=fields)
 
     @in_turn
-    def brief(self, query: str, budget_tokens: int = 500) -> str:
+    def edit(self, id: str, content: str) -> MemoryEntry:
+        """Replace the words of a memory, as a person does: the new memory supersedes it and has the trust of a user.
+
+        Type, source, speaker and scope stay. The old one is kept, marked with the rule ``edited``.
+
+        Args:
+            id: An active memory that this session may read.
+            content: See `remember`.
+
+        Returns:
+            The new memory; the old one if the words and the trust are the same.
+
+        Raises:
+            RecallError: There is none of that id.
+            InputError: It is superseded already, or the text is none.
+            StoreError: It could not be written; nothing has changed.
+        """
+        return self._handling.edit(id, content, at_ms=self._clock.tick())
+
+    @in_turn
+    def forget(self, *ids: str) -> Forgotten:
+        """Hide memories from every agent; nothing is destroyed, and a rewind of this session brings them back.
+
+        A memory that a forgotten one superseded stays superseded.
+
+        Args:
+            ids: Memories that this session may read, superseded ones too.
+
+        Raises:
+            RecallError: There is none of an id; nothing has changed.
+            StoreError: It could not be written; nothing has changed.
+        """
+        return self._handling.forget(ids, at_ms=self._clock.tick())
+
+    @in_turn
+    def take_in(self, records: Iterable[Mapping[str, Any]], *, dry_run: bool = False) -> TakenIn:
+        """Import memories; the same import again adds nothing.
+
+        Args:
+            records: Each is an exported memory with its id, times and state, or a new statement without an id. A
+                statement has ``content`` and the fields of `remember`.
+            dry_run: Only report the result.
+
+        Raises:
+            StoreError: It could not be written. An import of many is written in parts; a second one adds the rest.
+        """
+        return self._handling.take_in(records, at_ms=self._clock.tick(), dry_run=dry_run)
+
+    @in_turn
+    def brief(self, query: str, budget_tokens: int = 500, *, shows_scores: bool = True) -> str:
         """Return a text for a window with the memories that fit a question: dated, labelled, with the parts of each score.
 
         Args:
             query: Words or a question.
             budget_tokens: The most tokens of the text, at least 0.
+            shows_scores: False: the text as a window holds it (setting `memory_tokens`).
 
         Returns:
             Best first, a line each; empty if no active memory fits. The output of a tool is marked as data, and an
@@ -168,7 +220,8 @@ class SessionMemory:
             InputError: A value is wrong.
             StoreError: The store cannot be read.
         """
-        return self._upkeep.brief(query, budget_tokens, now_ms=self._clock.tick()).text
+        found = self._upkeep.brief(query, budget_tokens, now_ms=self._clock.tick(), shows_scores=shows_scores)
+        return found.text
 
     @in_turn
     def prune_memories(self, *, dry_run: bool = True, threshold: float | None = None) -> StalePruned:

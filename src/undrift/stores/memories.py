@@ -122,6 +122,7 @@ def _write(writing: Writing, new: PreparedMemories) -> None:
     """
     connection, seq = writing.connection, writing.seq
     removed: dict[str, str] = {}
+    added: dict[str, str] = {}
     for update, row in zip(new.updates, new.new, strict=True):
         one = update.after or update.before
         assert one is not None  # `prepared` has refused it
@@ -138,11 +139,14 @@ def _write(writing: Writing, new: PreparedMemories) -> None:
         if row is not None and update.after is not None:
             connection.execute(_ADD, (*row, content_digest(update.after.content), seq))
             _add_slots(connection, update.after)
+            if update.before is None:
+                added[update.after.id] = update.after.content
         elif update.before is not None:
             removed[update.before.id] = update.before.content
-    if removed:
-        numbers = memory_search.numbers_of(connection, removed)
-        memory_search.take_back(connection, {number: removed[one] for one, number in numbers.items()})
+    for texts, move in ((removed, memory_search.take_back), (added, memory_search.bring_back)):
+        numbers = memory_search.numbers_of(connection, texts)  # of an added one: it was there before
+        if numbers:
+            move(connection, {number: texts[one] for one, number in numbers.items()})
 
 
 def _check(connection: apsw.Connection, unchanged: Unchanged) -> None:
@@ -180,10 +184,13 @@ def by_digest(connection: apsw.Connection, digest: str, viewer: Viewer) -> list[
     return _read(connection, f"t.digest = :digest AND {_SEEN} AND {_NOW} ORDER BY t.number", values)
 
 
-def seen(connection: apsw.Connection, viewer: Viewer) -> list[MemoryEntry]:
-    """Return every memory that a viewer may see, oldest first."""
-    values: dict[str, Any] = {"agent": rows.key(viewer.agent), "session": rows.key(viewer.session_id)}
-    found = _read(connection, f"{_SEEN} AND {_moment(viewer, values)} ORDER BY t.number", values)
+def seen(connection: apsw.Connection, viewer: Viewer | None) -> list[MemoryEntry]:
+    """Return every memory that a viewer may see, oldest first. None means: all that are not forgotten."""
+    if viewer is None:
+        found = every(connection)
+    else:
+        values: dict[str, Any] = {"agent": rows.key(viewer.agent), "session": rows.key(viewer.session_id)}
+        found = _read(connection, f"{_SEEN} AND {_moment(viewer, values)} ORDER BY t.number", values)
     return sorted(found, key=lambda entry: entry.seq)  # a later version is not a younger memory
 
 

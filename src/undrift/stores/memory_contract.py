@@ -37,8 +37,8 @@ class MemoryReading(Protocol):
         """Return the current memories with this `content_digest`, oldest first."""
         ...
 
-    def seen(self, viewer: Viewer) -> list[MemoryEntry]:
-        """Return every memory that a viewer may see, oldest first."""
+    def seen(self, viewer: Viewer | None) -> list[MemoryEntry]:
+        """Return every memory that a viewer may see, oldest first. None means: all that are not forgotten."""
         ...
 
 

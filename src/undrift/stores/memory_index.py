@@ -217,7 +217,7 @@ class StoredMemories:
     def by_digest(self, digest: str, viewer: Viewer) -> list[MemoryEntry]:
         return self._database.ask(memories.by_digest, digest, viewer)
 
-    def seen(self, viewer: Viewer) -> list[MemoryEntry]:
+    def seen(self, viewer: Viewer | None) -> list[MemoryEntry]:
         return self._database.ask(memories.seen, viewer)
 
     @contextmanager

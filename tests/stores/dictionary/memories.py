@@ -49,7 +49,7 @@ class MemoryReader:
         now = _seen(self._home(), viewer._replace(seq=None))
         return [one for one in now if content_digest(one.content) == digest]
 
-    def seen(self, viewer: Viewer) -> list[MemoryEntry]:
+    def seen(self, viewer: Viewer | None) -> list[MemoryEntry]:
         return sorted(_seen(self._home(), viewer), key=lambda one: one.seq)
 
 

@@ -4,7 +4,7 @@ Law: low confidence, a lower tier of trust, another speaker, another scope and a
 text says many things: it repeats and is repeated, and contradicts nothing as a whole.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,13 +13,23 @@ from undrift.core.contradict.rules import compare
 from undrift.core.text.words import speaker_key, stems_of
 from undrift.values.memory import TRUST_TIERS, MemoryEntry, Slot
 
-__all__ = ["LONGEST_STATEMENT", "SUPERSEDE_CONFIDENCE", "Verdict", "judge", "slots_of"]
+__all__ = ["LONGEST_STATEMENT", "OPEN_BECAUSE", "SUPERSEDE_CONFIDENCE", "Verdict", "judge", "slots_of"]
 
 SUPERSEDE_CONFIDENCE = 0.8
 """Below this a contradiction is an open conflict."""
 LONGEST_STATEMENT = 350
 """The most characters of a text that can contradict another. In whole conversations, 216 memories were closed, none of
 them rightly; in 205 of those pairs a text was longer than this (docs/contradiction.md)."""
+
+OPEN_BECAUSE: Mapping[str, str] = {
+    "confidence": "it is not clear whether they do",
+    "trust": "the newer one is trusted less",
+    "pinned": "the older one is pinned",
+    "scope": "they have different scopes",
+    "speaker": "two people said them",
+    "time": "neither of them is the later one",
+}
+"""The reasons of an open conflict, in words."""
 
 _ENVIRONMENTS = frozenset({
     "production", "prod", "staging", "development", "dev", "local", "tests", "test", "ci", "demo", "preview",

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
+from undrift.core.memory.dispute import DISPUTES
+from undrift.core.memory.supersede import open_conflicts
 from undrift.core.text.tombstone import clean_summary
 from undrift.errors import InputError
 from undrift.values.memory import TRUST_TIERS, MemoryEntry, ScoredMemoryEntry
@@ -116,7 +118,9 @@ def _line(hit: ScoredMemoryEntry, ids: Sequence[str], most: int, *, shows_scores
     parts += [f"from {name}" for name in (_label(entry.source),) if name]
     if shows_scores:
         parts.append(f"score {hit.decayed_score:.2f} = {hit.raw_score:.2f} x {_kept(hit):.2f}")
-    disputed = [one["with"] for one in entry.metadata.get("conflicts", ()) if one.get("with") in ids]
+    disputed = dict.fromkeys(
+        one for one in (*hit.why.get(DISPUTES, ()), *(x["with"] for x in open_conflicts(entry))) if one in ids
+    )
     parts += [f"disputes {one}" for one in disputed]
     content = _content(entry.content, most)
     if not _is_untrusted(hit):

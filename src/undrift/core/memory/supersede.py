@@ -4,14 +4,15 @@ Law: when a statement ends is decided in `validity` alone. Order is valid time, 
 hidden; a mark is set once; no change causes another.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from undrift.core.contradict.verdicts import Verdict
 from undrift.core.memory.validity import ends_at
 from undrift.values.memory import MemoryEntry
 
-__all__ = ["Supersession", "supersede"]
+__all__ = ["Supersession", "marked", "open_conflicts", "supersede"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ def supersede(
     lost.sort(key=lambda one: (by_id[one.winner_id].valid_from_ms, by_id[one.winner_id].seq))
     if lost:
         winner = by_id[lost[0].winner_id]
-        new = _marked(
+        new = marked(
             new, winner, lost[0].rule, now_ms, ends_at(new.valid_from_ms, new.valid_to_ms, winner.valid_from_ms)
         )
     changed: dict[str, MemoryEntry] = {}
@@ -53,7 +54,7 @@ def supersede(
         if lost or loser.is_contradicted:
             after = loser if lost and not loser.is_contradicted else replace(loser, valid_to_ms=end)
         else:
-            after = _marked(loser, new, one.rule, now_ms, end)
+            after = marked(loser, new, one.rule, now_ms, end)
         if after != loser:
             changed[loser.id] = after
     return Supersession(
@@ -64,7 +65,29 @@ def supersede(
     )
 
 
-def _marked(loser: MemoryEntry, winner: MemoryEntry, rule: str, now_ms: int, end: int | None) -> MemoryEntry:
+def open_conflicts(entry: MemoryEntry) -> tuple[Mapping[str, Any], ...]:
+    """Return the open conflicts that a memory came with: ``with``, ``rule``, ``evidence``, ``confidence``, ``reason``.
+
+    Its metadata may come from a stranger: what has another form is no conflict, or an empty text.
+    """
+    found = entry.metadata.get("conflicts")
+    given = found if isinstance(found, list | tuple) else ()
+    return tuple(_conflict(one) for one in given if isinstance(one, Mapping) and isinstance(one.get("with"), str))
+
+
+def _conflict(one: Mapping[str, Any]) -> Mapping[str, Any]:
+    texts = {name: text if isinstance(text := one.get(name), str) else "" for name in ("with", "rule", "reason")}
+    evidence, confidence = one.get("evidence"), one.get("confidence")
+    is_pair = isinstance(evidence, list | tuple) and [type(part) for part in evidence] == [str, str]
+    return {
+        **texts,
+        "evidence": list(evidence) if is_pair and evidence is not None else ["", ""],
+        "confidence": confidence if type(confidence) in (int, float) else 0.0,
+    }
+
+
+def marked(loser: MemoryEntry, winner: MemoryEntry, rule: str, now_ms: int, end: int | None) -> MemoryEntry:
+    """Return a memory as superseded by another. `rule`: the reason. `end`: until when it held, in milliseconds."""
     return replace(
         loser,
         contradicted_by_task_id=winner.task_id,

@@ -1,0 +1,151 @@
+"""``undrift memory edit`` and ``undrift memory forget``: memories that a person corrects or removes."""
+
+import sys
+from collections.abc import Sequence
+
+import click
+
+from undrift.cli.draw import say
+from undrift.cli.memory_list import all_memories
+from undrift.cli.memory_view import as_json as shown_json
+from undrift.cli.memory_view import day, memory_named, short_ids, where
+from undrift.cli.of_session import FIRST_SESSION, open_session, session_options, settings_of
+from undrift.cli.show import again, at_terminal, count, echo_json, excerpt, note, safe
+from undrift.cli.time_travel import purged_json, show_purged
+from undrift.errors import InputError
+from undrift.session.purge import Purged
+from undrift.settings import Settings
+from undrift.stores.opening import engine_of, open_store
+from undrift.values.memory import MemoryEntry
+from undrift.values.scope import Scope
+
+__all__ = ["edit_command", "forget_command"]
+
+
+@click.command("edit")
+@click.argument("id")
+@click.option("--text", metavar="TEXT", help="The new words; without it, an editor opens.")
+@session_options
+def edit_command(*, id: str, text: str | None, session: str | None, home: str | None, as_json: bool) -> None:
+    """Change the words of a memory.
+
+    ID is an id of `undrift memory list`, or its beginning. The editor is the one that VISUAL or EDITOR names. The new
+    memory supersedes the old one, which is kept, and has the trust of a user.
+
+    \b
+    undrift memory edit ID --text "The main database is SQLite."
+    """
+    settings = settings_of(home)
+    old = memory_named(all_memories(settings), id)
+    said = _edited(old.content) if text is None else text
+    with open_session(settings, session or _session_of(settings, old)) as chosen:
+        entry = chosen.memory.edit(old.id, said)
+    if as_json:
+        superseded = [] if entry.id == old.id else [old.id]
+        echo_json({"session_id": chosen.id, "memory": shown_json(entry), "superseded": superseded})
+        return
+    if entry.id == old.id:
+        note("The words are the same; nothing was changed.")
+        return
+    click.echo(entry.id)
+    note(f"supersedes {old.id}: {excerpt(old.content, 100)}")
+    note(f"To see both: undrift memory list --all{again(home)}")
+
+
+@click.command("forget")
+@click.argument("ids", nargs=-1, required=True, metavar="ID...")
+@click.option("--purge", is_flag=True, help="Destroy them for good; nothing brings them back.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@session_options
+def forget_command(
+    *, ids: tuple[str, ...], purge: bool, yes: bool, session: str | None, home: str | None, as_json: bool
+) -> None:
+    """Remove memories: no agent sees them any more.
+
+    ID is an id of `undrift memory list`, or its beginning. A forgotten memory stays on disk, and a rewind of the
+    session brings it back. With --purge it is destroyed.
+
+    \b
+    undrift memory forget ID
+    """
+    settings = settings_of(home)
+    entries = all_memories(settings)
+    chosen = list({entry.id: entry for entry in (memory_named(entries, one) for one in ids)}.values())
+    if not yes:
+        _ask(chosen, purge=purge)
+    by_session: dict[str, list[MemoryEntry]] = {}
+    for entry in chosen:
+        by_session.setdefault(session or _session_of(settings, entry), []).append(entry)
+    if purge:
+        _purge(settings, by_session, as_json=as_json)
+        return
+    done: dict[str, int] = {}
+    for session_id, some in by_session.items():
+        with open_session(settings, session_id) as opened:
+            done[session_id] = opened.memory.forget(*(entry.id for entry in some)).seq
+    if as_json:
+        forgotten = [
+            {"session_id": session_id, "seq": done[session_id], "ids": [entry.id for entry in some]}
+            for session_id, some in by_session.items()
+        ]
+        echo_json({"forgotten": forgotten})
+        return
+    say(f"Forgot {count(len(chosen), 'memory', 'memories')}: no agent sees them any more.")
+    _name_superseded(entries, chosen)
+    for session_id, seq in done.items():
+        note(f"To bring them back: undrift session rewind {seq - 1}{again(home, session_id)}")
+
+
+def _edited(content: str) -> str:
+    """Return the text as a person leaves it in the editor."""
+    if not at_terminal(sys.stdin):
+        raise InputError("there is no terminal for an editor; give the new words with --text")
+    said = click.edit(content + "\n", extension=".md")
+    if said is None:
+        raise InputError("nothing was changed: the editor did not save the text")
+    return said.strip()
+
+
+def _session_of(settings: Settings, entry: MemoryEntry) -> str:
+    """Return the session that may change a memory: its own for the scope `session`, else the newest."""
+    if entry.scope == "session":
+        return entry.session_id
+    with open_store(settings.home, Scope(), create=False) as store:
+        return store.newest_session() or FIRST_SESSION
+
+
+def _ask(chosen: Sequence[MemoryEntry], *, purge: bool) -> None:
+    short = short_ids(chosen)
+    for entry in chosen:
+        facts = f"{where(entry)}, trust {entry.trust}, {day(entry)}"
+        click.echo(f"{safe(short[entry.id])}  {excerpt(entry.content, 66)}\n{'':10}{facts}", err=True)
+    words = count(len(chosen), "memory", "memories")
+    question = f"Destroy {words} for good?" if purge else f"Forget {words}?"
+    if not (at_terminal(sys.stdin) and click.confirm(question, err=True)):
+        raise InputError("nothing was removed; --yes does it without asking")
+
+
+def _name_superseded(entries: Sequence[MemoryEntry], forgotten: Sequence[MemoryEntry]) -> None:
+    """Say that a memory which a forgotten one superseded stays superseded."""
+    ids = {entry.id for entry in forgotten}
+    for entry in entries:
+        if entry.contradicted_by_entry_id in ids and entry.id not in ids:
+            note(
+                f"{entry.id} stays superseded: {excerpt(entry.content, 60)}\n"
+                "  To make it active, remember it again: undrift memory remember TEXT"
+            )
+
+
+def _purge(settings: Settings, by_session: dict[str, list[MemoryEntry]], *, as_json: bool) -> None:
+    done: list[tuple[str, Purged]] = []
+    for session_id, some in by_session.items():
+        with open_session(settings, session_id) as opened:
+            done += [(entry.id, opened.purge(entry.id)) for entry in some]
+    if as_json:
+        echo_json({"purged": [{"id": id_, **purged_json(one)} for id_, one in done]})
+    else:
+        for id_, one in done:
+            click.echo(id_)
+            show_purged(one, engine_of(settings.home).own_files)
+    if any(one.traces or not one.removed for _, one in done):
+        raise click.exceptions.Exit(1)

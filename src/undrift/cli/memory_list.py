@@ -1,0 +1,130 @@
+"""``undrift memory list`` and ``undrift memory preview``: what is remembered, and what an agent gets to see of it."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import get_args
+
+import click
+
+from undrift.cli.draw import next_commands, say
+from undrift.cli.lookup import MAKES_MEMORIES, has_store, no_store
+from undrift.cli.memory_view import as_json, entry_rows, short_ids
+from undrift.cli.of_session import TOKENS, Whole, home_options, opened, session_options, settings_of
+from undrift.cli.show import again, columns, count, echo_json, note, safe
+from undrift.core.text.tokens import counter
+from undrift.errors import RecallError
+from undrift.settings import Settings
+from undrift.stores.opening import open_store
+from undrift.values.extras import command_for
+from undrift.values.memory import MEMORY_TYPES, MemoryEntry, MemoryScope
+from undrift.values.scope import Scope
+
+__all__ = ["all_memories", "list_command", "preview_command"]
+
+_BRIEF_TOKENS = 500
+"""The default of `Session.brief`."""
+_SCOPES = {
+    "project": "for this project",
+    "agent": "for one agent",
+    "session": "for one session",
+}
+
+
+@click.command("list")
+@click.option("--all", "shows_all", is_flag=True, help="Show superseded memories too.")
+@click.option("--type", "type_", type=click.Choice(sorted(MEMORY_TYPES)), metavar="TYPE", help="Only this type.")
+@click.option("--scope", type=click.Choice(get_args(MemoryScope)), help="Only this scope.")
+@click.option(
+    "--limit", type=Whole(min=1, max=100_000), default=50, metavar="N", help="Show at most N memories (default: 50)."
+)
+@home_options
+def list_command(
+    *, shows_all: bool, type_: str | None, scope: str | None, limit: int, home: str | None, as_json: bool
+) -> None:
+    """List the memories: active ones first, the newest first.
+
+    Each has a short id for `undrift memory edit` and `undrift memory forget`, its scope (who sees it), its type and
+    its trust.
+
+    \b
+    undrift memory list --scope project
+    """
+    entries = all_memories(settings_of(home))
+    chosen = [one for one in entries if type_ in (None, one.type) and scope in (None, one.scope)]
+    superseded = [one for one in chosen if one.is_contradicted]
+    active = [one for one in chosen if not one.is_contradicted]
+    listed = [*reversed(active), *(reversed(superseded) if shows_all else ())]
+    if as_json:
+        counts = {"active": len(active), "superseded": len(superseded)}
+        echo_json({**counts, "memories": [_as_json(one) for one in listed[:limit]]})
+        return
+    say(_headline(active, superseded, shows_all=shows_all), bold=bool(active))
+    short = short_ids(entries)
+    for one in listed[:limit]:
+        for line in entry_rows(one, short[one.id], columns()):
+            click.echo(line)
+    if len(listed) > limit:
+        note(f"{count(len(listed) - limit, 'more memory', 'more memories')}: --limit {len(listed)}")
+    if listed:
+        next_commands(
+            To_change_one=f"undrift memory edit ID{again(home)}",
+            To_remove_some=f"undrift memory forget ID...{again(home)}",
+        )
+    else:
+        next_commands(
+            To_add_one=f'undrift memory remember "TEXT"{again(home)}',
+            To_take_over_a_file=f"undrift memory import CLAUDE.md{again(home)}",
+        )
+
+
+@click.command("preview")
+@click.argument("question")
+@click.option("--tokens", type=TOKENS, metavar="N", help="At most N tokens (default: `memory_tokens`, else 500).")
+@session_options
+def preview_command(question: str, tokens: int | None, session: str | None, home: str | None, as_json: bool) -> None:
+    """Show the text that an agent would see for a question.
+
+    With the setting memory_tokens above 0, this is the note that a window gets for the user's words. Else it is the
+    text of `Session.brief`, which a program can ask for. stdout has exactly this text.
+
+    \b
+    undrift memory preview "which database does billing use"
+    """
+    with opened(home, session, makes=MAKES_MEMORIES) as chosen:
+        settings = chosen.settings
+        most = tokens if tokens is not None else settings.memory_tokens or _BRIEF_TOKENS
+        text = chosen.brief(question, most, shows_scores=not settings.memory_tokens)
+    used = counter(settings.token_counter, command_for)(text) if text else 0
+    if as_json:
+        in_windows = bool(settings.memory_tokens)
+        echo_json({"session_id": chosen.id, "text": text, "tokens": used, "most": most, "in_windows": in_windows})
+        return
+    if text:
+        click.echo(safe(text, keep="\n"))
+        note(f"{count(used, 'token')} of at most {most:,}.")
+    else:
+        note("No memory fits, so an agent sees no text.")
+    if not settings.memory_tokens:
+        note("Windows hold no such text now. To add it to them: set UNDRIFT_MEMORY_TOKENS=500.")
+
+
+def all_memories(settings: Settings) -> list[MemoryEntry]:
+    """Return every memory of a home that is not forgotten, oldest first. Raises RecallError: there is no store."""
+    if not has_store(settings.home):
+        raise RecallError(no_store((settings.home,), MAKES_MEMORIES))
+    with open_store(settings.home, Scope(), create=False) as store:
+        return store.memories.seen(None)
+
+
+def _as_json(entry: MemoryEntry) -> dict[str, object]:
+    return {**as_json(entry), "session_id": entry.session_id, "agent": entry.agent}
+
+
+def _headline(active: Sequence[MemoryEntry], superseded: Sequence[MemoryEntry], *, shows_all: bool) -> str:
+    kinds = Counter(one.scope for one in active)
+    parts = [f"{kinds[scope]:,} {words}" for scope, words in _SCOPES.items() if kinds[scope]]  # type: ignore[index]
+    words = f"{count(len(active), 'active memory', 'active memories')}"
+    head = f"{words}: {', '.join(parts)}." if parts else "No memory is active."
+    if superseded:
+        head += f" {len(superseded):,} superseded{'' if shows_all else ': add --all'}."
+    return head

@@ -1,0 +1,86 @@
+"""Memories as the commands show them, and the memory that an id or its beginning names.
+
+Law: a text of a memory never reaches a terminal unescaped.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from undrift.cli.show import excerpt, safe
+from undrift.cli.task_view import moment
+from undrift.errors import InputError, RecallError
+from undrift.values.memory import MemoryEntry
+
+__all__ = ["as_json", "day", "entry_rows", "memory_named", "short_ids", "where"]
+
+_LATEST_MS = 253_402_300_799_000  # the end of the year 9999
+_LEAST_ID = 8
+_LEAST_GIVEN = 4
+_SHOWN = ("id", "content", "type", "status", "trust", "scope", "source", "speaker", "task_id", "created_at_ms")
+_TIMES = ("valid_from_ms", "valid_to_ms", "contradicted_by_entry_id", "contradicted_by_task_id", "contradiction_rule")
+
+
+def as_json(entry: MemoryEntry) -> dict[str, Any]:
+    """Return the fields of a memory that programs are given."""
+    return {name: getattr(entry, name) for name in (*_SHOWN, *_TIMES)}
+
+
+def day(entry: MemoryEntry) -> str:
+    """Return the day since which a memory holds."""
+    return moment(min(entry.valid_from_ms, _LATEST_MS))[:10]
+
+
+def where(entry: MemoryEntry) -> str:
+    """Return who sees a memory: its scope, with the session or the agent."""
+    owner = {"session": entry.session_id, "agent": entry.agent}.get(entry.scope, "")
+    return f"{entry.scope} {excerpt(owner, 24)}" if owner else entry.scope
+
+
+def short_ids(entries: Iterable[MemoryEntry]) -> dict[str, str]:
+    """Return the shortest beginning of each id that names it alone, and at least 8 characters of it."""
+    ids = sorted(entry.id for entry in entries)
+    short = {}
+    for number, one in enumerate(ids):
+        beside = [*ids[max(number - 1, 0) : number], *ids[number + 1 : number + 2]]
+        length = max((_same_start(one, other) + 1 for other in beside), default=0)
+        short[one] = one[: max(length, _LEAST_ID)]
+    return short
+
+
+def entry_rows(entry: MemoryEntry, id_: str, width: int) -> list[str]:
+    """Return the lines that show a memory: its id and words, and below them what is known of it."""
+    gap = " " * (len(id_) + 2)
+    facts = [day(entry), where(entry), entry.type, f"trust {entry.trust}"]
+    facts += [f"by {excerpt(entry.speaker, 24)}"] if entry.speaker else []
+    by = entry.contradicted_by_entry_id or entry.contradicted_by_task_id
+    facts += [f"superseded by {excerpt(by, 40)}"] if by else []
+    facts += [f"from {excerpt(entry.source, width - len(gap) - 5)}"] if entry.source else []
+    rows = [f"{safe(id_[:40])}  {excerpt(entry.content, width - len(gap))}", gap + facts[0]]
+    for fact in facts[1:]:
+        if len(rows[-1]) + 2 + len(fact) <= width:
+            rows[-1] += f"  {fact}"
+        else:
+            rows.append(gap + fact)
+    return rows
+
+
+def memory_named(entries: Sequence[MemoryEntry], given: str) -> MemoryEntry:
+    """Return the memory that an id, or at least 4 characters of its beginning, names.
+
+    Raises RecallError: there is none. Raises InputError: several begin so.
+    """
+    exact = [entry for entry in entries if entry.id == given]
+    begin = [entry for entry in entries if len(given) >= _LEAST_GIVEN and entry.id.startswith(given)]
+    found = exact or begin
+    if not found:
+        raise RecallError(f"there is no memory {given[:64]!r}; `undrift memory list` shows what there is")
+    if len(found) > 1:
+        some = ", ".join(entry.id for entry in found[:4])
+        raise InputError(f"{given[:64]!r} is the beginning of {len(found)} ids: {some}; give more of it")
+    return found[0]
+
+
+def _same_start(one: str, other: str) -> int:
+    return next(
+        (number for number, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+    )

@@ -1,0 +1,231 @@
+"""Changes that a person makes to memories: an edit, a forgetting, an import.
+
+Law: nothing is destroyed. An edited memory stays, superseded by the new one; a forgotten one stays on disk. An import that
+is repeated adds nothing.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any, TypeVar
+
+from undrift.core.memory.supersede import marked
+from undrift.core.memory.validity import ends_at
+from undrift.errors import InputError, RecallError, StoreConflict
+from undrift.memory.exchange import memory_of
+from undrift.memory.memories import ATTEMPTS, Memories, MemoryPlan, merge
+from undrift.stores.memory_values import MemoryUpdate, content_digest
+from undrift.values.memory import MemoryEntry
+from undrift.window.context import SessionContext
+
+__all__ = ["Forgotten", "MemoryHandling", "TakenIn"]
+
+T = TypeVar("T")
+
+_AT_ONCE = 100
+"""Memories of one commit: each is compared with those beside it."""
+_KEPT = ("type", "source", "speaker", "scope", "status", "agent", "session_id", "pinned")
+"""The fields of an edited memory that the new one has too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """Memories that no agent sees any more. `seq`: the operation that hid them."""
+
+    entries: tuple[MemoryEntry, ...]
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class TakenIn:
+    """The result of an import, or of its dry run.
+
+    Args:
+        added: The new memories.
+        known: Ids of memories that were there already.
+        superseded: Ids of memories that the new ones supersede.
+        refused: The place of each record that is not imported, from 0, and the reason.
+    """
+
+    added: tuple[MemoryEntry, ...]
+    known: tuple[str, ...]
+    superseded: tuple[str, ...]
+    refused: tuple[tuple[int, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """A memory to import. `is_whole`: it comes from an exported file, with its id, times and state."""
+
+    entry: MemoryEntry
+    is_whole: bool
+
+
+class MemoryHandling:
+    """Edits, forgets and imports the memories that one session may see."""
+
+    def __init__(self, context: SessionContext, memories: Memories) -> None:
+        self._session_id = context.id
+        self._store = context.store
+        self._memories = memories
+        self._repository = memories.repository
+
+    def edit(self, id: str, content: str, *, at_ms: int) -> MemoryEntry:
+        """Replace the words of a memory; see `SessionMemory.edit`."""
+        said = self._memories.checked(content)
+
+        def work() -> MemoryEntry:
+            (old,) = self._found((id,))
+            if old.is_contradicted:
+                by = old.contradicted_by_entry_id or old.contradicted_by_task_id
+                raise InputError(f"memory {old.id} was superseded by {by}: edit that one")
+            if said.strip() == old.content.strip() and old.trust == "user":
+                return old
+            fields = {name: getattr(old, name) for name in _KEPT}
+            metadata = {name: value for name, value in old.metadata.items() if name not in ("conflicts", "reinforces")}
+            fields |= {"trust": "user", "metadata": {**metadata, "edits": old.id}}
+            plan = self._memories.planned(self._memories.new_entry(said, at_ms, fields), at_ms, {}, instead_of=old.id)
+            end = ends_at(old.valid_from_ms, old.valid_to_ms, plan.entry.valid_from_ms)
+            updates = [*plan.updates, MemoryUpdate(old, marked(old, plan.entry, "edited", at_ms, end))]
+            superseded = [one.after.id for one in updates if one.before is not None and one.after is not None]
+            payload = {"memory": plan.entry.id, "superseded": superseded}
+            unless = self._memories.unchanged([plan], ())
+            self._repository.write(self._session_id, "edit", updates, at_ms=at_ms, payload=payload, unless=unless)
+            return plan.entry
+
+        return _repeated(work)
+
+    def forget(self, ids: Sequence[str], *, at_ms: int) -> Forgotten:
+        """Hide memories from every agent; see `SessionMemory.forget`."""
+
+        def work() -> Forgotten:
+            found = self._found(dict.fromkeys(ids))
+            if not found:
+                return Forgotten((), 0)
+            updates = [MemoryUpdate(one, None) for one in found]
+            payload = {"forgotten": [one.id for one in found]}
+            return Forgotten(
+                found, self._repository.write(self._session_id, "forget", updates, at_ms=at_ms, payload=payload)
+            )
+
+        return _repeated(work)
+
+    def take_in(self, records: Iterable[Mapping[str, Any]], *, at_ms: int, dry_run: bool) -> TakenIn:
+        """Import records; see `SessionMemory.take_in`."""
+        given, refused = self._read(records, at_ms)
+        added: list[MemoryEntry] = []
+        known: list[str] = []
+        superseded: list[str] = []
+        for some in _chunks(given, _AT_ONCE):
+
+            def work(some: Sequence[_Given] = some) -> tuple[list[MemoryEntry], list[str], list[str]]:
+                return self._take_in(some, at_ms, dry_run=dry_run)
+
+            new, there, replaced = _repeated(work)
+            added += new
+            known += there
+            superseded += replaced
+        return TakenIn(tuple(added), tuple(known), tuple(dict.fromkeys(superseded)), tuple(refused))
+
+    def _found(self, ids: Iterable[str]) -> tuple[MemoryEntry, ...]:
+        wanted = tuple(ids)
+        found = self._repository.read.by_id(wanted, self._memories.viewer())
+        missing = next((one for one in wanted if one not in found), None)
+        if missing is not None:
+            raise RecallError(f"there is no memory {str(missing)[:64]!r}; `undrift memory list` shows what there is")
+        return tuple(found[one] for one in wanted)
+
+    def _read(self, records: Iterable[Mapping[str, Any]], at_ms: int) -> tuple[list[_Given], list[tuple[int, str]]]:
+        """Return the memories of records, each only once, and the reasons why some are none."""
+        first = self._store.next_memory_seq()
+        given: dict[Any, _Given] = {}
+        refused = []
+        for number, record in enumerate(records):
+            try:
+                one = self._given(record, first + number, at_ms)
+            except InputError as error:
+                refused.append((number, str(error)))
+                continue
+            entry = one.entry
+            key: Any = entry.id
+            if not one.is_whole:
+                key = (content_digest(entry.content), entry.source, entry.speaker, entry.scope, entry.type)
+            given.setdefault(key, one)
+        return list(given.values()), refused
+
+    def _given(self, record: Mapping[str, Any], seq: int, at_ms: int) -> _Given:
+        if "id" not in record:
+            fields = {**record, "seq": seq}
+            content = self._memories.checked(fields.pop("content", ""))
+            return _Given(self._memories.new_entry(content, at_ms, fields), is_whole=False)
+        entry = memory_of(record, seq)
+        mine = self._repository.read.by_id((entry.id,)).get(entry.id)
+        if mine is not None and mine.content != entry.content:  # the file was edited by hand
+            entry = memory_of({**record, "id": ""}, seq)
+        masked = self._memories.masked(dict(entry.metadata))
+        return _Given(replace(entry, content=self._memories.checked(entry.content), metadata=masked), is_whole=True)
+
+    def _take_in(
+        self, given: Sequence[_Given], at_ms: int, *, dry_run: bool
+    ) -> tuple[list[MemoryEntry], list[str], list[str]]:
+        """Write some memories in one commit; return the new ones, and the ids of known and of superseded ones."""
+        pending: dict[str, MemoryUpdate] = {}
+        plans: list[MemoryPlan] = []
+        known = []
+        for one in given:
+            same = self._known(one)
+            entry = one.entry if same is None else same
+            plan = None if same is not None else self._plan(one, at_ms, pending)
+            if plan is None or not plan.updates:
+                known.append(entry.id if plan is None else plan.entry.id)
+            else:
+                plans.append(plan)
+                merge(pending, plan.updates)
+        new = [update.after for update in pending.values() if update.before is None and update.after is not None]
+        superseded = [id for id, update in pending.items() if update.before is not None]
+        if pending and not dry_run:
+            ids = [one.id for one in new]
+            self._repository.write(
+                self._session_id,
+                "import",
+                tuple(pending.values()),
+                at_ms=at_ms,
+                payload={"imported": ids, "superseded": superseded},
+                unless=self._memories.unchanged(plans, ids),
+            )
+        return new, known, superseded
+
+    def _known(self, one: _Given) -> MemoryEntry | None:
+        """Return the memory that an earlier import of the same made; it may be superseded since."""
+        entry = one.entry
+        if one.is_whole:
+            return self._repository.read.by_id((entry.id,)).get(entry.id)
+        same = self._repository.read.by_digest(content_digest(entry.content), self._memories.viewer())
+        mine = (entry.source, entry.speaker, entry.scope, entry.type)
+        return next((x for x in same if (x.source, x.speaker, x.scope, x.type) == mine), None)
+
+    def _plan(self, one: _Given, at_ms: int, pending: Mapping[str, MemoryUpdate]) -> MemoryPlan:
+        if not one.is_whole:
+            return self._memories.planned(one.entry, at_ms, pending)
+        if one.entry.is_contradicted:
+            return MemoryPlan(one.entry, [MemoryUpdate(None, one.entry)], "", set(), set(), set())
+        # Memories of one file were compared when they were made.
+        changed = {id: update for id, update in pending.items() if update.before is not None}
+        return self._memories.planned(one.entry, at_ms, changed)
+
+
+def _repeated(work: Callable[[], T]) -> T:
+    """Run a change; if another agent wrote at the same time, run it again on what it wrote."""
+    for _ in range(ATTEMPTS - 1):
+        try:
+            return work()
+        except StoreConflict:
+            continue
+    return work()
+
+
+def _chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    """Yield the items in lists of at most `size`."""
+    left = iter(items)
+    while some := list(islice(left, size)):
+        yield some

@@ -1,0 +1,40 @@
+"""Hits that exclude each other."""
+
+from typing import Any
+
+from undrift.core.memory.dispute import with_disputes
+from undrift.values.memory import MemoryEntry, ScoredMemoryEntry
+
+
+def hit(id: str, trust: Any = "user", against: str = "", **more: Any) -> ScoredMemoryEntry:
+    metadata = {"conflicts": [{"with": against}]} if against else {}
+    return ScoredMemoryEntry(MemoryEntry(id, "words", trust=trust, metadata=metadata, **more), 0.5, 0.5)
+
+
+def order(*hits: ScoredMemoryEntry) -> list[tuple[str, list[str]]]:
+    return [(one.entry.id, one.why.get("disputes", [])) for one in with_disputes(hits)]
+
+
+def test_both_are_marked_and_the_trusted_one_comes_first():
+    assert order(hit("b", "assistant", "a"), hit("x"), hit("a")) == [("a", ["b"]), ("b", ["a"]), ("x", [])]
+    assert order(hit("a"), hit("x"), hit("b", "assistant", "a")) == [("a", ["b"]), ("x", []), ("b", ["a"])]
+
+
+def test_of_equal_trust_the_order_stays():
+    assert order(hit("b", "user", "a"), hit("a", "spec")) == [("b", ["a"]), ("a", ["b"])]
+
+
+def test_one_that_is_not_found_or_superseded_is_no_mark():
+    assert order(hit("b", "assistant", "a")) == [("b", [])]
+    superseded = hit("a", contradicted_by_entry_id="c")
+    assert order(hit("b", "assistant", "a"), superseded) == [("b", []), ("a", [])]
+
+
+def test_several_conflicts_of_one():
+    found = order(hit("c", "tool", "a"), hit("b", "assistant", "a"), hit("a"))
+    assert found == [("a", ["c", "b"]), ("c", ["a"]), ("b", ["a"])]
+
+
+def test_without_conflicts_nothing_changes():
+    hits = [hit("a"), hit("b")]
+    assert with_disputes(hits) == hits
