@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.report.builders import Session, compacted_session, work
+from undrift.core.autopsy.findings import GivenUse, Held
 from undrift.errors import InputError
 from undrift.recordings.autopsy import examine
 from undrift.report import Cover, check_target, page, write_page
@@ -120,6 +121,19 @@ def test_a_session_of_many_compactions_and_rules_stays_a_page(tmp_path: Path):
     text = page([replace(found, autopsy=replace(found.autopsy, compactions=many))], COVER)
     assert "20 later compactions count in the figures at the top only." in text
     assert (text.count("<h3>Compaction "), text.count("<blockquote>"), text.count("and 10 more")) == (100, 2_000, 100)
+
+
+def test_what_a_hook_gave_back_is_on_the_page(tmp_path: Path):
+    found = examine(compacted_session().written(tmp_path / "session.jsonl"))
+    (compaction,) = found.autopsy.compactions
+    given = GivenUse(tokens=4_900, held=Held(7, 2, 4_900), alone=Held(5, 1, 300), results=1, cost=5_000.0)
+    helped = replace(found.autopsy, compactions=(replace(compaction, given=given),))
+    text = page([replace(found, autopsy=helped)], COVER)
+    assert (
+        "undrift gave back 4,900 tokens after it: they hold 9 of the 12 names and lines that the agent used next."
+        in text
+    )
+    assert "undrift gave back" not in page([found], COVER)
 
 
 def test_a_page_without_a_compaction_says_so(tmp_path: Path):

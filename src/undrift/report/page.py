@@ -82,7 +82,8 @@ def _index_row(part: SessionPart) -> str:
     one = part.one
     compactions = one.autopsy.compactions
     times = [compaction.at_ms for compaction in compactions if compaction.at_ms]
-    about = " · ".join([*([day(times[0])] if times else []), count(len(compactions), "compaction")])
+    several = [count(len(compactions), "compaction")] if len(compactions) > 1 else []
+    about = " · ".join([*([day(times[0])] if times else []), *several])
     link = tag("a", text(session_name(one, part.number)), href=f"#s{part.number}")
     again = sum(compaction.fetched.tokens for compaction in compactions)
     figures = (*_losses(compactions), thousands(again))

@@ -102,6 +102,13 @@ class SessionPart:
         own = f"It cost {one.price(cost.total)}: the call that wrote the summary, and writing the new prompt to the cache."
         ours = f" undrift’s text would have cost {one.price(cost.restore)}." if cost.restore else ""  # noqa: RUF001
         yield tag("p", text(own + ours))
+        if compaction.given is not None:
+            given = compaction.given
+            held = given.held.identifiers + given.held.lines
+            used = compaction.identifiers + compaction.lines
+            text_of_ours = f"undrift gave back {given.tokens:,} tokens after it"
+            sentence = f"{text_of_ours}: they hold {held:,} of the {used:,} names and lines that the agent used next."
+            yield tag("p", text(sentence))
         if compaction.lost_rules:
             end = "." if self.redacted else ":"
             yield tag("p", text(f"{count(len(compaction.lost_rules), 'rule')} of yours, never mentioned again{end}"))
