@@ -123,6 +123,15 @@ def test_a_session_of_many_compactions_and_rules_stays_a_page(tmp_path: Path):
     assert (text.count("<h3>Compaction "), text.count("<blockquote>"), text.count("and 10 more")) == (100, 2_000, 100)
 
 
+def test_many_sessions_have_an_index_and_the_first_of_them_a_part_each(tmp_path: Path):
+    found = examine(compacted_session().written(tmp_path / "session.jsonl"))
+    text = page([found] * 103, COVER)
+    assert (text.count("<section><h2>"), text.count('<h2 id="s')) == (0, 100)
+    assert (text.count('href="#s'), text.count('scope="row"><a'), text.count('<th scope="row">')) == (100, 100, 603)
+    assert "The first 100 have a timeline below." in text
+    assert len(text) < 1_000_000
+
+
 def test_what_a_hook_gave_back_is_on_the_page(tmp_path: Path):
     found = examine(compacted_session().written(tmp_path / "session.jsonl"))
     (compaction,) = found.autopsy.compactions

@@ -20,6 +20,8 @@ __all__ = ["OPENING", "page"]
 OPENING = "<!doctype html>\n<!-- a report of undrift autopsy -->"
 """The beginning of every page of ours; a file without it belongs to another program, and is never replaced."""
 _TITLE = "Losses of compactions · undrift autopsy"
+_MOST_SECTIONS = 100
+"""So many sessions have a part of their own: at 6 to 8 kB each, the page stays below a megabyte."""
 _LEGEND = (
     ("k1", "tokens in the window"),
     ("k2", "compaction, with its number"),
@@ -41,7 +43,7 @@ def page(found: Sequence[Postmortem], cover: Cover, next_commands: Sequence[tupl
         body.append(_index(parts))
     keys = [tag("span", tag("i", class_=kind), text(name)) for kind, name in _LEGEND]
     zone = "" if cover.redacted else text("Times are in UTC.")
-    body += [tag("p", *keys, zone, class_="legend"), *(part.section() for part in parts)]
+    body += [tag("p", *keys, zone, class_="legend"), *(part.section() for part in parts[:_MOST_SECTIONS])]
     content = tag("body", head(found, headline, cover), tag("main", *body), foot(cover, next_commands))
     sentences = " ".join(headline.sentences(yours=False))
     return f"{OPENING}\n{tag('html', _head(sentences, cover), content, lang='en')}\n"
@@ -75,6 +77,8 @@ def _index(parts: Sequence[SessionPart]) -> str:
     note = "Lost: the share of what the agent used next that is not in the summary. Read again: in tokens."
     if any(compaction.encrypted for part in parts for compaction in part.one.autopsy.compactions):
         note += " ?: the summary is encrypted."
+    if len(parts) > _MOST_SECTIONS:
+        note += f" The first {_MOST_SECTIONS} have a timeline below."
     return tag("section", tag("h2", "Sessions"), tag("p", note, class_="soft"), table, class_="card")
 
 
@@ -84,11 +88,12 @@ def _index_row(part: SessionPart) -> str:
     times = [compaction.at_ms for compaction in compactions if compaction.at_ms]
     several = [count(len(compactions), "compaction")] if len(compactions) > 1 else []
     about = " · ".join([*([day(times[0])] if times else []), *several])
-    link = tag("a", text(session_name(one, part.number)), href=f"#s{part.number}")
+    name = text(session_name(one, part.number))
+    link = tag("a", name, href=f"#s{part.number}") if part.number <= _MOST_SECTIONS else name
     again = sum(compaction.fetched.tokens for compaction in compactions)
     figures = (*_losses(compactions), thousands(again))
-    name = tag("th", link, tag("span", text(about)), scope="row")
-    return tag("tr", name, *(tag("td", text(figure)) for figure in figures))
+    row_head = tag("th", link, tag("span", text(about)), scope="row")
+    return tag("tr", row_head, *(tag("td", text(figure)) for figure in figures))
 
 
 def _losses(compactions: Sequence[Compaction]) -> tuple[str, str]:
