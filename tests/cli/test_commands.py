@@ -46,7 +46,7 @@ def test_the_first_screen_fits_and_shows_at_most_twelve_commands():
     on_it = [name for names in main._sections.values() for name in names]
     assert len(on_it) <= MOST_ON_THE_FIRST_SCREEN
     assert sum(any(f"  {name} " in line for line in lines) for name in on_it) == len(on_it)
-    assert set(main.list_commands(click.Context(main))) == {*on_it, "bench", "config", "help", "completion"}
+    assert set(main.list_commands(click.Context(main))) == {*on_it, "install", "bench", "config", "help", "completion"}
     assert max(map(len, undrift(columns=60).stdout.splitlines())) <= 60
     assert undrift("--help").stdout == shown.stdout
 

@@ -148,7 +148,7 @@ def test_most_commands_have_an_example():
 @pytest.mark.parametrize(("words", "line"), EXAMPLES, ids=[line for _, line in EXAMPLES])
 def test_every_example_of_a_help_text_runs(place: Path, tmp_path: Path, words: str, line: str):
     if (
-        words.startswith(("session rewind", "session undo", "store", "install", "session checkpoint"))
+        words.startswith(("session rewind", "session undo", "store", "install", "setup", "session checkpoint"))
         or words in CHANGES
     ):
         copy = tmp_path / "copy"  # what an example changes is not seen by the others
@@ -159,7 +159,7 @@ def test_every_example_of_a_help_text_runs(place: Path, tmp_path: Path, words: s
     text, _, given = line.partition(" < ")
     names = {"REF": reference(place), "ID": (place / "memory").read_text()}
     typed = [names.get(word, word) for word in shlex.split(text)[1:]]
-    if words in ("install", "memory forget", "memory import"):
+    if words in ("install", "setup", "memory forget", "memory import"):
         typed.append("--yes")
     if words.startswith(SERVING):
         assert_serves(place, typed)

@@ -3,6 +3,7 @@
 import re
 import shlex
 import sys
+from importlib.metadata import PathDistribution
 from pathlib import Path
 
 import pytest
@@ -36,9 +37,31 @@ def test_an_interpreter_that_does_not_know_itself_still_names_the_extra(monkeypa
     assert extras.command_for("mcp") == "pip install 'undrift[mcp]'"
 
 
+def pipx(folder: Path, monkeypatch: pytest.MonkeyPatch, parent: str = "venvs") -> None:
+    """Let this interpreter be that of an environment that pipx has made."""
+    place = folder / parent / "undrift"
+    place.mkdir(parents=True)
+    (place / "pipx_metadata.json").write_text("{}")
+    monkeypatch.setattr(sys, "prefix", str(place))
+
+
+@pytest.mark.parametrize("url", ["https://example.org/undrift.whl", "file:///repo", None])
+def test_from_a_temporary_environment_the_command_installs_undrift_for_good(
+    url: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    assert extras.lasting_command() is None
+    found = "" if url is None else f'{{"url": "{url}"}}'
+    monkeypatch.setattr(PathDistribution, "read_text", lambda *_: found)
+    pipx(tmp_path, monkeypatch, "pipx")
+    assert extras.lasting_command() == "pipx install 'undrift[all]'"
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / "uv" / "archive-v0" / "x"))
+    assert extras.command_for("mcp") == "uv tool install 'undrift[mcp]'"
+    monkeypatch.setattr(PathDistribution, "read_text", lambda *_: '{"url": "file:///a/undrift-1.whl"}')
+    assert extras.command_for("mcp") == "uv tool install 'undrift[mcp] @ file:///a/undrift-1.whl'"
+
+
 def test_pipx_adds_the_packages_to_its_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    (tmp_path / "pipx_metadata.json").write_text("{}")
-    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    pipx(tmp_path, monkeypatch)
     command = extras.command_for("proxy")
     zstd = ["backports-zstd>=1.0"] if sys.version_info < (3, 14) else []
     words = ["pipx", "inject", "undrift", "aiohttp>=3.11", *zstd, "httptools>=0.6", "uvicorn>=0.34"]
@@ -48,8 +71,7 @@ def test_pipx_adds_the_packages_to_its_environment(tmp_path: Path, monkeypatch: 
 
 
 def test_a_package_that_this_python_has_already_is_not_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    (tmp_path / "pipx_metadata.json").write_text("{}")
-    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    pipx(tmp_path, monkeypatch)
     rows = ["one>=1 ; (python_version < '3.2') and extra == 'x'", "two ; python_version < '99.1' and extra == 'x'"]
     monkeypatch.setattr(extras, "requires", lambda _: rows)
     assert shlex.split(extras.command_for("x")) == ["pipx", "inject", "undrift", "two"]
@@ -66,8 +88,7 @@ def test_a_tool_of_uv_is_installed_with_the_packages_and_those_it_had(tmp_path: 
 
 
 def test_an_unknown_extra_is_left_to_pip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    (tmp_path / "pipx_metadata.json").write_text("{}")
-    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    pipx(tmp_path, monkeypatch)
     assert shlex.split(extras.command_for("no-such")) == [sys.executable, "-m", "pip", "install", "undrift[no-such]"]
 
 

@@ -82,7 +82,8 @@ _STORE = CommandGroup(
         "autopsy": ("undrift.cli.autopsy:autopsy_command", "Show what compactions removed but agents needed."),
         "replay": ("undrift.cli.replay:replay_command", "Show what undrift would prune, and the cost."),
         "status": ("undrift.cli.status:status_command", "Show what your sessions in this folder cost."),
-        "install": ("undrift.cli.install:install_command", "Add hooks that restore what a compaction removes."),
+        "setup": ("undrift.cli.setup:setup_command", "Find your clients, and add undrift to them."),
+        "install": ("undrift.cli.install:install_command", "Add one part of undrift to one client."),
         "wrap": ("undrift.cli.wrap:wrap_command", "Start a client with its own gateway."),
         "recall": ("undrift.cli.recall:recall_command", "Print a removed text, or say why it was removed."),
         "memory": (_MEMORY, "Remember facts and search them."),
@@ -98,14 +99,14 @@ _STORE = CommandGroup(
     },
     sections={
         "See what happened": ("autopsy", "replay", "status"),
-        "Keep going": ("install", "wrap"),
+        "Keep going": ("setup", "wrap"),
         "Look things up": ("recall", "memory", "session"),
         "Run it": ("proxy", "agent"),
         "Check and back up": ("doctor", "store"),
     },
     first={
+        "undrift setup": "see what was lost, restore it each time",
         "undrift autopsy": "see what your compactions removed",
-        "undrift install claude": "restore it each time (or: codex)",
         "undrift doctor": "check that all is well",
     },
     older={

@@ -18,7 +18,7 @@ from undrift.recordings.autopsy import Postmortem, SubAgentSession, counted_once
 from undrift.settings import Settings
 from undrift.settings.model_table import Model, read_models
 
-__all__ = ["autopsy_command"]
+__all__ = ["autopsy_command", "progress"]
 
 _Show = Callable[[int, Path], None]
 
@@ -112,7 +112,7 @@ class _AutopsyBatch:
 
     def run(self, files: Sequence[Path], *, wanted: int | None) -> None:
         """Examine all files, or those with a compaction until there are `wanted` of them."""
-        with _progress(self.quiet, len(files)) as show:
+        with progress(self.quiet, len(files)) as show:
             for number, path in enumerate(files):
                 if len(self.found) == wanted:
                     break
@@ -134,7 +134,7 @@ class _AutopsyBatch:
 
 
 @contextmanager
-def _progress(quiet: bool, total: int) -> Iterator[_Show]:
+def progress(quiet: bool, total: int) -> Iterator[_Show]:
     """Give the function that a batch reports to: a line on stderr if that is a terminal, else nothing."""
     if quiet or not at_terminal(sys.stderr):
         yield lambda _number, _path: None

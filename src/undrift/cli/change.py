@@ -13,7 +13,16 @@ from undrift.cli.draw import say
 from undrift.cli.show import at_terminal, echo_json, safe
 from undrift.errors import InputError
 
-__all__ = ["ChangeReport", "Given", "Named", "SettingsChange", "program", "user_folder"]
+__all__ = [
+    "ChangeDeclined",
+    "ChangeReport",
+    "ChangeUnasked",
+    "Given",
+    "Named",
+    "SettingsChange",
+    "program",
+    "user_folder",
+]
 
 
 class Named(Protocol):
@@ -61,12 +70,34 @@ def user_folder() -> Path:
         raise InputError("your home folder is not known; set HOME") from error
 
 
+class ChangeDeclined(InputError):
+    """The person does not want a change."""
+
+
+class ChangeUnasked(InputError):
+    """There is no terminal to ask at, and --yes is not given."""
+
+
 class ChangeReport:
     """The report of all changes: lines at once, or one JSON object at the end."""
 
     def __init__(self, *, as_json: bool) -> None:
         self.as_json = as_json
         self._found: list[dict[str, Any]] = []
+
+    def same(self, change: "SettingsChange", state: str, notes: Sequence[str]) -> None:
+        """Say that nothing had to be changed."""
+        say(f"undrift {state} in {safe(str(change.path))}; nothing was changed")
+        for line in notes:
+            say(line)
+
+    def changed(self, change: "SettingsChange", line: str, notes: Sequence[str], *, restarts: bool) -> None:
+        """Say what was changed. `restarts`: whether the client has to be started again for it."""
+        say(line)
+        for note in notes:
+            say(note)
+        if restarts:
+            say(f"Restart {change.client.title} to use it. To check it: undrift doctor")
 
     def add(self, found: dict[str, Any]) -> None:
         """Keep what one change has to say."""
@@ -112,10 +143,12 @@ class SettingsChange:
         if self.yes:
             return True
         if self.report.as_json or not at_terminal(sys.stdin):
-            raise InputError(f"{self.path}: not changed; --yes changes it without asking")
+            if self.report.as_json:
+                self._add(False, self.diff(after), more)
+            raise ChangeUnasked(f"{self.path}: not changed; --yes changes it without asking")
         if click.confirm(question, default=True):
             return True
-        raise InputError(f"{self.path}: nothing was changed")
+        raise ChangeDeclined(f"{self.path}: nothing was changed")
 
     def diff(self, after: str | None) -> list[str]:
         """The unified difference, made safe for a terminal."""
@@ -130,20 +163,15 @@ class SettingsChange:
         if self.report.as_json:
             self._add(False, [], notes)
             return
-        say(f"undrift {state} in {safe(str(self.path))}; nothing was changed")
-        for line in notes:
-            say(line)
+        self.report.same(self, state, notes)
 
     def done(self, after: str | None, what: str, notes: Sequence[str]) -> None:
         """Say what was changed."""
         if self.report.as_json:
             self._add(True, self.diff(after), notes)
             return
-        say(f"{what}: {safe(str(self.path))}" + ("" if after is not None else " was removed"))
-        for line in notes:
-            say(line)
-        if what == "installed":
-            say(f"Restart {self.client.title} to use it. To check it: undrift doctor")
+        line = f"{what}: {safe(str(self.path))}" + ("" if after is not None else " was removed")
+        self.report.changed(self, line, notes, restarts=what == "installed")
 
     def _shown(self, text: str) -> str:
         for secret in self.secrets:

@@ -23,7 +23,7 @@ from undrift.errors import InputError
 from undrift.profiles import PROFILES
 from undrift.values.extras import command_for
 
-__all__ = ["EntryChange", "install_entry", "uninstall_entry"]
+__all__ = ["EntryChange", "has_plugin", "install_entry", "is_allowed", "is_there", "uninstall_entry"]
 
 _UNSPEAKABLE = frozenset("*\\\n\r")
 """Characters that mean something else in a rule of Claude Code."""
@@ -74,6 +74,17 @@ class EntryChange:
         return PROFILES[self.client.name].recall.rules(words)
 
 
+def is_there(entry: EntryChange) -> bool:
+    """Tell whether the file has exactly the entry that would be put in. Raises InputError: the file is malformed."""
+    return bool(entry.change.read(entry.client.has, entry.change.before or "", entry.wanted(program())))
+
+
+def is_allowed(entry: EntryChange) -> bool:
+    """Tell whether the client's agent may run the recall command without a question. Raises InputError as `rules` does."""
+    found = entry.change.read(JsonValues().value, entry.change.before or "", entry.rule_key)
+    return isinstance(found, list) and all(rule in found for rule in entry.rules())
+
+
 def install_entry(entry: EntryChange, *, allow: bool = False) -> None:
     """Put the entry in, and with `allow` the rules for the recall command. Existing entries stay as they are."""
     change, client = entry.change, entry.client
@@ -81,13 +92,13 @@ def install_entry(entry: EntryChange, *, allow: bool = False) -> None:
     if client.lacking:
         raise InputError(f"{client.title}: there is nothing to install: {client.lacking}")
     make = entry.wanted(program())
-    is_there = change.read(client.has, text, make)
+    is_same = change.read(client.has, text, make)
     old_home = change.read(client.home, text)
     memory = place.recall(old_home or change.home, change.path) or Memory()
     if not old_home:
         memory = Memory(values=memory.values)  # the rest is of a file that is no more
     edited, values = Edited(text, memory.pieces, memory.containers), memory.values
-    if not is_there:
+    if not is_same:
         base = change.read(_without_values, text, values)
         known = memory.containers if memory.pieces else None
         edited = change.read(client.installed, change.read(client.without_ours, base, memory.pieces, known), make)
@@ -132,16 +143,23 @@ def uninstall_entry(entry: EntryChange) -> None:
         change.done(None if gone else after, "uninstalled", ())
 
 
-def _beside_plugin(entry: EntryChange) -> tuple[str, ...]:
-    """Return the line for a person who has our plugin as well; none if its client has no plugins."""
+def has_plugin(entry: EntryChange) -> bool:
+    """Tell whether the client has our plugin, which brings hooks and server as well."""
     name = entry.client.name
     try:
         text = place.read(entry.client_home / PLUGIN_FILES[name]) if name in PLUGIN_FILES else None
     except InputError:  # a file that is not ours to repair
-        return ()
-    if not is_plugin_enabled(name, text or ""):
-        return ()
-    return (note_on_plugin(name, is_served=isinstance(entry.client, ServedClient)),)
+        return False
+    return is_plugin_enabled(name, text or "")
+
+
+def _beside_plugin(entry: EntryChange) -> tuple[str, ...]:
+    """Return the line for a person who has our plugin as well."""
+    return (
+        (note_on_plugin(entry.client.name, is_served=isinstance(entry.client, ServedClient)),)
+        if has_plugin(entry)
+        else ()
+    )
 
 
 def _with_rules(entry: EntryChange, text: str) -> tuple[str, tuple[dict[str, Any], ...]]:

@@ -8,6 +8,7 @@ import shlex
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from undrift.settings import environment
 from undrift.settings.files import user_file
 from undrift.stores.secret import TOKEN_NAME, http_token
 from undrift.stores.service import DEFAULT_PORT, PointedClient, Service, load, remove, save
+from undrift.values.extras import command_for
 
 __all__ = ["gateway_stays", "install_gateway", "keep_for_gateway", "shared_with_gateway", "uninstall_gateway"]
 
@@ -54,6 +56,8 @@ def install_gateway(client: AddressedClient, given: Given, port: int | None, rep
 
     `port`: of the service; None keeps it. Raises InputError, SettingsError: the settings or the service cannot be had.
     """
+    if not all(map(find_spec, ("aiohttp", "uvicorn"))):
+        raise InputError(f"the gateway needs the packages aiohttp and uvicorn; first: {command_for('proxy')}")
     change, client_home = _change(client, given, report)
     service = load(change.home) or Service(port or DEFAULT_PORT)
     finds_home = change.home == user_folder() / ".undrift"  # where `undrift recall` looks by itself

@@ -5,14 +5,19 @@ import tomllib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-__all__ = ["PLUGIN_FILES", "is_plugin_enabled", "note_on_plugin"]
+__all__ = ["PLUGIN_FILES", "PLUGIN_UNINSTALL", "is_plugin_enabled", "note_on_plugin"]
 
 PLUGIN_FILES: Mapping[str, str] = {"claude": "settings.json", "codex": "config.toml"}
 """The file in the client's own folder that lists its plugins, by the name of the client."""
 
 _OURS = "undrift@"
 _READERS: Mapping[str, Callable[[str], Any]] = {"settings.json": json.loads, "config.toml": tomllib.loads}
-_UNINSTALL = {"claude": "claude plugin uninstall undrift@undrift", "codex": "codex plugin remove undrift@undrift"}
+
+PLUGIN_UNINSTALL: Mapping[str, str] = {
+    "claude": "claude plugin uninstall undrift@undrift",
+    "codex": "codex plugin remove undrift@undrift",
+}
+"""The command that removes the plugin, by the name of the client."""
 
 
 def is_plugin_enabled(client: str, text: str) -> bool:
@@ -31,7 +36,7 @@ def is_plugin_enabled(client: str, text: str) -> bool:
 def note_on_plugin(client: str, *, is_served: bool) -> str:
     """Return the line for a person who installs what the plugin brings too."""
     twice = "Its server is now listed twice" if is_served else "Its hooks rest while these are installed"
-    return f"The undrift plugin is enabled too. {twice}. To remove it: {_UNINSTALL[client]}"
+    return f"The undrift plugin is enabled too. {twice}. To remove it: {PLUGIN_UNINSTALL[client]}"
 
 
 def _is_on(entry: Any) -> bool:

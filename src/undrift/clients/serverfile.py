@@ -225,7 +225,7 @@ class TomlServers:
 def _toml(text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text.removeprefix("\ufeff"))
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError(f"is not valid TOML: {error}") from error
 
 

@@ -1,18 +1,21 @@
 """The command that adds an optional package to this installation. Pure except for a look at the installation."""
 
+import json
 import re
 import shlex
 import sys
 import tomllib
-from importlib.metadata import PackageNotFoundError, requires
+from importlib.metadata import Distribution, PackageNotFoundError, requires
 from importlib.util import find_spec
 from pathlib import Path
 
-__all__ = ["command_for", "upgrade_command"]
+__all__ = ["command_for", "lasting_command", "upgrade_command"]
 
 _BEFORE = re.compile(r"python_version < '(\d+)\.(\d+)'")
 _PIPX, _UV_TOOL = "pipx_metadata.json", "uv-receipt.toml"
 """The file that each installer keeps in an environment of its own."""
+_UV_CACHE = ("archive-v", "environments-v")
+_PIPX_LASTING = "venvs"
 
 
 def command_for(extra: str) -> str:
@@ -21,6 +24,8 @@ def command_for(extra: str) -> str:
     `extra`: as in pyproject.toml: ``proxy``, ``mcp``, ``vectors``, ``lancedb``, ``exact``.
     """
     wanted, place = f"undrift[{extra}]", Path(sys.prefix)
+    if (lasting := lasting_command(extra)) is not None:
+        return lasting
     packages = _packages(extra)
     if packages and (place / _PIPX).is_file():
         return shlex.join(["pipx", "inject", "undrift", *packages])
@@ -28,6 +33,22 @@ def command_for(extra: str) -> str:
         added = dict.fromkeys([*_added_before(place / _UV_TOOL), *packages])
         return shlex.join(["uv", "tool", "install", *(word for one in added for word in ("--with", one)), "undrift"])
     return _install(wanted)
+
+
+def lasting_command(extra: str = "all") -> str | None:
+    """Return the command that installs undrift for good. None means: this environment stays already.
+
+    uvx and ``pipx run`` start a program in an environment that they delete some day, and each hook with it.
+    `extra`: as for `command_for`; ``all`` is what every command needs.
+    """
+    place = Path(sys.prefix)
+    if place.parent.name.startswith(_UV_CACHE):
+        words = ["uv", "tool", "install"]
+    elif (place / _PIPX).is_file() and place.parent.name != _PIPX_LASTING:
+        words = ["pipx", "install"]
+    else:
+        return None
+    return shlex.join([*words, f"undrift[{extra}]{_source()}"])
 
 
 def upgrade_command(package: str) -> str:
@@ -43,6 +64,16 @@ def _install(*words: str) -> str:
     if find_spec("pip") is None:  # an environment that uv has made
         return shlex.join(["uv", "pip", "install", "--python", sys.executable, *words])
     return shlex.join([sys.executable, "-m", "pip", "install", *words])
+
+
+def _source() -> str:
+    """The file that this undrift was installed from, in a requirement; empty if it came from an index."""
+    try:
+        found = json.loads(Distribution.from_name("undrift").read_text("direct_url.json") or "{}")
+        url = str(found.get("url", ""))
+    except (PackageNotFoundError, ValueError, AttributeError):
+        return ""
+    return f" @ {url}" if url.startswith("file://") and url.endswith(".whl") else ""
 
 
 def _packages(extra: str) -> list[str]:
