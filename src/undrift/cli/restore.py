@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from undrift.cli.of_session import TOKENS
-from undrift.cli.own import FORMATS_READ
+from undrift.cli.own import FORMATS_READ, client_folders, own_recordings
 from undrift.cli.show import at_terminal, count, echo_json, note, safe
 from undrift.recordings.restore import DEFAULT_BUDGET_TOKENS, Restored, restore
 
@@ -17,7 +17,7 @@ __all__ = ["restore_command"]
 
 
 @click.command("restore", epilog=FORMATS_READ)
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", required=False, type=click.Path(path_type=Path))
 @click.option(
     "--budget",
     type=TOKENS,
@@ -26,22 +26,27 @@ __all__ = ["restore_command"]
     metavar="N",
     help="Print at most N tokens.",
 )
+@client_folders
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
-def restore_command(file: Path, budget: int, as_json: bool) -> None:
+def restore_command(file: Path | None, budget: int, as_json: bool, **folders: Path | None) -> None:
     """Print the text to give an agent after a compaction.
 
-    FILE is a recorded session. Every line of the text is copied from it. The text has your rules and last requests,
-    the open task and the newest errors. It also has the parts of files that the agent was working on, and names
-    that it was using.
+    FILE is a recorded session; without FILE, your newest one is read. Every line of the text is copied from it. The text
+    has your rules and last requests, the open task and the newest errors. It also has the parts of files that the agent
+    was working on, and names that it was using.
 
     \b
+    undrift session restore
     undrift session restore session.jsonl
     """
-    restored = restore(file, budget_tokens=budget)
+    chosen = file or own_recordings("undrift session restore", **folders)[0]
+    restored = restore(chosen, budget_tokens=budget)
     if as_json:
-        echo_json(_as_json(restored, budget))
+        echo_json(_as_json(restored, budget, chosen))
         return
     _print(restored.text)
+    if file is None:
+        note(f"Your newest session: {safe(str(chosen))}")
     note(_what(restored, budget))
 
 
@@ -53,8 +58,9 @@ def _print(text: str) -> None:
     click.echo((text + end).encode("utf-8", "replace"), nl=False)
 
 
-def _as_json(restored: Restored, budget: int) -> dict[str, Any]:
+def _as_json(restored: Restored, budget: int, path: Path) -> dict[str, Any]:
     return {
+        "path": str(path),
         "budget_tokens": budget,
         "tokens": restored.tokens,
         "text": restored.text,
