@@ -153,6 +153,8 @@ def test_the_skill_names_tools_that_the_server_has(packaged: Packaged, tmp_path:
 def test_server_json_is_as_the_registry_asks() -> None:
     jsonschema.Draft202012Validator(SCHEMA).validate(server())
     assert server()["name"] == SERVER_NAME
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"<!-- mcp-name: {SERVER_NAME} -->" in readme, "the registry looks there for the proof of ownership"
 
 
 @pytest.mark.parametrize(
