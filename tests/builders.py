@@ -12,6 +12,7 @@ import apsw
 from undrift.session.session import Session
 from undrift.settings import Settings
 from undrift.stores.database import Database
+from undrift.stores.projects import places_in
 from undrift.stores.sqlite import SqliteStore
 from undrift.window.context import SessionContext
 from undrift.wire import anthropic
@@ -29,6 +30,7 @@ __all__ = [
     "opened",
     "parts",
     "problems",
+    "records_of",
     "refusing",
     "refusing_after",
     "result",
@@ -188,3 +190,9 @@ def _message(role: str, content: tuple[Any, ...]) -> Json:
     if len(content) == 1 and isinstance(content[0], str):
         return {"role": role, "content": content[0]}
     return {"role": role, "content": [text(part) if isinstance(part, str) else part for part in content]}
+
+
+def records_of(home: Path) -> Path:
+    """Return the folder of the records of the one project in a home."""
+    (place,) = places_in(home)
+    return place.records

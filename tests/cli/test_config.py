@@ -56,7 +56,7 @@ def test_all_lists_every_setting() -> None:
 def test_a_name_or_a_variable_explains_one_setting(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("UNDRIFT_HOME", "/kept")
     text = config("home")
-    assert text.startswith("home = /kept  (UNDRIFT_HOME)\n\nThe folder that holds the store.")
+    assert text.startswith("home = /kept  (UNDRIFT_HOME)\n\nThe folder that holds the records")
     assert 'A project\'s undrift.toml cannot set it; your own can.\nIn undrift.toml: home = "/kept"' in text
     assert config("UNDRIFT_HOME") == text
     assert "In undrift.toml: keep_tool_results = 5" in config("DEVS_TERMINAL_WINDOW_SIZE")

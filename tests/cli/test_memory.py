@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.builders import body, opened, rounds, user
+from tests.builders import body, opened, records_of, rounds, user
 from tests.cli.builders import Record, undrift
 from tests.task_sessions import TaskSession
 
@@ -161,8 +161,16 @@ def test_purge_asks_and_then_destroys(tmp_path: Path):
     }
     assert [one["id"] for one in told("search", "database", "--home", tmp_path)["found"]] == [old]
     assert "the files were cleaned" in ran("purge", new, "--yes", "--home", tmp_path, code=1)
-    (tmp_path / "copy.txt").write_text("The main database is PostgreSQL.")
+    (records_of(tmp_path) / "copy.txt").write_text("The main database is PostgreSQL.")
     assert "A trace is left in copy.txt" in ran("purge", old, "--yes", "--home", tmp_path, code=1)
+
+
+def test_a_purge_finds_copies_at_the_top_of_the_home(tmp_path: Path):
+    old, _ = home_with_two(tmp_path)
+    copy = tmp_path / "hooks" / "prepared"
+    copy.parent.mkdir()
+    copy.write_text("The main database is PostgreSQL.")
+    assert str(copy) in "".join(ran("purge", old, "--yes", "--home", tmp_path, code=1).split())
 
 
 def test_a_reference_or_a_task_finds_its_session(tmp_path: Path):

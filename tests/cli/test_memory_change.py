@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.builders import opened
+from tests.builders import opened, records_of
 from tests.cli.builders import undrift
 from tests.cli.test_memory import ran, told
 
@@ -90,7 +90,7 @@ def test_a_purge_destroys_for_good(tmp_path: Path):
     assert "--yes" in ran("memory", "forget", first, "--purge", "--home", tmp_path, code=1)
     done = told("memory", "forget", first, "--purge", "--yes", "--home", tmp_path)["purged"]
     assert [(one["id"], one["kind"], one["removed"]) for one in done] == [(first, "memory", {"memories": 1})]
-    assert b"ornithopter" not in (tmp_path / "undrift.db").read_bytes()
+    assert b"ornithopter" not in (records_of(tmp_path) / "undrift.db").read_bytes()
     assert [one["id"] for one in told("memory", "list", "--home", tmp_path)["memories"]] == [second]
     (tmp_path / "copy.txt").write_text("The host is a, as in the copy: The host is a.")
     assert "Purged (memory)" in ran("memory", "forget", second, "--purge", "--yes", "--home", tmp_path, code=1)

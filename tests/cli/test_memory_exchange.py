@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.builders import opened
+from tests.builders import opened, records_of
 from tests.cli.builders import undrift
 from tests.cli.test_memory import HOSTILE, ran, told
 
@@ -153,7 +153,7 @@ def test_a_hostile_file_cannot_draw_and_its_secrets_are_masked(tmp_path: Path):
     assert all(c.isprintable() or c == "\n" for c in shown.output)
     assert "is not imported: this text is undrift's own" in shown.stderr
     assert key not in undrift("memory", "export", "--home", tmp_path / "home").stdout
-    assert key.encode() not in (tmp_path / "home" / "undrift.db").read_bytes()
+    assert key.encode() not in (records_of(tmp_path / "home") / "undrift.db").read_bytes()
 
 
 def test_a_list_in_brackets_is_a_text(tmp_path: Path):

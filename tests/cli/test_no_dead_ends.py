@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders import records_of
 from tests.cli.builders import long_session, replayed, undrift, written
 from tests.cli.test_terminal import compacted_session
 from undrift.cli.story import show_one
@@ -107,7 +108,9 @@ def test_the_headline_of_a_replay_says_what_made_it_leave(tmp_path: Path, capsys
 def test_a_session_without_tasks_is_a_plain_sentence(tmp_path: Path):
     replayed(written(tmp_path / "s.jsonl", long_session(30)), tmp_path / "home")
     result = undrift("session", "tasks", "--home", tmp_path / "home")
-    assert result.stderr.startswith(f"undrift: there is no task in {tmp_path / 'home'}, or in their replays;")
+    assert result.stderr.startswith(
+        f"undrift: there is no task in {records_of(tmp_path / 'home')}, or in their replays;"
+    )
 
 
 def test_every_printed_next_step_acts_on_the_store_that_was_shown(tmp_path: Path):

@@ -19,6 +19,7 @@ from tests.cli.test_commands import LISTED
 from tests.cli.test_terminal import compacted_session
 from tests.task_sessions import TaskSession
 from undrift.cli import main
+from undrift.stores.projects import keep, place_of
 
 ROOT = Path(__file__).parents[2]
 CHANGES = ("memory edit", "memory forget", "memory import", "memory export")
@@ -59,17 +60,19 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         client.write_text("#!/bin/sh\nexit 0\n")
         client.chmod(0o755)
     home = folder / ".undrift"
-    session = TaskSession(home)
+    records = keep(place_of(home, folder, shares=True)).records
+    here = ("--home", home, "--project", folder)
+    session = TaskSession(records)
     (folder / "reference").write_text(session.does("fix-login", content="Fix the login")[0])
     session.close()
     for text in ("We use PostgreSQL for the cache.", "We use SQLite for the cache."):
-        undrift("remember", text, "--trust", "user" if "Post" in text else "assistant", "--home", home)
-    memories = json.loads(undrift("memory", "list", "--home", home, "--json").stdout)["memories"]
+        undrift("remember", text, "--trust", "user" if "Post" in text else "assistant", *here)
+    memories = json.loads(undrift("memory", "list", *here, "--json").stdout)["memories"]
     (folder / "memory").write_text(memories[-1]["id"])
     (folder / "CLAUDE.md").write_text("# Rules\n- Run `make check` before each commit.\n")
-    undrift("checkpoint", "before-refactoring", "--home", home)
-    undrift("backup", folder / "undrift-backup.db", "--home", home)
-    replayed(folder / "session.jsonl", home)
+    undrift("checkpoint", "before-refactoring", *here)
+    undrift("backup", folder / "undrift-backup.db", *here)
+    replayed(folder / "session.jsonl", records)
     return folder
 
 
@@ -153,6 +156,9 @@ def test_every_example_of_a_help_text_runs(place: Path, tmp_path: Path, words: s
     ):
         copy = tmp_path / "copy"  # what an example changes is not seen by the others
         shutil.copytree(place, copy)
+        (records,) = (copy / ".undrift" / "projects").iterdir()
+        here = keep(place_of(copy / ".undrift", copy)).records
+        shutil.copytree(records, here, dirs_exist_ok=True, ignore=lambda *_: ["project.json"])
         place = copy
     if words == "session undo":
         assert ran(place, ["rewind", "before-refactoring"]).returncode == 0

@@ -154,6 +154,7 @@ def test_a_client_that_is_killed_leaves_nothing_behind(tmp_path):
         "undrift",
         "gateway.log",
         TOKEN_NAME,
+        "projects",
     }
 
 

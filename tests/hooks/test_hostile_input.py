@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders import records_of
 from tests.cli.builders import environment
 from tests.hooks.builders import SESSION, User, session
 from tests.hooks.test_answers import START
@@ -218,6 +219,6 @@ def test_a_line_of_a_gigabyte_is_passed_over_within_the_memory_of_a_small_machin
     )
     assert user.log() == []
     assert LONGEST_LINE_BYTES < 1 << 30
-    with SqliteStore.open(user.home, create=False) as store:
+    with SqliteStore.open(records_of(user.home), create=False) as store:
         kept = [store.by_entry(f"claude:{SESSION}", name).entry.content for name in ("u-0:0", "u-5:0")]
     assert kept == [records[0]["message"]["content"], "Done."]

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from tests.builders import records_of
 from tests.cli.builders import answered, called, claude, codex_session, written
 from tests.hooks.builders import SESSION, User, compacted, session, with_ids
 from undrift.core.text.refs import ref_of
@@ -14,13 +15,13 @@ NAME = f"claude:{SESSION}"
 
 
 def originals(user: User, entry_ids: list[str]) -> list[str]:
-    with SqliteStore.open(user.home, create=False) as store:
+    with SqliteStore.open(records_of(user.home), create=False) as store:
         return [store.original(ref_of(NAME, entry_id)).entry.content for entry_id in entry_ids]
 
 
 def recorded_lines(user: User) -> list[tuple[int, int]]:
     """The lines that each call has written."""
-    with SqliteStore.open(user.home, create=False) as store:
+    with SqliteStore.open(records_of(user.home), create=False) as store:
         payloads = [operation.payload or {} for operation in store.operations(NAME, ["recorded"])]
     return [(payload["first_line"], payload["last_line"]) for payload in payloads]
 
@@ -54,7 +55,7 @@ def test_what_was_read_in_pieces_has_the_same_ids_as_in_one(tmp_path: Path):
     written(path, records)
     answer("PreCompact", payload, options)
     whole = open_recording(path).entries
-    with SqliteStore.open(tmp_path / "undrift", create=False) as store:
+    with SqliteStore.open(records_of(tmp_path / "undrift"), create=False) as store:
         stored = [store.original(ref_of(f"codex:{SESSION}", entry.id)).entry for entry in whole]
         assert len(store.operations(f"codex:{SESSION}", ["recorded"])) == 2
     assert [entry.content for entry in stored] == [entry.content for entry in whole]
@@ -118,7 +119,7 @@ def test_a_part_that_begins_with_a_sub_agent_s_record_is_no_sub_agent_s_session(
     user.add([side, {**claude("user", "Go on."), "uuid": "main", "isSidechain": False}])
     user.pre_compact()
     assert originals(user, ["main:0"]) == ["Go on."]
-    with SqliteStore.open(user.home, create=False) as store:
+    with SqliteStore.open(records_of(user.home), create=False) as store:
         assert store.find("prompt") == ()
 
 

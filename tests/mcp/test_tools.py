@@ -9,6 +9,7 @@ import pytest
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed: pip install 'undrift[mcp]'")
 
+from tests.builders import records_of
 from tests.facts.builders import Clock, fact
 from tests.mcp.builders import evicted, near, run, said, stdio
 from tests.task_sessions import log_text
@@ -82,7 +83,7 @@ def test_a_task_is_done_and_its_rejection_says_how_to_repair_it(tmp_path: Path):
             begun = await client.call_tool("task_update", {"id": "t1", "content": "Fix it", "status": "in_progress"})
             assert begun.structured_content["status"] == "in_progress"
             (where,) = begun.structured_content["notes"]
-            notes = tmp_path / "archives" / "run-1" / "active_context.md"
+            notes = records_of(tmp_path) / "archives" / "run-1" / "active_context.md"
             assert where == f"Put texts that are too long for its summary into {notes}"
             assert notes.is_file()
             short = await client.call_tool("task_update", {"id": "t1", "status": "completed", "result_summary": "ok"})

@@ -76,7 +76,7 @@ def test_an_empty_environment_gives_the_defaults_of_the_seeds() -> None:
     assert settings.prune_target_ratio == 0.75
     assert settings.budget_tokens == "auto"
     assert settings.mask_secrets is True
-    assert settings.home == ".undrift"
+    assert settings.home == str(Path.home() / ".undrift")
 
 
 def test_settings_are_frozen_and_keyword_only() -> None:

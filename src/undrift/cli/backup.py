@@ -9,10 +9,10 @@ import click
 
 from undrift.cli.draw import next_commands, say
 from undrift.cli.lookup import MAKES_OWN, has_store, no_store
-from undrift.cli.of_session import home_options
+from undrift.cli.of_session import one_home_options
+from undrift.cli.place import place_here
 from undrift.cli.show import again, at_terminal, count, echo_json, safe
 from undrift.errors import InputError, StoreError
-from undrift.settings import Settings
 from undrift.stores.base import Counts
 from undrift.stores.opening import engine_of
 
@@ -23,7 +23,7 @@ _FILE = click.Path(path_type=Path)
 
 @click.command("backup")
 @click.argument("out", type=_FILE)
-@home_options
+@one_home_options
 def backup_command(out: Path, home: str | None, as_json: bool) -> None:
     """Copy the store into one file. Other programs may use the store meanwhile.
 
@@ -47,7 +47,7 @@ def backup_command(out: Path, home: str | None, as_json: bool) -> None:
 @click.command("restore-backup")
 @click.argument("file", type=_FILE)
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@home_options
+@one_home_options
 def restore_backup_command(file: Path, yes: bool, home: str | None, as_json: bool) -> None:
     """Replace the store with a backup.
 
@@ -75,7 +75,7 @@ def restore_backup_command(file: Path, yes: bool, home: str | None, as_json: boo
 
 
 def _home(given: str | None) -> str:
-    return (Settings.from_environment() if given is None else Settings.from_environment(home=given)).home
+    return str(place_here(given).records)
 
 
 def _what(counts: Counts) -> str:

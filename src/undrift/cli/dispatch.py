@@ -9,7 +9,8 @@ from typing import Any
 
 import click
 
-from undrift.cli.of_session import Whole, home_options, settings_of
+from undrift.cli.of_session import Whole, one_home_options, settings_in
+from undrift.cli.place import kept_place
 from undrift.cli.show import at_terminal, columns, count, echo_json, first_line, note, safe
 from undrift.core.dispatch.plan import ROLES, Plan, parse_plan, words
 from undrift.dispatch.agents import CommandAgents
@@ -47,7 +48,7 @@ class _Seconds(click.FloatRange):
 )
 @click.option("--max-attempts", type=Whole(min=1), metavar="N", help="Try each task at most N times.")
 @click.option("--retry-halted", is_flag=True, help="Retry each task that stopped the run.")
-@home_options
+@one_home_options
 def dispatch_command(
     plan_file: Path,
     run_id: str | None,
@@ -72,9 +73,9 @@ def dispatch_command(
     given = {"implementer": implementer, "reviewer": reviewer}
     commands = {role: dict(plan.commands.get(role, {})) for role in ROLES}
     commands |= {role: {"": words(line, f"--{role}")} for role, line in given.items() if line is not None}
-    settings = settings_of(home)
     agents = CommandAgents(commands, plan_file.absolute().parent, timeout_s=timeout or plan.timeout_s)
     name = run_id or _run_of(plan_file)
+    settings = settings_in(kept_place(home))
     with closing(SqliteSessionFactStore(run_id=name, settings=settings)) as facts:
         manager = stored_manager(facts, settings)
         manager.init_run(name, plan.tasks, context=plan.context, max_attempts=max_attempts or plan.max_attempts)

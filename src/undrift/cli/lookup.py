@@ -3,17 +3,20 @@
 Law: changes nothing; a store that cannot be read does not hide what another one holds.
 """
 
+import os
+import re
 import shlex
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
+from undrift.cli.place import place_here, places_here
 from undrift.errors import InputError, RecallError, StoreError
-from undrift.settings import Settings
 from undrift.stores.base import Found
 from undrift.stores.contract import Store
 from undrift.stores.opening import engine_of, open_store
+from undrift.stores.projects import FILES, places_in
 from undrift.values.scope import Scope
 from undrift.values.window import Original, Tasks
 from undrift.window.originals import original_of
@@ -27,6 +30,7 @@ __all__ = [
     "first",
     "has_store",
     "homes_of",
+    "is_reference",
     "no_store",
     "original_in",
     "original_or_task",
@@ -44,12 +48,18 @@ MAKES_OWN = f"`undrift wrap CLIENT` or {MAKES_MEMORIES}"
 """The commands that make a store which is no replay's."""
 
 _REF_CHARACTERS = 16
+_REFERENCE = re.compile(r"[0-9a-f]{16}", re.ASCII)
 _REMEDY = "`undrift replay` shows references, `undrift session tasks` shows tasks, --home DIR names another folder"
 
 
-def has_store(home: str | Path) -> bool:
+def has_store(home: str | os.PathLike[str]) -> bool:
     """Return whether a home folder has a store of its own."""
     return engine_of(home).is_there(home)
+
+
+def is_reference(text: str) -> bool:
+    """Tell whether a text has the form of a reference, which no two texts share."""
+    return _REFERENCE.fullmatch(text) is not None
 
 
 def no_store(homes: Sequence[str], makes: str = "") -> str:
@@ -57,23 +67,35 @@ def no_store(homes: Sequence[str], makes: str = "") -> str:
 
     `makes`: the commands that make a store of the kind that is needed, where a replay's store is of no use.
     """
-    places = dict.fromkeys((*homes, *homes_of(None)))
-    near = [folder for home in places for folder in (Path(home), *(() if makes else _replays(Path(home) / "replays")))]
-    other = next((str(folder) for folder in near if has_store(folder) and str(folder) not in homes), None)
-    remedy = (
+    remedy = _elsewhere(homes, is_replay_of_use=not makes) or (
         f"{makes or '`undrift replay` or `undrift install claude`'} makes one, --home DIR names another folder"
-        if other is None
-        else f"there is one elsewhere: add --home {shlex.quote(other)}"
     )
     return f"there is no store in {' or '.join(homes)}; {remedy}"
 
 
-def homes_of(given: str | None) -> tuple[str, ...]:
-    """Return the homes to look into: the given one, else the setting's and the one in which the hooks record."""
-    if given is not None:
-        return (Settings.from_environment(home=given).home,)
-    own, hooks = Settings.from_environment().home, Path.home() / ".undrift"
-    return (own,) if not hooks.is_dir() or hooks.resolve() == Path(own).resolve() else (own, str(hooks))
+def _elsewhere(homes: Sequence[str], *, is_replay_of_use: bool) -> str:
+    """Say how to reach another store of the user; empty if there is none."""
+    daily = Path.home() / FILES
+    if has_store(here := place_here(str(daily))) and str(here.records) not in homes:
+        return f"there is one elsewhere: add --home {shlex.quote(str(daily))}"
+    near = [Path(home) for home in dict.fromkeys((*homes, *homes_of(None)))]
+    if is_replay_of_use:
+        near += [folder for home in near for folder in _replays(home / "replays")]
+    if other := next((str(folder) for folder in near if has_store(folder) and str(folder) not in homes), None):
+        return f"there is one elsewhere: add --home {shlex.quote(other)}"
+    others = [
+        one for one in places_in(Path(homes[0]).parent.parent) if has_store(one) and str(one.records) not in homes
+    ]
+    return f"{_counted(len(others))}: add --project NAME or --all-projects" if others else ""
+
+
+def _counted(number: int) -> str:
+    return "another project has records" if number == 1 else f"{number} other projects have records"
+
+
+def homes_of(given: str | None, *, everywhere: bool = False) -> tuple[str, ...]:
+    """Return the folders to look into: this project's records, and those of earlier versions; see `places_here`."""
+    return tuple(str(place.records) for place in places_here(given, everywhere=everywhere))
 
 
 def original_in(store: Store, ref_or_entry: str, session_id: str | None = None) -> Original:

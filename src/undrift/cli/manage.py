@@ -6,7 +6,8 @@ from dataclasses import asdict
 
 import click
 
-from undrift.cli.of_session import BUDGET, HOME_HELP, settings_of
+from undrift.cli.of_session import BUDGET, settings_in
+from undrift.cli.place import HOME_HELP, kept_place, project_option
 from undrift.cli.show import at_terminal, note, safe
 from undrift.errors import Declined, InputError, WireError
 from undrift.session.session import Session
@@ -26,6 +27,7 @@ __all__ = ["manage_command"]
 )
 @click.option("--model", metavar="NAME", help="The model's name; needed if the request has none, as with gemini.")
 @click.option("--home", metavar="DIR", help=HOME_HELP)
+@project_option
 @click.option("--budget", type=BUDGET, metavar="N", help="The most tokens that the request may have.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object that contains the request.")
 def manage_command(
@@ -42,13 +44,14 @@ def manage_command(
     """
     if sys.stdin is None or at_terminal(sys.stdin):
         raise click.UsageError("the request is read from stdin: undrift agent manage ... < request.json > edited.json")
-    settings = settings_of(home, budget_tokens=budget)
+    place = kept_place(home)
+    settings = settings_in(place, budget_tokens=budget)
     body = sys.stdin.buffer.read()
     try:
         if session_id:
-            session = Session.open(session_id, settings=settings)
+            session = Session.open(session_id, home=place, settings=settings)
         else:
-            session = Session.recognise(body, wire=wire, settings=settings)
+            session = Session.recognise(body, wire=wire, home=place, settings=settings)
         with session:
             prepared = session.prepare(body, wire=wire, model=model)
         out = _as_json(prepared) if as_json else prepared.body

@@ -6,7 +6,8 @@ from typing import get_args
 import click
 
 from undrift import __version__
-from undrift.cli.of_session import HOME_HELP, Whole, settings_of
+from undrift.cli.of_session import Whole
+from undrift.cli.place import HOME_HELP, home_settings, named_place, project_option
 from undrift.cli.show import echo_json, note, safe
 from undrift.mcp.place import ServedHome
 from undrift.mcp.surface import ToolChoice, surface_of
@@ -30,6 +31,7 @@ _PORT = 7357
 )
 @click.option("--session", metavar="ID", help="The session's id (default: your `session` setting).")
 @click.option("--home", metavar="DIR", help=HOME_HELP)
+@project_option
 @click.option("--json", "as_json", is_flag=True, help="With --http: print the address as one JSON object.")
 def mcp_command(
     over_http: bool, port: int | None, tools: ToolChoice, session: str | None, home: str | None, as_json: bool
@@ -43,8 +45,8 @@ def mcp_command(
     """
     if port is not None and not over_http:
         raise click.UsageError("--port needs --http")
-    settings = settings_of(home, session=session)
-    place = ServedHome(Path(settings.home), settings)
+    settings = home_settings(home, session=session)
+    place = ServedHome(Path(settings.home), settings, named_place(home), shares=True)
     surface = surface_of(place, __version__, tools)
     if not over_http:
         from undrift.mcp.serving import run_stdio

@@ -17,11 +17,13 @@ from undrift.cli.of_session import (
     Whole,
     home_options,
     moment_of,
+    one_session_options,
     open_session,
     opened,
     session_options,
     settings_of,
 )
+from undrift.cli.place import kept_place
 from undrift.cli.show import again, count, echo_json, excerpt, first_line, note, safe
 from undrift.core.contradict.verdicts import OPEN_BECAUSE
 from undrift.errors import RecallError, StoreError
@@ -59,7 +61,7 @@ __all__ = ["conflicts_command", "rebuild_command", "remember_command", "search_c
 @click.option("--source", default="", metavar="NAME", help="Its origin, such as a document.")
 @click.option("--speaker", metavar="NAME", help="The person who said it.")
 @click.option("--whole", is_flag=True, help="Keep a text of several statements as one memory.")
-@session_options
+@one_session_options
 def remember_command(
     *, text: str, whole: bool, session: str | None, home: str | None, as_json: bool, type_: Any, **fields: Any
 ) -> None:
@@ -74,10 +76,10 @@ def remember_command(
     """
     text = sys.stdin.buffer.read().decode("utf-8", "replace") if text == "-" and sys.stdin is not None else text
     statements = (text,) if whole else statements_typed(text)
-    settings = settings_of(home)
-    with open_store(settings.home, Scope()) as store:
+    place = kept_place(home)
+    with open_store(place, Scope()) as store:
         newest = store.newest_session()
-    with open_session(settings, session or newest or FIRST_SESSION) as chosen:
+    with open_session(place, session or newest or FIRST_SESSION) as chosen:
         done = [_remembered(chosen, one, {"type": type_, **fields}) for one in statements]
     if as_json:
         changed = dict.fromkeys(old.id for one in done for old in one.superseded)

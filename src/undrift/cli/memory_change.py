@@ -9,14 +9,15 @@ from undrift.cli.draw import say
 from undrift.cli.memory_list import all_memories
 from undrift.cli.memory_view import as_json as shown_json
 from undrift.cli.memory_view import day, memory_named, short_ids, where
-from undrift.cli.of_session import FIRST_SESSION, open_session, session_options, settings_of
+from undrift.cli.of_session import FIRST_SESSION, open_session, session_options
+from undrift.cli.place import place_here
 from undrift.cli.show import again, at_terminal, count, echo_json, excerpt, note, safe
 from undrift.cli.time_travel import purged_json, show_purged
 from undrift.errors import InputError
 from undrift.session.purge import Purged
-from undrift.settings import Settings
 from undrift.stores.opening import engine_of, open_store
 from undrift.values.memory import MemoryEntry
+from undrift.values.project import Place
 from undrift.values.scope import Scope
 
 __all__ = ["edit_command", "forget_command"]
@@ -35,10 +36,10 @@ def edit_command(*, id: str, text: str | None, session: str | None, home: str | 
     \b
     undrift memory edit ID --text "The main database is SQLite."
     """
-    settings = settings_of(home)
-    old = memory_named(all_memories(settings), id)
+    place = place_here(home)
+    old = memory_named(all_memories(place), id)
     said = _edited(old.content) if text is None else text
-    with open_session(settings, session or _session_of(settings, old)) as chosen:
+    with open_session(place, session or _session_of(place, old)) as chosen:
         entry = chosen.memory.edit(old.id, said)
     if as_json:
         superseded = [] if entry.id == old.id else [old.id]
@@ -68,20 +69,20 @@ def forget_command(
     \b
     undrift memory forget ID
     """
-    settings = settings_of(home)
-    entries = all_memories(settings)
+    place = place_here(home)
+    entries = all_memories(place)
     chosen = list({entry.id: entry for entry in (memory_named(entries, one) for one in ids)}.values())
     if not yes:
         _ask(chosen, purge=purge)
     by_session: dict[str, list[MemoryEntry]] = {}
     for entry in chosen:
-        by_session.setdefault(session or _session_of(settings, entry), []).append(entry)
+        by_session.setdefault(session or _session_of(place, entry), []).append(entry)
     if purge:
-        _purge(settings, by_session, as_json=as_json)
+        _purge(place, by_session, as_json=as_json)
         return
     done: dict[str, int] = {}
     for session_id, some in by_session.items():
-        with open_session(settings, session_id) as opened:
+        with open_session(place, session_id) as opened:
             done[session_id] = opened.memory.forget(*(entry.id for entry in some)).seq
     if as_json:
         forgotten = [
@@ -106,11 +107,11 @@ def _edited(content: str) -> str:
     return said.strip()
 
 
-def _session_of(settings: Settings, entry: MemoryEntry) -> str:
+def _session_of(place: Place, entry: MemoryEntry) -> str:
     """Return the session that may change a memory: its own for the scope `session`, else the newest."""
     if entry.scope == "session":
         return entry.session_id
-    with open_store(settings.home, Scope(), create=False) as store:
+    with open_store(place, Scope(), create=False) as store:
         return store.newest_session() or FIRST_SESSION
 
 
@@ -136,16 +137,16 @@ def _name_superseded(entries: Sequence[MemoryEntry], forgotten: Sequence[MemoryE
             )
 
 
-def _purge(settings: Settings, by_session: dict[str, list[MemoryEntry]], *, as_json: bool) -> None:
+def _purge(place: Place, by_session: dict[str, list[MemoryEntry]], *, as_json: bool) -> None:
     done: list[tuple[str, Purged]] = []
     for session_id, some in by_session.items():
-        with open_session(settings, session_id) as opened:
+        with open_session(place, session_id) as opened:
             done += [(entry.id, opened.purge(entry.id)) for entry in some]
     if as_json:
         echo_json({"purged": [{"id": id_, **purged_json(one)} for id_, one in done]})
     else:
         for id_, one in done:
             click.echo(id_)
-            show_purged(one, engine_of(settings.home).own_files)
+            show_purged(one, engine_of(place).own_files)
     if any(one.traces or not one.removed for _, one in done):
         raise click.exceptions.Exit(1)

@@ -17,16 +17,18 @@ from undrift.cli.draw import say
 from undrift.cli.lookup import has_store
 from undrift.cli.memory_list import all_memories
 from undrift.cli.memory_view import day, where
-from undrift.cli.of_session import FIRST_SESSION, open_session, session_options, settings_of
+from undrift.cli.of_session import FIRST_SESSION, open_session, session_options
+from undrift.cli.place import place_here
 from undrift.cli.show import again, at_terminal, count, echo_json, excerpt, note, safe
 from undrift.errors import InputError
 from undrift.memory.exchange import FORMAT, as_record, records_of
 from undrift.memory.handling import TakenIn
 from undrift.memory.statements import LeftOut, statements_in
-from undrift.settings import Settings
 from undrift.stores.opening import open_store
+from undrift.stores.projects import keep
 from undrift.values.clock import now_ms
 from undrift.values.memory import MEMORY_TYPES, MemoryEntry, MemoryScope, MemoryType
+from undrift.values.project import Place
 from undrift.values.scope import Scope
 
 __all__ = ["export_command", "import_command"]
@@ -78,10 +80,10 @@ def import_command(
     fields["type"] = fields.pop("type_")
     sources = [_read(file, fields) for file in files]
     records = [record for source in sources for record in source.records]
-    settings = settings_of(home)
+    place = place_here(home)
     plan = None
-    if has_store(settings.home):
-        with open_session(settings, session or _newest(settings)) as chosen:
+    if has_store(place):
+        with open_session(place, session or _newest(place)) as chosen:
             plan = chosen.memory.take_in(records, dry_run=True)
     if not as_json:
         for source in sources:
@@ -93,9 +95,9 @@ def import_command(
     ):
         raise InputError("nothing was imported; --yes does it without asking")
     done = plan
-    session_id = session or _newest(settings) if plan is not None else session or FIRST_SESSION
+    session_id = session or _newest(place) if plan is not None else session or FIRST_SESSION
     if not nothing_new:
-        with open_session(settings, session_id) as chosen:
+        with open_session(keep(place), session_id) as chosen:
             done = chosen.memory.take_in(records)
     assert done is not None
     _report(done, session_id, sources, home, as_json=as_json)
@@ -119,7 +121,7 @@ def export_command(
     """
     entries = [
         one
-        for one in all_memories(settings_of(home))
+        for one in all_memories(place_here(home))
         if scope in (None, one.scope) and session in (None, one.session_id)
     ]
     if markdown and not as_json:
@@ -189,8 +191,8 @@ def _limited(name: str, data: bytes) -> bytes:
     return data
 
 
-def _newest(settings: Settings) -> str:
-    with open_store(settings.home, Scope(), create=False) as store:
+def _newest(place: Place) -> str:
+    with open_store(place, Scope(), create=False) as store:
         return store.newest_session() or FIRST_SESSION
 
 

@@ -9,14 +9,15 @@ import click
 from undrift.cli.draw import next_commands, say
 from undrift.cli.lookup import MAKES_MEMORIES, has_store, no_store
 from undrift.cli.memory_view import as_json, entry_rows, short_ids
-from undrift.cli.of_session import TOKENS, Whole, home_options, opened, session_options, settings_of
+from undrift.cli.of_session import TOKENS, Whole, home_options, opened, session_options
+from undrift.cli.place import place_here
 from undrift.cli.show import again, columns, count, echo_json, note, safe
 from undrift.core.text.tokens import counter
 from undrift.errors import RecallError
-from undrift.settings import Settings
 from undrift.stores.opening import open_store
 from undrift.values.extras import command_for
 from undrift.values.memory import MEMORY_TYPES, MemoryEntry, MemoryScope
+from undrift.values.project import Place
 from undrift.values.scope import Scope
 
 __all__ = ["all_memories", "list_command", "preview_command"]
@@ -49,7 +50,7 @@ def list_command(
     \b
     undrift memory list --scope project
     """
-    entries = all_memories(settings_of(home))
+    entries = all_memories(place_here(home))
     chosen = [one for one in entries if type_ in (None, one.type) and scope in (None, one.scope)]
     superseded = [one for one in chosen if one.is_contradicted]
     active = [one for one in chosen if not one.is_contradicted]
@@ -108,11 +109,11 @@ def preview_command(question: str, tokens: int | None, session: str | None, home
         note("Windows hold no such text now. To add it to them: set UNDRIFT_MEMORY_TOKENS=500.")
 
 
-def all_memories(settings: Settings) -> list[MemoryEntry]:
+def all_memories(place: Place) -> list[MemoryEntry]:
     """Return every memory of a home that is not forgotten, oldest first. Raises RecallError: there is no store."""
-    if not has_store(settings.home):
-        raise RecallError(no_store((settings.home,), MAKES_MEMORIES))
-    with open_store(settings.home, Scope(), create=False) as store:
+    if not has_store(place):
+        raise RecallError(no_store((str(place.records),), MAKES_MEMORIES))
+    with open_store(place, Scope(), create=False) as store:
         return store.memories.seen(None)
 
 

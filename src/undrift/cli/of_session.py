@@ -10,29 +10,31 @@ from typing import Any, TypeVar
 import click
 
 from undrift.cli.lookup import MAKES_OWN, has_store, no_store
+from undrift.cli.place import HOME_HELP, is_wide, place_here, places_here, project_option, project_options
 from undrift.cli.show import again
 from undrift.errors import RecallError
 from undrift.session.session import Session
 from undrift.settings import Settings
 from undrift.settings.rules import AUTO, is_count, tokens_of
 from undrift.stores.opening import open_store
+from undrift.values.project import Place
 from undrift.values.scope import Scope
 
 __all__ = [
     "BUDGET",
     "FIRST_SESSION",
-    "HOME_HELP",
     "TOKENS",
     "Whole",
     "home_options",
     "moment_of",
+    "one_home_options",
+    "one_session_options",
     "open_session",
     "opened",
     "session_options",
+    "settings_in",
     "settings_of",
 ]
-
-HOME_HELP = "The folder of undrift's data (default: your `home` setting)."
 
 FIRST_SESSION = "notes"
 """The session of a memory in a home that has no session yet."""
@@ -80,26 +82,50 @@ class Whole(click.IntRange):
 
 
 def home_options(command: F) -> F:
-    """Give a command the options --home and --json."""
+    """Give a command the options --project, --all-projects, --home and --json."""
+    return _home_options(command, wide=True)
+
+
+def one_home_options(command: F) -> F:
+    """Give a command that is about one project the options --project, --home and --json."""
+    return _home_options(command, wide=False)
+
+
+def _home_options(command: F, *, wide: bool) -> F:
     for option in (
         click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout."),
         click.option("--home", metavar="DIR", help=HOME_HELP),
     ):
         command = option(command)
-    return command
+    return project_options(command) if wide else project_option(command)
 
 
 def session_options(command: F) -> F:
-    """Give a command the options --session, --home and --json."""
-    return click.option("--session", metavar="ID", help="The session's id (default: the newest session).")(
-        home_options(command)
-    )
+    """Give a command the options --session, --project, --all-projects, --home and --json."""
+    return _session_option(home_options(command))
+
+
+def one_session_options(command: F) -> F:
+    """Give a command that is about one project the options --session, --project, --home and --json."""
+    return _session_option(one_home_options(command))
+
+
+def _session_option(command: F) -> F:
+    return click.option("--session", metavar="ID", help="The session's id (default: the newest session).")(command)
 
 
 def settings_of(home: str | None, **more: Any) -> Settings:
-    """Return the settings, with the options that were given on the command line; None is an option that was not."""
-    given = {name: value for name, value in {"home": home, **more}.items() if value is not None}
-    return Settings.from_environment(None, **given)
+    """Return the settings for this project, with the options of the command line; None is an option that was not given.
+
+    Their `home` is the folder of the project's records. It may not be there yet.
+    """
+    return settings_in(place_here(home), **more)
+
+
+def settings_in(place: Place, **more: Any) -> Settings:
+    """Return the settings with their `home` at a place, and with the options of the command line."""
+    given = {name: value for name, value in more.items() if value is not None}
+    return Settings.from_environment(None, home=str(place.records), **given)
 
 
 @contextmanager
@@ -108,24 +134,32 @@ def opened(home: str | None, session: str | None, *, keeps_notes: bool = False, 
 
     Raises RecallError: there is none, or none of that id. Raises StoreError: there is no store.
     """
-    settings = settings_of(home)
-    if not has_store(settings.home):
-        raise RecallError(no_store((settings.home,), makes or (MAKES_OWN if keeps_notes else "")))
-    with open_store(settings.home, Scope(), create=False) as store:
-        chosen = store.newest_session() if session is None else session
-        if chosen is None:
-            raise RecallError(f"there is no session in {settings.home} yet; --home DIR names another folder")
-        if not store.last_seq(chosen):
-            raise RecallError(
-                f"there is no session {chosen[:80]!r} in {settings.home}; `undrift session list{again(home)}` shows what it has"
-            )
-    with open_session(settings, chosen, keeps_notes=keeps_notes) as found:
+    place, chosen = _found(home, session, makes or (MAKES_OWN if keeps_notes else ""))
+    with open_session(place, chosen, keeps_notes=keeps_notes) as found:
         yield found
 
 
-def open_session(settings: Settings, session_id: str, *, keeps_notes: bool = False) -> Session:
+def _found(home: str | None, session: str | None, makes: str) -> tuple[Place, str]:
+    """Return the place and the id of a session; if all projects are meant, of the first one that has it."""
+    places = [one for one in places_here(home)[: None if is_wide() else 1] if has_store(one)]
+    if not places:
+        raise RecallError(no_store((str(place_here(home).records),), makes))
+    for place in places:
+        with open_store(place, Scope(), create=False) as store:
+            chosen = store.newest_session() if session is None else session
+            if chosen is not None and store.last_seq(chosen):
+                return place, chosen
+    where = places[0].records
+    if session is None:
+        raise RecallError(f"there is no session in {where} yet; --home DIR names another folder")
+    raise RecallError(
+        f"there is no session {session[:80]!r} in {where}; `undrift session list{again(home)}` shows what it has"
+    )
+
+
+def open_session(place: Place, session_id: str, *, keeps_notes: bool = False) -> Session:
     """Open a session, new or known; its scratchpad is made only if that is asked for."""
-    return Session.open(session_id, settings=settings, keeps_notes=keeps_notes)
+    return Session.open(session_id, home=place, settings=settings_in(place), keeps_notes=keeps_notes)
 
 
 def moment_of(text: str) -> int | str:

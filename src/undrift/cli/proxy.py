@@ -15,7 +15,8 @@ import click
 
 from undrift.cli.draw import say
 from undrift.cli.keeper import LOG, LOG_BYTES, open_log, wait_for_end
-from undrift.cli.of_session import BUDGET, HOME_HELP, Whole, settings_of
+from undrift.cli.of_session import BUDGET, Whole
+from undrift.cli.place import HOME_HELP, home_settings, named_place, project_option
 from undrift.cli.show import at_terminal, note, safe
 from undrift.core.budget_price import budget_price
 from undrift.errors import SettingsError
@@ -99,6 +100,7 @@ def upstream_options(*, has_defaults: bool) -> Callable[[_Command], _Command]:
     help="The most tokens that a request may have, such as 120k, or auto (the default).",
 )
 @click.option("--home", metavar="DIR", help=HOME_HELP)
+@project_option
 @click.option(
     "--memory",
     metavar="SIZE",
@@ -142,7 +144,7 @@ def proxy_command(
     undrift proxy --port 0
     undrift proxy --budget 120k
     """
-    settings = settings_of(home, budget_tokens=budget)
+    settings = home_settings(home, budget_tokens=budget)
     defaults = regional(environment())
     urls: dict[Any, str] = {name: upstreams[f"upstream_{name}"] or defaults[name] for name in PROVIDERS}
     if is_service:
@@ -158,6 +160,8 @@ def proxy_command(
         port=port,
         recall_reachable=recall_reachable,
         owner_only=is_service,
+        place=named_place(home),
+        shares=True,
         memory_bytes=default_bytes() if memory is None else bytes_of(memory),
     )
     _log_to(_log_file(Path(settings.home) / LOG) if is_service else logging.StreamHandler())

@@ -73,7 +73,7 @@ def recall_command(
     if ref is not None and why:
         show_why(ref, session, home, as_json)
         return
-    places = lookup.homes_of(home)
+    places = lookup.homes_of(home, everywhere=ref is not None and lookup.is_reference(ref))
     if ref is None:
         _search(places, words or "", again(home), as_json)
         return

@@ -10,14 +10,17 @@ from typing import Any
 import click
 
 from undrift.cli.machine import as_json as shown_as_json
-from undrift.cli.of_session import BUDGET, home_options, settings_of
+from undrift.cli.of_session import BUDGET, one_home_options, settings_in
 from undrift.cli.own import FORMATS_READ, own_recordings, session_options
+from undrift.cli.place import place_here
 from undrift.cli.show import at_terminal, echo_json, first_line, note, safe
 from undrift.errors import TranscriptError
 from undrift.recordings.figures import recorded_figures
 from undrift.recordings.files import open_recording
 from undrift.recordings.replay import ReplayReport, replay
 from undrift.settings import Settings
+from undrift.stores.projects import keep
+from undrift.values.project import Place
 
 __all__ = ["replay_command"]
 
@@ -34,7 +37,7 @@ _Progress = Callable[[int, int], None]
     metavar="N",
     help="The most tokens that a prompt may have, such as 60k, or auto (the default).",
 )
-@home_options
+@one_home_options
 def replay_command(
     files: tuple[Path, ...],
     budget: int | str | None,
@@ -54,9 +57,10 @@ def replay_command(
     undrift replay
     undrift replay session.jsonl --budget 60000
     """
-    settings = settings_of(home, budget_tokens=budget)
+    place = place_here(home)
+    settings = settings_in(place, budget_tokens=budget)
     own = () if files else own_recordings("undrift replay", **homes)
-    batch = _ReplayBatch(settings, format_ if files else None, quiet=as_json)
+    batch = _ReplayBatch(place, settings, format_ if files else None, quiet=as_json)
     batch.run(files or own, wanted=None if files else limit)
     if as_json:
         found = {} if files else {"found": len(own)}
@@ -80,6 +84,7 @@ def replay_command(
 class _ReplayBatch:
     """Files, replayed one after the other; one that cannot be read does not stop the others."""
 
+    place: Place
     settings: Settings
     format: str | None
     quiet: bool
@@ -104,7 +109,7 @@ class _ReplayBatch:
                     replay(
                         recording,
                         path,
-                        home=self.settings.home,
+                        home=keep(self.place),
                         settings=self.settings,
                         progress=show(number + safe(path.name)),
                         recorded=recorded,

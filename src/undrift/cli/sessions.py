@@ -6,7 +6,7 @@ import click
 
 from undrift.cli import lookup
 from undrift.cli.draw import next_commands, say
-from undrift.cli.of_session import Whole, home_options, settings_of
+from undrift.cli.of_session import Whole, home_options
 from undrift.cli.show import again, count, echo_json, first_line, safe
 from undrift.cli.task_view import moment
 from undrift.errors import RecallError
@@ -62,7 +62,7 @@ def sessions_command(home: str | None, limit: int, as_json: bool) -> None:
         click.echo()
         say(f"Another folder of yours has {count(number, 'session')}:")
         click.echo(f"  undrift session list{again(other)}")
-    where = again(home if str(folder) == settings_of(home).home else str(folder))
+    where = again(home if str(folder) == homes[0] else str(folder))
     next_commands(
         Show_the_tasks_of_a_session=f"undrift session tasks ID{where}",
         Show_the_history_of_a_session=f"undrift session history --session ID{where}",

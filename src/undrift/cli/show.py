@@ -5,15 +5,30 @@ line. Nothing of it reaches a terminal as such.
 """
 
 import json
+import os
 import shlex
 import shutil
 import sys
 import textwrap
+from pathlib import Path
 from typing import IO, Any
 
 import click
 
-__all__ = ["again", "at_terminal", "columns", "count", "echo_json", "excerpt", "first_line", "note", "safe", "wrapped"]
+__all__ = [
+    "PROJECT",
+    "again",
+    "at_terminal",
+    "columns",
+    "count",
+    "echo_json",
+    "excerpt",
+    "first_line",
+    "note",
+    "safe",
+    "typed",
+    "wrapped",
+]
 
 
 def at_terminal(stream: IO[str] | None) -> bool:
@@ -77,12 +92,27 @@ def count(number: int, one: str, more: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else more or one + 's'}"
 
 
+def typed(path: Path) -> str:
+    """Return a path as a person types it in a shell: a short one begins with ``~``, a strange one is quoted."""
+    text = safe(str(path))
+    own = os.path.expanduser("~")  # noqa: PTH111 - it does not raise
+    if own not in ("~", "/") and text.startswith(f"{own}/") and (end := text.removeprefix(own)) == shlex.quote(end):
+        return f"~{end}"
+    return shlex.quote(text)
+
+
+PROJECT = "undrift.project"
+"""The name under which click's context has the value of --project."""
+
+
 def again(home: str | None, session: str | None = None) -> str:
     """Return the options that name a home and a session once more, at the end of a command to type next.
 
     None: the option was not given, and the next command finds the same by itself.
     """
-    given = (("--home", home), ("--session", session))
+    context = click.get_current_context(silent=True)
+    project = None if context is None else context.meta.get(PROJECT)
+    given = (("--project", project), ("--home", home), ("--session", session))
     return "".join(f" {option} {shlex.quote(safe(value))}" for option, value in given if value is not None)
 
 

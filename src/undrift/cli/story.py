@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from undrift.cli.draw import Column, draw, next_commands, say
-from undrift.cli.show import again, count, first_line, safe
+from undrift.cli.show import again, count, first_line, safe, typed
 from undrift.core.autopsy.survival import SurvivalCount
 from undrift.core.budget_price import budget_price, life_in_words
 from undrift.core.cost import Prices
@@ -135,11 +135,11 @@ def _kept(folder: Path) -> None:
     """Say where replays keep what left, and how large that is."""
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     say(f"A copy of what left, with secrets masked, is kept for `undrift recall`: {size / (1 << 20):,.1f} MiB in")
-    click.echo(f"  {safe(str(folder))}")
+    click.echo(f"  {typed(folder)}")
 
 
 def _removal(folder: Path) -> dict[str, str]:
-    return {"Remove_that_copy": f"rm -r {shlex.quote(safe(str(folder)))}"}
+    return {"Remove_that_copy": f"rm -r {typed(folder)}"}
 
 
 def _several(reports: Sequence[ReplayReport], pruned: Sequence[ReplayReport]) -> str:

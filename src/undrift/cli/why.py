@@ -44,7 +44,9 @@ def show_why(wanted: str, session: str | None, home: str | None, as_json: bool) 
     def of_task(store: Store, folder: Path, session_id: str, task_id: str) -> _TaskAnswer:
         return _TaskAnswer(TaskView.of(Archive(store, session_id), task_id), session, folder)
 
-    answer = lookup.original_or_task(lookup.homes_of(home), wanted, session, _answer, of_task)
+    answer = lookup.original_or_task(
+        lookup.homes_of(home, everywhere=lookup.is_reference(wanted)), wanted, session, _answer, of_task
+    )
     if as_json:
         echo_json(answer.as_json())
         return

@@ -20,7 +20,8 @@ import click
 
 from undrift.cli.addresses import addresses_of
 from undrift.cli.keeper import LOG, start
-from undrift.cli.of_session import BUDGET, HOME_HELP, settings_of
+from undrift.cli.of_session import BUDGET
+from undrift.cli.place import HOME_HELP, home_settings, named_place, place_here, project_option
 from undrift.cli.proxy import upstream_options
 from undrift.cli.show import note, safe
 from undrift.clients.addressed import gateway_of
@@ -83,6 +84,7 @@ class _Wrap(click.Command):
     help="The most tokens that a request may have, such as 120k, or auto (the default).",
 )
 @click.option("--home", metavar="DIR", help=HOME_HELP)
+@project_option
 @click.option("--log", metavar="FILE", help=f"The gateway's log file (default: {LOG} in --home).")
 @click.option(
     "--recall-reachable/--no-recall-reachable",
@@ -123,7 +125,7 @@ def wrap_command(
         raise InputError(f"{client} is not installed, or not on the PATH{remedy}")
     if not hasattr(os, "fork"):
         raise SettingsError("wrap needs a POSIX system; run `undrift proxy`, and set the client's address yourself")
-    settings = settings_of(home, budget_tokens=budget)
+    settings = home_settings(home, budget_tokens=budget)
     around = environment()
     if known.program == "claude":
         around |= _claude_variables(around)
@@ -133,6 +135,8 @@ def wrap_command(
     }
     path = Path(log) if log else Path(settings.home) / LOG
     words = [f"--upstream-{name}={url}" for name, url in upstreams.items()]
+    place = named_place(home) or place_here(home)
+    words += [f"--project={place.project.checkout}"] if place.project is not None else []
     words += [f"--home={settings.home}", *([f"--budget={budget}"] if budget else [])]
     if recall_reachable is None:
         recall_reachable = _finds_undrift(known, around)

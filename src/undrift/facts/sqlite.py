@@ -13,10 +13,11 @@ from undrift.core.facts.book import FactBook
 from undrift.core.facts.retrieve import Wanted
 from undrift.errors import StoreError
 from undrift.facts.intake import Clock, batch_ended, taken_in
-from undrift.settings import Settings
+from undrift.settings import Settings, working_folder
 from undrift.stores.base import Context
 from undrift.stores.contract import Store
 from undrift.stores.opening import open_store
+from undrift.stores.projects import place_for
 from undrift.values.clock import now_ms
 from undrift.values.closing import Closing
 from undrift.values.facts import FactChange, FactVersion, SessionFact, SessionFactTag
@@ -57,7 +58,7 @@ class SqliteSessionFactStore(Closing):
         chosen = settings if settings is not None else Settings.from_environment()
         self._owned = None
         if store is None:
-            store = self._owned = open_store(home if home is not None else chosen.home, Scope())
+            store = self._owned = open_store(place_for(home, chosen.home, working_folder()), Scope())
         self.store = store
         self.run_id = run_id
         self._mask_secrets = chosen.mask_secrets

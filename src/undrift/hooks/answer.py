@@ -153,7 +153,7 @@ def _begun(call: HookCall, options: Options) -> str:
 
     offer, path = left_open(call, now_ms=now_ms())
     if path is not None:  # what is offered can be recalled
-        _record_aside(path.stem[-_ID_CHARACTERS:], str(path), options)
+        _record_aside(call, path.stem[-_ID_CHARACTERS:], str(path), options)
     return offer
 
 
@@ -188,7 +188,7 @@ def _prepared(call: HookCall, options: Options) -> "PreparedText":
 
                     announced = (home.read_small(folder / _ANNOUNCED) or b"").decode("utf-8", "replace")
                     found = prepare(replace(call, trigger=announced), transcript)
-                    _record_aside(call.session_id, call.transcript, options)
+                    _record_aside(call, call.session_id, call.transcript, options)
     return found
 
 
@@ -214,13 +214,13 @@ def _cold_cache(call: HookCall, payload: Mapping[str, Any]) -> str:
     return next((notice.text for notice in notices if notice.kind == "away"), "")
 
 
-def _record_aside(session_id: str, path: str, options: Options) -> None:
+def _record_aside(call: HookCall, session_id: str, path: str, options: Options) -> None:
     """Have a session recorded; if that fails, what is there to be said is said all the same."""
     place = home.home_folder(options.home)
     try:
         if not place.is_dir():
             place.mkdir(mode=0o700, parents=True)
-        _aside({"session_id": session_id, "transcript_path": path, "source": _EARLIER}, options)
+        _aside({"session_id": session_id, "transcript_path": path, "cwd": call.cwd, "source": _EARLIER}, options)
     except OSError as error:
         home.note(place, f"{options.client}: the session was not recorded: {error}")
 
@@ -232,7 +232,7 @@ def _aside(payload: Mapping[str, Any], options: Options) -> None:
     """
     told = {
         name: payload[name]
-        for name in ("session_id", "transcript_path", "source", "trigger", "at_ms")
+        for name in ("session_id", "transcript_path", "cwd", "source", "trigger", "at_ms")
         if name in payload
     }
     home_of = str(home.home_folder(options.home))

@@ -132,7 +132,7 @@ def record(call: HookCall, transcript: Transcript) -> int:
     if not transcript.knows(position):
         position = ReadPosition(*transcript.identity)
     number = 0
-    with open_store(call.home, Scope()) as store:
+    with open_store(call.place(), Scope()) as store:
         if position.offset and not store.last_seq(f"{call.client}:{call.session_id}"):
             position = ReadPosition(*transcript.identity)  # the store was put aside since
         while batch := transcript.batch(position.offset, _BATCH_BYTES):

@@ -10,10 +10,11 @@ from contextlib import contextmanager
 from typing import Self, TypeVar
 
 from undrift.errors import InputError
-from undrift.settings import Settings
+from undrift.settings import Settings, working_folder
 from undrift.stores.contract import Store
 from undrift.stores.document_contract import DocumentChange, DocumentReading
 from undrift.stores.opening import open_store
+from undrift.stores.projects import place_for
 from undrift.values.clock import now_ms
 from undrift.values.closing import Closing
 from undrift.values.scope import Scope
@@ -45,7 +46,7 @@ class Documents(Closing):
         and what to do.
         """
         chosen = settings if settings is not None else Settings.from_environment()
-        store = open_store(home if home is not None else chosen.home, Scope())
+        store = open_store(place_for(home, chosen.home, working_folder()), Scope())
         return cls(store, chosen, clock or now_ms)
 
     def close(self) -> None:

@@ -5,22 +5,23 @@ clients run side by side, and SQLite puts their writings in order. The engine is
 for the server's start, and asks for no memory in it.
 """
 
-import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from undrift.errors import StoreBusy, StoreConflict, StoreError
 from undrift.mcp.slot import SessionClaim
 from undrift.mcp.values import ToolArguments
-from undrift.settings import Settings
+from undrift.settings import Settings, environment, working_folder
+from undrift.settings.folder import named_folder
 
 if TYPE_CHECKING:
     from undrift.session.session import Session
     from undrift.stores.base import SessionRow
     from undrift.stores.contract import Store
+    from undrift.values.project import Place
 
 __all__ = ["ServedHome"]
 
@@ -31,22 +32,44 @@ _ATTEMPTS = 8
 
 
 class ServedHome:
-    """The home that a server works on. `settings`: the active settings; their `session` names the session."""
+    """The project of a home that a server works on.
 
-    def __init__(self, home: Path, settings: Settings) -> None:
+    Args:
+        home: The home; its token and its servers' claims lie there.
+        settings: The active settings; their `session` names the session.
+        place: The project's place, if the user named it; else the client's folder tells it.
+        shares: Whether a home without records keeps each project's apart.
+    """
+
+    def __init__(self, home: Path, settings: Settings, place: "Place | None" = None, *, shares: bool = False) -> None:
         self.home = home.absolute()
         self.settings = settings
+        self.wants_folder = place is None and named_folder(environment()) is None
+        self._shares = shares
+        self._place = place
+        self._folder = working_folder()
         self._chosen = settings.session
         self._client = ""
         self._lock = threading.Lock()
-        folder = ""
-        with suppress(OSError):  # the folder was deleted
-            folder = os.getcwd()  # noqa: PTH109 - a text is wanted
-        self._slot = SessionClaim(self.home, folder)
+        self._slot = SessionClaim(self.home, str(self._folder))
 
-    def meet(self, client: str) -> None:
-        """Note the client's name: the process's own session gets the name of the first client."""
+    @property
+    def place(self) -> "Place":
+        """The place of the project's records. Raises StoreError: the user's home folder is not known."""
+        if self._place is None:
+            from undrift.stores.projects import place_of
+
+            self._place = place_of(self.home, self._folder, shares=self._shares)
+        return self._place
+
+    def meet(self, client: str, folder: str = "") -> None:
+        """Note the client's name: the process's own session gets the name of the first client.
+
+        `folder`: the folder that the client works in; empty if it does not say. The first call decides.
+        """
         self._client = self._client or client
+        if self._place is None and folder and Path(folder).is_dir():
+            self._folder = Path(folder)
 
     def is_bound(self, named: str = "") -> bool:
         """Return whether a session was named: then no data of other sessions is returned."""
@@ -72,7 +95,7 @@ class ServedHome:
         from undrift.session.session import Session
 
         id_ = self.session_id(named, to_write=True)
-        with Session.open(id_, home=self.home, settings=self.settings) as session:
+        with Session.open(id_, home=self.place, settings=self.settings) as session:
             yield session
 
     @contextmanager
@@ -87,21 +110,21 @@ class ServedHome:
         from undrift.session.session import Session
 
         id_ = self.session_id(named)
-        with Session.open(id_, home=self.home, settings=self.settings, keeps_notes=False) as session:
+        with Session.open(id_, home=self.place, settings=self.settings, keeps_notes=False) as session:
             yield session
 
     def sessions(self) -> "tuple[SessionRow, ...]":
-        """Return the sessions of the home, the newest first. Raises StoreError: the store cannot be opened."""
+        """Return the sessions of the project, the newest first. Raises StoreError: the store cannot be opened."""
         if not self.has_store():
             return ()
         with self.store() as store:
             return store.sessions()
 
     def has_store(self) -> bool:
-        """Return whether the home has a store."""
+        """Return whether the project has a store."""
         from undrift.stores.opening import engine_of
 
-        return engine_of(self.home).is_there(self.home)
+        return engine_of(self.place).is_there(self.place)
 
     @contextmanager
     def store(self) -> "Iterator[Store]":
@@ -109,7 +132,7 @@ class ServedHome:
         from undrift.stores.opening import open_store
         from undrift.values.scope import Scope
 
-        with open_store(self.home, Scope(), create=False) as store:
+        with open_store(self.place, Scope(), create=False) as store:
             yield store
 
     def change(self, call: ToolArguments, work: "Callable[[Session], T]") -> T:

@@ -9,6 +9,8 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from undrift.errors import InputError, UndriftError
 from undrift.mcp.framing import one_line, safe_json
@@ -26,6 +28,8 @@ SESSION_HEADER = "x-undrift-session"
 """By this a client names its session over HTTP."""
 
 _LONGEST_NAME = 80
+_ROOTS_S = 2
+"""So long the first call waits for the client's roots."""
 
 
 @contextmanager
@@ -88,6 +92,29 @@ class _Handlers:
         self._surface = surface
         self._tools = {tool.name: tool for tool in surface.tools}
         self._prompts = {prompt.name: prompt for prompt in surface.prompts}
+        self._folder: str | None = None if surface.wants_folder else ""
+
+    async def _meet(self, context: Any) -> None:
+        """Note the client's name, and ask it once for the folder that it works in."""
+        if self._folder is None:
+            self._folder = await self._root(context)
+        self._surface.meet(_client(context), self._folder)
+
+    async def _root(self, context: Any) -> str:
+        """Return the path of the client's first root; empty if it has none, or many clients share the server."""
+        import anyio
+        from pydantic import ValidationError
+
+        can = context.session.client_capabilities
+        if can is None or can.roots is None or getattr(context.request, "headers", None) is not None:
+            return ""
+        with anyio.move_on_after(_ROOTS_S):
+            try:
+                found = await context.session.send_request(self._types.ListRootsRequest(), self._types.ListRootsResult)
+            except (self._error, ValidationError):
+                return ""
+            return next((path for root in found.roots if (path := _path_of(str(root.uri)))), "")
+        return ""
 
     async def list_tools(self, _context: Any, _params: Any) -> Any:
         tools = [self._types.Tool.model_validate(_tool_json(tool)) for tool in self._surface.tools]
@@ -99,7 +126,7 @@ class _Handlers:
             raise self._refusal(
                 f"there is no tool {one_line(params.name, _LONGEST_NAME)}: it has {_named(self._tools)}"
             )
-        self._surface.meet(_client(context))
+        await self._meet(context)
         answer = await _worked(context, params.arguments or {}, lambda call: _answered(tool, call))
         return self._types.CallToolResult.model_validate(_answer_json(answer))
 
@@ -136,7 +163,7 @@ class _Handlers:
 
     async def _asked(self, context: Any, work: Callable[[ToolArguments], T], arguments: Json | None = None) -> T:
         """Run work that is not a tool call; a refusal becomes an error of the protocol."""
-        self._surface.meet(_client(context))
+        await self._meet(context)
         try:
             return await _worked(context, arguments or {}, work)
         except Unknown as error:
@@ -150,6 +177,14 @@ class _Handlers:
 
 _NOT_FOUND = -32002
 """The protocol's code for a resource that is not there."""
+
+
+def _path_of(uri: str) -> str:
+    """Return the path of a file's address; empty for another kind."""
+    found = urlsplit(uri)
+    if found.scheme != "file" or found.netloc not in ("", "localhost"):
+        return ""
+    return url2pathname(found.path)
 
 
 def _client(context: Any) -> str:

@@ -40,7 +40,9 @@ def surface_of(place: ServedHome, version: str, tools: ToolChoice = "default") -
         PromptTemplate("agent_rules", "The rules by which a summary replaces finished work.", rules),
         PromptTemplate("resume", "Continue this session: its open tasks and its notes.", resume),
     )
-    return Surface("undrift", version, INSTRUCTIONS, chosen, prompts, HomeResources(place), place.meet)
+    return Surface(
+        "undrift", version, INSTRUCTIONS, chosen, prompts, HomeResources(place), place.meet, place.wants_folder
+    )
 
 
 def _user_message(text: str) -> Json:

@@ -143,7 +143,12 @@ class Resources(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Surface:
-    """Everything that a server offers. `meet`: called with the client's name before each call."""
+    """Everything that a server offers.
+
+    Args:
+        meet: Called before each call with the client's name, and the folder that it works in; empty if it does not say.
+        wants_folder: Whether that folder counts.
+    """
 
     name: str
     version: str
@@ -151,4 +156,5 @@ class Surface:
     tools: tuple[Tool, ...]
     prompts: tuple[PromptTemplate, ...]
     resources: Resources
-    meet: Callable[[str], None] = lambda _client: None
+    meet: Callable[[str, str], None] = lambda _client, _folder: None
+    wants_folder: bool = False

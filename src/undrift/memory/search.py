@@ -14,7 +14,7 @@ from undrift.core.text.words import speaker_key
 from undrift.stores.memory_contract import SearchedMemories
 from undrift.stores.memory_filter import ALL, Filter
 from undrift.stores.memory_index import MemoryIndex
-from undrift.stores.memory_values import MemoryLine, Place
+from undrift.stores.memory_values import MemoryLine, MemoryPlace
 
 __all__ = ["Hit", "MemorySearch", "OwnSearch", "Remembered", "line"]
 
@@ -60,7 +60,7 @@ class _Found(NamedTuple):
 
     lexical: Mapping[int, float]
     dense: Mapping[int, float]
-    places: Mapping[int, Place]
+    places: Mapping[int, MemoryPlace]
 
     def beside(self, trusted: "_Found") -> "_Found":
         """Return both together.

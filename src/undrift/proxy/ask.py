@@ -6,6 +6,7 @@ from typing import Any
 
 from undrift.errors import UndriftError
 from undrift.proxy.naming import Kind
+from undrift.values.project import Place
 
 __all__ = ["Ask", "Bypass", "ManagedBody", "MustWait"]
 
@@ -30,6 +31,7 @@ class Ask:
     Args:
         deadline_s: On the monotonic clock; after it the caller no longer waits.
         needs: A field that the body must have.
+        project: The place of the project that it belongs to, once that is known.
         has_turn: Whether it may take long now; see `MustWait`.
         found: The request and its session, from the call that raised `MustWait`.
     """
@@ -44,6 +46,7 @@ class Ask:
     is_sub: bool = False
     needs: str = ""
     session_id: str = ""
+    project: Place | None = None
     has_turn: bool = False
     found: Any = None
 
@@ -52,11 +55,12 @@ class Ask:
 class ManagedBody:
     """The body that the gateway sends instead of the client's, and its token counts.
 
-    `body`: the very object that came if nothing was edited. `tokens_after`: see `Prepared`; with what was put back.
+    `lane`: the key of the open session. `body`: the very object that came if nothing was edited. `tokens_after`: see `Prepared`; with what was put back.
     `bypass`: why the original is sent although the session was asked; empty if it was managed.
     """
 
     session_id: str
+    lane: str
     body: bytes
     headers: Mapping[str, str]
     tokens_before: int

@@ -10,6 +10,7 @@ from undrift.errors import SettingsError
 from undrift.proxy.room import default_bytes
 from undrift.settings import Settings
 from undrift.values.clock import now_ms
+from undrift.values.project import Place
 
 __all__ = ["DEFAULT_UPSTREAMS", "GatewayConfig", "PROVIDERS", "Provider", "Upstream", "regional", "upstream_of"]
 
@@ -99,6 +100,8 @@ class GatewayConfig:
         port: 0 takes a free one.
         recall_reachable: Whether agents can run ``undrift recall``; else it is named only in requests that offer our tool.
         owner_only: Whether requests that are not the owner's get 401; else they pass unchanged.
+        place: The place of the project of all requests; None: each request tells its own.
+        shares: Whether a home without records keeps each project's apart.
         deadline_s: How long managing a request may work, or stand still, before its original goes upstream.
         longest_wait_s: How long it may take with the wait for its turn.
         memory_bytes: The memory that the process may use; beyond, the sessions used longest ago are closed.
@@ -118,6 +121,8 @@ class GatewayConfig:
     port: int = 8787
     recall_reachable: bool = False
     owner_only: bool = False
+    place: Place | None = None
+    shares: bool = False
     deadline_s: float = 5.0
     longest_wait_s: float = 60.0
     memory_bytes: int = field(default_factory=default_bytes)

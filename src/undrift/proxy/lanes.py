@@ -12,10 +12,11 @@ from undrift.proxy.recent import Recent, beginning_of, history_of, longest
 from undrift.proxy.room import Footprint
 from undrift.session.identity import Recognised
 from undrift.session.session import Session
+from undrift.values.project import Place
 from undrift.window.request import Request
 from undrift.wire.form import Form
 
-__all__ = ["Lane", "LaneFigures", "Lanes"]
+__all__ = ["Lane", "LaneFigures", "Lanes", "key_of"]
 
 
 @dataclass(slots=True)
@@ -38,6 +39,7 @@ class Lane:
     """One open session, its lock, and its latest requests."""
 
     found: Recognised
+    place: Place
     session: Session | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
     recent: Recent = field(default_factory=Recent)
@@ -45,6 +47,11 @@ class Lane:
     footprint: Footprint = field(default_factory=Footprint)
     turn: int = 0
     is_closed: bool = False
+
+    @property
+    def key(self) -> str:
+        """The key of the session: its id, with the project if there are several."""
+        return key_of(self.found.session_id, self.place)
 
     @property
     def opened(self) -> Session:
@@ -57,6 +64,11 @@ class Lane:
         """Close the session; a thread that waits for the lock then uses another lane."""
         self.is_closed = True
         self.session = None
+
+
+def key_of(session_id: str, place: Place) -> str:
+    """Return a text that no two sessions of a home share; an id can occur in several projects."""
+    return session_id if place.project is None else f"{place.records.name}\0{session_id}"
 
 
 class Lanes:
@@ -77,15 +89,15 @@ class Lanes:
         """The estimated memory of all open sessions."""
         return self._bytes
 
-    def all(self) -> list[tuple[str, Lane]]:
-        """Return each lane with its session's id, least recently used first."""
+    def all(self) -> list[Lane]:
+        """Return the lanes, least recently used first."""
         with self._lock:
-            return list(self._lanes.items())
+            return list(self._lanes.values())
 
-    def get(self, session_id: str) -> Lane | None:
-        """Return the lane of a session. None means: the session is not open."""
+    def get(self, key: str) -> Lane | None:
+        """Return the lane with a key. None means: the session is not open."""
         with self._lock:
-            return self._lanes.get(session_id)
+            return self._lanes.get(key)
 
     def going_on(self, form: Form, request: Request) -> Lane | None:
         """Return the open session whose newest history this request continues; None if several do, or none."""
@@ -101,26 +113,27 @@ class Lanes:
             return
         before = lane.recent.beginnings
         lane.recent.add(history)
-        now, name = lane.recent.beginnings, lane.found.session_id
+        now, name = lane.recent.beginnings, lane.key
         with self._lock:
             if self._lanes.get(name) is lane:
                 self._forget(name, before - now)
                 for beginning in now - before:
                     self._by_beginning.setdefault(beginning, set()).add(name)
 
-    def locked(self, found: Recognised, known: Lane | None, deadline_s: float) -> Lane:
+    def locked(self, found: Recognised, place: Place, known: Lane | None, deadline_s: float) -> Lane:
         """Return the lane of a session, locked for this thread. Raises Bypass: another thread kept the lock.
 
-        `known`: its lane, if that was looked up already. `deadline_s`: on the monotonic clock; the end of the wait.
+        `place`: its project. `known`: its lane, if that was looked up already. `deadline_s`: on the monotonic clock; the end of the wait.
         """
+        key = known.key if known is not None else key_of(found.session_id, place)
         while True:
             with self._lock:
-                lane = known or self._lanes.get(found.session_id)
+                lane = known or self._lanes.get(key)
                 if lane is None:
-                    lane = self._lanes[found.session_id] = Lane(found)
+                    lane = self._lanes[key] = Lane(found, place)
                     self._bytes += lane.footprint.bytes
-                if found.session_id in self._lanes:
-                    self._lanes.move_to_end(found.session_id)
+                if key in self._lanes:
+                    self._lanes.move_to_end(key)
             if not lane.lock.acquire(timeout=max(0.0, deadline_s - time.monotonic())):
                 raise Bypass("busy")
             if not lane.is_closed:
@@ -131,7 +144,7 @@ class Lanes:
     def grow(self, lane: Lane, request: Request) -> None:
         """Note how much memory a session uses after a request."""
         with self._lock:
-            if self._lanes.get(lane.found.session_id) is lane:
+            if self._lanes.get(lane.key) is lane:
                 beginning, has_id = request.bytes_of(0) if request.is_open else b"", lane.found.how == "given"
                 self._bytes += lane.footprint.add(beginning, len(request.body), request.count, has_id=has_id)
         self.make_room()

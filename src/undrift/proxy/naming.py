@@ -14,7 +14,7 @@ from undrift.profiles import profile_of
 from undrift.window.request import Request
 from undrift.wire.form import Form
 
-__all__ = ["Kind", "Name", "kind_of", "name_from", "name_of"]
+__all__ = ["Kind", "Name", "folder_of", "kind_of", "name_from", "name_of"]
 
 Kind = Literal["main", "agent", "side"]
 """The kinds of a request: the conversation with the user; a sub-agent's; a side request such as one for a title. A side
@@ -81,6 +81,16 @@ def name_of(form: Form, request: Request, agent: str) -> Name:
     folder = next((found["path"] for _, text in texts if (found := _FOLDER.search(text))), "")
     words = next(filter(None, (_words(text) for role, text in texts if role == "user")), "")
     return Name(_base(folder), _client(agent, [text for role, text in texts if role == "system"]), words)
+
+
+def folder_of(form: Form, request: Request) -> str:
+    """Return the path of the folder in which a client says that it works; empty if it does not say.
+
+    The client's own instructions come first: a user's text can hold anything. Raises WireError: as `name_of`.
+    """
+    texts = sorted(_texts(form, request), key=lambda one: one[0] != "system")
+    path = next((found["path"] for _, text in texts if (found := _FOLDER.search(text))), "")
+    return path.strip().rstrip(".,; ")
 
 
 def kind_of(request: Request, agent: str, *, is_sub: bool) -> Kind:

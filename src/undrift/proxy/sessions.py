@@ -5,10 +5,10 @@ request that cannot be managed raises, and the caller sends the original.
 """
 
 import hashlib
-import threading
 import time
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from undrift.core.text.tokens import counter
@@ -18,9 +18,10 @@ from undrift.proxy.ask import Ask, Bypass, ManagedBody, MustWait
 from undrift.proxy.config import GatewayConfig
 from undrift.proxy.costs import CostNotices
 from undrift.proxy.faults import Breaker, Breakers
-from undrift.proxy.lanes import Lane, Lanes
+from undrift.proxy.lanes import Lane, Lanes, key_of
 from undrift.proxy.naming import Kind, kind_of, name_from, name_of
 from undrift.proxy.observe import log_line, safe_id
+from undrift.proxy.projects import GatewayProjects
 from undrift.proxy.read_cache import put_back
 from undrift.proxy.windows import NewestWindows, WindowFigures
 from undrift.session.identity import Recognised, given_id, recognise
@@ -29,10 +30,8 @@ from undrift.session.session import Session
 from undrift.settings import Settings
 from undrift.settings.model_table import lookup, read_models
 from undrift.stores.base import Context, Mark
-from undrift.stores.contract import Store
-from undrift.stores.opening import open_store
 from undrift.values.extras import command_for
-from undrift.values.scope import Scope
+from undrift.values.project import Place
 from undrift.window.context import SessionContext
 from undrift.window.request import Request
 from undrift.wire import sse
@@ -42,7 +41,6 @@ from undrift.wire.refusals import TooLong
 
 __all__ = ["OpenSessions"]
 
-_BUSY_TIMEOUT_MS = 2_000  # less than the deadline of a request
 _STATUS_WAIT_S = 0.1  # a status line waits twice as long for its answer
 _LONG_BYTES = 256 << 10  # to read so much takes 0.1 s
 _MOST_BREAKERS = 16_384
@@ -57,10 +55,9 @@ class OpenSessions:
 
     def __init__(self, config: GatewayConfig) -> None:
         self._config = config
-        self._opening = threading.Lock()
         self._lanes = Lanes(room.for_sessions(config.memory_bytes))
         self._breakers = Breakers(config.faults_to_bypass, config.recovery_s, _MOST_BREAKERS)
-        self._store: Store | None = None
+        self._projects = GatewayProjects(Path(config.settings.home), config.place, shares=config.shares)
         self._limits: dict[str, int] = {}
         self._windows = NewestWindows()
         self._costs = CostNotices(config.clock)
@@ -86,15 +83,15 @@ class OpenSessions:
         now_s = time.monotonic()
         return [
             {
-                "session": session_id,
+                "session": lane.found.session_id,
                 **lane.figures.name.as_json(),
                 "requests": dict(lane.figures.requests),
                 "tokens_before": lane.figures.tokens_before,
                 "tokens_after": lane.figures.tokens_after,
                 "seconds_since_request": round(now_s - lane.figures.last_s, 1),
-                "bypassed": self._breakers.is_open(session_id),
+                "bypassed": self._breakers.is_open(lane.found.session_id),
             }
-            for session_id, lane in reversed(self._lanes.all())
+            for lane in reversed(self._lanes.all())
             if lane.figures.last_s
         ]
 
@@ -138,7 +135,7 @@ class OpenSessions:
     def _is_long(self, ask: Ask) -> bool:
         """Tell whether most of a large request is new to the gateway."""
         _, found, known = ask.found
-        lane = known or self._lanes.get(found.session_id)
+        lane = known or self._lanes.get(key_of(found.session_id, self._place(ask)))
         seen = 0 if lane is None or lane.session is None else lane.footprint.largest_body
         return len(ask.body) - seen >= _LONG_BYTES
 
@@ -153,11 +150,11 @@ class OpenSessions:
         model = ask.model or request.model
         if model and refusal.limit_tokens:
             self._limits[model] = min(refusal.limit_tokens, self._limits.get(model, refusal.limit_tokens))
-        lane = self._take(Recognised(managed.session_id, "known"), None, ask, model)
+        lane = self._take(Recognised(managed.session_id, "known"), self._lanes.get(managed.lane), ask, model)
         try:
             settings = lane.opened.settings
             budget = max(1, _smaller(refusal, managed.tokens_after, settings.window_share))
-            lane.session = self._session(lane.found, _limited(settings, budget))
+            lane.session = self._session(lane, _limited(settings, budget))
             smaller = self._prepared(lane, form, request, ask)
         finally:
             lane.lock.release()
@@ -165,7 +162,7 @@ class OpenSessions:
 
     def record(self, managed: ManagedBody, wire: str, body: bytes) -> bool:
         """Record the answer to a request; return whether it was complete, and matches the session's newest request."""
-        lane = self._lanes.get(managed.session_id)
+        lane = self._lanes.get(managed.lane)
         if lane is None:
             return False
         answer = sse.answer_of(wire, body, with_text=lane.turn == 1)  # its text shows the session of the next request
@@ -188,8 +185,8 @@ class OpenSessions:
         found = self._windows.of(name)
         if found is None:
             return None
-        session_id, figures = found
-        lane = self._lanes.get(session_id)
+        key, figures = found
+        lane = self._lanes.get(key)
         if lane is None or lane.session is None or not lane.lock.acquire(timeout=_STATUS_WAIT_S):
             return {**figures, "notices": None}
         try:
@@ -214,7 +211,7 @@ class OpenSessions:
         """Write to the store and read it back; return the problem, or an empty string."""
         text = hashlib.sha256(str(time.time_ns()).encode("ascii")).hexdigest()[:32]
         try:
-            store = self._shared()
+            store = self._projects.store_of(self._projects.default)
             store.add_marks(_HEALTH_SESSION, [Mark(text, "turn")])
             found = store.find_marks([text])
         except (UndriftError, OSError) as error:
@@ -224,10 +221,7 @@ class OpenSessions:
     def close(self) -> None:
         """Close all sessions and the store."""
         self._lanes.close()
-        with self._opening:
-            if self._store is not None:
-                self._store.close()
-                self._store = None
+        self._projects.close()
 
     def _check(self, breaker: Breaker) -> None:
         now_s = time.monotonic()
@@ -241,22 +235,22 @@ class OpenSessions:
 
     def _find(self, form: Form, request: Request, ask: Ask) -> tuple[Recognised, Lane | None]:
         """Return the session of a request, and its lane if that is known already."""
-        if ask.session:
-            return Recognised(ask.session, "given"), None
-        if (given := given_id(form, request.fields)) is not None:
+        given = ask.session or given_id(form, request.fields)
+        ask.project = self._projects.place_of(form, request, given)
+        if given is not None:
             return Recognised(given, "given"), None
         if form.delta(request.fields) is None:
             request.open()
             if (lane := self._lanes.going_on(form, request)) is not None:
                 return lane.found, lane
-        return recognise(self._shared(), form, request), None
+        return recognise(self._projects.store_of(ask.project), form, request), None
 
     def _take(self, found: Recognised, known: Lane | None, ask: Ask, model: str | None) -> Lane:
         """Return the session's lane, locked for this thread, with the session open."""
-        lane = self._lanes.locked(found, known, ask.deadline_s)
+        lane = self._lanes.locked(found, self._place(ask), known, ask.deadline_s)
         try:
             if lane.session is None:
-                lane.session = self._session(lane.found, self._settings(model))
+                lane.session = self._session(lane, self._settings(model))
                 self._find_name(lane)
                 self._lanes.make_room()
         except BaseException:
@@ -264,11 +258,15 @@ class OpenSessions:
             raise
         return lane
 
-    def _session(self, found: Recognised, settings: Settings) -> Session:
-        """Open a session on the shared store; the session does not close the store."""
-        context = SessionContext.of(found.session_id, self._shared(), settings, self._config.clock, home=settings.home)
+    def _place(self, ask: Ask) -> Place:
+        return ask.project or self._projects.default
+
+    def _session(self, lane: Lane, settings: Settings) -> Session:
+        """Open a session on its project's store; the session does not close the store."""
+        store, clock = self._projects.store_of(lane.place), self._config.clock
+        context = SessionContext.of(lane.found.session_id, store, settings, clock, home=lane.place)
         names_recall: RecallHint = "always" if self._config.recall_reachable else "offered"
-        return Session(context, recognised=found, names_recall=names_recall)
+        return Session(context, recognised=lane.found, names_recall=names_recall)
 
     def _settings(self, model: str | None) -> Settings:
         """Return the settings for a session with this model, whose window may be smaller."""
@@ -278,13 +276,6 @@ class OpenSessions:
             return settings
         budget = settings.budget_for(lookup(model, read_models(settings.models_file)).window_tokens)
         return _limited(settings, max(1, min(budget, int(limit * settings.window_share))))
-
-    def _shared(self) -> Store:
-        """Return the one store for all threads: one locked connection is faster than 50 that wait for file locks."""
-        with self._opening:
-            if self._store is None:
-                self._store = open_store(self._config.settings.home, Scope(), busy_timeout_ms=_BUSY_TIMEOUT_MS)
-            return self._store
 
     def _prepared(self, lane: Lane, form: Form, request: Request, ask: Ask) -> ManagedBody:
         session = lane.opened
@@ -301,10 +292,11 @@ class OpenSessions:
         figures.last_s = time.monotonic()
         if kind == "main":
             sent = WindowFigures(prepared.tokens_before, prepared.tokens_after + more, prepared.budget_tokens)
-            self._windows.keep(form.session_id(request.fields), session.id, sent)
+            self._windows.keep(form.session_id(request.fields), lane.key, sent)
         failed = next((w for w in prepared.warnings if any(words in w for words in _STORE_WARNINGS)), "")
         return ManagedBody(
             session.id,
+            lane.key,
             body,
             prepared.headers,
             prepared.tokens_before,
@@ -319,7 +311,7 @@ class OpenSessions:
 
     def _find_name(self, lane: Lane) -> None:
         """Use the session's name that was stored before a restart."""
-        named = self._shared().operations(lane.found.session_id, ("named",))
+        named = self._projects.store_of(lane.place).operations(lane.found.session_id, ("named",))
         if named:
             lane.figures.name, lane.figures.named_by, lane.figures.is_stored = name_from(named[0].payload), "main", True
 
@@ -340,7 +332,7 @@ class OpenSessions:
         if figures.is_stored or not (figures.named_by == "main" or managed.actions):
             return
         with suppress(StoreError):  # the next answer tries again
-            store = self._shared()
+            store = self._projects.store_of(lane.place)
             context = Context(store.scope.of(lane.found.session_id), self._config.clock())
             store.commit(context, "named", payload=figures.name.as_json())
             figures.is_stored = True

@@ -24,10 +24,11 @@ from undrift.session.prepare import Preparer, RecallHint
 from undrift.session.purge import Purger
 from undrift.session.rewind import Timeline
 from undrift.session.tasks import SessionTasks
-from undrift.settings import Settings
+from undrift.settings import Settings, working_folder
 from undrift.stores.base import Found
 from undrift.stores.contract import Store
 from undrift.stores.opening import open_store
+from undrift.stores.projects import place_for
 from undrift.tasks.updates import TaskUpdates
 from undrift.values.clock import now_ms
 from undrift.values.closing import Closing, in_turn, of_part
@@ -114,7 +115,7 @@ class Session(Closing):
 
         Args:
             session_id: Any text; two processes with the same id and home share its decisions.
-            home: Folder of the store, created if absent; default is the setting `home`.
+            home: Folder of the store, created if absent. Default: the records of this project in the home of the settings.
             settings: Default: from the environment.
             clock: Returns Unix milliseconds; default is the system's clock. It never runs backwards for the session.
             keeps_notes: False: the session has no active_context.md, as for a look at the stored data.
@@ -165,12 +166,12 @@ class Session(Closing):
         keeps_notes: bool = True,
     ) -> Self:
         chosen = settings if settings is not None else Settings.from_environment()
-        folder = home if home is not None else chosen.home
-        store = open_store(folder, Scope())
+        place = place_for(home, chosen.home, working_folder())
+        store = open_store(place, Scope())
         try:
             found = find(store)
             context = SessionContext.of(
-                found.session_id, store, chosen, clock or now_ms, home=folder, keeps_notes=keeps_notes
+                found.session_id, store, chosen, clock or now_ms, home=place, keeps_notes=keeps_notes
             )
             return cls(context, recognised=found)
         except BaseException:

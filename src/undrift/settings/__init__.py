@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from undrift.errors import SettingsError
 from undrift.settings.files import Placed, from_files
+from undrift.settings.folder import folder_of
 from undrift.settings.removed import removed_in, unknown_in
 from undrift.settings.rules import (
     AUTO,
@@ -47,6 +48,7 @@ __all__ = [
     "removed_variables",
     "sources",
     "unknown_variables",
+    "working_folder",
 ]
 
 _log = logging.getLogger("undrift.settings")
@@ -162,9 +164,9 @@ class Settings:
         is_private=True,
     )
     home: str = setting(
-        ".undrift",
+        "~/.undrift",
         TEXT,
-        "The folder that holds the store. It is made when it is first needed.",
+        "The folder that holds the records of all projects. It is made when it is first needed.",
         group=_KEPT,
         is_private=True,
     )
@@ -278,6 +280,8 @@ class Settings:
                 continue
             if not row.check(value):
                 raise SettingsError(f"{row.name}={shown(value)}: must be {row.rule}")
+        if self.home.startswith("~"):
+            object.__setattr__(self, "home", os.path.expanduser(self.home))  # noqa: PTH111 - it does not raise
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None, **overrides: Any) -> Self:
@@ -318,6 +322,11 @@ class Settings:
 
 SETTINGS = settings_of(Settings)
 """One row for each field of `Settings`; `.env.example` and `docs/settings.md` agree with them (tests/settings)."""
+
+
+def working_folder() -> Path:
+    """Return the folder that this process works for: the one that its client names, else the current folder."""
+    return folder_of(os.environ)
 
 
 def sources(environ: Mapping[str, str] | None = None) -> dict[str, str]:

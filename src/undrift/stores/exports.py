@@ -86,15 +86,17 @@ class Exports:
     """The files in the folder ``archives`` of a home. Raises InputError: the limit is out of range.
 
     Args:
-        home: The store's folder; created at the first write.
+        home: The folder; created at the first write.
         scratchpad_limit_bytes: A larger scratchpad gives a warning and is cut for the window; at least 1.
+        is_hostile: The folder can come with a repository: it must not be a link either.
     """
 
-    def __init__(self, home: Path, *, scratchpad_limit_bytes: int) -> None:
+    def __init__(self, home: Path, *, scratchpad_limit_bytes: int, is_hostile: bool = False) -> None:
         if scratchpad_limit_bytes < 1:
             raise InputError(f"the limit of a scratchpad must be at least 1 byte, not {scratchpad_limit_bytes}")
         self._home = home
         self._limit_bytes = scratchpad_limit_bytes
+        self._is_hostile = is_hostile
 
     def log_path(self, session_id: str, task_id: str) -> Path:
         """Return the path of a task's log, written or not: ``<home>/archives/<session>/<task>.log``."""
@@ -223,7 +225,8 @@ class Exports:
         try:
             if make:
                 make_folder(self._home)
-            descriptors.append(os.open(self._home, os.O_RDONLY | os.O_DIRECTORY))
+            flags = os.O_RDONLY | os.O_DIRECTORY | (os.O_NOFOLLOW if self._is_hostile else 0)
+            descriptors.append(os.open(self._home, flags))
             for name in (_ARCHIVES, safe_name(session_id)):
                 descriptors.append(_subfolder(descriptors[-1], name, make=make))
             yield descriptors[-1]

@@ -8,10 +8,23 @@ import hashlib
 import os
 import re
 import stat
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["check_regular", "create_file", "identity", "make_folder", "safe_name", "sync_folder"]
+__all__ = [
+    "PROJECTS",
+    "check_regular",
+    "create_file",
+    "identity",
+    "make_folder",
+    "replace_file",
+    "safe_name",
+    "sync_folder",
+]
+
+PROJECTS = "projects"
+"""In a shared home: a folder for each project, with its store."""
 
 _READABLE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}", re.ASCII)
 _RESERVED = re.compile(r"(?i:con|prn|aux|nul|com[0-9]|lpt[0-9])", re.ASCII)
@@ -24,7 +37,7 @@ _GITIGNORE = b"# What undrift records holds whole sessions: it is not for a repo
 def make_folder(folder: Path) -> None:
     """Create a folder and its missing parents for their owner alone (0700); existing folders do not change.
 
-    A home with the default name gets a ``.gitignore`` of its own, unless it has one.
+    A home that has the default name, or that is created inside a repository, ignores itself for git.
 
     Raises OSError: it cannot be created, or a file has its name.
     """
@@ -39,8 +52,16 @@ def make_folder(folder: Path) -> None:
     if not folder.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
     home = next((one for one in (folder, *folder.parents) if one.name == _HOME), None)
+    if home is None and missing:
+        home = _new_home(folder, missing)
     if home is not None:
         _keep_out_of_git(home)
+
+
+def _new_home(folder: Path, missing: Collection[Path]) -> Path | None:
+    """Return the home if it was created inside a repository: the folder, or the one that its project lies in."""
+    home = next((one.parent for one in (folder, *folder.parents) if one.name == PROJECTS), folder)
+    return home if home in missing and any(os.path.lexists(one / ".git") for one in home.parents) else None
 
 
 def _keep_out_of_git(home: Path) -> None:
@@ -52,6 +73,26 @@ def _keep_out_of_git(home: Path) -> None:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.write(_GITIGNORE)
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Replace a file in one step, durably, readable only by its owner (0600).
+
+    Raises OSError: it cannot be written; the former file is as it was.
+    """
+    scratch = path.with_name(f".{path.name}.{os.getpid()}")
+    scratch.unlink(missing_ok=True)
+    descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        scratch.replace(path)
+    except OSError:
+        scratch.unlink(missing_ok=True)
+        raise
+    sync_folder(path.parent)
 
 
 def create_file(path: Path) -> bool:

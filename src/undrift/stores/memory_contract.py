@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from undrift.stores.embed import Embedder
 from undrift.stores.memory_filter import ALL, Filter
-from undrift.stores.memory_values import MemoryLine, Place, Viewer
+from undrift.stores.memory_values import MemoryLine, MemoryPlace, Viewer
 from undrift.values.memory import MemoryEntry
 
 __all__ = ["LinesOf", "MemoryReading", "MemorySearching", "MemoryStore", "SearchedMemories"]
@@ -70,7 +70,7 @@ class SearchedMemories(Protocol):
         """
         ...
 
-    def places(self, numbers: Collection[int], only: Filter = ALL) -> dict[int, Place]:
+    def places(self, numbers: Collection[int], only: Filter = ALL) -> dict[int, MemoryPlace]:
         """Return the place of each memory among its neighbours, and the neighbours' speakers."""
         ...
 

@@ -16,7 +16,7 @@ from undrift.stores.embed import Embedder, embedded
 from undrift.stores.exact_index import ExactIndex
 from undrift.stores.memory_contract import LinesOf
 from undrift.stores.memory_filter import ALL, Filter
-from undrift.stores.memory_values import MemoryLine, MemoryLines, Place, Viewer
+from undrift.stores.memory_values import MemoryLine, MemoryLines, MemoryPlace, Viewer
 from undrift.stores.migrations import transaction
 from undrift.stores.table import Table, Writing
 from undrift.values.memory import MemoryEntry
@@ -165,7 +165,7 @@ class MemoryIndex:
         self._complete()
         return [] if self._index is None else self._index.search(vector, limit, only)
 
-    def places(self, numbers: Collection[int], only: Filter = ALL) -> dict[int, Place]:
+    def places(self, numbers: Collection[int], only: Filter = ALL) -> dict[int, MemoryPlace]:
         return memory_search.places(self._connection, numbers, only)
 
     def speakers(self, keys: Sequence[str]) -> dict[str, set[str]]:

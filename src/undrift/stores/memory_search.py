@@ -13,7 +13,7 @@ from typing import Any
 import apsw
 
 from undrift.stores.memory_filter import ALL, Filter, in_sqlite
-from undrift.stores.memory_values import MemoryLine, Place
+from undrift.stores.memory_values import MemoryLine, MemoryPlace
 from undrift.stores.rows import key
 
 __all__ = [
@@ -276,7 +276,7 @@ def match_trusted(
     return sorted(scores.items(), key=lambda one: (-one[1], -one[0]))[:limit]
 
 
-def places(connection: apsw.Connection, numbers: Collection[int], only: Filter = ALL) -> dict[int, Place]:
+def places(connection: apsw.Connection, numbers: Collection[int], only: Filter = ALL) -> dict[int, MemoryPlace]:
     """Return the place of each memory among its neighbours and the neighbours' speakers, within a filter."""
     found = {place.number: place for place in _read(connection, _PLACES, numbers, only)}
     around = {one for place in found.values() for one in (*place.before, *place.after) if one is not None}
@@ -315,12 +315,12 @@ def _move(connection: apsw.Connection, source: str, target: str, texts: Mapping[
     connection.executemany(_ADD_TEXT.format(target), rows)
 
 
-def _read(connection: apsw.Connection, sql: str, numbers: Collection[int], only: Filter) -> list[Place]:
+def _read(connection: apsw.Connection, sql: str, numbers: Collection[int], only: Filter) -> list[MemoryPlace]:
     condition, bindings = in_sqlite(only, "l")
     sql += f" AND {condition}" if condition else ""
     rows: Iterable[Any] = connection.execute(sql, (json.dumps(sorted(numbers)), *bindings))
     return [
-        Place(number, _text(id_), speaker, asks == 1, length, tier, _text(source), (b1, b2), (a1, a2))
+        MemoryPlace(number, _text(id_), speaker, asks == 1, length, tier, _text(source), (b1, b2), (a1, a2))
         for number, id_, speaker, asks, length, tier, source, b1, b2, a1, a2 in rows
     ]
 

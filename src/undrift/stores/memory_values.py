@@ -10,8 +10,8 @@ __all__ = [
     "MemoryChange",
     "MemoryLine",
     "MemoryLines",
+    "MemoryPlace",
     "MemoryUpdate",
-    "Place",
     "Unchanged",
     "Viewer",
     "content_digest",
@@ -91,7 +91,7 @@ class MemoryLine(NamedTuple):
     tier: int = 1
 
 
-class Place(NamedTuple):
+class MemoryPlace(NamedTuple):
     """The numbers of a memory's neighbours, nearest first; None if there are none or they were not requested."""
 
     number: int

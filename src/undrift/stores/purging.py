@@ -5,6 +5,7 @@ Law: other processes write between the steps. If a purge ends in the middle, the
 
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import apsw
@@ -13,8 +14,10 @@ from undrift.stores import rows, traces
 from undrift.stores.base import Aim, Destroyed
 from undrift.stores.cleaning import PAUSE_S, securely
 from undrift.stores.database import Database
+from undrift.stores.files import PROJECTS
 from undrift.stores.migrations import transaction
 from undrift.stores.operations import operation_row
+from undrift.stores.projects import USER, place_at
 from undrift.stores.purge import Doomed, destroy, doomed, in_parts, is_nothing, remove_words
 from undrift.stores.traces import Piece
 from undrift.stores.write import write
@@ -63,7 +66,7 @@ def purge(
 def traces_of(database: Database, pieces: Sequence[Piece]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return where pieces of the data remain on disk: files, and names of records; see `Remains`."""
     home = database.path.parent
-    held = traces.files_with(home, pieces)
+    held = {path: some for root in _roots(home) for path, some in traces.files_with(root, pieces).items()}
     if not held:
         return (), ()
     with database.using() as connection:
@@ -73,8 +76,18 @@ def traces_of(database: Database, pieces: Sequence[Piece]) -> tuple[tuple[str, .
     for path, some in held.items():
         in_store = path.parent == home and path.name in (own, f"{own}-wal")
         if not in_store or some - set(known):
-            left.append(path.relative_to(home).as_posix())
+            left.append(path.relative_to(home).as_posix() if path.is_relative_to(home) else str(path))
     return tuple(sorted(left)), tuple(sorted({name for names in known.values() for name in names}))
+
+
+def _roots(records: Path) -> tuple[Path, ...]:
+    """Return the folders in which texts of a store can lie: its own, its agent's, and those of the home's top."""
+    place = place_at(records)
+    if place.project is None:
+        return (records,)
+    others = (PROJECTS, USER)
+    top = sorted(one for one in place.home.iterdir() if one.name not in others and not one.is_symlink())
+    return (records, *(() if place.files == records else (place.files,)), *top)
 
 
 def _found(connection: apsw.Connection, aims: Sequence[Aim]) -> Doomed | None:

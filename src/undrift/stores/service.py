@@ -4,7 +4,6 @@ Law: the file is for its owner alone (0600), because the pieces of settings in i
 """
 
 import json
-import os
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -99,20 +98,7 @@ def _client(given: Mapping[str, Any]) -> PointedClient:
 def save(home: Path, service: Service) -> None:
     """Write the service of a home. Raises OSError: it cannot be written; the former file is as it was."""
     files.make_folder(home)
-    path = home / SERVICE_NAME
-    scratch = path.with_name(f".{SERVICE_NAME}.{os.getpid()}")
-    scratch.unlink(missing_ok=True)
-    descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
-    try:
-        with os.fdopen(descriptor, "w", encoding="ascii") as file:
-            json.dump(asdict(service), file, indent=1)
-            file.flush()
-            os.fsync(file.fileno())
-        scratch.replace(path)
-    except OSError:
-        scratch.unlink(missing_ok=True)
-        raise
-    files.sync_folder(home)
+    files.replace_file(home / SERVICE_NAME, json.dumps(asdict(service), indent=1).encode("ascii"))
 
 
 def remove(home: Path) -> None:

@@ -64,7 +64,7 @@ def pieces(texts: Iterable[bytes]) -> tuple[Piece, ...]:
 
 
 def files_with(home: Path, wanted: Sequence[Piece]) -> dict[Path, set[Piece]]:
-    """Return each file of a home that contains any piece; links and unreadable files are skipped."""
+    """Return each file in a folder, or the file itself, that contains any piece; links and unreadable files are skipped."""
     found: dict[Path, set[Piece]] = {}
     for path in _files(home):
         try:
@@ -118,7 +118,7 @@ def _piece(part: str) -> Piece:
 
 
 def _files(home: Path) -> Iterator[Path]:
-    for folder, _, names in os.walk(home):
+    for folder, _, names in [(str(home.parent), [], [home.name])] if home.is_file() else os.walk(str(home)):
         for name in sorted(names):
             path = Path(folder, name)
             # An index of a log's pages has no content, and its locks would fall with the descriptor.

@@ -14,10 +14,11 @@ from undrift.core.text.refs import ref_of
 from undrift.core.window.incremental import IncrementalWindow, Pruned
 from undrift.core.window.prune import target_tokens
 from undrift.errors import RecallError, StoreCorrupt, StoreError, WindowError
-from undrift.settings import Settings
+from undrift.settings import Settings, working_folder
 from undrift.stores.base import Context
 from undrift.stores.contract import Store
 from undrift.stores.opening import open_store
+from undrift.stores.projects import place_for
 from undrift.tiered.pruner import named
 from undrift.values.clock import now_ms
 from undrift.values.closing import Closing
@@ -46,7 +47,7 @@ class MemoryRefresher:
         self._settings = settings if settings is not None else Settings.from_environment()
         self._owned = None
         if store is None:
-            store = self._owned = open_store(home if home is not None else self._settings.home, Scope())
+            store = self._owned = open_store(place_for(home, self._settings.home, working_folder()), Scope())
         self.store = store
         self._session_id = session_id
 

@@ -14,10 +14,12 @@ from undrift.core.text.tokens import counter
 from undrift.settings import Settings
 from undrift.stores.contract import Store
 from undrift.stores.exports import Exports
+from undrift.stores.projects import place_at
 from undrift.values.clock import Clock
 from undrift.values.closing import Sharing
 from undrift.values.extras import command_for
 from undrift.values.memory import UNKNOWN_TASK, RunContext
+from undrift.values.project import Place
 from undrift.window.scratchpad import ScratchpadFile
 from undrift.window.session_log import SessionLog
 
@@ -59,10 +61,15 @@ class SessionContext:
     ) -> Self:
         """Read the state of a session from a store. Raises StoreError: the store cannot be read.
 
-        `clock`: Unix milliseconds. `keeps_notes`: false: the session makes no active_context.md and reads none.
+        `home`: the folder of the store; a `Place` also tells where the agent's files lie. `clock`: Unix milliseconds. `keeps_notes`: false: the session makes no active_context.md and reads none.
         """
         mask_secrets = settings.mask_secrets
-        exports = Exports(Path(home), scratchpad_limit_bytes=_SCRATCHPAD_LIMIT_BYTES)
+        place = home if isinstance(home, Place) else place_at(Path(home))
+        exports = Exports(
+            place.files,
+            scratchpad_limit_bytes=_SCRATCHPAD_LIMIT_BYTES,
+            is_hostile=place.files != place.records,
+        )
         return cls(
             session_id,
             store,

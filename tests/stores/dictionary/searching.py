@@ -11,7 +11,7 @@ from tests.stores.dictionary.memories import active, sees
 from tests.stores.dictionary.records import Home
 from undrift.errors import DimensionError
 from undrift.stores.memory_filter import ALL, Filter
-from undrift.stores.memory_values import MemoryLine, MemoryLines, Place, Viewer
+from undrift.stores.memory_values import MemoryLine, MemoryLines, MemoryPlace, Viewer
 from undrift.values.memory import MemoryEntry
 
 __all__ = ["DictionarySearch", "SearchedLines", "forget_lines", "keep_lines", "words_of"]
@@ -103,7 +103,7 @@ class SearchedLines:
                 found.append((number, _cosine(vector, other)))
         return sorted((one for one in found if one[1] > 0), key=lambda one: (-one[1], -one[0]))[:limit]
 
-    def places(self, numbers: Collection[int], only: Filter = ALL) -> dict[int, Place]:
+    def places(self, numbers: Collection[int], only: Filter = ALL) -> dict[int, MemoryPlace]:
         wanted = [number for number in numbers if number in self._lines]
         found = {number: self._place(number) for number in wanted if _passes(self._lines[number], only)}
         around = {one for place in found.values() for one in (*place.before, *place.after) if one is not None}
@@ -120,7 +120,7 @@ class SearchedLines:
         entries = [events[one].entry for one in ids if one in events]
         return {one.id for one in entries if one is not None and sees(viewer, one)}
 
-    def _place(self, number: int) -> Place:
+    def _place(self, number: int) -> MemoryPlace:
         line = self._lines[number]
         beside = sorted(
             (other.seq, n)
@@ -131,7 +131,7 @@ class SearchedLines:
         at = beside.index((line.seq, number)) if beside else 0
         before, after = ([*(n for _, n in some), None, None] for some in (beside[:at][::-1], beside[at + 1 :]))
         figures = (line.speaker, line.asks, len(line.text), line.tier, line.source)
-        return Place(number, line.id, *figures, (before[0], before[1]), (after[0], after[1]))
+        return MemoryPlace(number, line.id, *figures, (before[0], before[1]), (after[0], after[1]))
 
 
 def keep_lines(home: Home, new: MemoryLines) -> None:

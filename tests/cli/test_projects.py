@@ -1,0 +1,92 @@
+"""Every command means the project of the current folder; --project and --all-projects say otherwise."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.builders import undrift
+from tests.stores.test_projects import repository
+from undrift.values.project import Project
+
+
+@pytest.fixture
+def two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user with two repositories, in each of which something was remembered."""
+    monkeypatch.setenv("HOME", str(tmp_path / "user"))
+    monkeypatch.delenv("UNDRIFT_HOME", raising=False)
+    for name in ("shop", "blog"):
+        monkeypatch.chdir(repository(tmp_path / name))
+        assert undrift("memory", "remember", f"The test command is make {name}.").exit_code == 0
+    return tmp_path
+
+
+def found(*words: object) -> list[str]:
+    result = undrift("memory", "search", "test command", *map(str, words), "--json")
+    assert result.exit_code == 0, result.output
+    said: dict[str, Any] = json.loads(result.stdout)
+    return [one["content"] for one in said["found"]]
+
+
+def test_a_command_means_the_project_of_the_current_folder(two: Path, monkeypatch: pytest.MonkeyPatch):
+    for name in ("shop", "blog"):
+        (two / name / "src").mkdir()
+        monkeypatch.chdir(two / name / "src")
+        assert found() == [f"The test command is make {name}."]
+
+
+def test_another_project_is_named_by_its_name_its_folder_or_its_key(two: Path):
+    for named in ("shop", two / "shop", Project(str(two / "shop")).key):
+        assert found("--project", named) == ["The test command is make shop."]
+
+
+def test_a_project_that_is_unknown_or_ambiguous_is_an_error_that_lists_the_known(
+    two: Path, monkeypatch: pytest.MonkeyPatch
+):
+    result = undrift("memory", "search", "x", "--project", "nothing")
+    assert result.exit_code == 1
+    assert "it has blog, shop" in " ".join(result.stderr.split())
+    monkeypatch.chdir(repository(two / "more" / "shop"))
+    undrift("memory", "remember", "Another shop.")
+    result = undrift("memory", "search", "x", "--project", "shop")
+    assert result.exit_code == 1
+    assert "several projects are named 'shop'" in result.stderr
+
+
+def test_one_project_and_all_of_them_exclude_each_other(two: Path):
+    result = undrift("session", "list", "--project", "shop", "--all-projects")
+    assert result.exit_code == 2
+
+
+def test_a_project_without_records_is_told_how_to_see_the_others(two: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(repository(two / "empty"))
+    result = undrift("memory", "search", "x")
+    assert result.exit_code == 1
+    assert "2 other projects have records" in " ".join(result.stderr.split())
+    assert not (two / "empty" / ".undrift").exists()
+
+
+def test_in_a_named_home_projects_are_apart_too(two: Path, monkeypatch: pytest.MonkeyPatch):
+    home = two / "elsewhere"
+    for name in ("shop", "blog"):
+        monkeypatch.chdir(two / name)
+        undrift("memory", "remember", f"The test command in {name} is tox.", "--home", home)
+    assert found("--home", home) == ["The test command in blog is tox."]
+    assert found("--home", home, "--project", "shop") == ["The test command in shop is tox."]
+    assert not (two / "blog" / ".undrift" / "archives").exists()
+
+
+def test_the_project_that_a_client_names_wins_over_the_current_folder(two: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(two / "shop"))
+    assert found() == ["The test command is make shop."]
+
+
+def test_records_of_an_earlier_version_are_still_found(two: Path, monkeypatch: pytest.MonkeyPatch):
+    from tests.builders import body, opened, rounds, user
+
+    monkeypatch.chdir(two / "blog")
+    session = opened(two / "blog" / ".undrift", "first", budget_tokens=900)
+    refs = [one.ref for one in session.prepare(body(user("Go."), *rounds(12))).actions]
+    session.close()
+    assert undrift("recall", refs[0]).exit_code == 0

@@ -1,0 +1,110 @@
+"""Servers of two repositories share nothing; servers of two terminals of one share its memory, and no task slot."""
+
+import json
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp.types import ListRootsResult, Root
+
+from tests.cli.builders import undrift
+from tests.mcp.builders import run, said, stdio
+from tests.stores.test_projects import repository
+
+TASKS = {"shop": "fix-login", "blog": "add-cache"}
+
+
+def remembered(folder: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What the command line finds in a folder."""
+    monkeypatch.chdir(folder)
+    result = undrift("memory", "search", "test command", "--home", home, "--json")
+    return [one["content"] for one in json.loads(result.stdout)["found"]]
+
+
+async def starts(client: Any, task: str) -> None:
+    begun = await client.call_tool("task_update", {"id": task, "content": task, "status": "in_progress"})
+    assert not begun.is_error, said(begun)
+
+
+def test_servers_of_two_repositories_share_neither_task_nor_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    home = tmp_path / "home"
+    for name in TASKS:
+        repository(tmp_path / name)
+
+    async def work() -> None:
+        async with AsyncExitStack() as stack:
+            clients = {
+                name: await stack.enter_async_context(stdio(home, "--tools=all", cwd=tmp_path / name)) for name in TASKS
+            }
+            for name, client in clients.items():
+                await starts(client, TASKS[name])
+                await client.call_tool("remember", {"text": f"The test command is make {name}."})
+            for name, client in clients.items():
+                found = said(await client.call_tool("search", {"query": "test command"}))
+                assert f"make {name}" in found
+                assert not any(f"make {other}" in found for other in TASKS if other != name)
+                status = (await client.call_tool("status", {})).structured_content
+                assert status["working_on"] == [TASKS[name]]
+
+    run(work)
+    for name in TASKS:
+        assert remembered(tmp_path / name, home, monkeypatch) == [f"The test command is make {name}."]
+
+
+def test_two_terminals_of_a_repository_share_its_memory_but_no_task_slot(tmp_path: Path):
+    home, root = tmp_path / "home", repository(tmp_path / "shop")
+
+    async def work() -> None:
+        async with stdio(home, cwd=root) as one, stdio(home, cwd=root) as other:
+            await starts(one, "fix-login")
+            await starts(other, "add-cache")
+            await one.call_tool("remember", {"text": "The test command is make check."})
+            assert "make check" in said(await other.call_tool("search", {"query": "test command"}))
+
+    run(work)
+
+
+def test_the_clients_first_root_tells_the_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    home, root = tmp_path / "home", repository(tmp_path / "a shop")
+
+    async def roots(_context: Any) -> ListRootsResult:
+        return ListRootsResult(roots=[Root(uri=root.as_uri())])  # type: ignore[arg-type]
+
+    async def work() -> None:
+        async with stdio(home, cwd=tmp_path, list_roots_callback=roots) as client:
+            await client.call_tool("remember", {"text": "The test command is tox."})
+
+    run(work)
+    assert remembered(root, home, monkeypatch) == ["The test command is tox."]
+
+
+def test_the_folder_that_the_client_sets_wins_over_its_roots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    home, root = tmp_path / "home", repository(tmp_path / "shop")
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(root))
+
+    async def roots(_context: Any) -> ListRootsResult:
+        return ListRootsResult(roots=[Root(uri=tmp_path.as_uri())])  # type: ignore[arg-type]
+
+    async def work() -> None:
+        async with stdio(home, cwd=tmp_path, list_roots_callback=roots) as client:
+            await client.call_tool("remember", {"text": "The test command is tox."})
+
+    run(work)
+    monkeypatch.delenv("CLAUDE_PROJECT_DIR")
+    assert remembered(root, home, monkeypatch) == ["The test command is tox."]
+
+
+@pytest.mark.parametrize("uri", ["https://example.org/x", "file:///no/such/folder", "file://host/etc"])
+def test_a_root_that_is_no_folder_here_counts_for_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uri: str):
+    home, root = tmp_path / "home", repository(tmp_path / "shop")
+
+    async def roots(_context: Any) -> ListRootsResult:
+        return ListRootsResult.model_construct(roots=[Root.model_construct(uri=uri)])
+
+    async def work() -> None:
+        async with stdio(home, cwd=root, list_roots_callback=roots) as client:
+            await client.call_tool("remember", {"text": "The test command is tox."})
+
+    run(work)
+    assert remembered(root, home, monkeypatch) == ["The test command is tox."]
