@@ -169,6 +169,7 @@ def own(tmp_path: Path, *names: str) -> list[str]:
     """A home with sessions of those names, the last one newest."""
     names_of_homes = ("claude", "codex", "gemini", "copilot", "pi")
     homes = [word for name in names_of_homes for word in (f"--{name}-home", str(tmp_path / name))]
+    homes += ["--home", str(tmp_path / "undrift")]
     for number, name in enumerate(names):
         made = compacted_session() if "compacted" in name else work(Session().user("Go."))
         if name.startswith("agent"):

@@ -5,15 +5,16 @@ from typing import Any
 
 from undrift.core.autopsy.findings import AutopsyBill, Compaction, GivenUse, Held
 from undrift.recordings.autopsy import Postmortem, Totals
+from undrift.recordings.headline import headline
 
-__all__ = ["as_json"]
+__all__ = ["as_json", "totals_as_json"]
 
 _PLACES = 6
 
 
 def as_json(found: Sequence[Postmortem], sums: Totals) -> dict[str, Any]:
     """Return ``sessions`` and ``totals``."""
-    return {"sessions": [_session(one) for one in found], "totals": _totals(sums)}
+    return {"sessions": [_session(one) for one in found], "totals": totals_as_json(sums)}
 
 
 def _session(one: Postmortem) -> dict[str, Any]:
@@ -128,7 +129,9 @@ def _bill(one: Postmortem, bill: AutopsyBill) -> dict[str, Any]:
     }
 
 
-def _totals(sums: Totals) -> dict[str, Any]:
+def totals_as_json(sums: Totals) -> dict[str, Any]:
+    """Return the sums, as they stand in ``totals``."""
+
     def pair(value: tuple[int, int]) -> dict[str, int]:
         return {"identifiers": value[0], "lines": value[1]}
 
@@ -144,10 +147,12 @@ def _totals(sums: Totals) -> dict[str, Any]:
             **pair(sums.fetched),
             "results": sums.fetches,
             "tokens": sums.fetched_tokens,
+            "usd": None if sums.fetched_usd is None else round(sums.fetched_usd, _PLACES),
             "calls": sums.window_calls,
             "usual_tokens": sums.usual_tokens,
             "usual_calls": sums.usual_calls,
         },
         "rules": sums.rules,
         "lost_rules": sums.lost_rules,
+        "headline": headline(sums),
     }

@@ -29,6 +29,11 @@ class Pages:
     picture: Path | None
     redact: bool | None
 
+    @property
+    def any(self) -> bool:
+        """True: a file was asked for."""
+        return any((self.html, self.share, self.picture))
+
     def check(self, sources: Sequence[Path]) -> None:
         """Refuse a target that must not be written, before anything is read. Raises InputError: it names the remedy."""
         targets = [out for out in (self.html, self.share, self.picture) if out is not None]
@@ -43,7 +48,7 @@ class Pages:
 
     def write(self, found: Sequence[Postmortem], *, quiet: bool) -> None:
         """Write the files, and say which. Nothing is written of no session."""
-        if not any((self.html, self.share, self.picture)):
+        if not self.any:
             return
         if not found:
             if not quiet:

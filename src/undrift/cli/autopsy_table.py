@@ -5,7 +5,7 @@ Law: no text of a recording reaches the terminal unescaped; ``--json`` has every
 
 import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import click
 
@@ -23,10 +23,19 @@ _CLIENTS = {"claude-code": "claude", "codex": "codex"}
 """Format -> the client that has hooks."""
 
 
-def show_several(found: Sequence[Postmortem], sums: Totals) -> None:
-    """Print what all compactions removed, and a table with a row for each."""
-    for number, sentence in enumerate(_summary(found, sums)):
-        say(sentence, bold=not number)
+def show_several(
+    found: Sequence[Postmortem], sums: Totals, *, about: str = "", more: Mapping[str, str] | None = None
+) -> None:
+    """Print what all compactions removed, and a table with a row for each.
+
+    Args:
+        about: A sentence below the headline: which sessions these are.
+        more: Commands to type next, as `next_commands` takes them.
+    """
+    first, *others = _summary(found, sums)
+    say(first, bold=True)
+    for sentence in [about, *others] if about else others:
+        say(sentence)
     compactions = [(one, compaction) for one in found for compaction in one.autopsy.compactions]
     if not compactions:
         next_commands(See_what_undrift_would_prune="undrift replay")
@@ -36,7 +45,8 @@ def show_several(found: Sequence[Postmortem], sums: Totals) -> None:
     rows = newest_first[:_MOST_ROWS]
     draw(_COLUMNS, [_cells(one, compaction) for one, compaction in rows])
     if len(compactions) > len(rows):
-        say(f"and {count(len(compactions) - len(rows), 'more compaction')} (--json has them all)")
+        where = "--json --limit N has more" if about else "--json has them all"
+        say(f"and {count(len(compactions) - len(rows), 'more compaction')} ({where})")
     say(
         "Lost: the share of what the agent used next that the summary does not hold. Given back: the share that undrift's "
         "text holds instead. Read again: in tokens."
@@ -48,6 +58,7 @@ def show_several(found: Sequence[Postmortem], sums: Totals) -> None:
     worst, _ = max(compactions, key=lambda pair: (pair[1].fetched.tokens, pair[1].dropped_tokens or 0))
     next_commands(
         The_full_report_of_one_session=f"undrift autopsy {shlex.quote(safe(worst.path))}",
+        **(more or {}),
         **(install_command(found) if sum(sums.together) > sum(sums.native) else {}),
     )
 

@@ -41,7 +41,13 @@ class SubAgentSession(TranscriptError):
 
 @dataclass(frozen=True, slots=True)
 class Postmortem:
-    """One session's findings. `budget_tokens`: the budget of `restore` after each compaction."""
+    """One session's findings.
+
+    Args:
+        budget_tokens: The budget of `restore` after each compaction.
+        cwd: The folder in which the session was held; empty if it is not recorded.
+        brief: Whether it comes from the index: without the texts of rules and calls, and without the timeline.
+    """
 
     path: str
     format: str
@@ -52,6 +58,8 @@ class Postmortem:
     autopsy: Autopsy
     unfinished: bool
     title: str = ""
+    cwd: str = ""
+    brief: bool = False
 
     def usd(self, cost: float) -> float | None:
         """Convert a cost in plain input tokens to US dollars. None means: the price is unknown."""
@@ -138,6 +146,7 @@ def examine(
         autopsy=found,
         unfinished=recording.unfinished,
         title=recording.title,
+        cwd=recording.cwd or "",
     )
 
 
