@@ -58,6 +58,7 @@ def show_several(
     worst, _ = max(compactions, key=lambda pair: (pair[1].fetched.tokens, pair[1].dropped_tokens or 0))
     next_commands(
         The_full_report_of_one_session=f"undrift autopsy {shlex.quote(safe(worst.path))}",
+        A_page_to_share_without_your_texts="undrift autopsy --share page.html",
         **(more or {}),
         **(install_command(found) if sum(sums.together) > sum(sums.native) else {}),
     )
