@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import apsw
 import pytest
 
 from tests.stores.builders import add, database, original
@@ -44,6 +45,26 @@ def test_a_copy_is_read_whose_files_have_no_name(tmp_path: Path, monkeypatch: py
         add(store, original("b", "more text"))
         assert connection.execute("SELECT count(*) FROM originals").fetchall() == [(1,)]
         connection.close()
+
+
+@pytest.mark.parametrize("is_open", [False, True])
+def test_where_no_file_can_be_written_at_all_it_is_read_without_a_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_open: bool
+):
+    """The sandbox of Codex is such a place: there an agent recalls what its hooks have stored."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "absent"))
+    store = SqliteStore.open(tmp_path / "home")
+    add(store, original("a", "kept text"))
+    if not is_open:
+        store.close()
+    names = sorted(one.name for one in (tmp_path / "home").iterdir())
+    connection = read_only.connect_as_it_is(database(tmp_path / "home"))
+    assert connection.execute("SELECT count(*) FROM originals").fetchall() == [(1,)]
+    with pytest.raises(apsw.ReadOnlyError):
+        connection.execute("DELETE FROM originals")
+    connection.close()
+    assert sorted(one.name for one in (tmp_path / "home").iterdir()) == names
+    store.close()
 
 
 def test_what_is_seen_of_a_store_changes_with_every_commit(tmp_path: Path):

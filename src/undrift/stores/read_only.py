@@ -20,6 +20,9 @@ __all__ = ["FileState", "connect_as_it_is", "is_unwritable", "state"]
 _MOUNTS = Path("/proc/self/mountinfo")
 _BLOCK_BYTES = 8 << 20
 _TRIES = 3
+_MOST_IN_MEMORY_BYTES = 1 << 30
+_FORMATS = slice(18, 20)
+"""The bytes in the head of a database that tell how it may be written and read."""
 _OPEN = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
 
 
@@ -44,7 +47,8 @@ def connect_as_it_is(path: Path) -> apsw.Connection:
     """Open a store only for reading, from a copy if necessary.
 
     A file is read in its place only if nothing can change it: its whole file system is read-only, and no log waits to be
-    written into it. Else a private copy of file and log is read; it has no name and disappears with the connection.
+    written into it. Else a private copy of file and log is read; it has no name and disappears with the connection. In a
+    sandbox that forbids every write, the copy is in memory, or the log is read as its writer's other readers do.
 
     Raises:
         apsw.Error, OSError: It cannot be read, there is no space for a copy, or another process writes at this moment.
@@ -66,7 +70,10 @@ def _copied(path: Path) -> apsw.Connection:
     """Open a private, current copy; its file names are deleted at once, so that no copy ever remains."""
     if os.name == "nt":
         raise apsw.CantOpenError("a file that is open keeps its name on Windows")
-    folder = Path(tempfile.mkdtemp(prefix="undrift-"))  # for its owner alone
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="undrift-"))  # for its owner alone
+    except FileNotFoundError:  # no folder for temporary files can be written
+        return _without_files(path)
     try:
         copy = folder / path.name
         _copy(path, copy)
@@ -84,6 +91,36 @@ def _copied(path: Path) -> apsw.Connection:
         return connection
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _without_files(path: Path) -> apsw.Connection:
+    """Open a store only for reading where no file at all can be written."""
+    if _status(_log(path))[1:2] > (0,):
+        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_NOFOLLOW)
+    else:
+        connection = _in_memory(path)
+    try:
+        if identify(connection) != len(MIGRATIONS) or not search.complete(connection):
+            raise apsw.ReadOnlyError("it has to be brought up to date first")
+        connection.execute("PRAGMA query_only = ON; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")
+    except BaseException:
+        connection.close(True)
+        raise
+    return connection
+
+
+def _in_memory(path: Path) -> apsw.Connection:
+    """Read a database without a log into memory."""
+    before = state(path)
+    if path.stat().st_size > _MOST_IN_MEMORY_BYTES:
+        raise apsw.CantOpenError("it is too large to be read without a folder for temporary files")
+    content = bytearray().join(_blocks(path, is_log=False))
+    if state(path) != before:
+        raise apsw.BusyError("it is written at this moment, and cannot be locked from here")
+    content[_FORMATS] = b"\1\1"  # not the formats with a log, which memory has not
+    connection = apsw.Connection(":memory:")
+    connection.deserialize("main", bytes(content))
+    return connection
 
 
 def _copy(path: Path, copy: Path) -> None:
