@@ -15,8 +15,9 @@ from undrift.cli.autopsy_json import totals_as_json
 from undrift.cli.autopsy_own import OwnSessions
 from undrift.cli.autopsy_pages import Pages, page_options
 from undrift.cli.draw import next_commands, say
-from undrift.cli.of_session import HOME_HELP, TOKENS, settings_of
+from undrift.cli.of_session import TOKENS, settings_of
 from undrift.cli.own import FORMATS_READ, own_recordings, session_options
+from undrift.cli.place import HOME_HELP
 from undrift.cli.show import at_terminal, count, echo_json, note, safe
 from undrift.errors import TranscriptError
 from undrift.recordings.autopsy import Postmortem, SubAgentSession, counted_once, examine, totals

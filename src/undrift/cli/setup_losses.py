@@ -8,8 +8,7 @@ from typing import Any
 from undrift.cli.autopsy import progress
 from undrift.cli.own import own_recordings
 from undrift.errors import TranscriptError, UndriftError
-from undrift.recordings.autopsy import Postmortem, counted_once, examine, names_a_compaction, totals
-from undrift.recordings.headline import headline
+from undrift.recordings.autopsy import Postmortem, counted_once, examine, names_a_compaction
 from undrift.settings import Settings
 from undrift.settings.model_table import read_models
 
@@ -31,11 +30,6 @@ class Losses:
     found: tuple[Postmortem, ...] = ()
     recorded: int = 0
     looked_at: int = 0
-
-    @property
-    def headline(self) -> str:
-        """The findings in one sentence."""
-        return headline(totals(self.found))
 
 
 def newest_losses(folders: dict[str, Path | None], *, quiet: bool) -> Losses:

@@ -12,6 +12,7 @@ from undrift.cli.setup_losses import Losses
 from undrift.cli.setup_parts import PARTS, FoundClient, Offer, home_of
 from undrift.cli.show import count, safe
 from undrift.recordings.autopsy import totals
+from undrift.recordings.headline import headline
 from undrift.values.extras import lasting_command
 
 __all__ = ["SetupOutcome", "about_gateway", "as_json", "first", "head", "last"]
@@ -40,7 +41,13 @@ class SetupOutcome:
 def first(losses: Losses, found: Sequence[FoundClient], offered: Sequence[Offer]) -> None:
     """Print what was lost so far, the clients, and what each can get."""
     if losses.found:
-        say(losses.headline, bold=True)
+        sums = totals(losses.found)
+        say(headline(sums), bold=True)
+        if sum(sums.needed) and sum(sums.together) > sum(sums.native):
+            held = sum(sums.together) / sum(sums.needed)
+            say(
+                f"With undrift's text beside the summaries, the agents would have had {held:.0%} of what they used next."
+            )
         seen = f"your {count(len(losses.found), 'newest session')} with a compaction"
         rest = losses.recorded - losses.looked_at
         say(f"In {seen}{f'; {rest:,} older sessions were not looked at' if rest else ''}. All of them: undrift autopsy")
@@ -184,7 +191,7 @@ def as_json(outcome: SetupOutcome, losses: Losses, changes: Sequence[Mapping[str
             for one in clients
         ],
         "losses": {
-            "headline": losses.headline if losses.found else None,
+            "headline": headline(totals(losses.found)) if losses.found else None,
             "sessions": len(losses.found),
             "looked_at": losses.looked_at,
             "recorded": losses.recorded,

@@ -21,8 +21,8 @@ _MOUNTS = Path("/proc/self/mountinfo")
 _BLOCK_BYTES = 8 << 20
 _TRIES = 3
 _MOST_IN_MEMORY_BYTES = 1 << 30
-_FORMATS = slice(18, 20)
-"""The bytes in the head of a database that tell how it may be written and read."""
+_FORMATS_AT = 18
+"""The place of two bytes in the head of a database that tell how it may be written and read."""
 _OPEN = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
 
 
@@ -117,7 +117,7 @@ def _in_memory(path: Path) -> apsw.Connection:
     content = bytearray().join(_blocks(path, is_log=False))
     if state(path) != before:
         raise apsw.BusyError("it is written at this moment, and cannot be locked from here")
-    content[_FORMATS] = b"\1\1"  # not the formats with a log, which memory has not
+    content[_FORMATS_AT : _FORMATS_AT + 2] = b"\1\1"  # not the formats with a log, which memory has not
     connection = apsw.Connection(":memory:")
     connection.deserialize("main", bytes(content))
     return connection
