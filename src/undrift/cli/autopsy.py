@@ -15,9 +15,9 @@ from undrift.cli.autopsy_json import totals_as_json
 from undrift.cli.autopsy_own import OwnSessions
 from undrift.cli.autopsy_pages import Pages, page_options
 from undrift.cli.draw import next_commands, say
-from undrift.cli.of_session import TOKENS, settings_of
+from undrift.cli.of_session import TOKENS
 from undrift.cli.own import FORMATS_READ, own_recordings, session_options
-from undrift.cli.place import HOME_HELP
+from undrift.cli.place import HOME_HELP, home_settings
 from undrift.cli.show import at_terminal, count, echo_json, note, safe
 from undrift.errors import TranscriptError
 from undrift.recordings.autopsy import Postmortem, SubAgentSession, counted_once, examine, totals
@@ -74,7 +74,7 @@ def autopsy_command(
     undrift autopsy --html autopsy.html
     undrift autopsy --share page.html --picture card.svg
     """
-    settings = settings_of(home)
+    settings = home_settings(home)
     asked = _Asked(budget, read_models(settings.models_file), pages, as_json)
     pages.check(files)
     if files:
