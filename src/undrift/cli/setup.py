@@ -82,7 +82,7 @@ def setup_command(is_undone: bool, gateway: bool, port: int | None, as_json: boo
     if not run.wanted():
         run.end(Losses())
         return
-    losses = newest_losses(options, quiet=as_json)
+    losses = newest_losses(options, given.data_home(), quiet=as_json)
     if not as_json:
         screen.first(losses, found, run.offered)
     try:

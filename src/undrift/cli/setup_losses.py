@@ -1,16 +1,18 @@
 """The losses of a person's newest sessions, found within a few seconds: for the first screen of ``undrift setup``."""
 
 import time
+from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from undrift.cli.autopsy import progress
 from undrift.cli.own import own_recordings
 from undrift.errors import TranscriptError, UndriftError
 from undrift.recordings.autopsy import Postmortem, counted_once, examine, names_a_compaction
+from undrift.recordings.index import AutopsyIndex, AutopsyReading
 from undrift.settings import Settings
-from undrift.settings.model_table import read_models
+from undrift.settings.model_table import Model, read_models
 
 __all__ = ["Losses", "newest_losses"]
 
@@ -32,26 +34,36 @@ class Losses:
     looked_at: int = 0
 
 
-def newest_losses(folders: dict[str, Path | None], *, quiet: bool) -> Losses:
-    """Examine the newest sessions; after a few seconds no further one is begun. A session that cannot be read is passed over."""
+def newest_losses(folders: dict[str, Path | None], home: Path, *, quiet: bool) -> Losses:
+    """Examine the newest sessions; after a few seconds no further one is begun. A session that cannot be read is passed over.
+
+    `home`: sessions that its index of autopsies knows are not read again; nothing is written.
+    """
     try:
         own = own_recordings("undrift setup", **folders)
         models = read_models(Settings.from_environment().models_file)
     except UndriftError:  # nothing recorded, or settings that `undrift doctor` complains of
         return Losses()
+    with closing(AutopsyIndex(home, models=models)) as index:
+        known = index.known(own)
     found: list[Postmortem] = []
     deadline, number = time.monotonic() + _MOST_SECONDS, 0
     with progress(quiet, len(own)) as show:
         for number, path in enumerate(own, 1):
             show(number - 1, path)
-            if names_a_compaction(path):
-                found += _examined(path, models)
+            found += _of_reading(known[path]) if path in known else _examined(path, models)
             if len(found) >= _MOST_SESSIONS or time.monotonic() >= deadline:
                 break
     return Losses(tuple(counted_once(found)), len(own), number)
 
 
-def _examined(path: Path, models: Any) -> list[Postmortem]:
+def _of_reading(reading: AutopsyReading) -> list[Postmortem]:
+    return [reading.found] if reading.found is not None and reading.found.autopsy.compactions else []
+
+
+def _examined(path: Path, models: Sequence[Model]) -> list[Postmortem]:
+    if not names_a_compaction(path):
+        return []
     try:
         one = examine(path, models=models)
     except TranscriptError:
