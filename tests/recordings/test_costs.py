@@ -71,24 +71,24 @@ def test_a_model_without_a_price_leaves_the_sum_open(tmp_path: Path):
     assert cost.usd is None
 
 
-def test_the_cache_of_a_session_of_the_day_before_is_no_news(tmp_path: Path):
+def test_the_cache_of_a_session_of_the_day_before_is_cold_and_not_live(tmp_path: Path):
     cost = cost_of(written(tmp_path, user("Go."), reply(0, 0, 100_000), reply(1, 0, 100_000)))
     assert cost is not None
-    kinds = [[one.kind for one in cost.notices(START_MS + hours * 60 * MINUTE_MS)] for hours in (0, 2, 48)]
-    assert kinds == [["cold_in", "rewrites"], ["away", "rewrites"], ["rewrites"]]
+    times = [START_MS + hours * 60 * MINUTE_MS for hours in (0, 2, 48)]
+    kinds = [[one.kind for one in cost.notices(at_ms)] for at_ms in times]
+    assert kinds == [["cold_in", "rewrites"], ["away", "rewrites"], ["away", "rewrites"]]
+    assert [cost.is_live(at_ms) for at_ms in times] == [True, True, False]
 
 
-def test_only_the_sessions_of_the_folder_count(tmp_path: Path):
-    here, there = tmp_path / "here", tmp_path / "there"
-    here.mkdir()
-    (tmp_path / "link").symlink_to(here)
+def test_only_the_sessions_of_the_wanted_folders_count(tmp_path: Path):
+    folders = ["/here", "/there", "/here", "\0"]
     paths = [
-        written(tmp_path, user("a"), reply(0, 0, 9_000), name="a.jsonl", cwd=str(here)),
-        written(tmp_path, user("b"), reply(0, 0, 9_000), name="b.jsonl", cwd=str(there)),
-        written(tmp_path, user("c"), reply(0, 0, 9_000), name="c.jsonl", cwd=str(tmp_path / "link")),
-        written(tmp_path, user("d"), reply(0, 0, 9_000), name="d.jsonl", cwd="\0"),
+        written(tmp_path, user("a"), reply(0, 0, 9_000), name=f"{number}.jsonl", cwd=cwd)
+        for number, cwd in enumerate(folders)
     ]
-    assert [Path(one.path).name for one in costs_in(paths, here)] == ["a.jsonl", "c.jsonl"]
+    found = list(costs_in(paths, lambda folder: folder == "/here"))
+    assert [(Path(one.path).name, one.folder) for one in found] == [("0.jsonl", "/here"), ("2.jsonl", "/here")]
+    assert [one.folder for one in costs_in(paths, lambda _: True)] == folders
 
 
 def test_what_has_no_usage_or_cannot_be_read_is_passed_over(tmp_path: Path):
@@ -98,7 +98,7 @@ def test_what_has_no_usage_or_cannot_be_read_is_passed_over(tmp_path: Path):
         written(tmp_path, user("a"), name="a.jsonl"),
         written(tmp_path, {**user("b"), "isSidechain": True}, {**reply(0, 0, 9_000), "isSidechain": True}, name="b.jsonl"),
     ]  # fmt: skip
-    assert list(costs_in(paths, Path("/repo"))) == []
+    assert list(costs_in(paths, lambda folder: folder == "/repo")) == []
     with pytest.raises(TranscriptError, match=r"none\.jsonl: cannot be read"):
         cost_of(tmp_path / "none.jsonl")
 

@@ -135,7 +135,8 @@ def test_many_sessions_have_an_index_and_the_first_of_them_a_part_each(tmp_path:
 def test_what_a_hook_gave_back_is_on_the_page(tmp_path: Path):
     found = examine(compacted_session().written(tmp_path / "session.jsonl"))
     (compaction,) = found.autopsy.compactions
-    given = GivenUse(tokens=4_900, held=Held(7, 2, 4_900), alone=Held(5, 1, 300), results=1, cost=5_000.0)
+    held = Held(7, 2, 4_900)
+    given = GivenUse(tokens=4_900, held=held, together=held, alone=Held(5, 1, 300), results=1, cost=5_000.0)
     helped = replace(found.autopsy, compactions=(replace(compaction, given=given),))
     text = page([replace(found, autopsy=helped)], COVER)
     assert (

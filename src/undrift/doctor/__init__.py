@@ -3,7 +3,7 @@
 Law: changes nothing. A finding that is wrong carries its remedy; what cannot be looked at is a finding as well.
 """
 
-from undrift.doctor.examine import examine
+from undrift.doctor.examine import examine, failing
 from undrift.doctor.finding import Finding
 
-__all__ = ["Finding", "examine"]
+__all__ = ["Finding", "examine", "failing"]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from undrift.doctor.finding import Finding, note, ok, wrong
 from undrift.doctor.gateway import gateway
-from undrift.doctor.hooks import are_installed, hooks
+from undrift.doctor.hooks import are_installed, failed_calls, hooks, without_hooks
 from undrift.doctor.service import service
 from undrift.doctor.store import store
 from undrift.errors import UndriftError
@@ -19,7 +19,7 @@ from undrift.stores.look import sqlite_version
 from undrift.stores.opening import engine_of
 from undrift.values.extras import upgrade_command
 
-__all__ = ["examine"]
+__all__ = ["examine", "failing"]
 
 _LEAST_SQLITE = (3, 51, 3)
 """Older ones may damage a WAL that two processes reset at once (RELIABILITY 1.1)."""
@@ -53,6 +53,30 @@ def examine(
         }
         for name, look in looks.items():
             yield from _guarded(name, str(folder), lambda look=look, folder=folder: look(folder))  # type: ignore[misc]
+
+
+def failing(homes: Sequence[str], used: Mapping[str, Path], project: Path | None = None) -> Iterator[Finding]:
+    """Yield only what is wrong with homes, hooks and gateways; no record of a store is read.
+
+    `used`: each client that was used, with its own folder. `project`: see `without_hooks`.
+    """
+    folders = [Path(os.path.realpath(home)) for home in homes]
+    looks: dict[str, Callable[[Path], Iterable[Finding]]] = {
+        "home": _folder,
+        "free space": _space,
+        "hooks": hooks,
+        "hooks' log": failed_calls,
+        "gateway": gateway,
+        "service": service,
+    }
+    found = [
+        finding
+        for folder in folders
+        for name, look in looks.items()
+        for finding in _guarded(name, str(folder), lambda look=look, folder=folder: look(folder))  # type: ignore[misc]
+    ]
+    found += _guarded("hooks", "", lambda: without_hooks(folders, used, project))
+    yield from (finding for finding in found if finding.state == "wrong")
 
 
 def _guarded(name: str, home: str, look: Callable[[], Iterable[Finding]]) -> Iterator[Finding]:

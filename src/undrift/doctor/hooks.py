@@ -6,7 +6,7 @@ Law: changes nothing.
 import json
 import shlex
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,13 @@ from typing import Any
 from undrift.clients import CLIENTS, place
 from undrift.clients.base import is_ours
 from undrift.clients.hookfile import our_commands
+from undrift.clients.plugin import PLUGIN_FILES, is_plugin_enabled
 from undrift.clients.served import SERVED
 from undrift.doctor.finding import Finding, note, ok, wrong
 from undrift.errors import InputError
 from undrift.hooks import home as of_hooks
 
-__all__ = ["are_installed", "hooks"]
+__all__ = ["are_installed", "failed_calls", "hooks", "without_hooks"]
 
 _INSTALLED = "installed.json"
 _LAST_LINES = 5
@@ -36,6 +37,43 @@ def hooks(home: Path) -> Iterator[Finding]:
     for path in _settings_files(home):
         yield _entries(home, path)
     yield from _log(home)
+
+
+def failed_calls(home: Path) -> Iterator[Finding]:
+    """Yield a finding if calls of hooks failed in the last days; none if all is well."""
+    _, fresh = _log_lines(home)
+    if fresh:
+        text = f"{len(fresh):,} line{'' if len(fresh) == 1 else 's'} of the last 7 days in {home / of_hooks.LOG}; the newest: {fresh[-1]}"
+        yield wrong("hooks' log", text, "see what it names; `undrift doctor` shows more of it", home=str(home))
+
+
+def without_hooks(homes: Sequence[Path], used: Mapping[str, Path], project: Path | None = None) -> Iterator[Finding]:
+    """Yield a finding for each client that is used and has no hooks of undrift.
+
+    Args:
+        homes: The homes that hooks may record into.
+        used: Client -> its own folder.
+        project: Hooks in the settings of this folder count; None: those of any project do.
+    """
+    files = [path for home in homes for path in _settings_files(home)]
+    for name, folder in used.items():
+        client = CLIENTS[name]
+        own = [path for path in files if path.is_relative_to(folder)]
+        own += [path for path in files if Path(client.folder).name in path.parts and _is_below(path, project)]
+        if not own and not _has_plugin(name, folder):
+            text = f"{client.title} has no hooks of undrift, so nothing is given back after a compaction"
+            yield wrong("hooks", text, f"`undrift install {name}`")
+
+
+def _is_below(path: Path, project: Path | None) -> bool:
+    return project is None or path.is_relative_to(project)
+
+
+def _has_plugin(client: str, folder: Path) -> bool:
+    try:
+        return is_plugin_enabled(client, place.read(folder / PLUGIN_FILES[client]) or "")
+    except (InputError, OSError):
+        return False
 
 
 def _settings_files(home: Path) -> list[Path]:
@@ -84,11 +122,16 @@ def _serves(text: str, home: Path) -> bool:
 
 
 def _log(home: Path) -> Iterator[Finding]:
-    content = of_hooks.read_small(home / of_hooks.LOG)
-    if not content:
+    lines, fresh = _log_lines(home)
+    if not lines:
         return
-    lines = content.decode("utf-8", "replace").splitlines()
-    recent = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - _RECENT_S))
-    fresh = [line for line in lines if line[:20] >= recent]
     text = f"{of_hooks.LOG} has {len(lines):,} line{'' if len(lines) == 1 else 's'}, {len(fresh):,} of them of the last 7 days; the newest:"
     yield note("hooks' log", text, home=str(home), details=tuple(lines[-_LAST_LINES:]))
+
+
+def _log_lines(home: Path) -> tuple[list[str], list[str]]:
+    """Return the lines of the hooks' log, and those of the last days."""
+    content = of_hooks.read_small(home / of_hooks.LOG) or b""
+    lines = content.decode("utf-8", "replace").splitlines()
+    recent = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - _RECENT_S))
+    return lines, [line for line in lines if line[:20] >= recent]

@@ -3,8 +3,7 @@
 Law: only ever reads; figures come from the usage that the client recorded, never from the text.
 """
 
-import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -21,7 +20,7 @@ from undrift.values.usage import HOUR_S, PromptUsage
 __all__ = ["RecordedCost", "cost_of", "costs_in"]
 
 _LIVE_MS = 24 * 3_600_000
-"""The cache of a session that was used longer ago is no news."""
+"""A session that was used longer ago is hardly the next one that is used."""
 
 _HEAD_LINE_CHARACTERS = 1 << 20
 
@@ -31,6 +30,7 @@ class RecordedCost:
     """The cost of one recorded session.
 
     Args:
+        folder: The folder in which it was held; empty if the client does not record it.
         model: Of the newest prompt; empty if the client does not record it.
         prompts: Prompts with recorded usage.
         usd: The price of their tokens; None if a model has no price.
@@ -39,6 +39,7 @@ class RecordedCost:
     path: str
     format: str
     title: str
+    folder: str
     model: str
     prompts: int
     tokens: int
@@ -47,33 +48,39 @@ class RecordedCost:
     models: Sequence[Model] = ()
 
     def notices(self, now_ms: int) -> tuple[Notice, ...]:
-        """Return the sentences that are true now; the cache of a session that is over is left out."""
-        found = guard(self.watch, now_ms, lambda model, life: _written_usd(model, life, self.models))
+        """Return the sentences that are true now, however long ago the session was used."""
+        return guard(self.watch, now_ms, lambda model, life: _written_usd(model, life, self.models))
+
+    def is_live(self, now_ms: int) -> bool:
+        """Tell whether the session was used in the last day."""
         idle_s = self.watch.idle_seconds(now_ms)
-        is_live = idle_s is not None and idle_s * 1_000 <= _LIVE_MS
-        return found if is_live else tuple(one for one in found if one.kind == "rewrites")
+        return idle_s is not None and idle_s * 1_000 <= _LIVE_MS
 
 
-def costs_in(paths: Iterable[Path], folder: Path, models: Sequence[Model] = ()) -> Iterator[RecordedCost]:
-    """Yield the costs of the sessions that were held in a folder; a file that cannot be read is passed over."""
+def costs_in(
+    paths: Iterable[Path], is_wanted: Callable[[str], bool], models: Sequence[Model] = ()
+) -> Iterator[RecordedCost]:
+    """Yield the costs of the sessions that were held in some folders; a file that cannot be read is passed over."""
     for path in paths:
         try:
-            found = cost_of(path, models, folder)
+            found = cost_of(path, models, is_wanted)
         except TranscriptError:
             continue
         if found is not None:
             yield found
 
 
-def cost_of(path: Path, models: Sequence[Model] = (), folder: Path | None = None) -> RecordedCost | None:
-    """Read the cost of a recorded session. None means: no usage, a sub-agent's session, or one of another folder.
+def cost_of(
+    path: Path, models: Sequence[Model] = (), is_wanted: Callable[[str], bool] | None = None
+) -> RecordedCost | None:
+    """Read the cost of a recorded session. None means: no usage, a sub-agent's session, or one that is not wanted.
 
-    `folder`: the folder in which it was held; None for any. Raises TranscriptError: it cannot be read.
+    `is_wanted`: judges the folder in which it was held; None for any. Raises TranscriptError: it cannot be read.
     """
     try:
         with path.open(encoding="utf-8", errors="replace", newline="\n") as file:
             head = _head(file)
-            if folder is not None and not _is_in(head.cwd, folder):
+            if is_wanted is not None and not is_wanted(head.cwd or ""):
                 return None
             file.seek(0)
             found = figures(file, format=head.format)
@@ -92,6 +99,7 @@ def cost_of(path: Path, models: Sequence[Model] = (), folder: Path | None = None
         path=str(path),
         format=head.format,
         title=head.title,
+        folder=head.cwd or "",
         model=prompts[-1].model,
         prompts=len(prompts),
         tokens=sum(one.prompt_tokens for one in prompts),
@@ -107,10 +115,6 @@ def _head(file: TextIO) -> Recording:
     """Read the first lines of a session: its format, folder, title and model. Raises TranscriptError: it has none."""
     lines = list(islice(iter(lambda: file.readline(_HEAD_LINE_CHARACTERS), ""), HEAD_LINES))
     return transcripts.read(lines)
-
-
-def _is_in(cwd: str | None, folder: Path) -> bool:
-    return bool(cwd) and "\0" not in str(cwd) and os.path.realpath(str(cwd)) == os.path.realpath(folder)
 
 
 def _written_usd(model: str, life_seconds: int, models: Sequence[Model]) -> float | None:

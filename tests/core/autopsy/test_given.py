@@ -49,6 +49,7 @@ def test_what_the_summary_holds_too_is_not_the_texts_alone():
     found = only(by_hook(compacted(f"The line is\n{LINE}")).said(f"So:\n{LINE}"))
     assert found.given is not None
     assert found.given.held.lines == 1
+    assert (found.given.together.identifiers, found.given.together.lines) == (4, 1)
     assert (found.given.alone, found.given.results) == (Held(0, 0, 0), 0)
 
 

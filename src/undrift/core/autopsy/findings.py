@@ -40,6 +40,7 @@ class GivenUse:
     Args:
         tokens: Of that text.
         held: Of what the agent used, what the text holds.
+        together: The same of the text and the client's summary together.
         alone: Of these, what neither the summary holds nor a result showed again before the use.
         results: The results that had shown `alone` last before the compaction; `alone` has their tokens.
         cost: The price of the text up to the next compaction, in plain input tokens.
@@ -47,6 +48,7 @@ class GivenUse:
 
     tokens: int
     held: Held
+    together: Held
     alone: Held
     results: int
     cost: float

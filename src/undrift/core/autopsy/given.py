@@ -58,7 +58,14 @@ def use_of(
     alone = held - native - used.fetched
     results = _last_shown(alone, before)
     tokens = sum(step.entry.token_count for step in results)
-    return GivenUse(given.tokens, count_held(held, given.tokens), count_held(alone, tokens), len(results), cost)
+    return GivenUse(
+        tokens=given.tokens,
+        held=count_held(held, given.tokens),
+        together=count_held(held | native, given.tokens),
+        alone=count_held(alone, tokens),
+        results=len(results),
+        cost=cost,
+    )
 
 
 def _last_shown(wanted: Iterable[Reference], before: Sequence[Step]) -> list[Step]:
