@@ -90,3 +90,24 @@ def test_records_of_an_earlier_version_are_still_found(two: Path, monkeypatch: p
     refs = [one.ref for one in session.prepare(body(user("Go."), *rounds(12))).actions]
     session.close()
     assert undrift("recall", refs[0]).exit_code == 0
+
+
+def test_the_records_of_an_earlier_version_are_taken_over_and_given_back(two: Path, monkeypatch: pytest.MonkeyPatch):
+    from undrift import Session
+
+    root = repository(two / "old")
+    monkeypatch.chdir(root)
+    with Session.open("run-1", home=".undrift") as session:
+        session.remember("The test command is make old.")
+    before = (root / ".undrift" / "undrift.db").read_bytes()
+    assert undrift("store", "adopt").exit_code == 1  # nobody to ask
+    done = undrift("store", "adopt", "--yes")
+    assert done.exit_code == 0, done.output
+    assert "1 session and 1 memory" in done.stdout
+    assert found() == ["The test command is make old."]
+    again = undrift("store", "adopt", "--yes")
+    assert again.exit_code == 1
+    assert "no earlier version left records" in again.stderr
+    assert undrift("store", "adopt", "--undo", "--yes").exit_code == 0
+    assert (root / ".undrift" / "undrift.db").read_bytes() == before
+    assert undrift("memory", "search", "test").exit_code == 1

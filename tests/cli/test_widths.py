@@ -159,6 +159,9 @@ def test_every_example_of_a_help_text_runs(place: Path, tmp_path: Path, words: s
         (records,) = (copy / ".undrift" / "projects").iterdir()
         here = keep(place_of(copy / ".undrift", copy)).records
         shutil.copytree(records, here, dirs_exist_ok=True, ignore=lambda *_: ["project.json"])
+        if words == "store adopt":  # a store of an earlier version stood at the top of the home
+            for path in here.glob("undrift.*"):
+                path.rename(copy / ".undrift" / path.name)
         place = copy
     if words == "session undo":
         assert ran(place, ["rewind", "before-refactoring"]).returncode == 0

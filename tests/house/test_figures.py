@@ -172,6 +172,7 @@ def test_the_python_in_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setitem(sys.modules, "anthropic", SimpleNamespace(Anthropic=Anthropic))
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
     (first,) = re.findall(r"^```python\n(.*?)^```", README, re.M | re.S)
     said: dict[str, Any] = {}
     exec(first, said)

@@ -68,6 +68,7 @@ _STORE = CommandGroup(
     rooms={
         "backup": ("undrift.cli.backup:backup_command", "Copy the store into one file."),
         "restore": ("undrift.cli.backup:restore_backup_command", "Replace the store with a backup."),
+        "adopt": ("undrift.cli.adopt:adopt_command", "Take over records of an earlier version."),
         "rebuild": ("undrift.cli.memory:rebuild_command", "Rebuild the search indexes."),
         "purge": ("undrift.cli.time_travel:purge_command", "Delete stored data for good."),
     },

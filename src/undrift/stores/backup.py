@@ -19,7 +19,7 @@ from undrift.stores.connection import NAME, prepare_file
 from undrift.stores.integrity import problems
 from undrift.stores.migrations import MIGRATIONS, identify
 
-__all__ = ["back_up", "restore_backup"]
+__all__ = ["back_up", "check_of", "counts_of", "in_use", "restore_backup"]
 
 _READ = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_NOFOLLOW
 _WRITE = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
@@ -53,10 +53,10 @@ def back_up(home: str | os.PathLike[str], target: str | os.PathLike[str]) -> Cou
         with closing(apsw.Connection(str(store), flags=_WRITE)) as source:
             source.set_busy_timeout(_BUSY_TIMEOUT_MS)
             source.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-            check = _check_of(source)
+            check = check_of(source)
             source.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
             copies.copy(source, path, check)
-        return _counts(path)
+        return counts_of(path)
 
 
 def restore_backup(source: str | os.PathLike[str], home: str | os.PathLike[str]) -> Counts:
@@ -87,8 +87,8 @@ def restore_backup(source: str | os.PathLike[str], home: str | os.PathLike[str])
         fresh = folder / f"{NAME}.restoring"
         try:
             with closing(apsw.Connection(str(given), flags=_READ)) as backup:
-                copies.copy(backup, fresh, _check_of(backup))
-            counts = _counts(fresh)
+                copies.copy(backup, fresh, check_of(backup))
+            counts = counts_of(fresh)
             kept = _replace(path, fresh)
         finally:
             fresh.unlink(missing_ok=True)
@@ -105,7 +105,7 @@ def _refuse_what_is_none(given: Path) -> None:
         )
 
 
-def _check_of(connection: apsw.Connection) -> copies.Check:
+def check_of(connection: apsw.Connection) -> copies.Check:
     """Return the check for copies of this file: every record of a current store, else SQLite's own check.
 
     Raises StoreVersionError, StoreError: a newer undrift or another program has written it, or it is empty.
@@ -116,7 +116,8 @@ def _check_of(connection: apsw.Connection) -> copies.Check:
     return problems if version == len(MIGRATIONS) else copies.structure
 
 
-def _counts(path: Path) -> Counts:
+def counts_of(path: Path) -> Counts:
+    """Return the numbers of records in a file."""
     with closing(apsw.Connection(str(path), flags=_READ)) as connection:
         ((operations, originals, decisions),) = connection.execute(_STATED).fetchall()
     return Counts(operations, originals, decisions, path.stat().st_size)  # type: ignore[arg-type]
@@ -166,15 +167,15 @@ def _alone(path: Path) -> Iterator[apsw.Connection | None]:
             old.pragma("journal_mode", "delete")
             old.execute("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT")  # in this mode the lock stays
         except (apsw.BusyError, apsw.LockedError) as error:
-            raise _in_use(path) from error
+            raise in_use(path) from error
         except (apsw.CorruptError, apsw.NotADBError, apsw.FormatError, apsw.IOError) as error:
             if holders.holders(path):
-                raise _in_use(path) from error
+                raise in_use(path) from error
             held = None
         yield held
 
 
-def _in_use(path: Path) -> StoreBusy:
+def in_use(path: Path) -> StoreBusy:
     who = holders.named(holders.holders(path)) or "another process"
     return StoreBusy(f"{path}: {who} has the store open; end it, then try again. Nothing was changed")
 
