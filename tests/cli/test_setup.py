@@ -15,6 +15,7 @@ import pytest
 from click.testing import Result
 
 from tests.cli.builders import PROGRAM, environment, long_session, undrift, written
+from tests.cli.test_install_gateway import manager
 from tests.cli.test_replay import NEEDS_POSIX
 from undrift.values import extras
 
@@ -267,6 +268,24 @@ def test_the_gateway_is_added_only_if_it_is_asked_for_and_goes_with_the_rest(tmp
     undone = setup(tmp_path, "--undo", "--yes")
     assert undone.exit_code == 0, undone.output
     assert tree(tmp_path) == before
+
+
+@NEEDS_POSIX
+@pytest.mark.parametrize("there", [".config", ".config/systemd/user"])
+def test_the_folders_of_the_service_go_too_if_they_were_made_for_it(
+    tmp_path: Path, there: str, monkeypatch: pytest.MonkeyPatch
+):
+    made(tmp_path, ".claude/settings.json")
+    (tmp_path / there).mkdir(parents=True)
+    told = manager(tmp_path)
+    monkeypatch.setattr(sys.modules[__name__], "variables", lambda home: {"HOME": str(home), "PATH": told})
+    before = tree(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        port = found.getsockname()[1]
+    assert setup(tmp_path, "--yes", "--gateway", "--port", str(port)).exit_code == 0
+    assert (tmp_path / ".config/systemd/user/undrift-gateway.socket").exists()
+    assert setup(tmp_path, "--undo", "--yes").exit_code == 0
+    assert {name: kind for name, kind in tree(tmp_path).items() if name != "bin/told"} == before
 
 
 def test_a_package_that_is_missing_is_said_with_its_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

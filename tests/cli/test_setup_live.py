@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -37,14 +38,18 @@ def killed_at(number: int, home: Path, *words: str) -> bool:
     return status != 0
 
 
-@pytest.mark.parametrize("first", [("--yes",), ("--undo", "--yes")])
-def test_killed_at_any_change_it_can_be_taken_back(tmp_path: Path, first: tuple[str, ...]):
+@pytest.mark.parametrize("first", [("--yes",), ("--yes", "--gateway"), ("--undo", "--yes")])
+def test_killed_at_any_change_it_can_be_undone(tmp_path: Path, first: tuple[str, ...]):
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        gateway = ("--gateway", "--port", str(found.getsockname()[1]))
     for number in range(1, 60):
         home = tmp_path / str(number)
         made(home, ".claude/settings.json", ".codex/config.toml")
         before = tree(home)
         if "--undo" in first:
-            setup(home, "--yes")
+            assert setup(home, "--yes", *gateway).exit_code == 0
+        elif "--gateway" in first:
+            first = ("--yes", *gateway)
         if not killed_at(number, home, *first):
             break
         assert setup(home, "--undo", "--yes").exit_code == 0

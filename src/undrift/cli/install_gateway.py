@@ -105,7 +105,7 @@ def install_gateway(client: AddressedClient, given: Given, port: int | None, rep
         token = http_token(change.home)
         change = replace(change, secrets=(*change.secrets, token))  # the first client's token was only made now
         text, kept = put(token)
-        grown = service.with_client(client.name, _pointed(change, plan, kept, known))
+        grown = _with_folders(service, manager).with_client(client.name, _pointed(change, plan, kept, known))
         notes = (*_serve(manager, grown, change.home, is_new=not service.clients), _budget(manager), *notes)
         save(change.home, grown)
         if manager and service.clients and grown.upstreams != service.upstreams:
@@ -142,7 +142,7 @@ def uninstall_gateway(client: AddressedClient, given: Given, report: ChangeRepor
         else:
             remove(change.home)
             if manager:
-                manager.remove()
+                manager.remove(made_folders=service.made_folders)
         notes = () if left.clients else ("The gateway is no service any more.",)
         if manager is None and left.upstreams != service.upstreams and services.is_listened_on(service.port):
             then = f", then start it again: {_start(change.home)}" if left.clients else "."
@@ -277,6 +277,13 @@ def _budget(manager: services.Manager | None) -> str:
         "Text leaves where that costs nothing, and at three quarters of the model's window. For a fixed budget set budget_tokens in "
         f"{user_file(environment())}, then {again}. The client may compact before a prompt is so large."
     )
+
+
+def _with_folders(service: Service, manager: services.Manager | None) -> Service:
+    """Return the service with the number of folders that its first client makes."""
+    if manager is None or service.clients:
+        return service
+    return replace(service, made_folders=place.missing_folders(manager.folder / "unit"))
 
 
 def _serving(home: Path) -> list[str]:

@@ -91,15 +91,15 @@ class Manager:
             return f"systemctl --user restart {UNIT}"
         return f"launchctl kickstart -k gui/{os.getuid()}/{LABEL}"
 
-    def remove(self) -> None:
-        """Stop the service, and remove its files."""
+    def remove(self, *, made_folders: int = 0) -> None:
+        """Stop the service, and remove its files. `made_folders`: as many folders go too, from the inner one outwards, if they are empty."""
         if self.name == "systemd":
             _call("systemctl", "--user", "disable", "--now", SOCKET, must=False)
             _call("systemctl", "--user", "--no-block", "stop", UNIT, must=False)
         else:
             _call("launchctl", "bootout", f"gui/{os.getuid()}/{LABEL}", must=False)
         for path in self.files((), 1):
-            path.unlink(missing_ok=True)
+            place.remove(path, folders=made_folders)
         if self.name == "systemd":
             _call("systemctl", "--user", "daemon-reload", must=False)
 

@@ -48,12 +48,14 @@ class Service:
 
     Args:
         clients: By the name that one types.
+        made_folders: How many folders were made for the files of the service manager.
         recall_reachable: Whether the agents of these clients find ``undrift recall`` on their PATH, and this home by it.
     """
 
     port: int = DEFAULT_PORT
     clients: Mapping[str, PointedClient] = field(default_factory=dict)
     recall_reachable: bool = False
+    made_folders: int = 0
 
     @property
     def upstreams(self) -> dict[str, str]:
@@ -80,7 +82,7 @@ def load(home: Path) -> Service | None:
         port = given["port"]
         if type(port) is not int or not 0 < port < 1 << 16:
             raise ValueError("its port is none")
-        return Service(port, clients, given.get("recall_reachable") is True)
+        return Service(port, clients, given.get("recall_reachable") is True, int(given.get("made_folders", 0)))
     except FileNotFoundError:
         return None
     except (OSError, ValueError, TypeError, LookupError, AttributeError) as error:
