@@ -1,8 +1,10 @@
 """`undrift doctor`: says what is wrong and what to do, and changes nothing."""
 
 import json
+import os
 import shlex
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -203,6 +205,33 @@ def test_hooks_that_no_longer_work_are_told_and_their_log_is_shown(tmp_path: Pat
     found = findings(home)
     assert "does not call undrift any more" in found["hooks"]["text"]
     assert "undrift install claude" in found["hooks"]["remedy"]
+
+
+def test_the_program_of_a_plugin_is_named_or_that_it_has_none(tmp_path: Path):
+    home = tmp_path / ".undrift"
+    home.mkdir(mode=0o700)
+    kept = home / "plugin-0.1.0-hook"
+    for content in ("none\n", f"{sys.executable}\n", "pipx\n", "/nowhere/undrift\n", "/" + "x" * 5_000, "a\0b", ""):
+        kept.write_text(content)
+        found = findings(home)
+        assert "start" not in found, "hooks are there: those of the plugin"
+        assert wrong(found) == ({"plugin"} if content == "none\n" else set())
+        is_known = content.strip() in (sys.executable, "pipx")
+        assert ("the plugin starts undrift 0.1.0" in found["plugin"]["text"]) == is_known
+    kept.write_text("none\n")
+    assert "pipx install undrift==0.1.0" in findings(home)["plugin"]["remedy"]
+    two_weeks_ago = time.time() - 14 * 86_400
+    os.utime(kept, (two_weeks_ago, two_weeks_ago))
+    assert "plugin" not in findings(home), "the plugin was removed since"
+
+
+def test_a_plugin_that_rests_is_not_said_to_lack_a_program(tmp_path: Path):
+    home = tmp_path / ".undrift"
+    undrift("install", "claude", "--yes", "--home", home, "--claude-home", tmp_path / ".claude")
+    (home / "plugin-0.1.0-hook").write_text("none\n")
+    found = findings(home)
+    assert wrong(found) == set()
+    assert "plugin" not in found
 
 
 def test_an_mcp_server_without_hooks_is_no_lost_hook(tmp_path: Path):

@@ -28,14 +28,16 @@ _RECENT_S = 7 * 86_400
 
 
 def are_installed(home: Path) -> bool:
-    """Return whether hooks were ever installed for a home."""
-    return bool(_settings_files(home))
+    """Return whether hooks were ever installed for a home, or a plugin's hook ran there."""
+    return bool(_settings_files(home) or _plugin_notes(home))
 
 
 def hooks(home: Path) -> Iterator[Finding]:
     """Yield the findings about the hooks of a home; none if no hook was ever installed there."""
-    for path in _settings_files(home):
-        yield _entries(home, path)
+    entries = [_entries(home, path) for path in _settings_files(home)]
+    yield from entries
+    if not any(entry.name == "hooks" and entry.state == "ok" for entry in entries):  # else those of a plugin rest
+        yield from (_plugin(home, path) for path in _plugin_notes(home)[-1:])
     yield from _log(home)
 
 
@@ -110,6 +112,44 @@ def _entries(home: Path, path: Path) -> Finding:
         if f"--home={home}" not in words:
             return note("hooks", f"{path} records into another home", home=here, details=(command,))
     return ok("hooks", f"{path} calls undrift in {len(commands)} places", home=here)
+
+
+def _plugin_notes(home: Path) -> list[Path]:
+    """Return the notes of a plugin's script on the program that it starts, the one that changed last at the end.
+
+    A note that there is none is written again at most an hour later: an old one is of a plugin that was removed.
+    """
+    try:
+        notes = sorted(home.glob("plugin-*-hook"), key=lambda path: path.lstat().st_mtime_ns)
+        recent = time.time() - _RECENT_S
+        return [path for path in notes if path.lstat().st_mtime > recent or _program(path) != "none"]
+    except OSError:  # gone in the meantime
+        return []
+
+
+def _program(path: Path) -> str:
+    """Return the program that a note names."""
+    return (of_hooks.read_small(path) or b"").decode("utf-8", "replace").strip()
+
+
+def _plugin(home: Path, path: Path) -> Finding:
+    here, version = str(home), path.name.removeprefix("plugin-").removesuffix("-hook")
+    program = _program(path)
+    if program == "none":
+        text = f"the plugin found no program that starts undrift {version}, so its hooks give nothing back"
+        return wrong(
+            "plugin", text, f"install uv, or put undrift on the PATH: pipx install undrift=={version}", home=here
+        )
+    if program != "pipx" and not _is_there(program):
+        return note("plugin", f"the plugin started {program}, which is not there; it looks again", home=here)
+    return ok("plugin", f"the plugin starts undrift {version} by {program}", home=here)
+
+
+def _is_there(program: str) -> bool:
+    try:
+        return program.startswith("/") and Path(program).exists()
+    except OSError:  # too long for a name
+        return False
 
 
 def _serves(text: str, home: Path) -> bool:
