@@ -168,7 +168,7 @@ def test_every_example_of_a_help_text_runs(place: Path, tmp_path: Path, words: s
     text, _, given = line.partition(" < ")
     names = {"REF": reference(place), "ID": (place / "memory").read_text()}
     typed = [names.get(word, word) for word in shlex.split(text)[1:]]
-    if words in ("install", "setup", "memory forget", "memory import"):
+    if words in ("install", "setup", "memory forget", "memory import", "store adopt"):
         typed.append("--yes")
     if words.startswith(SERVING):
         assert_serves(place, typed)

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 
 import click
 
 from undrift import __version__
 from undrift.cli.draw import say
+from undrift.cli.place import HOME_HELP, home_of, places_here, project_options
 from undrift.cli.show import count, echo_json, safe
 from undrift.doctor import Finding, examine
 from undrift.errors import SettingsError
@@ -21,9 +21,8 @@ _MARKS = {"wrong": "WRONG", "note": "note ", "ok": "ok   "}
 
 @click.command("doctor")
 @click.option("-v", "--verbose", is_flag=True, help="Also show all settings and other details.")
-@click.option(
-    "--home", metavar="DIR", help="The folder of undrift's data (default: your `home` setting, and ~/.undrift)."
-)
+@click.option("--home", metavar="DIR", help=HOME_HELP)
+@project_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
 @click.pass_context
 def doctor_command(context: click.Context, verbose: bool, home: str | None, as_json: bool) -> None:
@@ -35,7 +34,8 @@ def doctor_command(context: click.Context, verbose: bool, home: str | None, as_j
     \b
     undrift doctor
     """
-    found = tuple(examine(_homes(home), overrides={} if home is None else {"home": home}))
+    homes, stores = _looked_at(home)
+    found = tuple(examine(homes, stores=stores, overrides={} if home is None else {"home": home}))
     bad = [finding for finding in found if finding.state == "wrong"]
     if as_json:
         echo_json({"version": __version__, "ok": not bad, "findings": [asdict(finding) for finding in found]})
@@ -49,19 +49,17 @@ def doctor_command(context: click.Context, verbose: bool, home: str | None, as_j
         context.exit(1)
 
 
-def _homes(given: str | None) -> Sequence[str]:
-    """Return the given home; else the setting's, and that of the hooks if it is another one and exists."""
-    if given is not None:
-        return (given,)
+def _looked_at(given: str | None) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the home, and the folders of the stores: of this project or of all, and those of earlier versions."""
     try:
-        own = Settings.from_environment().home
+        places = places_here(given)
     except SettingsError:  # a finding of its own
-        own = str(Settings().home)
-    try:
-        hooks = Path.home() / ".undrift"
-    except RuntimeError:
-        return (own,)
-    return (own,) if not hooks.is_dir() or hooks.resolve() == Path(own).resolve() else (own, str(hooks))
+        return (str(Settings().home if given is None else given),), ()
+    except RuntimeError:  # the user's home folder is not known
+        return (str(home_of(given)),), ()
+    if all(place.project is None for place in places):
+        return tuple(str(place.records) for place in places), ()
+    return (str(places[0].home),), tuple(str(place.records) for place in places)
 
 
 def _say(finding: Finding, *, verbose: bool, homes: int) -> None:

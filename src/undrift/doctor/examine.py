@@ -31,28 +31,34 @@ _OCTAL = re.compile(r"\\([0-7]{3})")
 
 
 def examine(
-    homes: Sequence[str], *, overrides: Mapping[str, object], environ: Mapping[str, str] | None = None
+    homes: Sequence[str],
+    *,
+    overrides: Mapping[str, object],
+    stores: Sequence[str] = (),
+    environ: Mapping[str, str] | None = None,
 ) -> Iterator[Finding]:
-    """Yield what is found, the machine and the settings first, then each home.
+    """Yield what is found, the machine and the settings first, then each home, then each store.
 
-    `environ`: variables of the settings; None takes those of this process.
+    `stores`: the folders of projects' records; none: each home has its store at its top. `environ`: variables of the
+    settings; None takes those of this process.
     """
     yield from _guarded("versions", "", _versions)
     yield from _guarded("settings", "", lambda: _settings(overrides, environ))
     window = _window(overrides, environ)
-    yield from _guarded("start", "", lambda: _start(homes))
-    for home in homes:
-        folder = Path(os.path.realpath(home))
-        looks: dict[str, Callable[[Path], Iterable[Finding]]] = {
-            "home": _folder,
-            "free space": _space,
-            "store": lambda folder: store(folder, window),
-            "hooks": hooks,
-            "gateway": gateway,
-            "service": service,
-        }
-        for name, look in looks.items():
-            yield from _guarded(name, str(folder), lambda look=look, folder=folder: look(folder))  # type: ignore[misc]
+    yield from _guarded("start", "", lambda: _start([*homes, *stores]))
+    own: dict[str, Callable[[Path], Iterable[Finding]]] = {"store": lambda folder: store(folder, window)}
+    looks: dict[str, Callable[[Path], Iterable[Finding]]] = {
+        "home": _folder,
+        "free space": _space,
+        **({} if stores else own),
+        "hooks": hooks,
+        "gateway": gateway,
+        "service": service,
+    }
+    for folders, chosen in ((homes, looks), (stores, own)):
+        for folder in (Path(os.path.realpath(one)) for one in folders):
+            for name, look in chosen.items():
+                yield from _guarded(name, str(folder), lambda look=look, folder=folder: look(folder))  # type: ignore[misc]
 
 
 def failing(homes: Sequence[str], used: Mapping[str, Path], project: Path | None = None) -> Iterator[Finding]:

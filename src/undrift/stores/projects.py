@@ -90,7 +90,7 @@ def is_shared(home: Path) -> bool:
 
 def is_new(home: Path) -> bool:
     """Tell whether a home has no records yet, of one project or of several."""
-    return not (home / _STORE).exists() and not (home / PROJECTS).is_dir()
+    return not any((home / name).exists() for name in (_STORE, f"{_STORE}-wal", PROJECTS))
 
 
 def place_of(home: Path, folder: Path, *, shares: bool = False) -> Place:
