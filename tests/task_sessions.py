@@ -20,7 +20,7 @@ def log_text(number: int) -> str:
 class TaskSession:
     """One session and its history; its clock goes on by one second at each use."""
 
-    def __init__(self, home: Path, session_id: str = "s", *, at_ms: int = AT_MS, **settings: object) -> None:
+    def __init__(self, home: Path | None, session_id: str = "s", *, at_ms: int = AT_MS, **settings: object) -> None:
         chosen = Settings(**{"token_counter": "characters/4", **settings})  # type: ignore[arg-type]
         self._now_ms = at_ms
         self.session = Session.open(session_id, home=home, settings=chosen, clock=self._clock)

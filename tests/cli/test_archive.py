@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.builders import undrift
+from tests.stores.test_projects import git, repository
 from tests.task_sessions import TaskSession, log_text
 
 HOSTILE = "../../evil\x1b[2J"
@@ -40,6 +41,27 @@ def test_the_logs_of_the_newest_session_are_written_and_their_paths_printed(tmp_
     Path(paths[1]).write_bytes(written[:100])
     assert undrift("archive", "b", "--home", tmp_path).stdout.splitlines() == paths[1:]
     assert Path(paths[1]).read_bytes() == written
+
+
+def test_a_projects_logs_lie_in_the_checkout_where_its_agents_may_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HOME", str(tmp_path / "user"))
+    monkeypatch.delenv("UNDRIFT_HOME", raising=False)
+    shop = repository(tmp_path / "shop")
+    git(shop, "commit", "-q", "--allow-empty", "-m", "first")
+    git(shop, "worktree", "add", "-q", str(tmp_path / "tree"))
+    monkeypatch.chdir(shop)
+    session = TaskSession(None)
+    session.does("a")
+    session.close()
+    for checkout in (shop, tmp_path / "tree"):
+        monkeypatch.chdir(checkout)
+        result = undrift("session", "archive")
+        assert result.stdout == f"{checkout / '.undrift' / 'archives' / 's' / 'a.log'}\n", result.output
+        assert "the number 7" in Path(result.stdout.strip()).read_text("utf-8")
+    monkeypatch.chdir(repository(tmp_path / "blog"))
+    named = undrift("session", "archive", "--project", "shop")
+    assert named.stdout == f"{shop / '.undrift' / 'archives' / 's' / 'a.log'}\n", named.output
+    assert not list((tmp_path / "user").glob("**/*.log"))
 
 
 def test_a_task_is_looked_for_in_the_newest_session_that_has_it_unless_one_is_named(tmp_path: Path):

@@ -110,8 +110,20 @@ def test_all_is_for_its_owner_alone(tmp_path: Path, umask: int):
     finally:
         os.umask(before)
     modes = {path: path.stat().st_mode & 0o777 for path in everything(tmp_path)}
-    assert len(modes) == 8
+    assert len(modes) == 9
     assert all(mode == (0o700 if path.is_dir() else 0o600) for path, mode in modes.items())
+
+
+def test_a_search_finds_what_git_ignores(tmp_path: Path):
+    """ripgrep leaves out what git ignores, and an agent searches by it."""
+    out, outside = exports(tmp_path), tmp_path / "outside"
+    out.start_scratchpad("s1")
+    shown = tmp_path / "archives" / ".ignore"
+    assert shown.read_text("utf-8").splitlines()[-1] == "!*"
+    shown.unlink()
+    shown.symlink_to(outside)
+    out.start_scratchpad("s2")
+    assert not outside.exists(), "a link that came with a repository was followed"
 
 
 def test_two_hundred_hostile_ids_lead_nowhere_and_to_no_other_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -125,7 +137,7 @@ def test_two_hundred_hostile_ids_lead_nowhere_and_to_no_other_id(tmp_path: Path,
         written(out, "s", log(hostile))
         out.write_log("again", hostile, [log(hostile)])
         out.append_scratchpad(hostile, hostile)
-    files = [path for path in everything(tmp_path) if path.is_file()]
+    files = [path for path in everything(tmp_path) if path.is_file() and path.name != ".ignore"]
     assert len(files) == 3 * len(ids)
     assert all(path.is_relative_to(home / "archives") and len(path.relative_to(home).parts) == 3 for path in files)
     assert len({str(path).casefold() for path in files}) == len(files)

@@ -8,11 +8,13 @@ import click
 
 from undrift.cli import lookup
 from undrift.cli.of_session import home_options
+from undrift.cli.place import place_here
 from undrift.cli.show import count, echo_json, note, safe
 from undrift.cli.task_view import shown_id
 from undrift.errors import RecallError, StoreError, TaskError
 from undrift.stores.contract import Store
 from undrift.stores.exports import Exports
+from undrift.stores.projects import place_at
 from undrift.tasks.archive import Archive
 
 __all__ = ["archive_command"]
@@ -41,7 +43,7 @@ def archive_command(
     """Write the removed logs of finished tasks into files, to search them with grep.
 
     TASK is a task's id. Without TASK, all tasks of the session are written. Each task has its own file in the
-    folder `archives` of undrift's data. The command prints the paths.
+    folder `.undrift/archives` of the repository, or of --home. The command prints the paths.
 
     \b
     undrift session archive
@@ -51,7 +53,7 @@ def archive_command(
     missing = "there is no task" + ("" if session is None else f" of session {session[:80]!r}")
 
     def export(store: Store, folder: Path) -> tuple[Path, list[_ArchiveLog]]:
-        return folder, _exported(store, folder, task_ids, session, is_all=is_all)
+        return folder, _exported(store, _exports(home, folder), task_ids, session, is_all=is_all)
 
     folder, logs = lookup.first(lookup.homes_of(home), missing, export, remedy=_REMEDY)
     failed = [log for log in logs if log.fault]
@@ -63,8 +65,16 @@ def archive_command(
         raise click.exceptions.Exit(1)
 
 
+def _exports(home: str | None, folder: Path) -> Exports:
+    """Return the place for files of a store: the checkout that the person works in, if it is of that project."""
+    here = place_here(home)
+    place = here if here.records == folder else place_at(folder)
+    is_hostile = place.files != place.records
+    return Exports(place.files, scratchpad_limit_bytes=1, is_hostile=is_hostile)  # no scratchpad is looked at
+
+
 def _exported(
-    store: Store, folder: Path, task_ids: Sequence[str], session: str | None, *, is_all: bool
+    store: Store, exports: Exports, task_ids: Sequence[str], session: str | None, *, is_all: bool
 ) -> list[_ArchiveLog]:
     found: Iterable[tuple[Archive, Sequence[str]]]
     if is_all:
@@ -72,7 +82,6 @@ def _exported(
     else:
         archive, ids = _chosen(store, task_ids, session)
         found, where = [(archive, ids)], f"session {archive.session_id[:80]!r}"
-    exports = Exports(folder, scratchpad_limit_bytes=1)  # no scratchpad is looked at
     logs = [_log(archive, exports, task_id) for archive, ids in found for task_id in ids]
     if not logs:
         raise TaskError(

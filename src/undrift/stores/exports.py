@@ -27,6 +27,8 @@ __all__ = ["Exports", "LogItem", "Scratchpad", "TaskLog"]
 _ARCHIVES = "archives"
 _SCRATCHPAD = "active_context.md"
 _HEADER = "#undrift"
+_FOR_SEARCHES = ".ignore"
+_SHOW_ALL = b"# Searches leave out what git ignores. This folder is here to be searched.\n!*\n"
 _MOST_READ_BYTES = 4 * 1024 * 1024
 _TRIES = 3
 
@@ -229,6 +231,8 @@ class Exports:
             descriptors.append(os.open(self._home, flags))
             for name in (_ARCHIVES, safe_name(session_id)):
                 descriptors.append(_subfolder(descriptors[-1], name, make=make))
+            if make:
+                _let_search(descriptors[-2])
             yield descriptors[-1]
         except FileNotFoundError as error:
             if make:
@@ -285,6 +289,13 @@ def _subfolder(parent: int, name: str, *, make: bool) -> int:
         except FileExistsError:
             pass
     return os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=parent)
+
+
+def _let_search(folder: int) -> None:
+    """Let ripgrep, by which agents search, look into a folder that git ignores; a failure is ignored."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    with suppress(OSError), open(_open(folder, _FOR_SEARCHES, flags), "wb") as file:
+        file.write(_SHOW_ALL)
 
 
 def _status(folder: int, name: str) -> os.stat_result | None:
