@@ -1,4 +1,4 @@
-"""``undrift setup``: every part for every client after one look at each change, and all of it taken back to the byte."""
+"""``undrift setup``: every part for every client after one look at each change, and all of it undone to the byte."""
 
 import hashlib
 import json
@@ -29,7 +29,7 @@ BEFORE: Mapping[str, str] = {
 """Tabs, no newline at the end, both line ends, and comments where the client allows them."""
 
 
-def made(home: Path, *names: str) -> Path:
+def write_settings(home: Path, *names: str) -> Path:
     for name in names or BEFORE:
         (home / name).parent.mkdir(parents=True, exist_ok=True)
         (home / name).write_bytes(BEFORE.get(name, "").encode())
@@ -61,7 +61,7 @@ def flat(text: str) -> str:
 
 @pytest.mark.parametrize("text", [None, "", "\n", "{}", "{ }\n", BEFORE[".claude/settings.json"]])
 def test_each_client_gets_every_part_and_all_bytes_come_back(tmp_path: Path, text: str | None):
-    made(tmp_path)
+    write_settings(tmp_path)
     settings = tmp_path / ".claude" / "settings.json"
     settings.unlink() if text is None else settings.write_bytes(text.encode())
     before = tree(tmp_path)
@@ -94,7 +94,7 @@ def test_files_and_folders_that_were_not_there_are_gone_again(tmp_path: Path, mo
 
 
 def test_only_our_lines_go_after_the_person_has_edited_others(tmp_path: Path):
-    made(tmp_path)
+    write_settings(tmp_path)
     setup(tmp_path, "--yes")
     edits = {
         ".claude/settings.json": ('"opus"', '"sonnet",\n\t"x": [1]'),
@@ -112,7 +112,7 @@ def test_only_our_lines_go_after_the_person_has_edited_others(tmp_path: Path):
 
 
 def test_entries_whose_files_the_client_has_written_anew_go_too(tmp_path: Path):
-    made(tmp_path, ".claude/settings.json", ".claude.json")
+    write_settings(tmp_path, ".claude/settings.json", ".claude.json")
     setup(tmp_path, "--yes")
     for name in (".claude/settings.json", ".claude.json"):
         value = json.loads((tmp_path / name).read_text())
@@ -123,7 +123,7 @@ def test_entries_whose_files_the_client_has_written_anew_go_too(tmp_path: Path):
 
 
 def test_a_second_setup_changes_nothing_and_says_so(tmp_path: Path):
-    made(tmp_path)
+    write_settings(tmp_path)
     setup(tmp_path, "--yes")
     before = tree(tmp_path)
     for words in ((), ("--yes",)):
@@ -135,7 +135,7 @@ def test_a_second_setup_changes_nothing_and_says_so(tmp_path: Path):
 
 
 def test_what_one_client_has_already_stays_and_the_rest_is_added(tmp_path: Path):
-    made(tmp_path)
+    write_settings(tmp_path)
     before = tree(tmp_path)
     undrift("install", "claude", "--yes", env={**variables(tmp_path)})
     undrift("install", "codex", "--mcp", "--yes", env={**variables(tmp_path)})
@@ -146,7 +146,7 @@ def test_what_one_client_has_already_stays_and_the_rest_is_added(tmp_path: Path)
 
 
 def test_hooks_that_serve_another_home_keep_it(tmp_path: Path):
-    made(tmp_path, ".claude/settings.json")
+    write_settings(tmp_path, ".claude/settings.json")
     other = tmp_path / "other"
     undrift("install", "claude", "--yes", "--home", str(other), env={**variables(tmp_path)})
     assert setup(tmp_path, "--yes").exit_code == 0
@@ -158,7 +158,7 @@ def test_hooks_that_serve_another_home_keep_it(tmp_path: Path):
 
 
 def test_without_a_terminal_and_without_yes_each_change_is_shown_and_none_is_made(tmp_path: Path):
-    made(tmp_path)
+    write_settings(tmp_path)
     before = tree(tmp_path)
     shown = setup(tmp_path)
     assert shown.exit_code == 1
@@ -170,7 +170,7 @@ def test_without_a_terminal_and_without_yes_each_change_is_shown_and_none_is_mad
 
 
 def test_undo_without_a_terminal_and_without_yes_changes_nothing(tmp_path: Path):
-    made(tmp_path)
+    write_settings(tmp_path)
     setup(tmp_path, "--yes")
     before = tree(tmp_path)
     undone = setup(tmp_path, "--undo")
@@ -179,7 +179,7 @@ def test_undo_without_a_terminal_and_without_yes_changes_nothing(tmp_path: Path)
 
 
 def test_undo_of_nothing_says_so(tmp_path: Path):
-    made(tmp_path)
+    write_settings(tmp_path)
     before = tree(tmp_path)
     undone = setup(tmp_path, "--undo", "--yes")
     assert (undone.exit_code, "not set up for any client" in undone.output) == (0, True)
@@ -217,7 +217,7 @@ def test_without_a_home_folder_the_remedy_is_said(tmp_path: Path):
 @NEEDS_POSIX
 @pytest.mark.parametrize("kind", ["pipe", "folder", "malformed", "no UTF-8", "deep", "escapes", "another server"])
 def test_hostile_settings_are_one_line_and_the_other_client_is_set_up(tmp_path: Path, kind: str):
-    made(tmp_path)
+    write_settings(tmp_path)
     path = tmp_path / ".codex" / "config.toml"
     contents = {
         "malformed": b"[[\x1b]0;title\x07",
@@ -252,7 +252,7 @@ def tree_of(home: Path) -> dict[str, str]:
 
 @NEEDS_POSIX
 def test_the_gateway_is_added_only_if_it_is_asked_for_and_goes_with_the_rest(tmp_path: Path):
-    made(tmp_path, *BEFORE, ".aider.conf.yml")
+    write_settings(tmp_path, *BEFORE, ".aider.conf.yml")
     before = tree(tmp_path)
     with socket.create_server(("127.0.0.1", 0)) as found:
         port = found.getsockname()[1]
@@ -275,7 +275,7 @@ def test_the_gateway_is_added_only_if_it_is_asked_for_and_goes_with_the_rest(tmp
 def test_the_folders_of_the_service_go_too_if_they_were_made_for_it(
     tmp_path: Path, there: str, monkeypatch: pytest.MonkeyPatch
 ):
-    made(tmp_path, ".claude/settings.json")
+    write_settings(tmp_path, ".claude/settings.json")
     (tmp_path / there).mkdir(parents=True)
     told = manager(tmp_path)
     monkeypatch.setattr(sys.modules[__name__], "variables", lambda home: {"HOME": str(home), "PATH": told})
@@ -289,7 +289,7 @@ def test_the_folders_of_the_service_go_too_if_they_were_made_for_it(
 
 
 def test_a_package_that_is_missing_is_said_with_its_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    made(tmp_path, ".claude/settings.json")
+    write_settings(tmp_path, ".claude/settings.json")
     monkeypatch.setattr("undrift.cli.setup_parts.find_spec", lambda _: None)
     done = setup(tmp_path, "--yes")
     assert done.exit_code == 0
@@ -298,7 +298,7 @@ def test_a_package_that_is_missing_is_said_with_its_command(tmp_path: Path, monk
 
 
 def test_json_is_one_object_with_each_part_and_change(tmp_path: Path):
-    made(tmp_path)
+    write_settings(tmp_path)
     planned = setup(tmp_path, "--json")
     report = json.loads(planned.stdout)
     assert (planned.exit_code, report["changed"]) == (1, False)
@@ -320,7 +320,7 @@ def test_json_is_one_object_with_each_part_and_change(tmp_path: Path):
 
 
 def test_what_was_lost_stands_first_and_the_screen_fits(tmp_path: Path):
-    made(tmp_path)
+    write_settings(tmp_path)
     summary = {
         "type": "system",
         "subtype": "compact_boundary",
@@ -339,13 +339,13 @@ def test_what_was_lost_stands_first_and_the_screen_fits(tmp_path: Path):
 
 
 def test_a_temporary_environment_is_said_with_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    made(tmp_path, ".claude/settings.json")
+    write_settings(tmp_path, ".claude/settings.json")
     monkeypatch.setattr(sys, "prefix", "/cache/uv/archive-v0/x")
     assert "First: uv tool install 'undrift[all]" in flat(setup(tmp_path).output)
 
 
 def test_what_the_plugin_brings_is_not_added_again_and_undo_names_its_command(tmp_path: Path):
-    made(tmp_path, ".claude/settings.json", ".codex/config.toml")
+    write_settings(tmp_path, ".claude/settings.json", ".codex/config.toml")
     path = tmp_path / ".claude" / "settings.json"
     path.write_text('{"enabledPlugins": {"undrift@undrift": true}}')
     before = tree(tmp_path)

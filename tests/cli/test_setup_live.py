@@ -1,6 +1,7 @@
 """``undrift setup`` as a process: killed between any two changes and then undone, and asked at a terminal."""
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -11,7 +12,7 @@ import pytest
 
 from tests.cli.builders import PROGRAM, environment
 from tests.cli.test_replay import NEEDS_POSIX
-from tests.cli.test_setup import BEFORE, made, setup, tree, variables
+from tests.cli.test_setup import BEFORE, setup, tree, variables, write_settings
 
 pytestmark = NEEDS_POSIX
 
@@ -44,7 +45,7 @@ def test_killed_at_any_change_it_can_be_undone(tmp_path: Path, first: tuple[str,
         gateway = ("--gateway", "--port", str(found.getsockname()[1]))
     for number in range(1, 60):
         home = tmp_path / str(number)
-        made(home, ".claude/settings.json", ".codex/config.toml")
+        write_settings(home, ".claude/settings.json", ".codex/config.toml")
         before = tree(home)
         if "--undo" in first:
             assert setup(home, "--yes", *gateway).exit_code == 0
@@ -58,7 +59,7 @@ def test_killed_at_any_change_it_can_be_undone(tmp_path: Path, first: tuple[str,
 
 
 def test_killed_and_then_repeated_it_is_set_up_as_if_nothing_had_happened(tmp_path: Path):
-    whole = made(tmp_path / "home", ".claude/settings.json", ".codex/config.toml")
+    whole = write_settings(tmp_path / "home", ".claude/settings.json", ".codex/config.toml")
     before = tree(whole)
     setup(whole, "--yes")
     after = tree(whole)
@@ -92,10 +93,13 @@ def asked(home: Path, typed: str, *words: str) -> tuple[int, str]:
 
 
 def test_at_a_terminal_each_change_is_one_question_and_no_is_no_fault(tmp_path: Path):
-    made(tmp_path, ".claude/settings.json", ".codex/config.toml")
-    status, shown = asked(tmp_path, "y\nn\ny\nn\ny\nn\n")
+    write_settings(tmp_path, ".claude/settings.json", ".codex/config.toml")
+    status, shown = asked(tmp_path, "y\ny\nn\ny\nn\ny\nn\n")
     assert status == 0, shown
-    assert shown.count("Install? [Y/n]") == 5
+    assert shown.index("See the first change? [Y/n]") < shown.index("+++")
+    questions = ["hooks", "recall", "MCP server"]
+    assert re.findall(r"Claude Code: add (.*)\? \[Y/n\]", shown) == questions
+    assert re.findall(r"Codex: add (.*)\? \[Y/n\]", shown) == questions[::2]
     assert shown.count("Use the gateway? [y/N]") == 1
     assert "Set up: Claude Code (hooks, MCP server); Codex (MCP server)." in shown
     assert "Not done, as you chose: Claude Code (recall); Codex (hooks)." in shown
@@ -113,21 +117,29 @@ def test_at_a_terminal_each_change_is_one_question_and_no_is_no_fault(tmp_path: 
 
 
 def test_a_rule_for_hooks_that_were_declined_is_not_offered(tmp_path: Path):
-    made(tmp_path, ".claude/settings.json")
+    write_settings(tmp_path, ".claude/settings.json")
     before = tree(tmp_path)
-    status, shown = asked(tmp_path, "n\nn\nn\n")
+    status, shown = asked(tmp_path, "y\nn\nn\nn\n")
     assert (status, tree(tmp_path)) == (0, before)
-    assert shown.count("Install? [Y/n]") == 2
+    assert shown.count("Claude Code: add ") == 2
     assert "Nothing was changed." in shown
 
 
 def test_broken_off_it_says_what_was_changed_and_how_to_take_it_back(tmp_path: Path):
-    made(tmp_path, ".claude/settings.json", ".codex/config.toml")
+    write_settings(tmp_path, ".claude/settings.json", ".codex/config.toml")
     before = tree(tmp_path)
-    status, shown = asked(tmp_path, "y\n\x04")
+    status, shown = asked(tmp_path, "y\ny\n\x04")
     assert status == 1
     assert "Set up: Claude Code (hooks)." in shown
     assert "undrift setup --undo" in shown
     assert "Aborted!" in shown
     assert setup(tmp_path, "--undo", "--yes").exit_code == 0
     assert tree(tmp_path) == before
+
+
+def test_a_person_who_only_looks_changes_nothing(tmp_path: Path):
+    write_settings(tmp_path, ".claude/settings.json")
+    before = tree(tmp_path)
+    status, shown = asked(tmp_path, "n\n")
+    assert (status, tree(tmp_path), "+++" in shown) == (0, before, False)
+    assert "Not done, as you chose: Claude Code (hooks, recall, MCP server)." in shown

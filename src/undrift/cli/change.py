@@ -83,6 +83,8 @@ class ChangeReport:
 
     def __init__(self, *, as_json: bool) -> None:
         self.as_json = as_json
+        self.question = ""
+        """In place of the usual one, which does not say what is asked about."""
         self._found: list[dict[str, Any]] = []
 
     def same(self, change: "SettingsChange", state: str, notes: Sequence[str]) -> None:
@@ -146,7 +148,7 @@ class SettingsChange:
             if self.report.as_json:
                 self._add(False, self.diff(after), more)
             raise ChangeUnasked(f"{self.path}: not changed; --yes changes it without asking")
-        if click.confirm(question, default=True):
+        if click.confirm(self.report.question or question, default=True):
             return True
         raise ChangeDeclined(f"{self.path}: nothing was changed")
 

@@ -134,6 +134,9 @@ class _Setup:
 
     def carry_out(self) -> None:
         """Show and make each change; a fault in one does not stop the others."""
+        if not self.given.yes and self._can_ask() and not click.confirm("See the first change?", default=True):
+            self.declined = self.wanted()
+            return
         for one in self.wanted():
             if one.part != "gateway":
                 self._step(one)
@@ -155,8 +158,11 @@ class _Setup:
         if (self.failed or self.unasked or is_faulty) and sys.exc_info()[0] is None:
             raise click.exceptions.Exit(1)
 
+    def _can_ask(self) -> bool:
+        return not self.report.as_json and at_terminal(sys.stdin)
+
     def _is_gateway_wanted(self) -> bool:
-        if self.given.yes or self.report.as_json or not at_terminal(sys.stdin):
+        if self.given.yes or not self._can_ask():
             return False
         screen.about_gateway()
         return click.confirm("Use the gateway?", default=False)
@@ -164,7 +170,7 @@ class _Setup:
     def _step(self, one: Offer) -> None:
         if one in self.unasked:
             return
-        self.report.part = one.part
+        self.report.part, self.report.question = one.part, screen.question(one)
         rule = self._goes_with(one)
         self.unasked += [rule] if rule else []
         if not self.report.as_json:
@@ -191,7 +197,7 @@ class _Setup:
 
     def _goes_with(self, one: Offer) -> Offer | None:
         """Return the rule that is shown together with hooks that no one can be asked about."""
-        if one.part != "hooks" or self.given.yes or not (self.report.as_json or not at_terminal(sys.stdin)):
+        if one.part != "hooks" or self.given.yes or self._can_ask():
             return None
         rules = [other for other in self.wanted() if (other.client, other.part) == (one.client, "recall")]
         return rules[0] if rules else None

@@ -15,7 +15,7 @@ from undrift.recordings.autopsy import totals
 from undrift.recordings.headline import headline
 from undrift.values.extras import lasting_command
 
-__all__ = ["SetupOutcome", "about_gateway", "as_json", "first", "head", "last"]
+__all__ = ["SetupOutcome", "about_gateway", "as_json", "first", "head", "last", "question"]
 
 _COMPACTING = {"claude", "codex"}
 """The clients that give back with hooks, and compact at ``/compact``."""
@@ -91,6 +91,11 @@ def head(*together: Offer) -> None:
     for one in together:
         name, use = PARTS[one.part]
         say(f"{one.client.title}, {name}: {use}", bold=True)
+
+
+def question(one: Offer) -> str:
+    """Return the question below a change: on a small screen, its heading is out of sight by then."""
+    return f"{one.client.title}: add {PARTS[one.part][0]}?"
 
 
 def about_gateway() -> None:
