@@ -319,16 +319,20 @@ def test_json_is_one_object_with_each_part_and_change(tmp_path: Path):
     assert json.loads(setup(tmp_path, "--undo", "--json", "--yes").stdout)["changes"] == []
 
 
-def test_what_was_lost_stands_first_and_the_screen_fits(tmp_path: Path):
-    write_settings(tmp_path)
-    summary = {
+def compacted(home: Path) -> Path:
+    """Write a session of Claude Code with one compaction."""
+    boundary = {
         "type": "system",
         "subtype": "compact_boundary",
         "compactMetadata": {"trigger": "auto", "preTokens": 90_000},
     }
     records = long_session(12)
-    session = [*records[:18], summary, *records[9:]]
-    written(tmp_path / ".claude" / "projects" / "app" / "one.jsonl", session)
+    return written(home / ".claude" / "projects" / "app" / "one.jsonl", [*records[:18], boundary, *records[9:]])
+
+
+def test_what_was_lost_stands_first_and_the_screen_fits(tmp_path: Path):
+    write_settings(tmp_path)
+    compacted(tmp_path)
     shown = setup(tmp_path)
     first = shown.stdout.partition("\nClaude Code, hooks")[0]
     assert first.startswith("1 compaction removed ")
@@ -356,3 +360,16 @@ def test_what_the_plugin_brings_is_not_added_again_and_undo_names_its_command(tm
     undone = setup(tmp_path, "--undo", "--yes")
     assert "claude plugin uninstall undrift@undrift" in flat(undone.output)
     assert tree(tmp_path) == before
+
+
+def test_a_session_that_the_index_knows_is_not_read_again(tmp_path: Path):
+    write_settings(tmp_path, ".claude/settings.json")
+    path = compacted(tmp_path)
+    first = setup(tmp_path).stdout.partition("\n\n")[0]
+    assert first.startswith("1 compaction removed ")
+    assert not (tmp_path / ".undrift").exists()
+    assert undrift("autopsy", env={**variables(tmp_path)}).exit_code == 0
+    status = path.stat()
+    path.write_bytes(b" " * status.st_size)
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert setup(tmp_path).stdout.partition("\n\n")[0] == first
