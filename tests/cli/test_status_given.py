@@ -170,4 +170,6 @@ def test_a_session_that_is_not_examined_yet_is_counted(tmp_path: Path, project: 
     monkeypatch.setattr("undrift.cli.status_found._MOST_BYTES", 1)
     for number in range(3):
         compacted(tmp_path, project, f"s{number}", days_ago=1, by_us=True)
-    assert "2 recordings not examined yet: `undrift autopsy` reads them, once." in words(status(tmp_path))
+    assert "2 recordings with a compaction not examined yet: `undrift autopsy` reads them, once." in words(
+        status(tmp_path)
+    )

@@ -5,6 +5,8 @@ Run by ``make clients``, which installs the clients; not part of ``make test``. 
 
 import json
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -57,6 +59,11 @@ def check(room: Room, provider: ScriptedProvider, line: str) -> None:
     assert one.folder == str(room.project)
     assert any("From before the compaction" in request.text for request in provider.requests)
     assert all(SAID.encode() not in request.raw for request in provider.requests), "the model reads it"
+    around = {**room.environment(), "PYTHONPATH": str(ROOT / "src")}
+    words = [sys.executable, "-P", "-m", "undrift", "status", f"--home={room.home / '.undrift'}"]
+    shown = subprocess.run(words, cwd=room.project, env=around, capture_output=True, text=True, check=True).stdout
+    many = f"{one.contents.tokens:,} tokens after 1 compaction of this project"
+    assert " ".join(shown.split()).startswith(f"undrift gave back {many}"), shown
 
 
 def test_claude_code_shows_what_was_given_back(tmp_path: Path):

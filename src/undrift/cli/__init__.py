@@ -82,7 +82,7 @@ _STORE = CommandGroup(
     rooms={
         "autopsy": ("undrift.cli.autopsy:autopsy_command", "Show what compactions removed but agents needed."),
         "replay": ("undrift.cli.replay:replay_command", "Show what undrift would prune, and the cost."),
-        "status": ("undrift.cli.status:status_command", "Show what your sessions in this folder cost."),
+        "status": ("undrift.cli.status:status_command", "Show what undrift gave back, and your costs."),
         "setup": ("undrift.cli.setup:setup_command", "Find your clients, and add undrift to them."),
         "install": ("undrift.cli.install:install_command", "Add one part of undrift to one client."),
         "wrap": ("undrift.cli.wrap:wrap_command", "Start a client with its own gateway."),

@@ -21,7 +21,7 @@ from undrift.recordings.effect import LEAST_SESSIONS, EffectComparison, EffectSi
 
 __all__ = ["StatusEffect", "effect_as_json", "effect_of", "show_comparisons", "show_effect", "show_findings"]
 
-_MOST_FINDINGS = 4
+_MOST_FINDINGS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,9 @@ def show_effect(effect: StatusEffect, words: str) -> None:
         spared = f"{count(sums.results, 'result')} of {sums.result_tokens:,} tokens" if sums.results else "none"
         say(f"Used without reading it again: {spared}. Read again: {again}.")
     if effect.unread:
-        say(f"{count(effect.unread, 'recording')} not examined yet: `undrift autopsy` reads them, once.")
+        say(
+            f"{count(effect.unread, 'recording')} with a compaction not examined yet: `undrift autopsy` reads them, once."
+        )
 
 
 def show_comparisons(effect: StatusEffect, words: str) -> None:
