@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders import records_of
 from tests.cli.builders import environment, undrift
 from tests.stores.builders import add, original
 from undrift.stores.sqlite import SqliteStore
@@ -31,7 +32,7 @@ def test_a_store_goes_into_one_file_and_back(tmp_path: Path):
     assert "The replaced store" not in put_back.stdout
     assert undrift("recall", ref, "--home", other).stdout == "kept text"
     again = json.loads(undrift("restore-backup", out, "--home", other, "--json").stdout)
-    assert (again["originals"], again["home"], again["file"]) == (1, str(other), str(out))
+    assert (again["originals"], again["home"], again["file"]) == (1, str(records_of(other)), str(out))
     assert Path(again["kept"]).is_file()
 
 

@@ -111,3 +111,16 @@ def test_the_records_of_an_earlier_version_are_taken_over_and_given_back(two: Pa
     assert undrift("store", "adopt", "--undo", "--yes").exit_code == 0
     assert (root / ".undrift" / "undrift.db").read_bytes() == before
     assert undrift("memory", "search", "test").exit_code == 1
+
+
+def test_all_projects_are_backed_up_into_a_file_for_each(two: Path, monkeypatch: pytest.MonkeyPatch):
+    out = two / "backups"
+    done = undrift("store", "backup", out, "--all-projects")
+    assert done.exit_code == 0, done.output
+    assert sorted(path.name for path in out.iterdir()) == sorted(
+        f"{Project(str(two / name)).key}.db" for name in ("shop", "blog")
+    )
+    undrift("memory", "remember", "The test command is tox.", "--project", "shop")
+    key = Project(str(two / "shop")).key
+    assert undrift("store", "restore", out / f"{key}.db", "--project", "shop", "--yes").exit_code == 0
+    assert found("--project", "shop") == ["The test command is make shop."]

@@ -9,12 +9,15 @@ import click
 
 from undrift.cli.draw import next_commands, say
 from undrift.cli.lookup import MAKES_OWN, has_store, no_store
-from undrift.cli.of_session import one_home_options
-from undrift.cli.place import place_here
-from undrift.cli.show import again, at_terminal, count, echo_json, safe
+from undrift.cli.of_session import home_options, one_home_options
+from undrift.cli.place import is_wide, place_here
+from undrift.cli.show import again, at_terminal, count, echo_json, safe, typed
 from undrift.errors import InputError, StoreError
 from undrift.stores.base import Counts
+from undrift.stores.faults import from_system
+from undrift.stores.files import make_folder
 from undrift.stores.opening import engine_of
+from undrift.stores.projects import USER, keep, places_in
 
 __all__ = ["backup_command", "restore_backup_command"]
 
@@ -23,16 +26,20 @@ _FILE = click.Path(path_type=Path)
 
 @click.command("backup")
 @click.argument("out", type=_FILE)
-@one_home_options
+@home_options
 def backup_command(out: Path, home: str | None, as_json: bool) -> None:
     """Copy the store into one file. Other programs may use the store meanwhile.
 
     OUT is a new file, or an earlier backup, which the copy then replaces. Any other file is refused. Every record
-    of the copy is checked before OUT is written.
+    of the copy is checked before OUT is written. With --all-projects OUT is a folder that gets a file for each
+    project.
 
     \b
     undrift store backup undrift-backup.db
     """
+    if is_wide():
+        _back_up_all(out, home, as_json=as_json)
+        return
     folder = _home(home)
     if not has_store(folder):
         raise StoreError(no_store((folder,), MAKES_OWN))
@@ -42,6 +49,26 @@ def backup_command(out: Path, home: str | None, as_json: bool) -> None:
     else:
         say(f"Copied {_what(counts)} of {safe(folder)}; every record is checked.")
         next_commands(To_restore_it=f"undrift store restore {shlex.quote(safe(str(out)))}{again(home)}")
+
+
+def _back_up_all(out: Path, home: str | None, *, as_json: bool) -> None:
+    """Copy the store of each project into a file of its own, named as the folder of its records."""
+    top = place_here(home).home
+    folders = [one for one in (*(place.records for place in places_in(top)), top / USER) if has_store(one)]
+    if not folders:
+        raise StoreError(no_store((str(place_here(home).records),), MAKES_OWN))
+    try:
+        make_folder(out.absolute())
+    except OSError as error:
+        raise from_system(error, out) from error
+    done = [(one, out / f"{one.name}.db") for one in folders]
+    found = [_as_json(engine_of(one).back_up(one, file), str(one), file) for one, file in done]
+    if as_json:
+        echo_json({"home": str(top), "backups": found})
+        return
+    say(f"Copied {count(len(found), 'store')} of {typed(top)} into {typed(out)}; every record is checked.")
+    file = shlex.quote(safe(str(done[0][1])))
+    next_commands(To_restore_one=f"undrift store restore {file} --project NAME{again(home)}")
 
 
 @click.command("restore-backup")
@@ -63,7 +90,7 @@ def restore_backup_command(file: Path, yes: bool, home: str | None, as_json: boo
         question = f"Replace the store in {safe(folder)}? All that is newer than the backup leaves it"
         if not click.confirm(question, err=True):
             raise InputError(f"{folder}: nothing was replaced")
-    counts = engine_of(folder).restore_backup(file, folder)
+    counts = engine_of(folder).restore_backup(file, keep(place_here(home)))
     if as_json:
         echo_json(_as_json(counts, folder, file))
         return

@@ -10,6 +10,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
@@ -52,7 +53,7 @@ class GatewayProjects:
         self._stores: dict[Path, Store] = {}
         self._known: OrderedDict[str, Place] = OrderedDict()
 
-    @property
+    @cached_property
     def default(self) -> Place:
         """The place of a request that does not tell: that of the folder in which the gateway was started."""
         return self._only or place_of(self._home, working_folder(), shares=self._shares)
