@@ -16,6 +16,8 @@ import pytest
 from tests.cli.builders import FOREGROUND, PROGRAM, Record, environment, everything, undrift
 from tests.cli.test_replay import NEEDS_POSIX
 from tests.report.builders import Session, compacted_session, work
+from undrift.cli.autopsy_own import OwnSessions
+from undrift.recordings.index import AutopsyIndex
 from undrift.stores.autopsies import FOLDER
 
 
@@ -123,6 +125,17 @@ def test_a_home_that_cannot_be_written_is_named_and_changes_no_figure(tmp_path: 
     result = undrift("autopsy", "--all", *options[:-1], tmp_path / "file")
     assert (result.exit_code, result.stdout) == (0, expected)
     assert "the next run must read the sessions again" in result.stderr
+
+
+def test_when_the_time_is_over_one_session_is_enough_and_none_is_lost(tmp_path: Path):
+    sessions(tmp_path)
+    paths = sorted((tmp_path / "claude" / "projects" / "p").iterdir())
+    own = OwnSessions(AutopsyIndex(tmp_path / "home"), paths, quiet=True)
+    with own.opened():
+        assert [one.path for one in own.newest(3, within_s=0)] == [str(paths[0])]
+        assert own.unread == 5
+        assert len(own.newest(3)) == 3
+        assert len(own.all()) == 4
 
 
 # ------------------------------------------------------------------------------------------- at a terminal

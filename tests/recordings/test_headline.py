@@ -38,6 +38,17 @@ CASES = {
         "encrypted": 27,
         "fetched_tokens": 0,
     },
+    "27 compactions removed 3.4M tokens; 20 of their 27 summaries are encrypted.": {
+        "readable": (0, 0),
+        "native": (0, 0),
+        "encrypted": 20,
+        "fetched_tokens": 0,
+    },
+    "27 compactions removed 3.4M tokens, and with them over 99% of what the agents used next.": {
+        "readable": (900, 100),
+        "native": (1, 0),
+        "fetched_tokens": 0,
+    },
     "1 compaction removed 3.4M tokens; the agent used nothing of them in the next calls.": {
         "needed": (0, 0),
         "readable": (0, 0),

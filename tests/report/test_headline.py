@@ -7,7 +7,8 @@ import pytest
 
 from tests.report.builders import compacted_session
 from undrift.recordings.autopsy import Postmortem, Totals, examine, totals
-from undrift.report.headline import Headline, as_share, headline_of
+from undrift.recordings.headline import as_share
+from undrift.report.headline import Headline, headline_of
 
 SUMS = Totals(
     compactions=3,

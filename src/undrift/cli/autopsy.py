@@ -1,5 +1,6 @@
 """``undrift autopsy``: the things that compactions removed from recorded sessions, and that agents needed later."""
 
+import math
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -29,6 +30,8 @@ __all__ = ["autopsy_command", "progress"]
 
 _MOST_FAILURES = 8
 _INTERRUPTED = 130
+_FIRST_REPORT_S = 8.0
+"""At a terminal the first report does not wait longer; the sessions that it lacks are read right after it."""
 
 
 @click.command("autopsy", epilog=FORMATS_READ)
@@ -136,7 +139,8 @@ def _examine_files(files: Sequence[Path], format_: str | None, asked: _Asked) ->
 
 def _examine_own(sessions: OwnSessions, limit: int, asked: _Asked, *, everything: bool, is_limited: bool) -> None:
     """Report on the user's own sessions: the newest, or all of them when all are read; then read the others."""
-    newest = tuple(counted_once(sessions.newest(limit)))
+    is_read_on = not (is_limited or everything or asked.as_json) and at_terminal(sys.stdout) and at_terminal(sys.stderr)
+    newest = tuple(counted_once(sessions.newest(limit, within_s=_FIRST_REPORT_S if is_read_on else math.inf)))
     if everything:
         _read_all(sessions)
     every = () if sessions.unread else tuple(counted_once(sessions.all()))
@@ -145,7 +149,6 @@ def _examine_own(sessions: OwnSessions, limit: int, asked: _Asked, *, everything
     readings = sessions.readings.values()
     failed = [(reading.path, reading.failure) for reading in readings if reading.failure]
     sub_agents = sum(reading.is_sub_agent for reading in readings)
-    reads_on = not is_limited and bool(sessions.unread) and at_terminal(sys.stdout) and at_terminal(sys.stderr)
     if asked.as_json:
         known = every or tuple(counted_once(sessions.known()))
         sums = {"files": len(sessions.paths), "unread": sessions.unread, "sessions": len(known)}
@@ -154,13 +157,13 @@ def _examine_own(sessions: OwnSessions, limit: int, asked: _Asked, *, everything
     elif found:
         from undrift.cli.autopsy_table import show_several
 
-        hint = {"Read_all_your_sessions_once": "undrift autopsy --all"} if sessions.unread and not reads_on else {}
+        hint = {"Read_all_your_sessions_once": "undrift autopsy --all"} if sessions.unread and not is_read_on else {}
         show_several(found, totals(found), about=_about(sessions, found, is_limited=is_limited), more=hint)
     _note_failures(failed, sub_agents)
     if not newest and not failed:
         _note_nothing(sessions)
     asked.pages.write(detailed, quiet=asked.as_json)
-    if reads_on and not asked.as_json:
+    if is_read_on and sessions.unread:
         _read_on(sessions)
     if sessions.index.problem:
         note(f"undrift: the next run must read the sessions again: {safe(sessions.index.problem)}")

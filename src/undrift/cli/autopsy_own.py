@@ -3,7 +3,9 @@
 Law: what was read is kept as soon as it is read, so Ctrl-C loses nothing.
 """
 
+import math
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
@@ -50,13 +52,19 @@ class OwnSessions:
         """The number of recordings that are not read yet."""
         return len(self.paths) - len(self.readings)
 
-    def newest(self, wanted: int) -> tuple[Postmortem, ...]:
-        """Read until the newest sessions with a compaction are known; return them, newest first."""
+    def newest(self, wanted: int, *, within_s: float = math.inf) -> tuple[Postmortem, ...]:
+        """Read until the newest sessions with a compaction are known; return them, newest first.
+
+        `within_s`: after so many seconds those that are known by then are enough, if there is one.
+        """
         place, found = 0, list[Postmortem]()
+        until = time.monotonic() + within_s
         with _progress(self.quiet, len(self.paths), "Reading your newest sessions") as show:
             while place < len(self.paths) and len(found) < wanted:
                 reading = self.readings.get(self.paths[place])
                 if reading is None:
+                    if found and time.monotonic() > until:
+                        break
                     self._take(next(self._rest))
                     show(len(self.readings))
                     continue

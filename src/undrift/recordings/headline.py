@@ -3,7 +3,7 @@
 from undrift.core.guard import money, size
 from undrift.recordings.autopsy import Totals
 
-__all__ = ["headline"]
+__all__ = ["as_share", "headline"]
 
 
 def headline(sums: Totals) -> str:
@@ -20,11 +20,20 @@ def headline(sums: Totals) -> str:
     if used:
         readable = sums.compactions - sums.encrypted
         some = f" ({readable:,} readable {'summary' if readable == 1 else 'summaries'})" if sums.encrypted else ""
-        lost = f", and with them {1 - sum(sums.native) / used:.0%} of what {agents} used next{some}"
+        lost = f", and with them {as_share(1 - sum(sums.native) / used)} of what {agents} used next{some}"
     elif sum(sums.needed):
-        lost = f"; {'its summary is' if is_one else 'their summaries are'} encrypted"
+        readable = sums.compactions - sums.encrypted
+        their = "their summaries" if not readable else f"{sums.encrypted:,} of their {sums.compactions:,} summaries"
+        lost = f"; {'its summary is' if is_one else f'{their} are'} encrypted"
     else:
         lost = f"; {agents} used nothing of them in the next calls"
     usd = "" if sums.fetched_usd is None else f" ({money(sums.fetched_usd)})"
     again = f"; reading again cost {size(sums.fetched_tokens)} tokens{usd}" if sums.fetched_tokens else ""
     return f"{removed}{lost}{again}."
+
+
+def as_share(share: float) -> str:
+    """Write a share as a whole percentage; one that is nearly 0 or 1 is not rounded to it."""
+    if 0 < share < 0.005:
+        return "under 1%"
+    return "over 99%" if 0.995 <= share < 1 else f"{share:.0%}"

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from undrift.core.autopsy.findings import Compaction, Held
 from undrift.core.guard import money
 from undrift.recordings.autopsy import Postmortem
+from undrift.recordings.headline import as_share
 from undrift.report.chart import bar
-from undrift.report.headline import Headline, as_share
+from undrift.report.headline import Headline
 from undrift.report.markup import count, day, percent, tag, text, thousands
 
 __all__ = ["Cover", "explanation", "foot", "head", "tiles"]

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from undrift.core.guard import money, size
 from undrift.recordings.autopsy import Postmortem, Totals
+from undrift.recordings.headline import as_share
 
-__all__ = ["Headline", "as_share", "headline_of"]
+__all__ = ["Headline", "headline_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +89,6 @@ def headline_of(found: Sequence[Postmortem], sums: Totals) -> Headline:
         cost_usd=_sum(one.usd(c.cost.total) for one, c in once),
         early=sum(one.autopsy.early_compactions for one in found),
     )
-
-
-def as_share(share: float) -> str:
-    """Write a share as a whole percentage; one that is nearly 0 or 1 is not rounded to it."""
-    if 0 < share < 0.005:
-        return "under 1%"
-    return "over 99%" if 0.995 <= share < 1 else f"{share:.0%}"
 
 
 def _sum(prices: Iterable[float | None]) -> float | None:

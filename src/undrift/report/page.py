@@ -8,9 +8,10 @@ from collections.abc import Sequence
 
 from undrift.core.autopsy.findings import Compaction
 from undrift.recordings.autopsy import Postmortem, totals
+from undrift.recordings.headline import as_share
 from undrift.recordings.redaction import redacted
 from undrift.report.cover import PRODUCT, Cover, explanation, foot, head, tiles
-from undrift.report.headline import as_share, headline_of
+from undrift.report.headline import headline_of
 from undrift.report.markup import count, day, tag, text, thousands
 from undrift.report.session import SessionPart, session_name
 from undrift.report.style import STYLE, policy

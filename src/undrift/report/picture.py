@@ -8,8 +8,9 @@ from collections.abc import Sequence
 
 from undrift.core.guard import money
 from undrift.recordings.autopsy import Postmortem, totals
+from undrift.recordings.headline import as_share
 from undrift.report.cover import Cover
-from undrift.report.headline import Headline, as_share, headline_of
+from undrift.report.headline import Headline, headline_of
 from undrift.report.markup import count, tag, text, thousands
 
 __all__ = ["PICTURE_OPENING", "picture"]

@@ -7,8 +7,8 @@ from pathlib import PurePath
 from undrift.core.autopsy.findings import AutopsyBill, Compaction, Fetch, Held
 from undrift.core.guard import money
 from undrift.recordings.autopsy import Postmortem
+from undrift.recordings.headline import as_share
 from undrift.report.chart import timeline
-from undrift.report.headline import as_share
 from undrift.report.markup import count, day, excerpt, minutes, moment, percent, tag, text, thousands
 
 __all__ = ["SessionPart", "session_name"]
