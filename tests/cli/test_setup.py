@@ -345,7 +345,9 @@ def test_what_was_lost_stands_first_and_the_screen_fits(tmp_path: Path):
 def test_a_temporary_environment_is_said_with_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     write_settings(tmp_path, ".claude/settings.json")
     monkeypatch.setattr(sys, "prefix", "/cache/uv/archive-v0/x")
-    assert "First: uv tool install 'undrift[all]" in flat(setup(tmp_path).output)
+    remedy = "First: uv tool install 'undrift[all]"
+    assert remedy in flat(setup(tmp_path).output)
+    assert remedy in json.loads(setup(tmp_path, "--yes", "--json").stdout)["notes"][0]
 
 
 def test_what_the_plugin_brings_is_not_added_again_and_undo_names_its_command(tmp_path: Path):
