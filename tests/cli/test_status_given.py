@@ -1,6 +1,8 @@
 """`undrift status`: what was given back after compactions, what is wrong, and with and without undrift."""
 
 import json
+import os
+import socket
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +13,9 @@ import pytest
 from tests.cli import test_status
 from tests.cli.builders import Record, answered, called, claude, listing, said
 from tests.hooks.builders import with_ids
+from undrift import Session
 from undrift.hooks.home import LOG, note
+from undrift.stores.gateways import Presence, announce
 from undrift.values.clock import now_ms
 from undrift.values.restored import TITLE, RestoredContents
 
@@ -137,6 +141,42 @@ def test_only_what_is_wrong_is_shown_with_its_remedy(tmp_path: Path, project: Pa
     assert "WRONG hooks' log: 1 line of the last 7 days" in text
     assert "OSError: no space" in text
     assert "home: " not in text, "what is well is not shown"
+
+
+def test_a_gateway_that_does_not_answer_is_wrong(tmp_path: Path, project: Path):
+    home = tmp_path / "undrift"
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = int(taken.getsockname()[1])
+    announce(home, Presence(f"http://127.0.0.1:{port}", port, os.getpid(), now_ms(), {}))
+    text = words(status(tmp_path))
+    assert f"WRONG gateway: http://127.0.0.1:{port}, process {os.getpid()}: it runs, and does not answer" in text
+
+
+def test_a_file_in_the_place_of_a_home_is_wrong_and_the_rest_is_shown(tmp_path: Path, project: Path):
+    compacted(tmp_path, project, "s", days_ago=0.1, by_us=False)
+    (tmp_path / "undrift").write_text("no folder")
+    text = words(status(tmp_path))
+    assert "is no folder" in text
+    assert "in 1 session of this project" in text
+
+
+def test_a_store_that_cannot_be_written_is_wrong(tmp_path: Path, project: Path):
+    with Session.open("s", home=tmp_path / "undrift"):
+        path = next((tmp_path / "undrift").rglob("undrift.db"))
+    path.chmod(0o400)
+    if os.access(path, os.W_OK):
+        pytest.skip("needs a user whom permissions bind: this one writes everything (root, or Windows)")
+    assert f"{path} cannot be written, so nothing is recorded any more" in status(tmp_path).stdout.replace("\n", " ")
+
+
+def test_another_project_is_named(tmp_path: Path, project: Path):
+    other = tmp_path / "other-one"
+    other.mkdir()
+    compacted(tmp_path, other, "s", days_ago=0.1, by_us=True)
+    gave_back(tmp_path / "undrift", other)
+    text = words(status(tmp_path, f"--project={other}"))
+    assert "after 1 compaction of project other-one" in text
+    assert json.loads(status(tmp_path, f"--project={other}", "--json").stdout)["project"] == str(other)
 
 
 def test_an_old_line_of_the_log_is_no_news(tmp_path: Path, project: Path):

@@ -35,6 +35,8 @@ def test_the_sums_are_those_of_the_compactions_with_a_text():
     assert (sums.fetches, sums.fetched_tokens) == (0, 0)
     assert sums.usd is not None
     assert sums.usd > 0
+    assert sums.result_usd == pytest.approx(sums.result_tokens * 3 / 1_000_000)
+    assert sums.fetched_usd == 0.0
     assert summed([session(1, by_us=True, usd=None)]).usd is None
 
 

@@ -50,13 +50,14 @@ def status_command(home: str | None, limit: int, as_json: bool, **folders: Path 
     models = read_models(settings.models_file)
     project, at_ms = _project(home), now_ms()
     scope = scope_of(project, _words(project))
-    homes = tuple(dict.fromkeys(place.home for place in places_here(home)))
-    managed, unreadable = managed_in(lookup.homes_of(home), limit)
+    places = places_here(home)
+    homes, stores = tuple(dict.fromkeys(place.home for place in places)), lookup.homes_of(home)
+    managed, unreadable = managed_in(stores, limit)
     found = list(costs_in(_newest(limit, folders), scope.holds, models))
     sessions, unread = examined_in([Path(one.path) for one in found], home_of(home), models)
     effect = effect_of(homes, sessions, {one.path: one.folder for one in found}, scope, unread)
     here = None if project is None else Path(project.root)
-    findings = [*unreadable, *failing(list(map(str, homes)), _used_clients(found, folders, at_ms), here)]
+    findings = [*unreadable, *failing(list(map(str, homes)), stores, _used_clients(found, folders, at_ms), here)]
     price = budget_price_of(settings, managed)
     if as_json:
         costs = costs_as_json(managed, found, models, at_ms)

@@ -81,13 +81,18 @@ def show_effect(effect: StatusEffect, words: str) -> None:
             f"The agent then used {count(sums.used, 'name or line', 'names and lines')} from before. "
             f"{sums.held:,} stood in what was given back, {sums.alone:,} of them only there."
         )
-        again = f"{count(sums.fetches, 'result')} of {sums.fetched_tokens:,} tokens" if sums.fetches else "none"
-        spared = f"{count(sums.results, 'result')} of {sums.result_tokens:,} tokens" if sums.results else "none"
+        again = _results(sums.fetches, sums.fetched_tokens, sums.fetched_usd)
+        spared = _results(sums.results, sums.result_tokens, sums.result_usd)
         say(f"Used without reading it again: {spared}. Read again: {again}.")
     if effect.unread:
         say(
             f"{count(effect.unread, 'recording')} with a compaction not examined yet: `undrift autopsy` reads them, once."
         )
+
+
+def _results(number: int, tokens: int, usd: float | None) -> str:
+    priced = "" if usd is None else f" ({money(usd)})"
+    return f"{count(number, 'result')} of {tokens:,} tokens{priced}" if number else "none"
 
 
 def show_comparisons(effect: StatusEffect, words: str) -> None:

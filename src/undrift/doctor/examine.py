@@ -25,6 +25,7 @@ _LEAST_SQLITE = (3, 51, 3)
 """Older ones may damage a WAL that two processes reset at once (RELIABILITY 1.1)."""
 _LEAST_FREE_BYTES = 256 << 20
 _NETWORK = ("nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "fuse.sshfs", "afs", "ceph", "glusterfs", "lustre")
+_STORE = "undrift.db"
 _MOUNTS = Path("/proc/self/mounts")
 _OCTAL = re.compile(r"\\([0-7]{3})")
 """How a space and the like are written there."""
@@ -61,12 +62,18 @@ def examine(
                 yield from _guarded(name, str(folder), lambda look=look, folder=folder: look(folder))  # type: ignore[misc]
 
 
-def failing(homes: Sequence[str], used: Mapping[str, Path], project: Path | None = None) -> Iterator[Finding]:
+def failing(
+    homes: Sequence[str], stores: Sequence[str], used: Mapping[str, Path], project: Path | None = None
+) -> Iterator[Finding]:
     """Yield only what is wrong with homes, hooks and gateways; no record of a store is read.
 
-    `used`: each client that was used, with its own folder. `project`: see `without_hooks`.
+    Args:
+        stores: The folders of projects' records; they must be writable.
+        used: Each client that was used, with its own folder.
+        project: See `without_hooks`.
     """
     folders = [Path(os.path.realpath(home)) for home in homes]
+    records = [one for one in (Path(os.path.realpath(store)) for store in stores) if one not in folders]
     looks: dict[str, Callable[[Path], Iterable[Finding]]] = {
         "home": _folder,
         "free space": _space,
@@ -81,6 +88,8 @@ def failing(homes: Sequence[str], used: Mapping[str, Path], project: Path | None
         for name, look in looks.items()
         for finding in _guarded(name, str(folder), lambda look=look, folder=folder: look(folder))  # type: ignore[misc]
     ]
+    found += [finding for folder in records for finding in _guarded("store", str(folder), lambda: _folder(folder))]  # noqa: B023 - called at once
+    found += [finding for folder in {*folders, *records} for finding in _unwritable(folder / _STORE)]
     found += _guarded("hooks", "", lambda: without_hooks(folders, used, project))
     yield from (finding for finding in found if finding.state == "wrong")
 
@@ -152,6 +161,12 @@ def _folder(home: Path) -> Iterator[Finding]:
         yield wrong("home", f"{home} cannot be written", "check its owner and permissions", home=here)
     else:
         yield ok("home", f"{home} can be written" + (f", on {kind}" if kind else ""), home=here)
+
+
+def _unwritable(path: Path) -> Iterator[Finding]:
+    if path.exists() and not os.access(path, os.W_OK):
+        text = f"{path} cannot be written, so nothing is recorded any more"
+        yield wrong("store", text, "check its owner and permissions", home=str(path.parent))
 
 
 def _space(home: Path) -> Iterator[Finding]:

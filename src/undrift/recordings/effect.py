@@ -27,6 +27,7 @@ class EffectSums:
         results: The results that had shown `alone`: the agent did not read them again.
         fetches: Results that the agent did read again, of `fetched_tokens`.
         usd: The price of the texts in all prompts; None if a model has no price.
+        result_usd, fetched_usd: The input price of `result_tokens` and `fetched_tokens`, read once; None as above.
     """
 
     compactions: int = 0
@@ -39,6 +40,8 @@ class EffectSums:
     fetches: int = 0
     fetched_tokens: int = 0
     usd: float | None = None
+    result_usd: float | None = None
+    fetched_usd: float | None = None
 
 
 @dataclass(slots=True)
@@ -114,12 +117,11 @@ class EffectComparison:
 
 def summed(found: Iterable[Postmortem]) -> EffectSums:
     """Add up the compactions after which something was given back; repeated ones count once."""
-    sums = EffectSums(usd=0.0)
+    sums = EffectSums(usd=0.0, result_usd=0.0, fetched_usd=0.0)
     for session in found:
         for one in session.autopsy.compactions:
             if one.given is None or one.repeated:
                 continue
-            usd = session.usd(one.given.cost)
             sums = EffectSums(
                 compactions=sums.compactions + 1,
                 tokens=sums.tokens + one.given.tokens,
@@ -130,7 +132,9 @@ def summed(found: Iterable[Postmortem]) -> EffectSums:
                 result_tokens=sums.result_tokens + one.given.alone.tokens,
                 fetches=sums.fetches + len(one.fetches_in_window),
                 fetched_tokens=sums.fetched_tokens + one.fetched.tokens,
-                usd=None if usd is None or sums.usd is None else sums.usd + usd,
+                usd=_plus(sums.usd, session.usd(one.given.cost)),
+                result_usd=_plus(sums.result_usd, session.usd(one.given.alone.tokens)),
+                fetched_usd=_plus(sums.fetched_usd, session.usd(one.fetched.tokens)),
             )
     return sums
 
@@ -177,6 +181,10 @@ def _pooled(format_name: str, projects: Sequence[EffectComparison]) -> EffectCom
         without.merge(one.without)
         with_hooks.merge(one.with_hooks)
     return EffectComparison(format_name, without, with_hooks, sum(one.missed for one in projects))
+
+
+def _plus(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one + other
 
 
 def _both(held: Held) -> int:
