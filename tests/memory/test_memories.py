@@ -228,6 +228,16 @@ def test_a_search_that_asks_for_nothing_finds_nothing(session: Session):
         session.search(b"words")  # type: ignore[arg-type]
 
 
+def test_a_question_about_nothing_that_is_there_has_no_hits(tmp_path: Path, clock: Clock):
+    with Session.open("s", home=tmp_path, settings=Settings(embedder="wordllama"), clock=clock) as session:
+        for text in ("The main database is SQLite.", "Never deploy on Fridays.", "The launch moved to April 10."):
+            session.remember(text)
+        for query in ("How do I cook rice?", "What is the capital of France?", "When does it go live?"):
+            assert session.search(query) == (), query
+            assert session.brief(query) == ""
+        assert session.search("release day")[0].entry.content == "The launch moved to April 10."
+
+
 def test_it_is_all_there_after_a_restart(tmp_path: Path, clock: Clock):
     with opened(tmp_path, clock) as session:
         session.remember("The billing service uses PostgreSQL.", trust="user")

@@ -43,6 +43,8 @@ def _facts(place: ServedHome, call: ToolArguments) -> Answer:
 
 
 def _conflicts(place: ServedHome, call: ToolArguments) -> Answer:
+    from undrift.core.contradict.verdicts import OPEN_BECAUSE
+
     call.step(0, None, "memories read")
     with place.look(call.session) as session:
         found = session.conflicts() if session else ()
@@ -50,7 +52,7 @@ def _conflicts(place: ServedHome, call: ToolArguments) -> Answer:
         return Answer.of_data("", "No two memories contradict each other.", count=0)
     rows = [
         f"{one.newer.id} ({clipped(one.newer.content, _LONGEST_STATEMENT)}) against "
-        f"{one.older.id} ({clipped(one.older.content, _LONGEST_STATEMENT)}): open because of {one.reason}"
+        f"{one.older.id} ({clipped(one.older.content, _LONGEST_STATEMENT)}): {OPEN_BECAUSE.get(one.reason, one.reason)}"
         for one in found[:_MOST_ROWS]
     ]
     data = as_data("\n".join(rows), f"{len(rows)} of {len(found)} contradictions")

@@ -16,6 +16,7 @@ from undrift.core.memory.brief import is_brief
 from undrift.core.memory.decay import apply_decay_by_type, ranked
 from undrift.core.memory.dispute import with_disputes
 from undrift.core.memory.quotas import within_quotas
+from undrift.core.memory.relevance import is_relevant
 from undrift.core.memory.supersede import Supersession, open_conflicts, supersede
 from undrift.core.memory.validity import holds
 from undrift.core.text.masking import masked_value
@@ -142,7 +143,8 @@ class Memories:
         viewer = self.viewer(seq)
         found = self.repository.find(query, viewer, k=k + _MORE, only=Filter(types=types))
         entries = self.repository.read.by_id([hit.id for hit in found], viewer)
-        scored = [ScoredMemoryEntry(entries[hit.id], hit.score, 0.0, hit.why) for hit in found if hit.id in entries]
+        fitting = [hit for hit in found if hit.id in entries and is_relevant(hit.why)]
+        scored = [ScoredMemoryEntry(entries[hit.id], hit.score, 0.0, hit.why) for hit in fitting]
         scored += self._stated(query, {one.entry.id for one in scored}, types, viewer)
         if as_of_ms is not None or only_valid:
             scored = [one for one in scored if holds(one.entry, as_of_ms)]
