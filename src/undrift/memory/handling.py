@@ -14,11 +14,11 @@ from undrift.core.memory.validity import ends_at
 from undrift.errors import InputError, RecallError, StoreConflict
 from undrift.memory.exchange import memory_of
 from undrift.memory.memories import ATTEMPTS, Memories, MemoryPlan, merge
+from undrift.memory.scopes import ScopedMemories
 from undrift.stores.memory_values import MemoryUpdate, content_digest
 from undrift.values.memory import MemoryEntry
-from undrift.window.context import SessionContext
 
-__all__ = ["Forgotten", "MemoryHandling", "TakenIn"]
+__all__ = ["Forgotten", "MemoryHandling", "ScopedHandling", "TakenIn"]
 
 T = TypeVar("T")
 
@@ -30,10 +30,16 @@ _KEPT = ("type", "source", "speaker", "scope", "status", "agent", "session_id", 
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """Memories that no agent sees any more. `seq`: the operation that hid them."""
+    """Memories that no agent sees any more.
+
+    Args:
+        seq: The operation of this session that hid them; 0 if there is none.
+        user_seq: The operation in the store of what holds in every project, if it has a store of its own.
+    """
 
     entries: tuple[MemoryEntry, ...]
     seq: int
+    user_seq: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +68,10 @@ class _Given:
 
 
 class MemoryHandling:
-    """Edits, forgets and imports the memories that one session may see."""
+    """Edits, forgets and imports the memories of one store that one session may see."""
 
-    def __init__(self, context: SessionContext, memories: Memories) -> None:
-        self._session_id = context.id
-        self._store = context.store
+    def __init__(self, memories: Memories) -> None:
+        self._session_id = memories.writes_as
         self._memories = memories
         self._repository = memories.repository
 
@@ -75,7 +80,7 @@ class MemoryHandling:
         said = self._memories.checked(content)
 
         def work() -> MemoryEntry:
-            (old,) = self._found((id,))
+            (old,) = self.found((id,))
             if old.is_contradicted:
                 by = old.contradicted_by_entry_id or old.contradicted_by_task_id
                 raise InputError(f"memory {old.id} was superseded by {by}: edit that one")
@@ -99,7 +104,7 @@ class MemoryHandling:
         """Hide memories from every agent; see `SessionMemory.forget`."""
 
         def work() -> Forgotten:
-            found = self._found(dict.fromkeys(ids))
+            found = self.found(dict.fromkeys(ids))
             if not found:
                 return Forgotten((), 0)
             updates = [MemoryUpdate(one, None) for one in found]
@@ -127,7 +132,8 @@ class MemoryHandling:
             superseded += replaced
         return TakenIn(tuple(added), tuple(known), tuple(dict.fromkeys(superseded)), tuple(refused))
 
-    def _found(self, ids: Iterable[str]) -> tuple[MemoryEntry, ...]:
+    def found(self, ids: Iterable[str]) -> tuple[MemoryEntry, ...]:
+        """Return memories by id. Raises RecallError: one of them is not there."""
         wanted = tuple(ids)
         found = self._repository.read.by_id(wanted, self._memories.viewer())
         missing = next((one for one in wanted if one not in found), None)
@@ -137,7 +143,7 @@ class MemoryHandling:
 
     def _read(self, records: Iterable[Mapping[str, Any]], at_ms: int) -> tuple[list[_Given], list[tuple[int, str]]]:
         """Return the memories of records, each only once, and the reasons why some are none."""
-        first = self._store.next_memory_seq()
+        first = self._memories.next_seq()
         given: dict[Any, _Given] = {}
         refused = []
         for number, record in enumerate(records):
@@ -212,6 +218,60 @@ class MemoryHandling:
         # Memories of one file were compared when they were made.
         changed = {id: update for id, update in pending.items() if update.before is not None}
         return self._memories.planned(one.entry, at_ms, changed)
+
+
+class ScopedHandling:
+    """Edits, forgets and imports memories of every scope, each in its store."""
+
+    def __init__(self, memories: ScopedMemories) -> None:
+        self._memories = memories
+
+    def edit(self, id: str, content: str, *, at_ms: int) -> MemoryEntry:
+        """Replace the words of a memory; see `SessionMemory.edit`."""
+        return MemoryHandling(self._holder(id)).edit(id, content, at_ms=at_ms)
+
+    def forget(self, ids: Sequence[str], *, at_ms: int) -> Forgotten:
+        """Hide memories from every agent; see `SessionMemory.forget`."""
+        by_holder: dict[Memories, list[str]] = {}
+        for id_ in ids:
+            by_holder.setdefault(self._holder(id_), []).append(id_)
+        for holder, some in by_holder.items():  # before the first of them is hidden
+            MemoryHandling(holder).found(some)
+        done = {holder: MemoryHandling(holder).forget(some, at_ms=at_ms) for holder, some in by_holder.items()}
+        entries = tuple(entry for one in done.values() for entry in one.entries)
+        nothing = Forgotten((), 0)
+        own = done.pop(self._memories.project, nothing)
+        return Forgotten(entries, own.seq, next(iter(done.values()), nothing).seq)
+
+    def take_in(self, records: Iterable[Mapping[str, Any]], *, at_ms: int, dry_run: bool) -> TakenIn:
+        """Import records; see `SessionMemory.take_in`."""
+        numbered = list(enumerate(records))
+        user = self._memories.user(create=not dry_run and any(_is_everywhere(one) for _, one in numbered))
+        parts = [(self._memories.project, numbered)]
+        if user is not None:
+            parts = [
+                (self._memories.project, [one for one in numbered if not _is_everywhere(one[1])]),
+                (user, [one for one in numbered if _is_everywhere(one[1])]),
+            ]
+        done = []
+        for memories, some in parts:
+            result = MemoryHandling(memories).take_in([one for _, one in some], at_ms=at_ms, dry_run=dry_run)
+            done.append(replace(result, refused=tuple((some[place][0], why) for place, why in result.refused)))
+        return TakenIn(
+            tuple(entry for one in done for entry in one.added),
+            tuple(id_ for one in done for id_ in one.known),
+            tuple(id_ for one in done for id_ in one.superseded),
+            tuple(sorted(pair for one in done for pair in one.refused)),
+        )
+
+    def _holder(self, id_: str) -> Memories:
+        """Return the memories of the store that holds a memory; the project's if none does."""
+        holders = (one for one in self._memories.everywhere() if one.repository.read.by_id((id_,), one.viewer()))
+        return next(holders, self._memories.project)
+
+
+def _is_everywhere(record: Mapping[str, Any]) -> bool:
+    return record.get("scope") == "user"
 
 
 def _repeated(work: Callable[[], T]) -> T:

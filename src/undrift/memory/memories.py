@@ -26,7 +26,7 @@ from undrift.errors import InputError, StoreConflict
 from undrift.memory.repository import MemoryRepository
 from undrift.stores.memory_filter import Filter
 from undrift.stores.memory_values import MemoryChange, MemoryUpdate, Unchanged, Viewer, content_digest
-from undrift.values.memory import TRUST_TIERS, MemoryEntry, ScoredMemoryEntry
+from undrift.values.memory import TRUST_TIERS, UNKNOWN_TASK, MemoryEntry, ScoredMemoryEntry
 from undrift.window.context import SessionContext
 
 __all__ = ["ATTEMPTS", "Conflict", "Memories", "MemoryPlan", "merge"]
@@ -41,6 +41,7 @@ _NOMINATED = (
 _MOST_NOMINATED = 50  # those among them that are similar enough
 _LEAST_SIMILARITY = 0.85  # by vectors; it only nominates, see docs/adr/0021-contradiction.md
 _MORE = 10  # hits beyond those asked for are ranked too: decay and validity choose among them
+_OF_NO_TASK: Mapping[str, Any] = {"task_id": UNKNOWN_TASK, "phase_index": 0, "task_index": 0}
 _OURS = ("[Pinned ", "[active_context.md", "[Finished tasks, rolled up.", "[Remembered", "[Session Context]")
 
 
@@ -73,11 +74,12 @@ class MemoryPlan:
 
 
 class Memories:
-    """The memories that one session reads and writes."""
+    """The memories of one store that one session reads and writes. `writes_as`: the session of the changes, if another."""
 
-    def __init__(self, context: SessionContext, repository: MemoryRepository) -> None:
+    def __init__(self, context: SessionContext, repository: MemoryRepository, *, writes_as: str = "") -> None:
         self._context = context
         self._session_id = context.id
+        self.writes_as = writes_as or context.id
         self._settings = context.settings
         self.repository = repository
 
@@ -93,7 +95,7 @@ class Memories:
             unless = self.unchanged([plan], ())
             try:
                 self.repository.write(
-                    self._session_id, "remember", plan.updates, at_ms=at_ms, payload=payload, unless=unless
+                    self.writes_as, "remember", plan.updates, at_ms=at_ms, payload=payload, unless=unless
                 )
             except StoreConflict:  # another agent was first: what it said is looked at now
                 if attempt == ATTEMPTS:
@@ -125,7 +127,7 @@ class Memories:
             raise InputError("this text is undrift's own: what was recalled or put in by it is not remembered again")
         return str(self.masked(content))
 
-    def search(
+    def ranked(
         self,
         query: str,
         *,
@@ -134,12 +136,12 @@ class Memories:
         as_of_ms: int | None = None,
         seq: int | None = None,
         only_valid: bool = False,
-    ) -> tuple[ScoredMemoryEntry, ...]:
-        """Find memories; see `Session.search`."""
+    ) -> list[ScoredMemoryEntry]:
+        """Find memories of this store, best first, and some more than `k`; see `Session.search`."""
         if not isinstance(query, str):
             raise InputError(f"a query must be a text, not {type(query).__name__}")
         if k < 1:
-            return ()
+            return []
         viewer = self.viewer(seq)
         found = self.repository.find(query, viewer, k=k + _MORE, only=Filter(types=types))
         entries = self.repository.read.by_id([hit.id for hit in found], viewer)
@@ -150,8 +152,17 @@ class Memories:
             scored = [one for one in scored if holds(one.entry, as_of_ms)]
         else:
             scored = self._with_winners(scored, viewer)
-        best = ranked(self._decayed(scored))
-        return tuple(with_disputes(_current_first(within_quotas(best, _untrusted, len(best))))[:k])
+        return ranked(self._decayed(scored))
+
+    def settled(
+        self, best: Sequence[ScoredMemoryEntry], k: int, excluding: Iterable[tuple[str, str]] = ()
+    ) -> tuple[ScoredMemoryEntry, ...]:
+        """Return the first `k` hits: untrusted sources within their share, active memories first, conflicts marked.
+
+        `excluding`: pairs of ids that exclude each other, beside those that the memories know of.
+        """
+        current = _current_first(within_quotas(best, _untrusted, len(best)))
+        return tuple(with_disputes(current, excluding)[: max(k, 0)])
 
     def conflicts(self, seq: int | None = None) -> tuple[Conflict, ...]:
         """Return the open conflicts between two active memories that the session may see."""
@@ -226,7 +237,8 @@ class Memories:
             "recorded_at_ms": at_ms,
             # Nothing is inferred from what a tool printed.
             "slots": () if trust == "tool" else slots_of(content),
-            "seq": self._context.store.next_memory_seq(),
+            "seq": self.next_seq(),
+            **(_OF_NO_TASK if fields.get("scope") == "user" else {}),
             **{name: self.masked(value) for name, value in fields.items() if value is not None},
         }
         name = f"{self._session_id}\0{values['seq']}\0{at_ms}\0{content}"
@@ -266,6 +278,10 @@ class Memories:
             floor=settings.min_decay_floor,
             penalty=settings.contradiction_penalty,
         )
+
+    def next_seq(self) -> int:
+        """Return the next number in the order of recording."""
+        return self._context.store.next_memory_seq()
 
     def viewer(self, seq: int | None = None) -> Viewer:
         """Return who reads: this session and its agent. `seq`: as of which operation."""

@@ -61,6 +61,11 @@ class MemoryRepository:
                 query, k=k, only=only, accept=lambda ids: index.visible(ids, viewer), of_the_past=viewer.seq is not None
             )
 
+    def frequencies(self, words: Sequence[str]) -> tuple[int, list[int]]:
+        """Return the number of memories that can be found, and for each word the number of those that hold it."""
+        with self._search.open() as index:
+            return index.frequencies(words)
+
     def rebuild(self) -> int:
         """Rebuild the search from the memories; results stay the same. Return the number of active memories."""
         return self._search.rebuild(lambda entries: map(line, remembered(entries)))

@@ -15,7 +15,7 @@ from undrift.core.memory.gate import is_admitted, is_borne_out
 from undrift.core.memory.stale import Precision, Stale, precision, rated, stale
 from undrift.core.validate.service import without_annotation
 from undrift.errors import InputError, UndriftError
-from undrift.memory.memories import Memories
+from undrift.memory.scopes import ScopedMemories
 from undrift.memory.repository import MemoryRepository
 from undrift.stores.base import Context
 from undrift.stores.memory_values import MemoryChange, MemoryUpdate, Viewer
@@ -44,7 +44,7 @@ class StalePruned:
 class MemoryUpkeep:
     """Adds results to one session's memory, hides outdated memories, rates searches and writes briefs."""
 
-    def __init__(self, context: SessionContext, repository: MemoryRepository, memories: Memories) -> None:
+    def __init__(self, context: SessionContext, repository: MemoryRepository, memories: ScopedMemories) -> None:
         self._context = context
         self._store = context.store
         self._session_id = context.id
@@ -98,7 +98,9 @@ class MemoryUpkeep:
         """Hide outdated memories; see `Session.prune_memories`."""
         limit = self._settings.stale_eviction_threshold if threshold is None else threshold
         context = self._context.run
-        seen = self._repository.read.seen(Viewer(context.agent, self._session_id))
+        # What holds everywhere has no age, and no task of this project lowers its weight.
+        everything = self._repository.read.seen(Viewer(context.agent, self._session_id))
+        seen = [one for one in everything if one.scope != "user"]
         found = stale(seen, context.task_index, context.phase_index, limit, phase_weight=self._settings.phase_weight)
         if dry_run:
             return StalePruned(found, limit, len(seen))

@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from undrift.core.memory.stale import Precision
-from undrift.memory.handling import Forgotten, MemoryHandling, TakenIn
-from undrift.memory.memories import Conflict, Memories
+from undrift.memory.handling import Forgotten, ScopedHandling, TakenIn
+from undrift.memory.memories import Conflict
+from undrift.memory.scopes import ScopedMemories
 from undrift.memory.upkeep import MemoryUpkeep, StalePruned
 from undrift.session.rewind import Timeline
 from undrift.values.closing import in_turn
@@ -23,18 +24,20 @@ class SessionMemory:
 
     Args:
         context: The session.
-        memories: The home's memories.
+        memories: The memories that it may see.
         upkeep: Admits and prunes them.
         timeline: Finds the operation of `known_at`.
     """
 
-    def __init__(self, context: SessionContext, memories: Memories, upkeep: MemoryUpkeep, timeline: Timeline) -> None:
+    def __init__(
+        self, context: SessionContext, memories: ScopedMemories, upkeep: MemoryUpkeep, timeline: Timeline
+    ) -> None:
         self._sharing = context.sharing
         self._clock = context.clock
         self._memories = memories
         self._upkeep = upkeep
         self._timeline = timeline
-        self._handling = MemoryHandling(context, memories)
+        self._handling = ScopedHandling(memories)
 
     @in_turn
     def remember(
@@ -61,7 +64,8 @@ class SessionMemory:
             content: Not empty; secrets in it are masked (setting `mask_secrets`).
             source: Its origin, such as a document: statements of one source are neighbours in a search.
             trust: How far its source is believed; nothing is inferred from the output of a ``tool``.
-            scope: Who sees it: every agent of this home, this agent, or this session.
+            scope: Who sees it: everybody in this ``project``, this ``user`` in every project, this ``session``, or this
+                ``agent``.
             valid_from_ms: It holds from this time in Unix milliseconds; None: from now.
             valid_to_ms: It holds until this time; None: no end.
             metadata: JSON values.

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from undrift.core.tasks.life import MAIN_AGENT
 from undrift.core.text.tombstone import purged_tombstone
 from undrift.errors import InputError, RecallError
-from undrift.memory.repository import MemoryRepository
+from undrift.memory.scopes import USER_SESSION, ScopedMemories
 from undrift.stores.base import Aim, Destroyed
 from undrift.values.closing import in_turn
 from undrift.values.window import Decision
@@ -54,17 +54,17 @@ class Purger:
 
     Args:
         context: The session.
-        repository: The memories of its home.
+        memories: The memories of its project, and those that hold in every project.
     """
 
-    def __init__(self, context: SessionContext, repository: MemoryRepository) -> None:
+    def __init__(self, context: SessionContext, memories: ScopedMemories) -> None:
         self._context = context
         self._sharing = context.sharing
         self._store = context.store
         self._log = context.log
         self._exports = context.exports
         self._session_id = context.id
-        self._repository = repository
+        self._memories = memories
 
     @in_turn
     def purge(self, what: str) -> Purged:
@@ -82,7 +82,8 @@ class Purger:
                 - ``task:ID``: the originals that it evicted, its records, its log and the memories about it
                 - ``document:PATH``: a file, item or checkpoint that a framework keeps under this session, or all that are
                   below the path, with slashes between the names
-                - ``session``: all of it, with its memories, its documents and the scratchpad
+                - ``session``: all of it, with its memories, its documents and the scratchpad; memories that hold in every
+                  project stay
 
         Returns:
             The number of removed records, and the places that still hold copies. The same purge again only cleans.
@@ -98,7 +99,14 @@ class Purger:
             raise InputError(
                 f"what to purge is a reference, task:ID, a memory's id, document:PATH or session, not {what!r:.80}"
             )
+        everywhere = self._purged_everywhere(what, at_ms, only_active=True)
+        if everywhere is not None:
+            return everywhere
         done = self._store.purge(self._aims(what), _blank, at_ms=at_ms)
+        if done is None or not done.removed:
+            everywhere = self._purged_everywhere(what, at_ms, only_active=False)
+            if everywhere is not None:
+                return everywhere
         if done is None:
             raise RecallError(
                 f"session {self._session_id[:64]!r} has nothing under {what[:64]!r}: give a reference, task:ID, a memory's id, "
@@ -109,8 +117,19 @@ class Purger:
         if files:
             removed["files"] = files
         self._log.reset()
-        self._repository.scour()
+        self._memories.project.repository.scour()
         return Purged(done.kind, removed, *self._store.clean(done))
+
+    def _purged_everywhere(self, what: str, at_ms: int, *, only_active: bool) -> Purged | None:
+        """Destroy a memory that holds in every project; None if it is none. `only_active`: a forgotten one is none."""
+        user, store = self._memories.user(), self._memories.user_store
+        if user is None or store is None or (only_active and not user.repository.read.by_id((what,))):
+            return None
+        done = store.purge([Aim("memory", USER_SESSION, what, MAIN_AGENT)], _blank, at_ms=at_ms)
+        if done is None or not done.removed:
+            return None
+        user.repository.scour()
+        return Purged(done.kind, dict(done.removed), *store.clean(done))
 
     def _aims(self, what: str) -> list[Aim]:
         if what == _SESSION:

@@ -15,8 +15,8 @@ from undrift.core.tasks.life import MAIN_AGENT, current
 from undrift.core.text import marker
 from undrift.core.text.refs import ref_of
 from undrift.errors import InputError
-from undrift.memory.memories import Memories
 from undrift.memory.repository import repository_of
+from undrift.memory.scopes import ScopedMemories
 from undrift.memory.upkeep import MemoryUpkeep
 from undrift.session.identity import Recognised, recognise
 from undrift.session.memory import SessionMemory
@@ -70,7 +70,7 @@ class Session(Closing):
         self._store = context.store
         self._log = context.log
         self._repository = repository_of(context.store, context.settings)
-        memories = Memories(context, self._repository)
+        self._memories = memories = ScopedMemories(context, self._repository)
         upkeep = MemoryUpkeep(context, self._repository, memories)
         self.memory = SessionMemory(context, memories, upkeep, self.timeline)
         """The memory of the session; its methods are methods of the session as well."""
@@ -79,7 +79,7 @@ class Session(Closing):
         self._preparer = Preparer(context, updates, upkeep, recognised, names_recall)
         self.costs = self._preparer.costs
         """The prompt cache, as usage tells it; not for several threads at once."""
-        self._purger = Purger(context, self._repository)
+        self._purger = Purger(context, memories)
         self._log.was_empty &= self.scratchpad.start()  # a session without any removal may have left its notes
 
     admit = of_part("memory", SessionMemory.admit)
@@ -186,6 +186,7 @@ class Session(Closing):
         try:
             self._preparer.end()
         finally:
+            self._memories.close()
             self._store.close()
 
     @in_turn

@@ -68,9 +68,7 @@ CREATE TABLE memory_slots(
 """
 _SELECT = f"SELECT {MEMORY_COLUMNS} FROM memories t "  # noqa: S608 - constants of ours
 _NOW = "t.to_seq IS NULL"
-_SEEN = (
-    "(t.scope = 'project' OR (t.scope = 'agent' AND t.owner = :agent) OR (t.scope = 'session' AND t.owner = :session))"
-)
+_SEEN = "(t.scope IN ('project', 'user') OR (t.scope = 'agent' AND t.owner = :agent) OR (t.scope = 'session' AND t.owner = :session))"
 _IDS = f"t.memory_id IN {rows.IN_LIST.format(':ids')}"
 _ADD = """INSERT INTO memories(session_id, memory_id, scope, owner, record_sha256, record, digest, from_seq)
     VALUES(?, ?, ?, ?, ?, ?, ?, ?)"""

@@ -74,6 +74,10 @@ class SearchedMemories(Protocol):
         """Return the place of each memory among its neighbours, and the neighbours' speakers."""
         ...
 
+    def frequencies(self, words: Sequence[str]) -> tuple[int, list[int]]:
+        """Return the number of searched memories, and for each word the number of those that hold it, to some thousands."""
+        ...
+
     def speakers(self, keys: Sequence[str]) -> dict[str, set[str]]:
         """Return the speakers for these keys; a key is the whole name or its first word."""
         ...

@@ -168,6 +168,9 @@ class MemoryIndex:
     def places(self, numbers: Collection[int], only: Filter = ALL) -> dict[int, MemoryPlace]:
         return memory_search.places(self._connection, numbers, only)
 
+    def frequencies(self, words: Sequence[str]) -> tuple[int, list[int]]:
+        return memory_search.frequencies(self._connection, words)
+
     def speakers(self, keys: Sequence[str]) -> dict[str, set[str]]:
         return memory_search.known_speakers(self._connection, keys)
 

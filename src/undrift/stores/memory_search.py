@@ -24,6 +24,7 @@ __all__ = [
     "bring_back",
     "clear",
     "create",
+    "frequencies",
     "ids_of",
     "known_speakers",
     "match",
@@ -102,6 +103,7 @@ _RANKED_SOME = """SELECT t.rowid, -t.rank FROM {0} t CROSS JOIN memory_lines l O
     WHERE t.{0} MATCH ? AND t.rowid >= ? AND {1} ORDER BY t.rank LIMIT ?"""
 _HOLD = """SELECT t.rowid FROM {0} t CROSS JOIN memory_lines l ON l.number = t.rowid
     WHERE t.{0} MATCH ? AND l.tier > 0 AND {1} ORDER BY t.rowid DESC LIMIT ?"""
+_COUNT_THERE = "SELECT count(*) FROM memory_lines WHERE is_there = 1"
 _COUNT_TRUSTED = "SELECT count(*) FROM memory_lines WHERE tier > 0"
 _SPEAKS = "EXISTS (SELECT 1 FROM memory_lines l WHERE l.speaker = s.speaker AND l.speaker <> '' AND l.is_there = 1)"
 _SPEAKERS = f"""SELECT CAST(k.value AS BLOB), CAST(s.speaker AS BLOB) FROM json_each(?1) k
@@ -236,6 +238,14 @@ def known_speakers(connection: apsw.Connection, keys: Sequence[str]) -> dict[str
     for one, speaker in rows:
         found.setdefault(_text(one), set()).add(_text(speaker))
     return found
+
+
+def frequencies(connection: apsw.Connection, words: Sequence[str]) -> tuple[int, list[int]]:
+    """Return the number of active memories, and for each word the number of those that hold it, up to `_MOST_MATCHES`."""
+    table = "memory_text"
+    phrases = [_phrases([word]) for word in words]
+    counts = [_one(connection, _COUNT.format(table), *found, _MOST_MATCHES) if found else 0 for found in phrases]
+    return _one(connection, _COUNT_THERE), counts
 
 
 def match(

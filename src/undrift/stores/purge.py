@@ -31,7 +31,7 @@ _OF_TASK = """SELECT CAST(o.ref AS BLOB) FROM originals o WHERE o.session_id = :
 """As bytes, here and below: a text with a lone surrogate is kept as bytes in a column, and as a text in JSON."""
 _OF_SESSION = "SELECT CAST(ref AS BLOB) FROM originals WHERE session_id = :session"
 _ORIGINAL = "SELECT CAST(ref AS BLOB) FROM originals WHERE session_id = :session AND (ref = :name OR entry_id = :name)"
-_MEMORY = """SELECT DISTINCT CAST(memory_id AS BLOB) FROM memories WHERE memory_id = :name AND (scope = 'project'
+_MEMORY = """SELECT DISTINCT CAST(memory_id AS BLOB) FROM memories WHERE memory_id = :name AND (scope IN ('project', 'user')
     OR (scope = 'agent' AND owner = :agent) OR (scope = 'session' AND owner = :session))"""
 _MEMORIES_OF_SESSION = """SELECT DISTINCT CAST(memory_id AS BLOB) FROM memories
     WHERE CAST(json_extract(record, '$.session_id') AS BLOB) = CAST(:session AS BLOB)"""

@@ -65,8 +65,8 @@ MEMORY_TYPES: frozenset[str] = frozenset(get_args(MemoryType))
 
 MemoryStatus = Literal["pending", "approved", "verified"]
 
-MemoryScope = Literal["project", "agent", "session"]
-"""Who sees an entry: all agents of the home, one agent, or one session."""
+MemoryScope = Literal["project", "user", "session", "agent"]
+"""Who sees an entry: everybody in the project, this person in every project, one session, or one agent of the project."""
 
 Trust = Literal["tool", "assistant", "task", "user", "spec"]
 """The trust in an entry, by its source: a tool's output, the agent, an approved task result, the user, a specification."""
@@ -129,7 +129,7 @@ class MemoryEntry:
         source: Document, tool or conversation it comes from; may be empty.
         speaker: Who said it; may be empty.
         trust: The trust in its source, one of `TRUST_TIERS`.
-        scope: Who sees it.
+        scope: Who sees it. An entry of scope ``user`` belongs to no task, and has no age.
         agent: The agent it belongs to; an entry of scope ``agent`` needs it.
         session_id: The session it belongs to; an entry of scope ``session`` needs it.
         valid_from_ms: Since when it holds; left out: `created_at_ms`.

@@ -36,6 +36,7 @@ class SessionContext:
     Args:
         count: Counts the tokens of a text, by the setting `token_counter`.
         sharing: Admits one thread at a time, and none after the end.
+        user_records: The folder of the memories that hold in every project; None: the project's own store has them.
     """
 
     id: str
@@ -47,6 +48,7 @@ class SessionContext:
     exports: Exports
     scratchpad: ScratchpadFile
     sharing: Sharing
+    user_records: Path | None = None
 
     @classmethod
     def of(

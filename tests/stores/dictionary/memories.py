@@ -69,7 +69,7 @@ def active(home: Home, session_id: str = "", seq: int | None = None) -> dict[str
 
 def sees(viewer: Viewer | None, entry: MemoryEntry) -> bool:
     """Tell whether a memory is shown to somebody; None sees all."""
-    if viewer is None or entry.scope == "project":
+    if viewer is None or entry.scope in ("project", "user"):
         return True
     return entry.agent == viewer.agent if entry.scope == "agent" else entry.session_id == viewer.session_id
 

@@ -110,6 +110,11 @@ class SearchedLines:
         alone = {number for number in around - found.keys() if _passes(self._lines[number], only)}
         return found | {number: self._place(number)._replace(before=(None,) * 2, after=(None,) * 2) for number in alone}
 
+    def frequencies(self, words: Sequence[str]) -> tuple[int, list[int]]:
+        texts = [Counter(words_of(self._lines[number].text)) for number in self._there]
+        phrases = [words_of(word[:64]) for word in words]
+        return len(texts), [sum(bool(phrase) and _holds(text, phrase) for text in texts) for phrase in phrases]
+
     def speakers(self, keys: Sequence[str]) -> dict[str, set[str]]:
         known = {self._lines[number].speaker for number in self._there} - {""}
         found = {key: {one for one in known if one == key or one.startswith(f"{key} ")} for key in keys}

@@ -133,6 +133,6 @@ def _meet(one: MemoryEntry, other: MemoryEntry) -> bool:
     """Tell whether some reader sees both entries: what is private to two owners never meets."""
     if one.scope == other.scope:
         return _owner(one) == _owner(other)
-    if "project" in (one.scope, other.scope):
+    if not {"project", "user"}.isdisjoint((one.scope, other.scope)):
         return True
     return one.agent == other.agent

@@ -87,8 +87,11 @@ def apply_decay_by_type(
 def age_tasks(entry: MemoryEntry, current_task_index: int, current_phase_index: int, phase_weight: int) -> int:
     """Return an entry's age in tasks: 0 for the current task and later ones, at least 1 for earlier ones.
 
-    A phase with more tasks than `phase_weight` would else give the past a negative age, which grows a score.
+    A phase with more tasks than `phase_weight` would else give the past a negative age, which grows a score. What holds in
+    every project has no age: the tasks of one project say nothing in another.
     """
+    if entry.scope == "user":
+        return 0
     if entry.task_position >= (current_phase_index, current_task_index):
         return 0
     phases, tasks = current_phase_index - entry.phase_index, current_task_index - entry.task_index
@@ -114,7 +117,7 @@ def _decayed(
     kept = 1.0
     score = raw
     age = age_tasks(entry, now[1], now[0], phase_weight)
-    if not entry.pinned and entry.task_position != now:
+    if not entry.pinned and (entry.task_position != now or entry.scope == "user"):
         kept = max(floor, entry.decay_weight * math.exp(-rate * age))
         score = max(raw * kept, min(floor, raw))
     if entry.is_contradicted:
