@@ -22,7 +22,7 @@ def test_active_memories_come_first_the_newest_first(tmp_path: Path):
     assert ([one["id"] for one in listed["memories"]], listed["active"], listed["superseded"]) == ([own, new], 2, 1)
     assert [one["id"] for one in told("memory", "list", "--all", "--home", tmp_path)["memories"]] == [own, new, old]
     shown = ran("memory", "list", "--all", "--home", tmp_path)
-    assert shown.startswith("2 active memories: 1 for this project, 1 for one session. 1 superseded.\n")
+    assert shown.startswith("2 active memories: 1 for the project, 1 for one session. 1 superseded.\n")
     assert f"superseded by {new}" in shown
     assert "session s  req_context  trust assistant" in shown
     assert "by Ann" in shown

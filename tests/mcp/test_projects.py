@@ -108,3 +108,27 @@ def test_a_root_that_is_no_folder_here_counts_for_nothing(tmp_path: Path, monkey
 
     run(work)
     assert remembered(root, home, monkeypatch) == ["The test command is tox."]
+
+
+def test_what_an_agent_keeps_for_the_user_is_found_in_every_project(tmp_path: Path):
+    home = tmp_path / "home"
+    for name in TASKS:
+        repository(tmp_path / name)
+
+    async def work() -> None:
+        async with stdio(home, cwd=tmp_path / "shop") as client:
+            mine = await client.call_tool("remember", {"text": "The main editor is Emacs.", "scope": "user"})
+            await client.call_tool("remember", {"text": "The editor of this shop is French."})
+            newer = await client.call_tool("remember", {"text": "Actually, the main editor is vim.", "scope": "user"})
+            old = mine.structured_content["id"]
+            assert newer.structured_content["superseded"] == [old]
+        async with stdio(home, cwd=tmp_path / "blog") as client:
+            found = said(await client.call_tool("search", {"query": "editor"}))
+            assert "of this user, current: Actually, the main editor is vim." in found
+            assert "of this user, superseded: The main editor is Emacs." in found
+            assert "French" not in found
+            assert "The main editor is Emacs." in said(await client.call_tool("recall", {"ref": old}))
+            assert (await client.call_tool("remember", {"text": "x y", "scope": "everybody"})).is_error
+
+    run(work)
+    assert len(list((home / "projects").iterdir())) == 1  # the second project only looked

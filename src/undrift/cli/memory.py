@@ -9,7 +9,8 @@ from typing import Any, get_args
 import click
 
 from undrift.cli.draw import next_commands, say
-from undrift.cli.lookup import MAKES_MEMORIES, MAKES_OWN, has_store, no_store
+from undrift.cli.lookup import MAKES_OWN, has_store, no_store
+from undrift.cli.memory_list import opened_memories
 from undrift.cli.memory_view import as_json as as_json_of
 from undrift.cli.memory_view import day, where
 from undrift.cli.of_session import (
@@ -19,7 +20,6 @@ from undrift.cli.of_session import (
     moment_of,
     one_session_options,
     open_session,
-    opened,
     session_options,
     settings_of,
 )
@@ -154,7 +154,7 @@ def search_command(
     \b
     undrift memory search "which database does billing use"
     """
-    with opened(home, session, makes=MAKES_MEMORIES) as chosen:
+    with opened_memories(home, session) as chosen:
         then = None if known_at is None else moment_of(known_at)
         hits = chosen.search(query, k=limit, only_valid=valid, known_at=then)
         rated = chosen.search_precision()
@@ -181,7 +181,7 @@ def conflicts_command(session: str | None, home: str | None, as_json: bool) -> N
     \b
     undrift memory conflicts
     """
-    with opened(home, session, makes=MAKES_MEMORIES) as chosen:
+    with opened_memories(home, session) as chosen:
         found = chosen.conflicts()
     if as_json:
         pairs = [

@@ -6,16 +6,20 @@ from collections.abc import Sequence
 import click
 
 from undrift.cli.draw import say
+from undrift.cli.lookup import has_store
 from undrift.cli.memory_list import all_memories
 from undrift.cli.memory_view import as_json as shown_json
 from undrift.cli.memory_view import day, memory_named, short_ids, where
-from undrift.cli.of_session import FIRST_SESSION, open_session, session_options
+from undrift.cli.of_session import FIRST_SESSION, one_session_options, open_session
 from undrift.cli.place import place_here
 from undrift.cli.show import again, at_terminal, count, echo_json, excerpt, note, safe
 from undrift.cli.time_travel import purged_json, show_purged
 from undrift.errors import InputError
+from undrift.memory.handling import Forgotten
+from undrift.memory.scopes import USER_SESSION
 from undrift.session.purge import Purged
 from undrift.stores.opening import engine_of, open_store
+from undrift.stores.projects import keep, user_records
 from undrift.values.memory import MemoryEntry
 from undrift.values.project import Place
 from undrift.values.scope import Scope
@@ -26,7 +30,7 @@ __all__ = ["edit_command", "forget_command"]
 @click.command("edit")
 @click.argument("id")
 @click.option("--text", metavar="TEXT", help="The new words; without it, an editor opens.")
-@session_options
+@one_session_options
 def edit_command(*, id: str, text: str | None, session: str | None, home: str | None, as_json: bool) -> None:
     """Change the words of a memory.
 
@@ -39,7 +43,7 @@ def edit_command(*, id: str, text: str | None, session: str | None, home: str | 
     place = place_here(home)
     old = memory_named(all_memories(place), id)
     said = _edited(old.content) if text is None else text
-    with open_session(place, session or _session_of(place, old)) as chosen:
+    with open_session(keep(place), session or _session_of(place, old)) as chosen:
         entry = chosen.memory.edit(old.id, said)
     if as_json:
         superseded = [] if entry.id == old.id else [old.id]
@@ -57,7 +61,7 @@ def edit_command(*, id: str, text: str | None, session: str | None, home: str | 
 @click.argument("ids", nargs=-1, required=True, metavar="ID...")
 @click.option("--purge", is_flag=True, help="Destroy them for good; nothing brings them back.")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-@session_options
+@one_session_options
 def forget_command(
     *, ids: tuple[str, ...], purge: bool, yes: bool, session: str | None, home: str | None, as_json: bool
 ) -> None:
@@ -80,21 +84,25 @@ def forget_command(
     if purge:
         _purge(place, by_session, as_json=as_json)
         return
-    done: dict[str, int] = {}
+    done: dict[str, Forgotten] = {}
     for session_id, some in by_session.items():
-        with open_session(place, session_id) as opened:
-            done[session_id] = opened.memory.forget(*(entry.id for entry in some)).seq
+        with open_session(keep(place), session_id) as opened:
+            done[session_id] = opened.memory.forget(*(entry.id for entry in some))
     if as_json:
         forgotten = [
-            {"session_id": session_id, "seq": done[session_id], "ids": [entry.id for entry in some]}
-            for session_id, some in by_session.items()
+            {"session_id": session_id, "seq": one.seq, "user_seq": one.user_seq, "ids": [x.id for x in one.entries]}
+            for session_id, one in done.items()
         ]
         echo_json({"forgotten": forgotten})
         return
     say(f"Forgot {count(len(chosen), 'memory', 'memories')}: no agent sees them any more.")
     _name_superseded(entries, chosen)
-    for session_id, seq in done.items():
-        note(f"To bring them back: undrift session rewind {seq - 1}{again(home, session_id)}")
+    for session_id, one in done.items():
+        if one.seq:
+            note(f"To bring them back: undrift session rewind {one.seq - 1}{again(home, session_id)}")
+        if one.user_seq:
+            own = again(str(user_records(place)), USER_SESSION)
+            note(f"To bring back those of every project: undrift session rewind {one.user_seq - 1}{own}")
 
 
 def _edited(content: str) -> str:
@@ -111,6 +119,8 @@ def _session_of(place: Place, entry: MemoryEntry) -> str:
     """Return the session that may change a memory: its own for the scope `session`, else the newest."""
     if entry.scope == "session":
         return entry.session_id
+    if not has_store(place):
+        return FIRST_SESSION
     with open_store(place, Scope(), create=False) as store:
         return store.newest_session() or FIRST_SESSION
 
@@ -140,7 +150,7 @@ def _name_superseded(entries: Sequence[MemoryEntry], forgotten: Sequence[MemoryE
 def _purge(place: Place, by_session: dict[str, list[MemoryEntry]], *, as_json: bool) -> None:
     done: list[tuple[str, Purged]] = []
     for session_id, some in by_session.items():
-        with open_session(place, session_id) as opened:
+        with open_session(keep(place), session_id) as opened:
             done += [(entry.id, opened.purge(entry.id)) for entry in some]
     if as_json:
         echo_json({"purged": [{"id": id_, **purged_json(one)} for id_, one in done]})

@@ -1,7 +1,9 @@
 """``undrift memory list`` and ``undrift memory preview``: what is remembered, and what an agent gets to see of it."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import get_args
 
 import click
@@ -9,25 +11,29 @@ import click
 from undrift.cli.draw import next_commands, say
 from undrift.cli.lookup import MAKES_MEMORIES, has_store, no_store
 from undrift.cli.memory_view import as_json, entry_rows, short_ids
-from undrift.cli.of_session import TOKENS, Whole, home_options, opened, session_options
-from undrift.cli.place import place_here
+from undrift.cli.of_session import TOKENS, Whole, home_options, open_session, opened, session_options
+from undrift.cli.place import is_wide, place_here, places_here
 from undrift.cli.show import again, columns, count, echo_json, note, safe
 from undrift.core.text.tokens import counter
 from undrift.errors import RecallError
+from undrift.memory.scopes import USER_SESSION
+from undrift.session.session import Session
 from undrift.stores.opening import open_store
+from undrift.stores.projects import place_at, user_records
 from undrift.values.extras import command_for
 from undrift.values.memory import MEMORY_TYPES, MemoryEntry, MemoryScope
 from undrift.values.project import Place
 from undrift.values.scope import Scope
 
-__all__ = ["all_memories", "list_command", "preview_command"]
+__all__ = ["all_memories", "list_command", "opened_memories", "preview_command"]
 
 _BRIEF_TOKENS = 500
 """The default of `Session.brief`."""
 _SCOPES = {
-    "project": "for this project",
-    "agent": "for one agent",
+    "project": "for the project",
+    "user": "for you in every project",
     "session": "for one session",
+    "agent": "for one agent",
 }
 
 
@@ -50,19 +56,22 @@ def list_command(
     \b
     undrift memory list --scope project
     """
-    entries = all_memories(place_here(home))
+    groups = _listed(home)
+    project_of = {entry.id: name for name, some in groups for entry in some}
+    entries = [entry for _, some in groups for entry in some]
     chosen = [one for one in entries if type_ in (None, one.type) and scope in (None, one.scope)]
     superseded = [one for one in chosen if one.is_contradicted]
     active = [one for one in chosen if not one.is_contradicted]
     listed = [*reversed(active), *(reversed(superseded) if shows_all else ())]
     if as_json:
         counts = {"active": len(active), "superseded": len(superseded)}
-        echo_json({**counts, "memories": [_as_json(one) for one in listed[:limit]]})
+        memories = [{**_as_json(one), "project": project_of[one.id] or None} for one in listed[:limit]]
+        echo_json({**counts, "memories": memories})
         return
     say(_headline(active, superseded, shows_all=shows_all), bold=bool(active))
     short = short_ids(entries)
     for one in listed[:limit]:
-        for line in entry_rows(one, short[one.id], columns()):
+        for line in entry_rows(one, short[one.id], columns(), project_of[one.id] if is_wide() else ""):
             click.echo(line)
     if len(listed) > limit:
         note(f"{count(len(listed) - limit, 'more memory', 'more memories')}: --limit {len(listed)}")
@@ -91,7 +100,7 @@ def preview_command(question: str, tokens: int | None, session: str | None, home
     \b
     undrift memory preview "which database does billing use"
     """
-    with opened(home, session, makes=MAKES_MEMORIES) as chosen:
+    with opened_memories(home, session) as chosen:
         settings = chosen.settings
         most = tokens if tokens is not None else settings.memory_tokens or _BRIEF_TOKENS
         text = chosen.brief(question, most, shows_scores=not settings.memory_tokens)
@@ -110,10 +119,55 @@ def preview_command(question: str, tokens: int | None, session: str | None, home
 
 
 def all_memories(place: Place) -> list[MemoryEntry]:
-    """Return every memory of a home that is not forgotten, oldest first. Raises RecallError: there is no store."""
-    if not has_store(place):
+    """Return every memory of a project and of its user that is not forgotten, oldest first.
+
+    Raises RecallError: there is no store.
+    """
+    folders = dict.fromkeys((place.records, user_records(place)))
+    found = [folder for folder in folders if has_store(folder)]
+    if not found:
         raise RecallError(no_store((str(place.records),), MAKES_MEMORIES))
-    with open_store(place, Scope(), create=False) as store:
+    return [entry for folder in found for entry in _memories_in(folder)]
+
+
+@contextmanager
+def opened_memories(home: str | None, session: str | None) -> Iterator[Session]:
+    """Open a session to look at memories; if this project has none yet, those that hold in every project.
+
+    Raises RecallError: there is none.
+    """
+    place = place_here(home)
+    records = user_records(place)
+    if session is None and not is_wide() and not has_store(place) and has_store(records):
+        with open_session(place_at(records), USER_SESSION) as found:
+            yield found
+    else:
+        with opened(home, session, makes=MAKES_MEMORIES) as found:
+            yield found
+
+
+def _listed(home: str | None) -> list[tuple[str, list[MemoryEntry]]]:
+    """Return the memories by project: its name (empty for what holds in every project), oldest first."""
+    here = place_here(home)
+    if not is_wide():
+        found = all_memories(here)
+        name = "" if here.project is None else here.project.name
+        return [
+            (name, [one for one in found if one.scope != "user"]),
+            ("", [one for one in found if one.scope == "user"]),
+        ]
+    places = [one for one in places_here(home) if has_store(one)]
+    found_in = [("" if one.project is None else one.project.name, _memories_in(one.records)) for one in places]
+    records = user_records(here)
+    if has_store(records) and records not in [one.records for one in places]:
+        found_in.append(("", _memories_in(records)))
+    if not found_in:
+        raise RecallError(no_store((str(here.records),), MAKES_MEMORIES))
+    return found_in
+
+
+def _memories_in(folder: Path) -> list[MemoryEntry]:
+    with open_store(folder, Scope(), create=False) as store:
         return store.memories.seen(None)
 
 

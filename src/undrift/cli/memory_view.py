@@ -47,10 +47,14 @@ def short_ids(entries: Iterable[MemoryEntry]) -> dict[str, str]:
     return short
 
 
-def entry_rows(entry: MemoryEntry, id_: str, width: int) -> list[str]:
-    """Return the lines that show a memory: its id and words, and below them what is known of it."""
+def entry_rows(entry: MemoryEntry, id_: str, width: int, project: str = "") -> list[str]:
+    """Return the lines that show a memory: its id and words, and below them what is known of it.
+
+    `project`: the name of its project, if several are shown.
+    """
     gap = " " * (len(id_) + 2)
-    facts = [day(entry), where(entry), entry.type, f"trust {entry.trust}"]
+    facts = [day(entry), where(entry), *([f"in {excerpt(project, 24)}"] if project else [])]
+    facts += [entry.type, f"trust {entry.trust}"]
     facts += [f"by {excerpt(entry.speaker, 24)}"] if entry.speaker else []
     by = entry.contradicted_by_entry_id or entry.contradicted_by_task_id
     facts += [f"superseded by {excerpt(by, 40)}"] if by else []

@@ -104,14 +104,23 @@ class ServedHome:
 
         Raises StoreError: the store cannot be opened.
         """
-        if not self.has_store():
+        place = self.place if self.has_store() else self._everywhere()
+        if place is None:
             yield None
             return
         from undrift.session.session import Session
 
         id_ = self.session_id(named)
-        with Session.open(id_, home=self.place, settings=self.settings, keeps_notes=False) as session:
+        with Session.open(id_, home=place, settings=self.settings, keeps_notes=False) as session:
             yield session
+
+    def _everywhere(self) -> "Place | None":
+        """Return the place of the memories that hold in every project. None means: there are none yet."""
+        from undrift.stores.opening import engine_of
+        from undrift.stores.projects import place_at, user_records
+
+        records = user_records(self.place)
+        return place_at(records) if engine_of(records).is_there(records) else None
 
     def sessions(self) -> "tuple[SessionRow, ...]":
         """Return the sessions of the project, the newest first. Raises StoreError: the store cannot be opened."""

@@ -64,14 +64,13 @@ def find(place: ServedHome, ref: str, call: ToolArguments) -> RecalledText:
     """
     named = call.session
     session_id = place.session_id(named)
-    if not place.has_store():
-        raise _unknown(ref)
-    with place.store() as store:
-        ways = (_task, _original) if ref.startswith(_TASK) else (_original, _task)
-        for way in ways:
-            found = way(store, session_id, ref, call, is_bound=place.is_bound(named))
-            if found is not None:
-                return found
+    if place.has_store():
+        with place.store() as store:
+            ways = (_task, _original) if ref.startswith(_TASK) else (_original, _task)
+            for way in ways:
+                found = way(store, session_id, ref, call, is_bound=place.is_bound(named))
+                if found is not None:
+                    return found
     if _MEMORY.fullmatch(ref):
         with place.look(named) as session:
             for memory in session.memories() if session else ():

@@ -28,6 +28,7 @@ WRITE: Json = {"destructiveHint": False, "openWorldHint": False}
 """A write adds to what is there; every earlier state can be read and brought back."""
 
 _KINDS = ["note", "architectural_decision", "user_preference", "req_context", "lesson_learned", "research"]
+_SCOPES = ["project", "user", "session"]
 _TEXT: Json = {"type": "string"}
 _HITS = 5
 _MOST_HITS = 20
@@ -89,7 +90,9 @@ def _search(place: ServedHome, call: ToolArguments) -> Answer:
         call.step(0, 2, "memories")
         memories = session.search(query, k=limit) if session else []
         call.step(1, 2, "originals")
-        originals = _left(place, session, query, limit, is_bound=place.is_bound(call.session)) if session else ()
+        has_store = session is not None and place.has_store()  # a session may have only memories of the user
+        is_bound = place.is_bound(call.session)
+        originals = _left(place, session, query, limit, is_bound=is_bound) if session and has_store else ()
     rows = [_hit(one) for one in memories]
     rows += [f"{one.ref}  left the window, {one.type}: {clipped(one.snippet, _LONGEST_HIT)}" for one in originals]
     refs = [*(one.entry.id for one in memories), *(one.ref for one in originals)]
@@ -110,7 +113,10 @@ def _left(place: ServedHome, session: "Session", query: str, limit: int, *, is_b
 def _hit(one: "ScoredMemoryEntry") -> str:
     entry = one.entry
     state = "superseded" if entry.is_contradicted else "current"
-    return f"{entry.id}  {entry.type} by {entry.trust}, {state}: {clipped(entry.content, _LONGEST_HIT)}"
+    disputes = one_line(", ".join(one.why.get("disputes", ())), _LONGEST_HIT)
+    state += f", contradicts {disputes}" if disputes else ""
+    words = clipped(entry.content, _LONGEST_HIT)
+    return f"{entry.id}  {entry.type} by {entry.trust}, of this {entry.scope}, {state}: {words}"
 
 
 def _remember(place: ServedHome, call: ToolArguments) -> Answer:
@@ -125,8 +131,11 @@ def _remember(place: ServedHome, call: ToolArguments) -> Answer:
         entry = session.remember(text, **given)
         operations = [one.payload or {} for one in session.history() if one.kind == "remember"]
         mine: Json = next((one for one in reversed(operations) if one.get("memory") == entry.id), {})
+        superseded = list(mine.get("superseded", ()))
+        if entry.scope == "user":  # its history is another one
+            superseded = [one.id for one in session.memories() if one.contradicted_by_entry_id == entry.id]
         conflicts = [str(one["with"]) for one in open_conflicts(entry)]
-        return entry.id, list(mine.get("superseded", ())), conflicts
+        return entry.id, superseded, conflicts
 
     memory_id, superseded, conflicts = place.change(call, work)
     said = [f"Remembered as {memory_id}."]
@@ -178,6 +187,7 @@ def default_tools(place: ServedHome) -> tuple[Tool, ...]:
                     "text": _TEXT,
                     "type": {**_TEXT, "enum": _KINDS},
                     "source": {**_TEXT, "description": "Document or file."},
+                    "scope": {**_TEXT, "enum": _SCOPES, "description": "user: for all projects of the user."},
                     "from_tool": {"type": "boolean", "description": "Stated by a tool's output, not by you."},
                 },
                 "text",

@@ -15,8 +15,8 @@ from undrift.core.memory.gate import is_admitted, is_borne_out
 from undrift.core.memory.stale import Precision, Stale, precision, rated, stale
 from undrift.core.validate.service import without_annotation
 from undrift.errors import InputError, UndriftError
-from undrift.memory.scopes import ScopedMemories
 from undrift.memory.repository import MemoryRepository
+from undrift.memory.scopes import ScopedMemories
 from undrift.stores.base import Context
 from undrift.stores.memory_values import MemoryChange, MemoryUpdate, Viewer
 from undrift.values.memory import MemoryEntry

@@ -14,7 +14,7 @@ from undrift.core.text.tokens import counter
 from undrift.settings import Settings
 from undrift.stores.contract import Store
 from undrift.stores.exports import Exports
-from undrift.stores.projects import place_at
+from undrift.stores.projects import place_at, user_records
 from undrift.values.clock import Clock
 from undrift.values.closing import Sharing
 from undrift.values.extras import command_for
@@ -82,6 +82,7 @@ class SessionContext:
             exports,
             ScratchpadFile(exports if keeps_notes else None, session_id, mask_secrets=mask_secrets),
             Sharing(f"session {session_id[:64]!r}"),
+            None if place.project is None else user_records(place),
         )
 
     @property

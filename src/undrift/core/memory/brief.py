@@ -113,7 +113,7 @@ def _joined(lines: Sequence[_Line]) -> str:
 def _line(hit: ScoredMemoryEntry, ids: Sequence[str], most: int, *, shows_scores: bool) -> str:
     entry = hit.entry
     parts = [entry.id if re.fullmatch(r"m[0-9a-f]{16}", entry.id) else "m?", _day(entry.valid_from_ms), entry.type]
-    parts.append(f"trust={entry.trust}")
+    parts += [f"trust={entry.trust}", *([f"scope={entry.scope}"] if entry.scope != "project" else [])]
     parts += [f"by {name}" for name in (_label(entry.speaker),) if name]
     parts += [f"from {name}" for name in (_label(entry.source),) if name]
     if shows_scores:
