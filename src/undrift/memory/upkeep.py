@@ -98,7 +98,7 @@ class MemoryUpkeep:
         """Hide outdated memories; see `Session.prune_memories`."""
         limit = self._settings.stale_eviction_threshold if threshold is None else threshold
         context = self._context.run
-        # What holds everywhere has no age, and no task of this project lowers its weight.
+        # A memory that holds in every project has no age.
         everything = self._repository.read.seen(Viewer(context.agent, self._session_id))
         seen = [one for one in everything if one.scope != "user"]
         found = stale(seen, context.task_index, context.phase_index, limit, phase_weight=self._settings.phase_weight)

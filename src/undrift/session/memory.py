@@ -64,7 +64,7 @@ class SessionMemory:
             content: Not empty; secrets in it are masked (setting `mask_secrets`).
             source: Its origin, such as a document: statements of one source are neighbours in a search.
             trust: How far its source is believed; nothing is inferred from the output of a ``tool``.
-            scope: Who sees it: everybody in this ``project``, this ``user`` in every project, this ``session``, or this
+            scope: Who sees it: all agents of this ``project``, this ``user`` in every project, this ``session``, or this
                 ``agent``.
             valid_from_ms: It holds from this time in Unix milliseconds; None: from now.
             valid_to_ms: It holds until this time; None: no end.

@@ -66,7 +66,7 @@ MEMORY_TYPES: frozenset[str] = frozenset(get_args(MemoryType))
 MemoryStatus = Literal["pending", "approved", "verified"]
 
 MemoryScope = Literal["project", "user", "session", "agent"]
-"""Who sees an entry: everybody in the project, this person in every project, one session, or one agent of the project."""
+"""Who sees an entry: all agents of the project, this person in every project, one session, or one agent of the project."""
 
 Trust = Literal["tool", "assistant", "task", "user", "spec"]
 """The trust in an entry, by its source: a tool's output, the agent, an approved task result, the user, a specification."""

@@ -87,8 +87,8 @@ def apply_decay_by_type(
 def age_tasks(entry: MemoryEntry, current_task_index: int, current_phase_index: int, phase_weight: int) -> int:
     """Return an entry's age in tasks: 0 for the current task and later ones, at least 1 for earlier ones.
 
-    A phase with more tasks than `phase_weight` would else give the past a negative age, which grows a score. What holds in
-    every project has no age: the tasks of one project say nothing in another.
+    A phase with more tasks than `phase_weight` would else give the past a negative age, which grows a score. A memory
+    of the scope ``user`` has no age: the tasks of one project say nothing in another.
     """
     if entry.scope == "user":
         return 0
