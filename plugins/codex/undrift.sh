@@ -10,11 +10,12 @@ unset PYTHONPATH PYTHONHOME # a project sets variables of its hooks
 
 home="${HOME:?}/.undrift"
 kept="$home/plugin-$version-$mode" # the way that worked the last time
+why="$kept.why"                    # the words of uvx and pipx if none did
 wanted="undrift==$version"
 if [ "$mode" = mcp ]; then wanted="undrift[mcp,vectors]==$version"; fi
 
 works() { # true if the command starts; the server ends at the end of its input
-    if [ "$mode" = mcp ]; then "$@" mcp; else "$@" --version; fi </dev/null >/dev/null 2>&1
+    if [ "$mode" = mcp ]; then "$@" mcp; else "$@" --version; fi </dev/null >/dev/null 2>>"$why"
 }
 
 remembered() { # sets "found" from the note, unless the note is older than the program
@@ -28,11 +29,12 @@ remembered() { # sets "found" from the note, unless the note is older than the p
 }
 
 look() { # sets "found": the path of a program, "pipx" or "none"
+    rm -f "$why" # no link is written through
     installed=$(command -v undrift 2>/dev/null)
     found=$installed
     if [ -n "$found" ] && [ "$("$found" --version 2>/dev/null)" = "undrift $version" ] && works "$found"; then return; fi
     if command -v uvx >/dev/null 2>&1; then
-        found=$(uvx --quiet --from "$wanted" python -I -c 'import sys; print(sys.prefix)' </dev/null 2>/dev/null)/bin/undrift
+        found=$(uvx --quiet --from "$wanted" python -I -c 'import sys; print(sys.prefix)' </dev/null 2>>"$why")/bin/undrift
         if [ -x "$found" ] && works "$found"; then return; fi
     fi
     found=pipx
@@ -52,7 +54,8 @@ tell() { # at the start of a session: one line in the client and one in the log 
 }
 
 missing="version $version cannot be started, so nothing is given back. Install uv, or undrift itself: pipx install \
-undrift==$version (while it is not published: pipx install FOLDER, a clone of its repository)."
+undrift==$version (while it is not published: pipx install FOLDER, a clone of its repository). If uvx or pipx failed, \
+~/.undrift/plugin-$version-$mode.why says why."
 
 mkdir -p "$home" 2>/dev/null
 if [ "$mode" = hook ]; then
@@ -74,6 +77,7 @@ fi
 if ! remembered; then
     look
     printf '%s\n' "$found" >"$kept" 2>/dev/null
+    if [ "$found" != none ]; then rm -f "$why"; fi
 fi
 if [ "$mode" != hook ]; then
     case $found in

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from plugins.write import ROOT
 from tests.clients.real_clients import (
     MARK,
@@ -125,6 +127,26 @@ def test_the_plugin_without_any_undrift_says_so_and_claude_code_goes_on(tmp_path
         assert provider.of_kind("summary"), "the client did not compact"
         assert MARK not in provider.of_kind("main")[-1].text
         assert CANNOT in there.log()
+
+
+def test_the_plugin_of_claude_code_starts_undrift_through_uvx(tmp_path: Path):
+    """As if it were published: uvx finds the wheel that `make wheel` has built, and nothing else of ours is there."""
+    claude, tools = claude_program(), ROOT / "build" / "wheel-tools" / "bin"
+    if not (tools / "uvx").exists():
+        pytest.skip("needs the wheel and uvx: run `make wheel`")
+    with ScriptedProvider(summary="They read a file.") as provider:
+        there = without_ours(claude_place(tmp_path, provider), tmp_path)
+        for name in ("uv", "uvx"):
+            (tmp_path / "bin" / name).symlink_to(tools / name)
+        certificates = {name: value for name, value in os.environ.items() if name.startswith("SSL_CERT")}
+        variables = {**there.environment, **certificates, "UV_FIND_LINKS": str(ROOT / "build" / "wheel")}
+        there = replace(there, environment=variables)
+        install_claude(there, claude)
+        claude_session(there, claude, provider)
+        assert provider.of_kind("summary"), "the client did not compact"
+        assert MARK in provider.of_kind("main")[-1].text, there.log()
+        kept = there.home / ".undrift" / f"plugin-{__version__}-hook"
+        assert "/.cache/uv/" in kept.read_text(encoding="utf-8")
 
 
 def test_the_plugins_server_answers_claude_code(tmp_path: Path):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -174,6 +175,17 @@ def test_while_the_version_is_not_published_the_index_is_asked_once_an_hour(user
     os.utime(user.kept, (two_hours_ago, two_hours_ago))
     user.starts(*START)
     assert (user.home / "asked").read_text(encoding="utf-8") == "asked\nasked\n"
+
+
+def test_the_reason_of_uvx_can_be_read(user: User) -> None:
+    user.has("uvx", 'echo "error: no route to the index" >&2; exit 1')
+    told = shown(user.starts(*START))
+    (named,) = re.findall(r"~/(\S+\.why)", told)
+    assert (user.home / named).read_text(encoding="utf-8") == "error: no route to the index\n"
+    assert (user.home / named).stat().st_mode & 0o777 == 0o600
+    user.has_undrift()
+    user.starts(*START)
+    assert not (user.home / named).exists(), "it works again"
 
 
 def test_what_is_installed_in_the_meantime_is_found_at_once(user: User) -> None:
