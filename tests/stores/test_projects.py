@@ -1,5 +1,6 @@
 """The project of a folder, and the folders of its records and of its agent's files."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -62,6 +63,32 @@ def test_a_folder_cannot_claim_to_be_another_repositorys_worktree(tmp_path: Path
     (tmp_path / "hostile").mkdir()
     (tmp_path / "hostile" / ".git").write_text((tmp_path / "side" / ".git").read_text())
     assert project_of(tmp_path / "hostile").root == str(tmp_path / "hostile")
+
+
+def test_a_folder_that_brings_both_sides_of_a_worktree_claims_no_repository(tmp_path: Path):
+    root, hostile = repository(tmp_path / "shop"), tmp_path / "hostile"
+    (hostile / "side").mkdir(parents=True)
+    (hostile / ".git").write_text("gitdir: side\n")
+    (hostile / "side" / "gitdir").write_text("../.git\n")
+    (hostile / "side" / "commondir").write_text(f"{root / '.git'}\n")
+    assert project_of(hostile).root == str(hostile)
+
+
+@pytest.mark.parametrize("name", [".git", ".git/config", "side/config", "side/gitdir", "side/commondir"])
+def test_a_pipe_in_a_repository_is_not_waited_for(tmp_path: Path, name: str):
+    (tmp_path / "side").mkdir()
+    pipe = tmp_path / name
+    if name.startswith("side"):
+        (tmp_path / ".git").write_text("gitdir: side\n")
+        (tmp_path / "side" / "commondir").touch()
+    pipe.parent.mkdir(exist_ok=True)
+    pipe.unlink(missing_ok=True)
+    os.mkfifo(pipe)
+    assert project_of(tmp_path).root == str(tmp_path)
+
+
+def test_a_folder_that_is_too_deep_for_the_system_is_a_project(tmp_path: Path):
+    assert project_of(tmp_path / "/".join(["d" * 200] * 30)).remote == ""
 
 
 def test_a_submodule_is_a_project_of_its_own(tmp_path: Path):

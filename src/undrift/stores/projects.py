@@ -56,7 +56,7 @@ def project_of(folder: Path) -> Project:
     for one in (start, *start.parents):
         if one == own and one != start:
             break  # a repository of all of a person's settings is no project
-        if (one / ".git").exists():
+        if os.path.exists(one / ".git"):  # noqa: PTH110 - it does not raise, where a folder may not be read
             main, config = _main_of(one)
             return Project(str(main), _remote(config), str(one))
     return Project(str(start), "", str(start))
@@ -85,7 +85,7 @@ def place_for(given: str | os.PathLike[str] | None, default: str, folder: Path) 
 
 def is_shared(home: Path) -> bool:
     """Tell whether a home keeps each project's records apart: the default home does, and any that was made so."""
-    return _is_default(home) or (home / PROJECTS).is_dir()
+    return _is_default(home) or os.path.isdir(home / PROJECTS)  # noqa: PTH112 - it does not raise
 
 
 def is_new(home: Path) -> bool:
@@ -203,8 +203,11 @@ def _main_of(checkout: Path) -> tuple[Path, Path]:
             folder = _pointed(checkout, _text(own).removeprefix("gitdir:"))
             if not (folder / "commondir").is_file():  # a submodule: a repository of its own
                 return checkout, folder / "config"
-            if _pointed(folder, _text(folder / "gitdir")) == own:  # both sides name each other
-                common = _pointed(folder, _text(folder / "commondir"))
+            common = _pointed(folder, _text(folder / "commondir"))
+            is_its_worktree = (
+                folder.parent == common / "worktrees"
+            )  # it lies in the repository, which alone writes there
+            if is_its_worktree and _pointed(folder, _text(folder / "gitdir")) == own:
                 return (common.parent if common.name == ".git" else common), common / "config"
             return checkout, own
     return checkout, own / "config"
@@ -232,5 +235,7 @@ def _remote(config: Path) -> str:
 
 
 def _text(path: Path) -> str:
+    if not path.is_file():  # a pipe may have no writer
+        raise FileNotFoundError(path)
     with path.open("rb") as file:
         return file.read(_MOST_BYTES).decode("utf-8", "surrogateescape")
