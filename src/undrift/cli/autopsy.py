@@ -30,7 +30,7 @@ __all__ = ["autopsy_command", "progress"]
 
 _MOST_FAILURES = 8
 _INTERRUPTED = 130
-_FIRST_REPORT_S = 8.0
+_FIRST_REPORT_S = 7.0
 """At a terminal the first report does not wait longer; the sessions that it lacks are read right after it."""
 
 
@@ -67,9 +67,9 @@ def autopsy_command(
 
     FILE is a recorded session. One FILE gives a full report, several give a table. No session file is changed.
 
-    Without FILE, the report is about your newest sessions. At a terminal, undrift then reads the others and keeps what
-    it found in its data folder. From then on the report is about all your sessions, within seconds. Ctrl-C stops the
-    reading, and the next run continues it.
+    Without FILE, the report is about your newest sessions in all projects. At a terminal, undrift then reads the others
+    and keeps what it found in its data folder. From then on the report is about all your sessions, within seconds.
+    Ctrl-C stops the reading, and the next run continues it.
 
     \b
     undrift autopsy
