@@ -287,18 +287,11 @@ def test_codex_gets_back_what_its_compaction_dropped(tmp_path: Path):
         after = provider.requests[kinds.index("summary") + 1]
         assert MARK in after.text, there.log()
         assert there.log() == ""
-        for _ in range(100):
-            if "needle" in there.run(
-                sys.executable,
-                "-m",
-                "undrift",
-                "recall",
-                "--find",
-                NEEDLE,
-                "--home",
-                there.home / ".undrift",
-                check=False,
-            ):
+        kept = ("--home", str(there.home / ".undrift"))
+        recall = (sys.executable, "-m", "undrift", "recall")
+        for _ in range(100):  # a process of its own records the session
+            refs = there.run(*recall, "--find", NEEDLE, *kept, check=False).split()[:1]
+            if refs and NEEDLE in there.run(*recall, refs[0], *kept):
                 break
             time.sleep(0.1)
         else:

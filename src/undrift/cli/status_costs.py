@@ -26,7 +26,7 @@ from undrift.window.ledgers import stored_ledgers
 
 __all__ = ["ManagedSession", "budget_price_of", "costs_as_json", "managed_in", "show_costs"]
 
-_MOST_SESSIONS = 3
+_MOST_SESSIONS = 2
 """So many sessions are shown one by one; --json has all."""
 
 
