@@ -234,3 +234,21 @@ def test_hostile_texts_never_reach_a_terminal_raw(tmp_path: Path):
         assert shown.output
         assert isinstance(shown.exception, SystemExit | None)
         assert all(c.isprintable() or c == "\n" for c in shown.output), arguments
+
+
+@pytest.mark.parametrize(
+    ("word", "type_"),
+    [
+        ("lesson", "lesson_learned"),
+        ("decision", "architectural_decision"),
+        ("Preference", "user_preference"),
+        ("note", "note"),
+    ],
+)
+def test_a_type_is_named_by_a_word_of_it(tmp_path: Path, word: str, type_: str):
+    assert told("remember", "Words.", "--type", word, "--home", tmp_path)["memory"]["type"] == type_
+
+
+def test_a_word_of_no_type_or_of_several_is_refused(tmp_path: Path):
+    for word in ("lessons", "x"):
+        assert "lesson_learned" in ran("remember", "Words.", "--type", word, "--home", tmp_path, code=2)

@@ -97,3 +97,41 @@ def test_a_project_that_decides_otherwise_is_shown_first_with_the_conflict(proje
     shown = ran("search", "main database", "--home", projects.home)
     assert shown.index(own) < shown.index(f"IN CONFLICT with {mine}") < shown.index(f"IN CONFLICT with {own}")
     assert "they have different scopes" in " ".join(ran("conflicts", "--home", projects.home).split())
+
+
+def test_a_search_of_all_projects_names_each_and_finds_what_is_mine_once(projects: Projects):
+    first = projects.remember("The port is 8080.")
+    mine = projects.remember("My port habit is 7070.", "user")
+    projects.go("beta")
+    second = projects.remember("Here the port is 9090.")
+    found = told("search", "port", "--all-projects", "--home", projects.home)["found"]
+    assert {one["id"]: one["project"] for one in found} == {first: "alpha", second: "beta", mine: None}
+    assert [one["score"] for one in found] == sorted((one["score"] for one in found), reverse=True)
+    assert "project in alpha  note" in ran("search", "port", "--all-projects", "--home", projects.home)
+    assert len(told("search", "port", "--all-projects", "--limit", "2", "--home", projects.home)["found"]) == 2
+    assert {one["id"] for one in told("search", "port", "--home", projects.home)["found"]} == {second, mine}
+
+
+def test_conflicts_of_all_projects(projects: Projects):
+    projects.remember("The main database is PostgreSQL.", "user")
+    projects.remember("The main database is SQLite.")
+    projects.go("beta")
+    projects.remember("The port is 8080.")
+    assert told("conflicts", "--home", projects.home)["conflicts"] == []
+    assert len(told("conflicts", "--all-projects", "--home", projects.home)["conflicts"]) == 1
+
+
+def test_doctor_looks_at_what_is_mine(projects: Projects):
+    projects.remember("I like short answers.", "user")
+    projects.remember("The port is 8080.")
+    path = projects.home / "user" / "undrift.db"
+    shown = undrift("doctor", "--home", projects.home)
+    assert str(projects.home / "user") not in shown.stdout or shown.exit_code == 0
+    data = bytearray(path.read_bytes())
+    place = data.index(b"short answers")
+    data[place : place + 5] = b"tall "
+    path.with_name("undrift.db-wal").unlink(missing_ok=True)
+    path.write_bytes(data)
+    broken = undrift("doctor", "--home", projects.home)
+    assert broken.exit_code == 1
+    assert "does not match its SHA-256" in " ".join(broken.stdout.split())

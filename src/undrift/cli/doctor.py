@@ -7,11 +7,13 @@ import click
 
 from undrift import __version__
 from undrift.cli.draw import say
+from undrift.cli.lookup import has_store
 from undrift.cli.place import HOME_HELP, home_of, places_here, project_options
 from undrift.cli.show import count, echo_json, safe
 from undrift.doctor import Finding, examine
 from undrift.errors import SettingsError
 from undrift.settings import Settings
+from undrift.stores.projects import user_records
 
 __all__ = ["doctor_command"]
 
@@ -59,7 +61,9 @@ def _looked_at(given: str | None) -> tuple[Sequence[str], Sequence[str]]:
         return (str(home_of(given)),), ()
     if all(place.project is None for place in places):
         return tuple(str(place.records) for place in places), ()
-    return (str(places[0].home),), tuple(str(place.records) for place in places)
+    mine = user_records(places[0])
+    others = (str(mine),) if has_store(mine) else ()
+    return (str(places[0].home),), (*(str(place.records) for place in places), *others)
 
 
 def _say(finding: Finding, *, verbose: bool, homes: int) -> None:

@@ -10,9 +10,9 @@ import click
 
 from undrift.cli.draw import next_commands, say
 from undrift.cli.lookup import MAKES_OWN, has_store, no_store
-from undrift.cli.memory_list import opened_memories
+from undrift.cli.memory_list import each_session
+from undrift.cli.memory_view import MEMORY_TYPE, day, where
 from undrift.cli.memory_view import as_json as as_json_of
-from undrift.cli.memory_view import day, where
 from undrift.cli.of_session import (
     FIRST_SESSION,
     Whole,
@@ -23,16 +23,19 @@ from undrift.cli.of_session import (
     session_options,
     settings_of,
 )
-from undrift.cli.place import kept_place
+from undrift.cli.place import is_wide, kept_place
 from undrift.cli.show import again, count, echo_json, excerpt, first_line, note, safe
 from undrift.core.contradict.verdicts import OPEN_BECAUSE
+from undrift.core.memory.dispute import counts_less
+from undrift.core.memory.stale import Precision
 from undrift.errors import RecallError, StoreError
+from undrift.memory.memories import Conflict
 from undrift.memory.repository import repository_of
 from undrift.memory.statements import statements_typed
 from undrift.session.session import Session
 from undrift.stores.opening import open_store
 from undrift.values.extras import command_for
-from undrift.values.memory import MEMORY_TYPES, TRUST_TIERS, MemoryEntry, MemoryScope, ScoredMemoryEntry, Trust
+from undrift.values.memory import MEMORY_TYPES, MemoryEntry, MemoryScope, ScoredMemoryEntry, Trust
 from undrift.values.scope import Scope
 
 __all__ = ["conflicts_command", "rebuild_command", "remember_command", "search_command"]
@@ -43,7 +46,7 @@ __all__ = ["conflicts_command", "rebuild_command", "remember_command", "search_c
 @click.option(
     "--type",
     "type_",
-    type=click.Choice(sorted(MEMORY_TYPES)),
+    type=MEMORY_TYPE,
     default="note",
     show_default=True,
     metavar="TYPE",
@@ -154,16 +157,22 @@ def search_command(
     \b
     undrift memory search "which database does billing use"
     """
-    with opened_memories(home, session) as chosen:
-        then = None if known_at is None else moment_of(known_at)
-        hits = chosen.search(query, k=limit, only_valid=valid, known_at=then)
-        rated = chosen.search_precision()
+    then = None if known_at is None else moment_of(known_at)
+    by_id: dict[str, tuple[str, ScoredMemoryEntry]] = {}
+    session_id, rated = "", Precision(0, None, 0, alert=False)
+    for name, chosen in each_session(home, session):
+        for hit in chosen.search(query, k=limit, only_valid=valid, known_at=then):
+            by_id.setdefault(hit.entry.id, ("" if hit.entry.scope == "user" else name, hit))
+        session_id, rated = chosen.id, chosen.search_precision()
+    hits = list(by_id.values())
+    if is_wide():
+        hits = sorted(hits, key=lambda one: -one[1].decayed_score)[:limit]
     if as_json:
-        found = [_hit_as_json(hit) for hit in hits]
-        echo_json({"session_id": chosen.id, "query": query, "found": found, "precision": asdict(rated)})
+        found = [{**_hit_as_json(hit), "project": name or None} for name, hit in hits]
+        echo_json({"session_id": session_id, "query": query, "found": found, "precision": asdict(rated)})
         return
-    for hit in hits:
-        _show_hit(hit, hit.why.get("disputes", ()))
+    for name, hit in hits:
+        _show_hit(hit, name)
     if not hits:
         note(f"No memory matches. {_how_to_search_by_meaning()}".strip())
     if rated.alert:
@@ -175,14 +184,18 @@ def search_command(
 def conflicts_command(session: str | None, home: str | None, as_json: bool) -> None:
     """Show contradictions that are not resolved.
 
-    Each is a pair of memories that exclude each other; the one with more trust stands first. To resolve a pair,
+    Each is a pair of memories that exclude each other; the one that counts more stands first. To resolve a pair,
     forget one of them, or run `undrift memory remember` with the right fact.
 
     \b
     undrift memory conflicts
     """
-    with opened_memories(home, session) as chosen:
-        found = chosen.conflicts()
+    by_ids: dict[tuple[str, str], Conflict] = {}
+    session_id = ""
+    for _, chosen in each_session(home, session):
+        by_ids |= {(pair.newer.id, pair.older.id): pair for pair in chosen.conflicts()}
+        session_id = chosen.id
+    found = list(by_ids.values())
     if as_json:
         pairs = [
             {
@@ -192,12 +205,12 @@ def conflicts_command(session: str | None, home: str | None, as_json: bool) -> N
             }
             for pair in found
         ]
-        echo_json({"session_id": chosen.id, "conflicts": pairs})
+        echo_json({"session_id": session_id, "conflicts": pairs})
         return
     for pair in found:
         because = OPEN_BECAUSE.get(pair.reason, safe(pair.reason))
         say(f"These two exclude each other ({pair.confidence:.0%} sure). Both stay active: {because}.", hang="  ")
-        for entry in sorted((pair.newer, pair.older), key=lambda one: -TRUST_TIERS[one.trust]):
+        for entry in sorted((pair.newer, pair.older), key=counts_less):
             say(f"  {entry.id}  {day(entry)}  {where(entry)}  trust {entry.trust}")
             say(f"    {excerpt(entry.content, 100)}", hang="")
     if found:
@@ -234,11 +247,13 @@ def rebuild_command(home: str | None, as_json: bool) -> None:
         raise StoreError(f"{settings.home}: {damaged[0]}; `undrift doctor{again(home)}` lists what is damaged")
 
 
-def _show_hit(hit: ScoredMemoryEntry, conflicts: Sequence[str]) -> None:
+def _show_hit(hit: ScoredMemoryEntry, project: str) -> None:
     entry = hit.entry
+    conflicts: Sequence[str] = hit.why.get("disputes", ())
     by = entry.contradicted_by_entry_id or entry.contradicted_by_task_id
     state = f"superseded by {safe(by[:40])}" if by else "active"
-    facts = f"{day(entry)}  {where(entry)}  {entry.type}, trust {entry.trust}, {state}"
+    place = f"{where(entry)} in {excerpt(project, 24)}" if project else where(entry)
+    facts = f"{day(entry)}  {place}  {entry.type}, trust {entry.trust}, {state}"
     say(f"{hit.decayed_score:.2f}  {safe(entry.id[:40])}  {facts}", hang="      ")
     say(f"      {excerpt(entry.content, 100)}")
     if conflicts:

@@ -15,8 +15,8 @@ import click
 
 from undrift.cli.draw import say
 from undrift.cli.lookup import has_store
-from undrift.cli.memory_list import all_memories
-from undrift.cli.memory_view import day, where
+from undrift.cli.memory_list import memories_by_project
+from undrift.cli.memory_view import MEMORY_TYPE, day, where
 from undrift.cli.of_session import FIRST_SESSION, open_session, session_options
 from undrift.cli.place import place_here
 from undrift.cli.show import again, at_terminal, count, echo_json, excerpt, note, safe
@@ -27,7 +27,7 @@ from undrift.memory.statements import LeftOut, statements_in
 from undrift.stores.opening import open_store
 from undrift.stores.projects import keep
 from undrift.values.clock import now_ms
-from undrift.values.memory import MEMORY_TYPES, MemoryEntry, MemoryScope, MemoryType
+from undrift.values.memory import MemoryEntry, MemoryScope, MemoryType
 from undrift.values.project import Place
 from undrift.values.scope import Scope
 
@@ -54,7 +54,7 @@ class _ImportFile:
 @click.option(
     "--type",
     "type_",
-    type=click.Choice(sorted(MEMORY_TYPES)),
+    type=MEMORY_TYPE,
     default="user_preference",
     show_default=True,
     metavar="TYPE",
@@ -121,7 +121,8 @@ def export_command(
     """
     entries = [
         one
-        for one in all_memories(place_here(home))
+        for _, some in memories_by_project(home)
+        for one in some
         if scope in (None, one.scope) and session in (None, one.session_id)
     ]
     if markdown and not as_json:

@@ -10,7 +10,7 @@ import click
 
 from undrift.cli.draw import next_commands, say
 from undrift.cli.lookup import MAKES_MEMORIES, has_store, no_store
-from undrift.cli.memory_view import as_json, entry_rows, short_ids
+from undrift.cli.memory_view import MEMORY_TYPE, as_json, entry_rows, short_ids
 from undrift.cli.of_session import TOKENS, Whole, home_options, open_session, opened, session_options
 from undrift.cli.place import is_wide, place_here, places_here
 from undrift.cli.show import again, columns, count, echo_json, note, safe
@@ -21,11 +21,11 @@ from undrift.session.session import Session
 from undrift.stores.opening import open_store
 from undrift.stores.projects import place_at, user_records
 from undrift.values.extras import command_for
-from undrift.values.memory import MEMORY_TYPES, MemoryEntry, MemoryScope
+from undrift.values.memory import MemoryEntry, MemoryScope
 from undrift.values.project import Place
 from undrift.values.scope import Scope
 
-__all__ = ["all_memories", "list_command", "opened_memories", "preview_command"]
+__all__ = ["all_memories", "each_session", "list_command", "memories_by_project", "preview_command"]
 
 _BRIEF_TOKENS = 500
 """The default of `Session.brief`."""
@@ -39,7 +39,7 @@ _SCOPES = {
 
 @click.command("list")
 @click.option("--all", "shows_all", is_flag=True, help="Show superseded memories too.")
-@click.option("--type", "type_", type=click.Choice(sorted(MEMORY_TYPES)), metavar="TYPE", help="Only this type.")
+@click.option("--type", "type_", type=MEMORY_TYPE, metavar="TYPE", help="Only this type.")
 @click.option("--scope", type=click.Choice(get_args(MemoryScope)), help="Only this scope.")
 @click.option(
     "--limit", type=Whole(min=1, max=100_000), default=50, metavar="N", help="Show at most N memories (default: 50)."
@@ -56,7 +56,7 @@ def list_command(
     \b
     undrift memory list --scope project
     """
-    groups = _listed(home)
+    groups = memories_by_project(home)
     project_of = {entry.id: name for name, some in groups for entry in some}
     entries = [entry for _, some in groups for entry in some]
     chosen = [one for one in entries if type_ in (None, one.type) and scope in (None, one.scope)]
@@ -100,7 +100,7 @@ def preview_command(question: str, tokens: int | None, session: str | None, home
     \b
     undrift memory preview "which database does billing use"
     """
-    with opened_memories(home, session) as chosen:
+    with _opened(home, session) as chosen:
         settings = chosen.settings
         most = tokens if tokens is not None else settings.memory_tokens or _BRIEF_TOKENS
         text = chosen.brief(question, most, shows_scores=not settings.memory_tokens)
@@ -131,7 +131,7 @@ def all_memories(place: Place) -> list[MemoryEntry]:
 
 
 @contextmanager
-def opened_memories(home: str | None, session: str | None) -> Iterator[Session]:
+def _opened(home: str | None, session: str | None) -> Iterator[Session]:
     """Open a session to look at memories; if this project has none yet, those that hold in every project.
 
     Raises RecallError: there is none.
@@ -146,7 +146,32 @@ def opened_memories(home: str | None, session: str | None) -> Iterator[Session]:
             yield found
 
 
-def _listed(home: str | None) -> list[tuple[str, list[MemoryEntry]]]:
+def each_session(home: str | None, session: str | None) -> Iterator[tuple[str, Session]]:
+    """Open a session to look at memories; if all projects are meant, one of each after the other, with its name.
+
+    Raises RecallError: there is none.
+    """
+    if not is_wide():
+        with _opened(home, session) as found:
+            yield "", found
+        return
+    is_empty = True
+    for place in places_here(home):
+        if not has_store(place):
+            continue
+        with open_store(place, Scope(), create=False) as store:
+            chosen = store.newest_session() if session is None else session
+            is_there = chosen is not None and store.last_seq(chosen) > 0
+        if chosen is not None and is_there:
+            is_empty = False
+            with open_session(place, chosen) as found:
+                yield "" if place.project is None else place.project.name, found
+    if is_empty:
+        with _opened(home, session) as found:
+            yield "", found
+
+
+def memories_by_project(home: str | None) -> list[tuple[str, list[MemoryEntry]]]:
     """Return the memories by project: its name (empty for what holds in every project), oldest first."""
     here = place_here(home)
     if not is_wide():

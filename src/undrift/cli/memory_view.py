@@ -6,18 +6,32 @@ Law: a text of a memory never reaches a terminal unescaped.
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import click
+
 from undrift.cli.show import excerpt, safe
 from undrift.cli.task_view import moment
 from undrift.errors import InputError, RecallError
-from undrift.values.memory import MemoryEntry
+from undrift.values.memory import MEMORY_TYPES, MemoryEntry
 
-__all__ = ["as_json", "day", "entry_rows", "memory_named", "short_ids", "where"]
+__all__ = ["MEMORY_TYPE", "as_json", "day", "entry_rows", "memory_named", "short_ids", "where"]
 
 _LATEST_MS = 253_402_300_799_000  # the end of the year 9999
 _LEAST_ID = 8
 _LEAST_GIVEN = 4
 _SHOWN = ("id", "content", "type", "status", "trust", "scope", "source", "speaker", "task_id", "created_at_ms")
 _TIMES = ("valid_from_ms", "valid_to_ms", "contradicted_by_entry_id", "contradicted_by_task_id", "contradiction_rule")
+
+
+class _MemoryType(click.Choice[str]):
+    """A type of memory, or a word of its name that no other type has: lesson for lesson_learned."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the type that a word means."""
+        named = [one for one in sorted(MEMORY_TYPES) if str(value).casefold() in one.split("_")]
+        return super().convert(named[0] if len(named) == 1 else value, param, ctx)
+
+
+MEMORY_TYPE = _MemoryType(sorted(MEMORY_TYPES))
 
 
 def as_json(entry: MemoryEntry) -> dict[str, Any]:
