@@ -23,7 +23,7 @@ from undrift.errors import InputError
 from undrift.profiles import PROFILES
 from undrift.values.extras import command_for
 
-__all__ = ["EntryChange", "has_plugin", "install_entry", "is_allowed", "is_there", "uninstall_entry"]
+__all__ = ["EntryChange", "has_plugin", "install_entry", "is_allowed", "is_newest", "is_there", "uninstall_entry"]
 
 _UNSPEAKABLE = frozenset("*\\\n\r")
 """Characters that mean something else in a rule of Claude Code."""
@@ -160,6 +160,17 @@ def _beside_plugin(entry: EntryChange) -> tuple[str, ...]:
         if has_plugin(entry)
         else ()
     )
+
+
+def is_newest(entry: EntryChange) -> bool:
+    """Tell whether the entry is still in one piece, as the newest one in a file is: it has to go before the others."""
+    text = entry.change.before or ""
+    home = entry.change.read(entry.client.home, text) or entry.change.home
+    memory = place.recall(home, entry.change.path)
+    if memory is None or not memory.pieces:
+        return False
+    text = entry.change.read(_without_values, text, memory.values)
+    return all(text.count(piece) == 1 for piece in memory.pieces)
 
 
 def _with_rules(entry: EntryChange, text: str) -> tuple[str, tuple[dict[str, Any], ...]]:

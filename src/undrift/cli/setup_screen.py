@@ -17,9 +17,6 @@ from undrift.values.extras import lasting_command
 
 __all__ = ["SetupOutcome", "about_gateway", "as_json", "first", "head", "last", "question"]
 
-_COMPACTING = {"claude", "codex"}
-"""The clients that give back with hooks, and compact at ``/compact``."""
-
 
 @dataclass(frozen=True, slots=True)
 class SetupOutcome:

@@ -14,7 +14,7 @@ import click
 
 from undrift.cli.change import ChangeDeclined, ChangeReport, ChangeUnasked, Given, SettingsChange
 from undrift.cli.draw import say
-from undrift.cli.install_entry import EntryChange, has_plugin, uninstall_entry
+from undrift.cli.install_entry import EntryChange, has_plugin, is_newest, uninstall_entry
 from undrift.cli.install_gateway import uninstall_gateway
 from undrift.cli.setup_parts import home_of
 from undrift.cli.show import echo_json, safe
@@ -31,6 +31,9 @@ _SCRATCH = re.compile(r"\.(?:installed\.json\.undrift-|service\.json\.)\d{1,10}"
 _MADE_WITH_THE_GATEWAY = frozenset({TOKEN_NAME, ".gitignore"})
 _MARK = b"undrift"
 _MOST_BYTES = 16 << 20
+
+
+_Step = tuple[str, Path, Callable[[], None]]
 
 
 def undo(given: Given, *, as_json: bool) -> None:
@@ -79,17 +82,26 @@ class _UndoReport(ChangeReport):
         self.notes |= dict.fromkeys(notes)
 
 
-def _steps(given: Given, report: ChangeReport) -> Sequence[tuple[str, Path, Callable[[], None]]]:
-    """Return every change to undo with its file, in the reverse order of the setup."""
-    steps: list[tuple[str, Path, Callable[[], None]]] = []
+def _steps(given: Given, report: ChangeReport) -> Sequence[_Step]:
+    """Return every change to undo, with its client and file; of several in one file the newest comes first."""
+    gateways: list[_Step] = []
     for name, client in ADDRESSED.items():
         path = client.paths(EntryScope(given.client_home(name, client.folder)))[0]
-        steps.append((name, path, partial(uninstall_gateway, client, given, report)))
+        gateways.append((name, path, partial(uninstall_gateway, client, given, report)))
+    newest: list[_Step] = []
+    older: list[_Step] = []
     for is_served, known in ((True, SERVED), (False, CLIENTS)):
         for name, entry in known.items():
             scope = EntryScope(given.client_home(name, entry.folder), is_own=given.own(name) is not None)
-            steps.append((name, entry.settings(scope), partial(_remove, name, given, report, is_served)))
-    return steps
+            step = (name, entry.settings(scope), partial(_remove, name, given, report, is_served))
+            (newest if _is_newest(name, given, is_served) else older).append(step)
+    return [*newest, *gateways, *older]
+
+
+def _is_newest(name: str, given: Given, is_served: bool) -> bool:
+    with suppress(UndriftError, OSError):
+        return is_newest(EntryChange.of(name, given, ChangeReport(as_json=True), is_served=is_served))
+    return False
 
 
 def _remove(name: str, given: Given, report: ChangeReport, is_served: bool) -> None:

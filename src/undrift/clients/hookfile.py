@@ -20,6 +20,7 @@ Groups = Mapping[str, Sequence[Mapping[str, Any]]]
 """Event -> entries as they stand in its list."""
 
 _HOOKS = "hooks"
+_BLANK = "\ufeff \t\r\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ def with_hooks(text: str, wanted: Groups, *, comments: bool = False) -> Edited:
 
     `text`: the file, without entries of ours; blank if there is none.
     """
-    if not text.strip("\ufeff \t\r\n"):
+    if not text.strip(_BLANK):
         document = json.dumps({_HOOKS: wanted}, indent=2) + "\n"
         return Edited(text + document, (document,), (_HOOKS, *wanted))
     pieces: list[str] = []
@@ -100,7 +101,7 @@ def without_hooks(
             break
         exact = exact.replace(piece, "")
     else:
-        if pieces and (not exact.strip() or _is_without(exact, is_ours, comments)):
+        if pieces and (not exact.strip(_BLANK) or _is_without(exact, is_ours, comments)):
             return exact
     before = text
     while (span := next(_all_ours(text, is_ours, comments), None)) is not None:

@@ -111,7 +111,7 @@ class JsonServers:
         if self.words(text) is None:
             return text
         exact = _without_pieces(text, pieces)
-        if exact is not None and (not exact.strip() or self._is_whole(exact, text)):
+        if exact is not None and (not exact.strip(_BLANK) or self._is_whole(exact, text)):
             return exact
         while listing := self._listing(text):
             start, end = member_span(listing[0], NAME)
