@@ -89,7 +89,7 @@ def test_without_a_session_it_says_so_and_what_to_do(tmp_path: Path, project: Pa
     text = " ".join(result.stdout.split())
     assert text.startswith("No compaction of this project got anything back from undrift yet.")
     assert "none of your newest recordings is of this project" in text
-    assert "undrift wrap claude" in result.stdout
+    assert "undrift setup" in result.stdout
     assert json.loads(status(tmp_path, "--json").stdout)["balance"] is None
     assert json.loads(status(tmp_path, "--json").stdout)["recordings"] == []
 

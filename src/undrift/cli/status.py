@@ -93,7 +93,7 @@ def _show_next(*, found: bool, wide: bool) -> None:
         next_commands(See_what_compactions_removed="undrift autopsy", **more)
     else:
         say("No session tells what it cost: none of your newest recordings is of this project.")
-        next_commands(Start_a_client_with_undrift="undrift wrap claude", See_your_other_sessions="undrift autopsy")
+        next_commands(Set_undrift_up_for_your_clients="undrift setup", See_your_other_sessions="undrift autopsy")
 
 
 def _used_clients(found: Sequence[RecordedCost], folders: Mapping[str, Path | None], at_ms: int) -> dict[str, Path]:

@@ -128,7 +128,7 @@ def _start(homes: Sequence[str]) -> Iterator[Finding]:
     if not any(engine_of(home).is_there(home) or are_installed(Path(home)) for home in homes):
         text = (
             "nothing is recorded and no hooks are installed yet. `undrift autopsy` shows what your compactions removed; "
-            "`undrift install claude` (or codex) restores it from now on"
+            "`undrift setup` restores it from now on"
         )
         yield note("start", text)
 
