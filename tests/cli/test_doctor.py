@@ -54,7 +54,7 @@ def test_a_new_user_is_told_what_to_do_first(tmp_path: Path):
     start = findings(tmp_path / "home")["start"]
     assert start["state"] == "note"
     assert "`undrift autopsy`" in start["text"]
-    assert "`undrift install claude`" in start["text"]
+    assert "`undrift setup`" in start["text"]
     filled(tmp_path / "home")
     assert "start" not in findings(tmp_path / "home")
 
