@@ -13,6 +13,7 @@ from tests.report.builders import CLIENT_CODE, RULE, Session, compacted_session,
 from tests.report.builders import written as written_session
 from tests.transcripts.samples import COPILOT, GEMINI_LINES, PI
 from undrift.cli.autopsy_table import show_several
+from undrift.core.autopsy.findings import GivenUse, Held
 from undrift.recordings.autopsy import examine, totals
 
 
@@ -116,7 +117,14 @@ def test_the_client_to_install_for_is_the_one_that_gains_most(session: Path, cap
         gains, format="codex", autopsy=dataclasses.replace(gains.autopsy, compactions=(nothing,))
     )
     show_several([other, gains], totals([other, gains]))
-    assert "undrift install claude\n" in capsys.readouterr().out
+    assert capsys.readouterr().out.endswith("  undrift install claude\n")
+    held = Held(3, 0, 9)
+    given = dataclasses.replace(compaction, given=GivenUse(900, held, held, held, 1, 1_000.0))
+    hooked = dataclasses.replace(gains, autopsy=dataclasses.replace(gains.autopsy, compactions=(given,)))
+    show_several([other, hooked], totals([other, hooked]))
+    shown = capsys.readouterr().out
+    assert shown.endswith("  undrift status\n")
+    assert re.search(r"100% +25% +383", shown)  # 3 of 12, as it was given and not as it would be
 
 
 def test_a_compaction_that_a_copy_of_the_session_repeats_counts_once(session: Path, tmp_path: Path):

@@ -59,18 +59,18 @@ class OwnSessions:
         """
         place, found = 0, list[Postmortem]()
         until = time.monotonic() + within_s
-        with _progress(self.quiet, len(self.paths), "Reading your newest sessions") as show:
+        with _progress(self.quiet or not self.unread, wanted, "Reading your newest sessions") as show:
             while place < len(self.paths) and len(found) < wanted:
                 reading = self.readings.get(self.paths[place])
                 if reading is None:
                     if found and time.monotonic() > until:
                         break
                     self._take(next(self._rest))
-                    show(len(self.readings))
                     continue
                 place += 1
                 if reading.found is not None and reading.found.autopsy.compactions:
                     found.append(reading.found)
+                    show(len(found))
         return tuple(found)
 
     def all(self) -> tuple[Postmortem, ...]:
@@ -113,7 +113,9 @@ def _progress(quiet: bool, total: int, words: str) -> Iterator[_Show]:
     if quiet or not total:
         yield lambda _done: None
     elif not at_terminal(sys.stderr):
-        yield lambda done: None if done % _FILES_A_LINE else note(f"{done:,} of {count(total, 'file')} read")
+        yield (
+            lambda done: None if not done or done % _FILES_A_LINE else note(f"{done:,} of {count(total, 'file')} read")
+        )
     else:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn

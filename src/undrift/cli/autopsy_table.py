@@ -6,6 +6,7 @@ Law: no text of a recording reaches the terminal unescaped; ``--json`` has every
 import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import click
 
@@ -60,8 +61,15 @@ def show_several(
         The_full_report_of_one_session=f"undrift autopsy {shlex.quote(safe(worst.path))}",
         A_page_to_share_without_your_texts="undrift autopsy --share page.html",
         **(more or {}),
-        **(install_command(found) if sum(sums.together) > sum(sums.native) else {}),
+        **_last_command(found, sums),
     )
+
+
+def _last_command(found: Sequence[Postmortem], sums: Totals) -> dict[str, str]:
+    """Give the command to install hooks; if a hook of undrift gave something back already, the one that follows it."""
+    if any(compaction.given for one in found for compaction in one.autopsy.compactions):
+        return {"See_what_undrift_gave_back": "undrift status"}
+    return install_command(found) if sum(sums.together) > sum(sums.native) else {}
 
 
 def install_command(found: Sequence[Postmortem]) -> dict[str, str]:
@@ -98,10 +106,16 @@ def _cells(one: Postmortem, compaction: Compaction) -> list[str]:
         at + ("*" if compaction.repeated else ""),
         first_line(one.title, 80) or safe(one.format),
         ("?" if compaction.encrypted else f"{1 - held / used:.0%}") if used else "-",
-        f"{_gain(compaction) / used:.0%}" if used and compaction.together else "-",
+        f"{_given_back(compaction) / used:.0%}" if used and compaction.together else "-",
         f"{compaction.fetched.tokens:,}",
         _cost_again(one.usd(compaction.fetched.tokens)),
     ]
+
+
+def _given_back(compaction: Compaction) -> int:
+    """Return what undrift's text held beyond the summary: the text that a hook gave, else the one it would give."""
+    given = compaction.given
+    return _gain(compaction if given is None else replace(compaction, together=given.together))
 
 
 def _cost_again(usd: float | None) -> str:
