@@ -124,3 +124,34 @@ def test_all_projects_are_backed_up_into_a_file_for_each(two: Path, monkeypatch:
     key = Project(str(two / "shop")).key
     assert undrift("store", "restore", out / f"{key}.db", "--project", "shop", "--yes").exit_code == 0
     assert found("--project", "shop") == ["The test command is make shop."]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "session checkpoint x",
+        "session rewind 0",
+        "session undo",
+        "store purge x --yes",
+        "memory import x",
+        "memory preview x",
+    ],
+)
+def test_what_writes_or_shows_one_window_is_never_about_all_projects(two: Path, words: str):
+    result = undrift(*words.split(), "--all-projects")
+    assert result.exit_code == 2
+    assert "--all-projects" in result.stderr
+
+
+def test_the_newest_session_of_all_projects_is_the_newest_of_any(two: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(repository(two / "empty"))
+    for name in ("shop", "blog"):
+        undrift("session", "checkpoint", f"by-{name}", "--project", name)
+        shown = undrift("session", "history", "--all-projects", "--json")
+        assert json.loads(shown.stdout)["operations"][-1]["payload"]["label"] == f"by-{name}"
+
+
+def test_a_restore_without_a_backup_makes_nothing(two: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(repository(two / "empty"))
+    assert undrift("store", "restore", two / "none.db", "--yes").exit_code == 1
+    assert len(list((two / "user" / ".undrift" / "projects").iterdir())) == 2

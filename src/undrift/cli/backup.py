@@ -90,7 +90,8 @@ def restore_backup_command(file: Path, yes: bool, home: str | None, as_json: boo
         question = f"Replace the store in {safe(folder)}? All that is newer than the backup leaves it"
         if not click.confirm(question, err=True):
             raise InputError(f"{folder}: nothing was replaced")
-    counts = engine_of(folder).restore_backup(file, keep(place_here(home)))
+    counts = engine_of(folder).restore_backup(file, folder)
+    keep(place_here(home))  # only now: a file that is no backup leaves no trace
     if as_json:
         echo_json(_as_json(counts, folder, file))
         return

@@ -17,7 +17,7 @@ from undrift.cli.draw import say
 from undrift.cli.lookup import has_store
 from undrift.cli.memory_list import memories_by_project
 from undrift.cli.memory_view import MEMORY_TYPE, day, where
-from undrift.cli.of_session import FIRST_SESSION, open_session, session_options
+from undrift.cli.of_session import FIRST_SESSION, one_session_options, open_session, session_options
 from undrift.cli.place import place_here
 from undrift.cli.show import again, at_terminal, count, echo_json, excerpt, note, safe
 from undrift.errors import InputError
@@ -64,7 +64,7 @@ class _ImportFile:
     "--scope", type=click.Choice(get_args(MemoryScope)), default="project", help="Who can see it (default: project)."
 )
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-@session_options
+@one_session_options
 def import_command(
     *, files: tuple[str, ...], yes: bool, session: str | None, home: str | None, as_json: bool, **fields: Any
 ) -> None:

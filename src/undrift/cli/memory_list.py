@@ -11,7 +11,7 @@ import click
 from undrift.cli.draw import next_commands, say
 from undrift.cli.lookup import MAKES_MEMORIES, has_store, no_store
 from undrift.cli.memory_view import MEMORY_TYPE, as_json, entry_rows, short_ids
-from undrift.cli.of_session import TOKENS, Whole, home_options, open_session, opened, session_options
+from undrift.cli.of_session import TOKENS, Whole, home_options, one_session_options, open_session, opened
 from undrift.cli.place import is_wide, place_here, places_here
 from undrift.cli.show import again, columns, count, echo_json, note, safe
 from undrift.core.text.tokens import counter
@@ -90,7 +90,7 @@ def list_command(
 @click.command("preview")
 @click.argument("question")
 @click.option("--tokens", type=TOKENS, metavar="N", help="At most N tokens (default: `memory_tokens`, else 500).")
-@session_options
+@one_session_options
 def preview_command(question: str, tokens: int | None, session: str | None, home: str | None, as_json: bool) -> None:
     """Show the text that an agent would see for a question.
 

@@ -140,15 +140,22 @@ def opened(home: str | None, session: str | None, *, keeps_notes: bool = False, 
 
 
 def _found(home: str | None, session: str | None, makes: str) -> tuple[Place, str]:
-    """Return the place and the id of a session; if all projects are meant, of the first one that has it."""
+    """Return the place and the id of a session; if all projects are meant, the newest of all of them."""
     places = [one for one in places_here(home)[: None if is_wide() else 1] if has_store(one)]
     if not places:
         raise RecallError(no_store((str(place_here(home).records),), makes))
+    found = []
     for place in places:
         with open_store(place, Scope(), create=False) as store:
-            chosen = store.newest_session() if session is None else session
-            if chosen is not None and store.last_seq(chosen):
-                return place, chosen
+            if len(places) == 1:  # its newest by its own order: a clock can have run backwards
+                chosen = store.newest_session() if session is None else session
+                found += [(0, place, chosen)] if chosen is not None and store.last_seq(chosen) else []
+            else:
+                rows = [row for row in store.sessions() if session in (None, row.session_id)]
+                found += [(row.last_at_ms, place, row.session_id) for row in rows[:1]]
+    if found:
+        _, place, chosen = max(found, key=lambda one: one[0])
+        return place, chosen
     where = places[0].records
     if session is None:
         raise RecallError(f"there is no session in {where} yet; --home DIR names another folder")

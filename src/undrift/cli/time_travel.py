@@ -8,7 +8,7 @@ import click
 
 from undrift.cli import lookup
 from undrift.cli.draw import say
-from undrift.cli.of_session import moment_of, opened, session_options, settings_of
+from undrift.cli.of_session import moment_of, one_session_options, opened, session_options, settings_of
 from undrift.cli.show import again, at_terminal, count, echo_json, first_line, note, safe
 from undrift.cli.task_view import moment
 from undrift.errors import InputError, RecallError
@@ -36,7 +36,7 @@ _NAMED = ("label", "to", "of", "tasks", "memory", "superseded", "pruned", "forgo
 
 @click.command("checkpoint")
 @click.argument("label", default="")
-@session_options
+@one_session_options
 def checkpoint_command(label: str, session: str | None, home: str | None, as_json: bool) -> None:
     """Give the present state of a session a name, to rewind to it later.
 
@@ -55,7 +55,7 @@ def checkpoint_command(label: str, session: str | None, home: str | None, as_jso
 
 @click.command("rewind")
 @click.argument("to")
-@session_options
+@one_session_options
 def rewind_command(to: str, session: str | None, home: str | None, as_json: bool) -> None:
     """Take a session back in time: its decisions, tasks, pins, memories and notes.
 
@@ -72,7 +72,7 @@ def rewind_command(to: str, session: str | None, home: str | None, as_json: bool
 
 
 @click.command("undo")
-@session_options
+@one_session_options
 def undo_command(session: str | None, home: str | None, as_json: bool) -> None:
     """Undo the newest rewind of a session.
 
@@ -142,7 +142,7 @@ def diff_command(earlier: str, later: str | None, session: str | None, home: str
 @click.command("purge")
 @click.argument("what")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-@session_options
+@one_session_options
 def purge_command(what: str, yes: bool, session: str | None, home: str | None, as_json: bool) -> None:
     """Delete stored data for good. No other command deletes any.
 
