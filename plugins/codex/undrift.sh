@@ -7,6 +7,15 @@ version='0.1.0'
 mode=$1
 umask 077
 unset PYTHONPATH PYTHONHOME # a project sets variables of its hooks
+folders=                    # of the PATH; a relative one leads into the project
+IFS=:
+set -f
+for folder in $PATH; do
+    case $folder in /*) folders=${folders:+$folders:}$folder ;; esac
+done
+unset IFS
+set +f
+PATH=$folders
 
 home="${HOME:?}/.undrift"
 kept="$home/plugin-$version-$mode" # the way that worked the last time

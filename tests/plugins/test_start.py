@@ -117,8 +117,8 @@ def test_an_installed_undrift_of_the_version_answers(user: User, shell: str) -> 
 def test_the_way_is_looked_for_once(user: User) -> None:
     user.has_undrift()
     user.starts(*START)
-    user.has("uvx", "touch asked")
-    user.has("pipx", "touch asked")
+    user.has("uvx", ": >asked")
+    user.has("pipx", ": >asked")
     before = user.log().count("\n")
     user.starts(*START)
     assert user.log().count("\n") > before, "undrift itself did not run"
@@ -258,6 +258,19 @@ def test_no_module_of_a_project_is_imported(user: User) -> None:
     user.starts(*START)
     assert "payload" in user.log(), "undrift itself did not run"
     assert not list(user.folder.rglob("stolen"))
+
+
+@pytest.mark.parametrize("name", ["undrift", "uvx", "pipx", "grep", "mkdir"])
+@pytest.mark.parametrize("path", [".:{}", "{}:", ":{}", "{}::bin", "bin:{}:*"])
+def test_no_program_of_a_project_is_started(user: User, name: str, path: str) -> None:
+    user.variables["PATH"] = path.format(user.programs)
+    for folder in (user.project, user.project / "bin"):
+        folder.mkdir(exist_ok=True)
+        (folder / name).write_text(f'#!/bin/sh\n: >"{user.folder}/stolen"\n', encoding="utf-8")
+        (folder / name).chmod(0o755)
+    assert CANNOT in shown(user.starts(*START))
+    user.starts("mcp")
+    assert not (user.folder / "stolen").exists()
 
 
 def test_a_log_that_is_a_link_is_left_alone(user: User) -> None:
