@@ -162,7 +162,12 @@ class Terminal:
 def test_at_a_terminal_the_others_are_read_after_the_report(tmp_path: Path):
     options = sessions(tmp_path, compacted=22)
     shown = Terminal(*options).ended()
-    assert shown.index("20 compactions removed 400k tokens") < shown.index("Now reading the other 4 recordings, once.")
+    report, _, rest = shown.partition(
+        "Now reading the other "
+    )  # how many depends on the machine: the report does not wait
+    assert re.search(r"\d+ compactions? removed \d+k tokens", report)
+    assert re.search(r"\d+ of 24 recordings are not read yet", flat([report]))
+    assert re.match(r"\d+ recordings, once\. Ctrl-C stops it and loses nothing\.", rest)
     assert "All 22 sessions with a compaction: 22 compactions removed 440k tokens" in shown
     assert unread(asked(tmp_path, *options)) == (24, 0, 22)
     assert "Now reading" not in Terminal(*options).ended()
