@@ -77,6 +77,8 @@ def test_the_clients_first_root_tells_the_project(tmp_path: Path, monkeypatch: p
 
     run(work)
     assert remembered(root, home, monkeypatch) == ["The test command is tox."]
+    listed = json.loads(undrift("session", "list", "--home", home, "--json").stdout)
+    assert [one["session_id"][:11] for one in listed["sessions"]] == ["mcp-a-shop-"]
 
 
 def test_the_folder_that_the_client_sets_wins_over_its_roots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -15,6 +15,7 @@ from undrift.proxy.config import GatewayConfig
 from undrift.proxy.sessions import OpenSessions
 from undrift.settings import Settings
 from undrift.stores.projects import place_of
+from undrift.values.project import Project
 
 SESSION = "0f8fad5b-d9cb-469f-a165-70867728950e"
 
@@ -112,3 +113,20 @@ def test_one_id_in_two_projects_is_two_sessions(user: Path, sessions: OpenSessio
     assert recorded(user, "shop") == recorded(user, "blog") == ["run-1"]
     with Session.open("run-1", home=place_of(user / "home", user / "shop")) as session:
         assert session.history()
+
+
+def test_conversations_of_two_projects_that_begin_with_the_same_words_are_two(user: Path, sessions: OpenSessions):
+    for turns in (1, 40):
+        for name in ("shop", "blog"):
+            sessions.prepare(asked(f"Working directory: {user / name}", turns=turns, named="same"))
+    assert len(recorded(user, "shop")) == len(recorded(user, "blog")) == 1
+
+
+def test_no_request_after_the_first_reads_the_files_of_git(user: Path, sessions: OpenSessions):
+    words = f"Working directory: {user / 'shop'}"
+    sessions.prepare(asked(words, turns=2))
+    (user / "shop" / ".git").rename(user / ".git")  # a look would find another project
+    later = asked(words, turns=40)
+    sessions.prepare(later)
+    assert later.project is not None
+    assert later.project.project == Project(str(user / "shop"), "", str(user / "shop"))

@@ -5,6 +5,7 @@ clients run side by side, and SQLite puts their writings in order. The engine is
 for the server's start, and asks for no memory in it.
 """
 
+import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -68,8 +69,11 @@ class ServedHome:
         `folder`: the folder that the client works in; empty if it does not say. The first call decides.
         """
         self._client = self._client or client
-        if self._place is None and folder and Path(folder).is_dir():
-            self._folder = Path(folder)
+        if self._place is None and folder and os.path.isdir(folder):  # noqa: PTH112 - it does not raise
+            with self._lock:
+                if self._chosen is None and Path(folder) != self._folder:
+                    self._slot = SessionClaim(self.home, folder)
+                self._folder = Path(folder)
 
     def is_bound(self, named: str = "") -> bool:
         """Return whether a session was named: then no data of other sessions is returned."""

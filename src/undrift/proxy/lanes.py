@@ -99,11 +99,16 @@ class Lanes:
         with self._lock:
             return self._lanes.get(key)
 
-    def going_on(self, form: Form, request: Request) -> Lane | None:
-        """Return the open session whose newest history this request continues; None if several do, or none."""
+    def going_on(self, form: Form, request: Request, place: Place | None = None) -> Lane | None:
+        """Return the open session whose newest history this request continues; None if several do, or none.
+
+        `place`: the project that the request tells: conversations of two projects can begin with the same words.
+        """
         beginning = beginning_of(form, request)
         with self._lock:
             lanes = {name: self._lanes[name] for name in self._by_beginning.get(beginning, ())}
+        if place is not None:
+            lanes = {name: lane for name, lane in lanes.items() if lane.place.records == place.records}
         name = longest((name, lane.recent.length(form, request)) for name, lane in lanes.items())
         return None if name is None else lanes[name]
 

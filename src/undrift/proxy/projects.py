@@ -13,6 +13,7 @@ from contextlib import suppress
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
+from typing import TypeVar
 
 from undrift.errors import TranscriptError
 from undrift.hooks.call import CLIENTS
@@ -28,6 +29,8 @@ from undrift.window.request import Request
 from undrift.wire.form import Form
 
 __all__ = ["GatewayProjects"]
+
+K = TypeVar("K")
 
 _BUSY_TIMEOUT_MS = 2_000  # less than the deadline of a request
 _ID = re.compile(r"[A-Za-z0-9_-]{8,128}", re.ASCII)
@@ -52,6 +55,7 @@ class GatewayProjects:
         self._opening = threading.Lock()
         self._stores: dict[Path, Store] = {}
         self._known: OrderedDict[str, Place] = OrderedDict()
+        self._by_folder: OrderedDict[Path, Place] = OrderedDict()
 
     @cached_property
     def default(self) -> Place:
@@ -71,10 +75,7 @@ class GatewayProjects:
             return known
         place = self._place_said(form, request, given) or default
         if given is not None:  # a later request may tell something else, and the session stays where it is
-            self._known[given] = place
-            if len(self._known) > _MOST_KNOWN:
-                with suppress(KeyError):  # another thread was first
-                    self._known.popitem(last=False)
+            _keep(self._known, given, place)
         return place
 
     def _place_said(self, form: Form, request: Request, given: str | None) -> Place | None:
@@ -83,7 +84,13 @@ class GatewayProjects:
             return None
         folder = _recorded_folder(given.rpartition(":")[2]) if given else None
         folder = folder or _existing(folder_of(form, request))
-        return None if folder is None else place_of(self._home, folder, shares=self._shares)
+        if folder is None:
+            return None
+        if (known := self._by_folder.get(folder)) is not None:  # no request reads the files of git again
+            return known
+        place = place_of(self._home, folder, shares=self._shares)
+        _keep(self._by_folder, folder, place)
+        return place
 
     def store_of(self, place: Place) -> Store:
         """Return the one store of a project for all threads: one locked connection is faster than 50 that wait for locks."""
@@ -98,6 +105,14 @@ class GatewayProjects:
             for store in self._stores.values():
                 store.close()
             self._stores.clear()
+
+
+def _keep(known: OrderedDict[K, Place], key: K, place: Place) -> None:
+    """Keep what was found; the oldest makes place."""
+    known[key] = place
+    if len(known) > _MOST_KNOWN:
+        with suppress(KeyError):  # another thread was first
+            known.popitem(last=False)
 
 
 def _recorded_folder(session_id: str) -> Path | None:

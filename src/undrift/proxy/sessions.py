@@ -241,7 +241,7 @@ class OpenSessions:
             return Recognised(given, "given"), None
         if form.delta(request.fields) is None:
             request.open()
-            if (lane := self._lanes.going_on(form, request)) is not None:
+            if (lane := self._lanes.going_on(form, request, self._told_place(ask))) is not None:
                 return lane.found, lane
         return recognise(self._projects.store_of(ask.project), form, request), None
 
@@ -260,6 +260,10 @@ class OpenSessions:
 
     def _place(self, ask: Ask) -> Place:
         return ask.project or self._projects.default
+
+    def _told_place(self, ask: Ask) -> Place | None:
+        """Return the place that a request tells; None if it tells none, as some of a conversation's requests do not."""
+        return None if self._place(ask).records == self._projects.default.records else ask.project
 
     def _session(self, lane: Lane, settings: Settings) -> Session:
         """Open a session on its project's store; the session does not close the store."""
