@@ -83,9 +83,11 @@ def listening(room: Room, port: int, **settings: str) -> Iterator[None]:
     with subprocess.Popen(command, env=around, cwd=room.home, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as one:
         assert one.stderr is not None
         assert b"Listening" in one.stderr.readline()
-        yield
-        one.terminate()
-        one.communicate(timeout=60)
+        try:
+            yield
+        finally:
+            one.terminate()
+            one.communicate(timeout=60)
 
 
 def state(path: Path) -> tuple[str, int]:
