@@ -29,6 +29,12 @@ def found(*words: object) -> list[str]:
     return [one["content"] for one in said["found"]]
 
 
+def listed(*words: str) -> list[Any]:
+    result = undrift("session", "list", *words, "--json")
+    assert result.exit_code == 0, result.output
+    return [one for one in json.loads(result.stdout)["sessions"] if one["session_id"] != "notes"]
+
+
 def test_a_command_means_the_project_of_the_current_folder(two: Path, monkeypatch: pytest.MonkeyPatch):
     for name in ("shop", "blog"):
         (two / name / "src").mkdir()
@@ -52,6 +58,28 @@ def test_a_project_that_is_unknown_or_ambiguous_is_an_error_that_lists_the_known
     result = undrift("memory", "search", "x", "--project", "shop")
     assert result.exit_code == 1
     assert "several projects are named 'shop'" in result.stderr
+
+
+def test_all_projects_are_listed_together_each_with_the_option_that_names_it(
+    two: Path, monkeypatch: pytest.MonkeyPatch
+):
+    from tests.task_sessions import AT_MS, TaskSession
+
+    for later, name in enumerate(("shop", "blog")):
+        monkeypatch.chdir(two / name)
+        session = TaskSession(None, f"of-{name}", at_ms=AT_MS + later * 1_000_000)
+        session.does("a")
+        session.close()
+    monkeypatch.chdir(two / "shop")
+    assert [one["session_id"] for one in listed()] == ["of-shop"]
+    assert [(one["session_id"], one["project"]) for one in listed("--all-projects")] == [
+        ("of-blog", str(two / "blog")),
+        ("of-shop", str(two / "shop")),
+    ]
+    shown = undrift("session", "list", "--all-projects").stdout
+    option, root = next(line.split() for line in shown.splitlines() if "--project" in line)
+    assert [one["session_id"] for one in listed(option, root)] == ["of-blog"]
+    assert undrift("session", "tasks", "--all-projects").stdout.startswith("Session of-shop"), "this project is first"
 
 
 def test_one_project_and_all_of_them_exclude_each_other(two: Path):

@@ -108,7 +108,10 @@ def places_here(given: str | None, *, everywhere: bool = False) -> tuple[Place, 
         found += places_in(here.home)
     earlier = [here.home] if given is not None else [here.home, working_folder() / FILES, Path.home() / FILES]
     found += [place_at(one) for one in earlier if engine_of(one).is_there(one)]
-    return tuple({os.path.realpath(place): place for place in reversed(found)}.values())[::-1]
+    first: dict[str, Place] = {}
+    for place in found:
+        first.setdefault(os.path.realpath(place), place)
+    return tuple(first.values())
 
 
 def home_settings(given: str | None, **more: Any) -> Settings:
