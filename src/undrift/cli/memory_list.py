@@ -58,7 +58,7 @@ def list_command(
     """
     groups = memories_by_project(home)
     project_of = {entry.id: name for name, some in groups for entry in some}
-    entries = [entry for _, some in groups for entry in some]
+    entries = sorted((entry for _, some in groups for entry in some), key=lambda one: (one.recorded_at_ms, one.seq))
     chosen = [one for one in entries if type_ in (None, one.type) and scope in (None, one.scope)]
     superseded = [one for one in chosen if one.is_contradicted]
     active = [one for one in chosen if not one.is_contradicted]

@@ -132,7 +132,7 @@ class ScopedMemories:
         if not theirs:
             return self.project.settled(hits, k)
         factor = self._factor(query, hits, theirs, user) if hits else 1.0
-        found, pairs = self._with_opponents(merged(hits, theirs, factor), seq)
+        found, pairs = self._with_opponents(merged(hits, theirs, factor), k, seq)
         return self.project.settled(found, k, pairs)
 
     def _factor(
@@ -147,15 +147,15 @@ class ScopedMemories:
         return strength(theirs, weights) / best if best else 1.0
 
     def _with_opponents(
-        self, hits: Sequence[ScoredMemoryEntry], seq: int | None
+        self, hits: Sequence[ScoredMemoryEntry], k: int, seq: int | None
     ) -> tuple[list[ScoredMemoryEntry], list[tuple[str, str]]]:
-        """Add the project's memories that exclude a hit from everywhere, and return all such pairs of ids."""
+        """Add the project's memories that exclude one of the first `k` hits from everywhere; return the pairs of ids."""
         active = {one.entry.id: one.entry for one in hits if not one.entry.is_contradicted}
         own = {id: entry for id, entry in active.items() if entry.scope != "user"}
         found: list[ScoredMemoryEntry] = []
         pairs: list[tuple[str, str]] = []
-        for hit in hits:
-            if hit.entry.scope == "user" and hit.entry.id in active:
+        for place, hit in enumerate(hits):
+            if place < k and hit.entry.scope == "user" and hit.entry.id in active:
                 others = {**own, **{one.id: one for one in self._about_the_same(hit.entry, seq)}}
                 for verdict in _excluding(hit.entry, others.values()):
                     other = verdict.loser_id if verdict.winner_id == hit.entry.id else verdict.winner_id
