@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from undrift.errors import RecallError
+from undrift.errors import RecallError, StoreError
 from undrift.session.session import Session
 from undrift.settings import Settings
 from undrift.stores.projects import place_of, user_records
@@ -280,3 +280,26 @@ def test_two_sessions_write_them_at_once(home: Path):
         assert two.remember("My main editor is Emacs.", scope="user", trust="user") == first
         second = two.remember("Actually, my main editor is vim.", scope="user", trust="user")
         assert found(one, "main editor", only_valid=True) == [second.content]
+
+
+def test_a_damaged_store_of_the_user_stops_no_request(home: Path):
+    with opened(home) as session:
+        session.remember("I like tabs.", scope="user", trust="user")
+    (home / "user" / "undrift.db-wal").unlink(missing_ok=True)
+    (home / "user" / "undrift.db").write_bytes(b"SQLite format 3\0" + b"x" * 9_000)
+    given = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "tabs or spaces?"}]}
+    with opened(home, memory_tokens=300) as session:
+        prepared = session.prepare(given)
+        assert prepared.body == given
+        assert "the memories could not be searched" in " ".join(prepared.warnings)
+        session.remember("The port is 8080.")  # the project's own memories are written as before
+        with pytest.raises(StoreError, match="user"):
+            session.search("port")
+
+
+def test_the_window_gets_what_holds_everywhere(home: Path):
+    with opened(home, "b") as session:
+        session.remember("I like tabs.", scope="user", trust="user")
+    given = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "tabs or spaces?"}]}
+    with opened(home, memory_tokens=300) as session:
+        assert "scope=user: I like tabs." in str(session.prepare(given).body)
