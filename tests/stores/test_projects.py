@@ -205,3 +205,18 @@ def test_a_damaged_note_names_no_project(tmp_path: Path, home: Path, note: bytes
     assert places_in(home) == ()
     assert keep(place_of(home, tmp_path / "a")).records == place.records  # its next use repairs the note
     assert len(places_in(home)) == 1
+
+
+def test_a_purge_names_the_copies_in_every_worktree(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch):
+    words = "the vault opens at nine, as the porter says"
+    root = repository(tmp_path / "shop")
+    git(root, "commit", "-q", "--allow-empty", "-m", "first")
+    git(root, "worktree", "add", "-q", str(tmp_path / "side"))
+    monkeypatch.chdir(tmp_path / "side")
+    with Session.open("run-1") as session:
+        session.scratchpad.append(words)
+        copy = session.scratchpad.path
+    monkeypatch.chdir(root)
+    with Session.open("run-1") as session:
+        done = session.purge(session.remember(words).id)
+    assert done.traces == (str(copy),)

@@ -147,8 +147,9 @@ def purge_command(what: str, yes: bool, session: str | None, home: str | None, a
     """Delete stored data for good. No other command deletes any.
 
     WHAT is a reference, task:ID or a memory's id. With --session, it can also be document:PATH, or the word
-    `session` for the whole session. The bytes are overwritten in the store's file. Then every file in undrift's
-    data folder is searched for copies. The exit code is 1 if a copy is left.
+    `session` for the whole session. The bytes are overwritten in the store's file. Then every file
+    of this project in undrift's data folder, and its agents' files, are searched for copies. The exit code is 1 if
+    a copy is left.
 
     \b
     undrift store purge REF --yes

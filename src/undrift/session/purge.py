@@ -71,8 +71,9 @@ class Purger:
         """Destroy data for good; nothing else here deletes, and nothing can reverse a purge.
 
         All versions leave the store, its search and the exported logs, and are overwritten. Then a small file is
-        rewritten, the free pages of a large one are overwritten, its log is emptied, and every file of the home is
-        searched for remains. Other processes can write meanwhile. An entry that left a window stays out of it, with a
+        rewritten, the free pages of a large one are overwritten, and its log is emptied. Every file of the project is
+        searched for remains, with its agents' files and what lies at the top of the home; other projects are not.
+        Other processes can write meanwhile. An entry that left a window stays out of it, with a
         tombstone that says no more. Words that another record repeats are named, not deleted.
 
         Args:

@@ -22,6 +22,7 @@ __all__ = [
     "FILES",
     "NOTE",
     "USER",
+    "files_of",
     "is_new",
     "is_shared",
     "keep",
@@ -142,6 +143,21 @@ def keep(place: Place) -> Place:
         except OSError as error:
             raise from_system(error, place.records) from error
     return place
+
+
+def files_of(place: Place) -> tuple[Path, ...]:
+    """Return the folders of the agent's files in the repository and in its worktrees; those of its records are left out."""
+    project = place.project
+    if project is None:
+        return ()
+    found = {place.files}
+    root = Path(project.root)
+    for worktree in (*root.glob(".git/worktrees/*"), *root.glob("worktrees/*")):  # the second ones of a bare repository
+        with suppress(OSError, ValueError):
+            checkout = project_of(_pointed(worktree, _text(worktree / "gitdir")).parent)
+            if checkout.root == project.root:
+                found.add(_place(place.home, place.records, checkout).files)
+    return tuple(sorted(found - {place.records}))
 
 
 def user_records(place: Place) -> Path:

@@ -17,7 +17,7 @@ from undrift.stores.database import Database
 from undrift.stores.files import PROJECTS
 from undrift.stores.migrations import transaction
 from undrift.stores.operations import operation_row
-from undrift.stores.projects import USER, place_at
+from undrift.stores.projects import USER, files_of, place_at
 from undrift.stores.purge import Doomed, destroy, doomed, in_parts, is_nothing, remove_words
 from undrift.stores.traces import Piece
 from undrift.stores.write import write
@@ -81,13 +81,13 @@ def traces_of(database: Database, pieces: Sequence[Piece]) -> tuple[tuple[str, .
 
 
 def _roots(records: Path) -> tuple[Path, ...]:
-    """Return the folders in which texts of a store can lie: its own, its agent's, and those of the home's top."""
+    """Return the folders in which texts of a store can lie: its own, its agents', and those of the home's top."""
     place = place_at(records)
     if place.project is None:
         return (records,)
     others = (PROJECTS, USER)
     top = sorted(one for one in place.home.iterdir() if one.name not in others and not one.is_symlink())
-    return (records, *(() if place.files == records else (place.files,)), *top)
+    return (records, *files_of(place), *top)
 
 
 def _found(connection: apsw.Connection, aims: Sequence[Aim]) -> Doomed | None:
