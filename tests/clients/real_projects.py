@@ -91,3 +91,25 @@ def check_typed(person: Person, root: Path, terminals: Sequence[str]) -> None:
     assert sorted(tasks) == sorted(f"task-{name}" for name in terminals)
     assert person.undrift(root, "session", "tasks").count("in progress") == 1
     assert person.run(root, "git", "status", "--porcelain") == ""
+
+
+def test_a_client_in_a_subfolder_or_sent_to_a_repository_works_for_the_repository(person: Person):
+    """Claude Code names its own folder to MCP servers; Codex starts them in the folder that it is sent to."""
+    root = person.repository("shop")
+    deep = root / "src" / "deep"
+    deep.mkdir(parents=True)
+    ways = {
+        "one": ("claude", deep, ()),
+        "two": ("codex", deep, ()),
+        "three": ("codex", person.folder, ("-C", str(root))),
+    }
+    for client in ("claude", "codex"):
+        person.settle(needed(client), [root], root)
+    for name, (client, where, more) in ways.items():
+        with ScriptedProvider() as provider:
+            remember = Use(tool(client, "remember"), {"text": statement(name)})
+            provider.say(*loading(client), remember, Say("It is done."))
+            person.ask(client, where, provider.url, *allowed(client), *more)
+    found = json.loads(person.undrift(root, "memory", "search", "release train", "--json"))
+    assert sorted(one["content"] for one in found["found"]) == sorted(map(statement, ways))
+    assert len(list(person.home.glob(".undrift/projects/*"))) == 1
