@@ -7,7 +7,12 @@ from typing import Any
 import pytest
 
 from tests.cli.builders import undrift
+from tests.facts.builders import fact
 from tests.stores.test_projects import repository
+from undrift import Session
+from undrift.facts import SqliteSessionFactStore
+from undrift.settings import Settings
+from undrift.stores.projects import places_in
 from undrift.values.project import Project
 
 
@@ -121,8 +126,6 @@ def test_records_of_an_earlier_version_are_still_found(two: Path, monkeypatch: p
 
 
 def test_the_records_of_an_earlier_version_are_taken_over_and_given_back(two: Path, monkeypatch: pytest.MonkeyPatch):
-    from undrift import Session
-
     root = repository(two / "old")
     monkeypatch.chdir(root)
     with Session.open("run-1", home=".undrift") as session:
@@ -183,3 +186,39 @@ def test_a_restore_without_a_backup_makes_nothing(two: Path, monkeypatch: pytest
     monkeypatch.chdir(repository(two / "empty"))
     assert undrift("store", "restore", two / "none.db", "--yes").exit_code == 1
     assert len(list((two / "user" / ".undrift" / "projects").iterdir())) == 2
+
+
+def test_the_indexes_of_all_projects_are_rebuilt(two: Path, monkeypatch: pytest.MonkeyPatch):
+    undrift("memory", "remember", "I prefer short answers.", "--scope", "user")
+    monkeypatch.chdir(repository(two / "empty"))
+    done = undrift("store", "rebuild", "--all-projects", "--json")
+    assert done.exit_code == 0, done.output
+    assert [one["memories"] for one in json.loads(done.stdout)["rebuilt"]] == [1, 1, 1]
+
+
+def test_records_of_an_earlier_version_at_the_top_of_the_home_are_named_with_a_remedy_that_works(
+    two: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(repository(two / "empty"))
+    (two / "earlier").mkdir()
+    Session.open("run-1", home=two / "earlier").close()
+    undrift("memory", "remember", "The earlier command is tox.", "--home", two / "earlier")
+    (two / "earlier" / "undrift.db").rename(two / "user" / ".undrift" / "undrift.db")
+    said = " ".join(undrift("memory", "list").stderr.split())
+    assert "`undrift store adopt` makes them this project's" in said
+    assert undrift("store", "adopt", "--yes").exit_code == 0
+    assert "The earlier command is tox." in undrift("memory", "list").stdout
+
+
+def test_no_recording_of_any_project_is_said_so(two: Path):
+    assert "you have no recordings" in " ".join(undrift("status", "--all-projects").stdout.split())
+
+
+def test_the_facts_of_all_projects(two: Path):
+    for place in places_in(two / "user" / ".undrift"):
+        assert place.project is not None
+        with SqliteSessionFactStore(place.records, run_id="one", settings=Settings()) as store:
+            store.add([fact(f"{place.project.name}.py")])
+    for words, names in (((), ["blog.py"]), (("--all-projects",), ["blog.py", "shop.py"])):
+        said = json.loads(undrift("agent", "facts", *words, "--json").stdout)
+        assert [one["subject"] for one in said["facts"]] == names

@@ -1,6 +1,7 @@
 """``undrift agent facts``: the facts that sub-agents learned, now or as of an earlier operation."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,6 +12,7 @@ import click
 from undrift.cli import lookup
 from undrift.cli.draw import say
 from undrift.cli.of_session import home_options
+from undrift.cli.place import is_wide
 from undrift.cli.show import count, echo_json, note, safe
 from undrift.errors import RecallError
 from undrift.stores.contract import Store
@@ -77,17 +79,24 @@ def facts_command(
     seq, at_ms = _moment(as_of)
     wanted = _Wanted(seq, at_ms, subject, frozenset(tags), session, ended)
     homes = lookup.homes_of(home)
-    found = lookup.first(
-        homes,
-        f"there is no run {session!r}" if session else "there are no facts",
-        lambda store, folder: _found(store, folder, wanted),
-    )
+    missing = f"there is no run {session!r}" if session else "there are no facts"
+
+    def look(some: Sequence[str]) -> _FoundFacts:
+        return lookup.first(some, missing, lambda store, folder: _found(store, folder, wanted))
+
+    found = [look(homes)]
+    if is_wide():
+        for other in homes:
+            with suppress(RecallError):
+                found += [look([other])] if Path(other) != found[0].folder else []
     if as_json:
-        echo_json({"home": str(found.folder), "facts": [_as_json(run, version) for run, version in found.facts]})
+        facts = [_as_json(run, version) for one in found for run, version in one.facts]
+        echo_json({"home": str(found[0].folder), "facts": facts})
         return
-    for line in _lines(found.facts):
-        say(line)
-    note(f"{count(len(found.facts), 'fact')} in {safe(str(found.folder))}")
+    for one in found:
+        for line in _lines(one.facts):
+            say(line)
+        note(f"{count(len(one.facts), 'fact')} in {safe(str(one.folder))}")
 
 
 @dataclass(frozen=True, slots=True)

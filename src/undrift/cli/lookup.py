@@ -16,7 +16,7 @@ from undrift.errors import InputError, RecallError, StoreError
 from undrift.stores.base import Found
 from undrift.stores.contract import Store
 from undrift.stores.opening import engine_of, open_store
-from undrift.stores.projects import FILES, places_in
+from undrift.stores.projects import FILES, is_shared, places_in
 from undrift.values.scope import Scope
 from undrift.values.window import Original, Tasks
 from undrift.window.originals import original_of
@@ -82,6 +82,8 @@ def _elsewhere(homes: Sequence[str], *, is_replay_of_use: bool) -> str:
     if is_replay_of_use:
         near += [folder for home in near for folder in _replays(home / "replays")]
     if other := next((str(folder) for folder in near if has_store(folder) and str(folder) not in homes), None):
+        if is_shared(Path(other)):  # this project would be looked for in it again
+            return f"an earlier version left records in {other}: `undrift store adopt` makes them this project's"
         return f"there is one elsewhere: add --home {shlex.quote(other)}"
     others = [
         one for one in places_in(Path(homes[0]).parent.parent) if has_store(one) and str(one.records) not in homes

@@ -21,9 +21,9 @@ from undrift.cli.of_session import (
     one_session_options,
     open_session,
     session_options,
-    settings_of,
+    settings_in,
 )
-from undrift.cli.place import is_wide, kept_place
+from undrift.cli.place import is_wide, kept_place, place_here, places_here
 from undrift.cli.show import again, count, echo_json, excerpt, first_line, note, safe
 from undrift.core.contradict.verdicts import OPEN_BECAUSE
 from undrift.core.memory.dispute import counts_less
@@ -34,8 +34,10 @@ from undrift.memory.repository import repository_of
 from undrift.memory.statements import statements_typed
 from undrift.session.session import Session
 from undrift.stores.opening import open_store
+from undrift.stores.projects import place_at, user_records
 from undrift.values.extras import command_for
 from undrift.values.memory import MEMORY_TYPES, MemoryEntry, MemoryScope, ScoredMemoryEntry, Trust
+from undrift.values.project import Place
 from undrift.values.scope import Scope
 
 __all__ = ["conflicts_command", "rebuild_command", "remember_command", "search_command"]
@@ -232,19 +234,28 @@ def rebuild_command(home: str | None, as_json: bool) -> None:
     \b
     undrift store rebuild
     """
-    settings = settings_of(home)
-    if not has_store(settings.home):
-        raise RecallError(no_store((settings.home,), MAKES_OWN))
-    with open_store(settings.home, Scope(), create=False) as store:
+    here = place_here(home)
+    wanted = (*places_here(home), place_at(user_records(here))) if is_wide() else (here,)
+    places = [place for place in wanted if has_store(place)]
+    if not places:
+        raise RecallError(no_store((str(here.records),), MAKES_OWN))
+    done = [_rebuilt(place) for place in places]
+    if as_json:
+        echo_json({"home": str(here.home), "rebuilt": done} if is_wide() else done[0])
+    else:
+        for one in done:
+            say(f"Rebuilt the search indexes of {safe(one['home'])}: {count(one['memories'], 'memory', 'memories')}.")
+    if wrong := next((one for one in done if one["damaged"]), None):
+        first = wrong["damaged"][0]
+        raise StoreError(f"{wrong['home']}: {first}; `undrift doctor{again(home)}` lists what is damaged")
+
+
+def _rebuilt(place: Place) -> dict[str, Any]:
+    settings = settings_in(place)
+    with open_store(place, Scope(), create=False) as store:
         store.rebuild_search()
         memories = repository_of(store, settings).rebuild()
-        damaged = store.integrity()
-    if as_json:
-        echo_json({"home": settings.home, "memories": memories, "damaged": list(damaged)})
-    else:
-        say(f"Rebuilt the search indexes of {safe(settings.home)}: {count(memories, 'memory', 'memories')}.")
-    if damaged:
-        raise StoreError(f"{settings.home}: {damaged[0]}; `undrift doctor{again(home)}` lists what is damaged")
+        return {"home": settings.home, "memories": memories, "damaged": list(store.integrity())}
 
 
 def _show_hit(hit: ScoredMemoryEntry, project: str) -> None:

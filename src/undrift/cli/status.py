@@ -92,7 +92,8 @@ def _show_next(*, found: bool, wide: bool) -> None:
         more = {} if wide else {"See_all_your_projects": "undrift status --all-projects"}
         next_commands(See_what_compactions_removed="undrift autopsy", **more)
     else:
-        say("No session tells what it cost: none of your newest recordings is of this project.")
+        none = "you have no recordings" if wide else "none of your newest recordings is of this project"
+        say(f"No session tells what it cost: {none}.")
         next_commands(Set_undrift_up_for_your_clients="undrift setup", See_your_other_sessions="undrift autopsy")
 
 
