@@ -222,3 +222,14 @@ def test_the_facts_of_all_projects(two: Path):
     for words, names in (((), ["blog.py"]), (("--all-projects",), ["blog.py", "shop.py"])):
         said = json.loads(undrift("agent", "facts", *words, "--json").stdout)
         assert [one["subject"] for one in said["facts"]] == names
+
+
+def test_a_purge_names_the_copy_that_a_take_over_from_elsewhere_keeps(two: Path, monkeypatch: pytest.MonkeyPatch):
+    words = "The vault opens at nine, as the porter says."
+    with Session.open("run-1", home=two / "earlier") as session:
+        memory = session.remember(words)
+    monkeypatch.chdir(repository(two / "new"))
+    assert undrift("store", "adopt", two / "earlier", "--yes").exit_code == 0
+    done = undrift("store", "purge", memory.id, "--session", "run-1", "--yes", "--json")
+    assert done.exit_code == 1
+    assert json.loads(done.stdout)["traces"] == [str(two / "earlier" / "undrift.db.adopted")]

@@ -11,6 +11,7 @@ from typing import Any
 import apsw
 
 from undrift.stores import rows, traces
+from undrift.stores.adoption import ADOPTED, adoption_of
 from undrift.stores.base import Aim, Destroyed
 from undrift.stores.cleaning import PAUSE_S, securely
 from undrift.stores.database import Database
@@ -87,7 +88,9 @@ def _roots(records: Path) -> tuple[Path, ...]:
         return (records,)
     others = (PROJECTS, USER)
     top = sorted(one for one in place.home.iterdir() if one.name not in others and not one.is_symlink())
-    return (records, *files_of(place), *top)
+    taken_over = adoption_of(place)
+    earlier = () if taken_over is None else (Path(taken_over.source, ADOPTED),)
+    return tuple(dict.fromkeys((records, *files_of(place), *earlier, *top)))
 
 
 def _found(connection: apsw.Connection, aims: Sequence[Aim]) -> Doomed | None:
