@@ -253,3 +253,13 @@ def test_a_log_without_its_file_and_a_copy_cut_short_are_told(tmp_path: Path):
     log.write_bytes(b"all that is left")
     assert wrong(findings(home)) >= {"store"}
     assert log.read_bytes() == b"all that is left"
+
+
+def test_a_server_in_settings_of_another_form_than_hooks_have_is_no_fault(tmp_path: Path):
+    home, codex = tmp_path / "home", tmp_path / "codex"
+    codex.mkdir()
+    env: dict[str, str | None] = {"HOME": str(tmp_path), "CODEX_HOME": str(codex)}
+    assert undrift("install", "codex", "--mcp", "--yes", "--home", home, env=env).exit_code == 0
+    shown = undrift("doctor", "-v", "--home", home, env=env)
+    assert shown.exit_code == 0, shown.output
+    assert "starts undrift's MCP server" in " ".join(shown.stdout.split())

@@ -233,3 +233,32 @@ def test_a_purge_names_the_copy_that_a_take_over_from_elsewhere_keeps(two: Path,
     done = undrift("store", "purge", memory.id, "--session", "run-1", "--yes", "--json")
     assert done.exit_code == 1
     assert json.loads(done.stdout)["traces"] == [str(two / "earlier" / "undrift.db.adopted")]
+
+
+def test_an_agent_recalls_from_its_own_project_only(two: Path, monkeypatch: pytest.MonkeyPatch):
+    from tests.builders import body, opened, rounds, user
+    from undrift.stores.projects import place_of
+
+    records = place_of(two / "user" / ".undrift", two / "shop").records
+    session = opened(records, "first", budget_tokens=900)
+    refs = [one.ref for one in session.prepare(body(user("Go."), *rounds(12))).actions]
+    session.close()
+    monkeypatch.chdir(two / "blog")
+    assert undrift("recall", refs[0]).exit_code == 0
+    monkeypatch.setenv("CLAUDECODE", "1")
+    assert undrift("recall", refs[0]).exit_code == 1
+    for option in (("--all-projects",), ("--project", "shop")):
+        refused = undrift("recall", "--find", "line", *option)
+        assert refused.exit_code == 1
+        assert "Claude Code runs this for its agent" in " ".join(refused.stderr.split())
+    monkeypatch.chdir(two / "shop")
+    assert undrift("recall", refs[0]).exit_code == 0
+
+
+def test_a_folder_of_another_system_is_no_folder_of_this_project(two: Path):
+    from undrift.cli.status_scope import scope_of
+    from undrift.stores.projects import project_of
+
+    scope = scope_of(project_of(two / "blog"))
+    assert scope.holds(str(two / "blog"))
+    assert not any(scope.holds(folder) for folder in ("D:\\work\\blog", "blog", "", "src"))

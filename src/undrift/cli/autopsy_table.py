@@ -162,7 +162,7 @@ def _costs(found: Sequence[Postmortem]) -> list[str]:
         return []
     usd, usd_ours = (sum(price for price in prices if price is not None) for prices in (own, ours))
     paid = f"The compactions cost ${usd:,.2f}: the calls that wrote the summaries, and writing the new prompts to the cache."
-    return [f"{paid} undrift's texts would have cost ${usd_ours:,.2f}."]
+    return [f"{paid} undrift's texts would have added ${usd_ours:,.2f} to that."]
 
 
 def _own_cost(cost: CompactionCost) -> float:

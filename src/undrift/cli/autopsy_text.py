@@ -82,7 +82,7 @@ def _cost(one: Postmortem, compaction: Compaction) -> None:
         f"({summary}), {one.price(cost.rewritten)} to write the new prompt to the cache."
     )
     if cost.restore:
-        say(f"undrift's text would have cost {one.price(cost.restore)} up to the next compaction.")
+        say(f"undrift's text would have added {one.price(cost.restore)} up to the next compaction.")
 
 
 def _held(one: Postmortem, compaction: Compaction) -> None:

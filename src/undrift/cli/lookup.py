@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from undrift.cli.place import place_here, places_here
+from undrift.cli.place import agents_client, place_here, places_here
 from undrift.errors import InputError, RecallError, StoreError
 from undrift.stores.base import Found
 from undrift.stores.contract import Store
@@ -27,10 +27,10 @@ __all__ = [
     "TASK_PREFIX",
     "counted_elsewhere",
     "find",
+    "finds_everywhere",
     "first",
     "has_store",
     "homes_of",
-    "is_reference",
     "no_store",
     "original_in",
     "original_or_task",
@@ -57,9 +57,9 @@ def has_store(home: str | os.PathLike[str]) -> bool:
     return engine_of(home).is_there(home)
 
 
-def is_reference(text: str) -> bool:
-    """Tell whether a text has the form of a reference, which no two texts share."""
-    return _REFERENCE.fullmatch(text) is not None
+def finds_everywhere(text: str) -> bool:
+    """Tell whether all projects are looked into: for a reference, which no two texts share, unless an agent asks."""
+    return _REFERENCE.fullmatch(text) is not None and not agents_client()
 
 
 def no_store(homes: Sequence[str], makes: str = "") -> str:

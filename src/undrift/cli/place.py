@@ -12,18 +12,21 @@ import click
 
 from undrift.cli.show import PROJECT, safe
 from undrift.errors import InputError
-from undrift.settings import Settings, working_folder
+from undrift.profiles import PROFILES
+from undrift.settings import Settings, environment, working_folder
 from undrift.stores.opening import engine_of
 from undrift.stores.projects import FILES, keep, place_at, place_of, places_in
 from undrift.values.project import Place
 
 __all__ = [
     "HOME_HELP",
+    "agents_client",
     "home_of",
     "home_settings",
     "is_wide",
     "kept_place",
     "named_place",
+    "names_project",
     "place_here",
     "places_here",
     "project_option",
@@ -70,6 +73,21 @@ def _kept(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
 def is_wide() -> bool:
     """Tell whether all projects are meant."""
     return bool(_given(_WIDE))
+
+
+def names_project() -> bool:
+    """Tell whether the command line names another project, or all of them."""
+    return is_wide() or _given(PROJECT) is not None
+
+
+def agents_client() -> str:
+    """Return the title of the client that runs this command for its agent; empty for a person.
+
+    A person has allowed the agent to recall without a question: that is meant for the agent's own project.
+    """
+    variables = environment()
+    found = (one.title for one in PROFILES.values() if one.recall.variable and variables.get(one.recall.variable))
+    return next(found, "")
 
 
 def home_of(given: str | None) -> Path:

@@ -13,9 +13,10 @@ import click
 from undrift.cli import lookup
 from undrift.cli.change import program
 from undrift.cli.of_session import home_options
+from undrift.cli.place import agents_client, names_project
 from undrift.cli.show import again, at_terminal, columns, count, echo_json, excerpt, note, safe
 from undrift.cli.why import show_why
-from undrift.errors import TaskError
+from undrift.errors import InputError, TaskError
 from undrift.stores.contract import Store
 from undrift.tasks.archive import Archive
 from undrift.values.window import Original
@@ -70,10 +71,14 @@ def recall_command(
         raise click.UsageError("give a REF, or --find WORDS to look for one")
     if ref is None and session is not None:
         raise click.UsageError("--session needs a REF")
+    if names_project() and (client := agents_client()):
+        raise InputError(
+            f"{client} runs this for its agent, which may look into its own project only; type it in your own terminal"
+        )
     if ref is not None and why:
         show_why(ref, session, home, as_json)
         return
-    places = lookup.homes_of(home, everywhere=ref is not None and lookup.is_reference(ref))
+    places = lookup.homes_of(home, everywhere=ref is not None and lookup.finds_everywhere(ref))
     if ref is None:
         _search(places, words or "", again(home), as_json)
         return

@@ -35,8 +35,8 @@ def scope_of(project: Project | None, words: str = "this project") -> StatusScop
 
     @cache
     def root_of(folder: str) -> str:
-        """Look once at each folder; a link and its target are one project."""
-        return project_of(Path(folder)).root if folder and "\0" not in folder else ""
+        """Look once at each folder; a link and its target are one project. A folder of another system is none here."""
+        return project_of(Path(folder)).root if "\0" not in folder and Path(folder).is_absolute() else ""
 
     if project is None:
         return StatusScope("all your projects", root_of)

@@ -45,7 +45,7 @@ def show_why(wanted: str, session: str | None, home: str | None, as_json: bool) 
         return _TaskAnswer(TaskView.of(Archive(store, session_id), task_id), session, folder)
 
     answer = lookup.original_or_task(
-        lookup.homes_of(home, everywhere=lookup.is_reference(wanted)), wanted, session, _answer, of_task
+        lookup.homes_of(home, everywhere=lookup.finds_everywhere(wanted)), wanted, session, _answer, of_task
     )
     if as_json:
         echo_json(answer.as_json())

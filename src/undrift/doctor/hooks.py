@@ -94,11 +94,14 @@ def _entries(home: Path, path: Path) -> Finding:
         return wrong("hooks", str(error), "repair the file, then `undrift install CLIENT`", home=here)
     client = next((client for client in CLIENTS.values() if Path(client.folder).name in path.parts), None)
     again = f"`undrift install {client.name if client else 'CLIENT'} --home {home}`"
+    serves = _serves(text, home)
     try:
         commands = our_commands(text, is_ours, comments=True) if text.strip() else ()
     except InputError as error:
+        if serves:  # it is in another form than hooks have, as Codex' own settings are
+            return ok("mcp", f"{path} starts undrift's MCP server", home=here)
         return wrong("hooks", f"{path}: {error}", "repair the file: the client cannot read it either", home=here)
-    if not commands and _serves(text, home):
+    if not commands and serves:
         return ok("mcp", f"{path} starts undrift's MCP server", home=here)
     if not commands:
         return wrong("hooks", f"{path} does not call undrift any more, so nothing is recorded", again, home=here)

@@ -102,12 +102,14 @@ class Recall:
         in_login_shell: Whether that shell is the user's login shell, whose PATH may be another one.
         allowing: The words that allow the command without a question: for Claude Code in its settings, else in its command
             line; empty if there are none.
+        variable: The environment variable that the client sets for the commands of its agent; empty if it sets none.
         mcp_tool: The name of a tool of our MCP server as the model sees it; ``{tool}`` is the place of the tool's own name.
     """
 
     has_shell: bool = False
     in_login_shell: bool = False
     allowing: tuple[str, ...] = ()
+    variable: str = ""
     mcp_tool: str = ""
 
     def rules(self, command: str) -> tuple[str, ...]:

@@ -52,7 +52,12 @@ PROFILE = Profile(
     tools=_TOOLS,
     always_tools=True,
     sub_agent_headers=("x-claude-code-agent-id",),
-    recall=Recall(has_shell=True, allowing=("Bash(undrift recall:*)",), mcp_tool="mcp__undrift__{tool}"),
+    recall=Recall(
+        has_shell=True,
+        allowing=("Bash(undrift recall:*)",),
+        variable="CLAUDECODE",
+        mcp_tool="mcp__undrift__{tool}",
+    ),
     gives_back=GivenBack(files=5, file_tokens=5_000),
     gives_up=3,
 )

@@ -45,6 +45,7 @@ PROFILE = Profile(
     always_tools=True,
     recall=Recall(
         has_shell=True,
+        variable="GEMINI_CLI",
         allowing=("--allowed-tools", "run_shell_command(undrift recall)"),  # its --policy would replace the user's own
         mcp_tool="mcp_undrift_{tool}",
     ),

@@ -26,6 +26,8 @@ from undrift.values.window import Decision
 
 __all__ = ["purge", "traces_of"]
 
+_NOTES = ("adopted.json", "installed.json", "project.json", "undrift.newest")
+"""Notes of ours: paths and numbers, and no text of a session. Who deletes one breaks what it is for."""
 _PURGES = "SELECT 1 FROM operations WHERE session_id = ? AND kind = 'purge' LIMIT 1"
 
 
@@ -67,7 +69,12 @@ def purge(
 def traces_of(database: Database, pieces: Sequence[Piece]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return where pieces of the data remain on disk: files, and names of records; see `Remains`."""
     home = database.path.parent
-    held = {path: some for root in _roots(home) for path, some in traces.files_with(root, pieces).items()}
+    held = {
+        path: some
+        for root in _roots(home)
+        for path, some in traces.files_with(root, pieces).items()
+        if path.name not in _NOTES
+    }
     if not held:
         return (), ()
     with database.using() as connection:
