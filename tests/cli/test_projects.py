@@ -1,6 +1,7 @@
 """Every command means the project of the current folder; --project and --all-projects say otherwise."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -262,3 +263,21 @@ def test_a_folder_of_another_system_is_no_folder_of_this_project(two: Path):
     scope = scope_of(project_of(two / "blog"))
     assert scope.holds(str(two / "blog"))
     assert not any(scope.holds(folder) for folder in ("D:\\work\\blog", "blog", "", "src"))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_store_that_came_with_a_repository_is_not_read(two: Path, monkeypatch: pytest.MonkeyPatch):
+    from tests.builders import body, opened, rounds, user
+
+    root = two / "blog"
+    monkeypatch.chdir(root)
+    session = opened(root / ".undrift", "planted", budget_tokens=900)
+    ref = session.prepare(body(user("Go."), *rounds(12))).actions[0].ref
+    session.close()
+    assert undrift("recall", ref).exit_code == 0
+    (root / ".undrift" / "undrift.db").chmod(0o644)  # as git writes files
+    assert undrift("recall", ref).exit_code == 1
+    for path in (root / ".undrift").glob("undrift.*"):
+        path.unlink()
+    os.mkfifo(root / ".undrift" / "undrift.db")
+    assert undrift("recall", "--find", "make").exit_code == 0

@@ -4,7 +4,9 @@ Law: a look creates nothing. The options travel in click's context, so that a co
 """
 
 import os
+import stat
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -125,11 +127,21 @@ def places_here(given: str | None, *, everywhere: bool = False) -> tuple[Place, 
     if everywhere or is_wide():
         found += places_in(here.home)
     earlier = [here.home] if given is not None else [here.home, working_folder() / FILES, Path.home() / FILES]
-    found += [place_at(one) for one in earlier if engine_of(one).is_there(one)]
+    found += [place_at(one) for one in earlier if engine_of(one).is_there(one) and _is_own(one)]
     first: dict[str, Place] = {}
     for place in found:
         first.setdefault(os.path.realpath(place), place)
     return tuple(first.values())
+
+
+def _is_own(home: Path) -> bool:
+    """Tell whether undrift made a home's store: a file that came with a repository can be read by others."""
+    for name in engine_of(home).own_files:
+        with suppress(FileNotFoundError):
+            status = (home / name).lstat()
+            if not stat.S_ISREG(status.st_mode) or (os.name != "nt" and stat.S_IMODE(status.st_mode) & 0o077):
+                return False
+    return True
 
 
 def home_settings(given: str | None, **more: Any) -> Settings:
