@@ -130,6 +130,9 @@ def last(outcome: SetupOutcome) -> None:
         next_commands(Make_these_changes="undrift setup --yes")
         return
     compacting = any(outcome.has(one) and one.part == "hooks" for one in outcome.offered)
+    if not outcome.done and not any(map(outcome.has, outcome.offered)):
+        next_commands(See_what_compactions_removed="undrift autopsy", Set_it_up_later="undrift setup")
+        return
     next_commands(
         **({"See_that_it_works,_in_a_session_of_the_client": "/compact"} if compacting and outcome.done else {}),
         See_what_was_given_back="undrift status",

@@ -78,7 +78,7 @@ def markers_are_placed_and_ordered(request: CheckedRequest) -> None:
 
 
 def contents_are_not_empty(request: CheckedRequest) -> None:
-    """Contents must not be empty, except an assistant's content and a tool result (rule A6).
+    """Contents must not be empty, except an assistant's content, a tool result and a change of settings (rule A6).
 
     ``messages.0: user messages must have non-empty content``, ``messages: text content blocks must be non-empty``,
     ``messages: text content blocks must contain non-whitespace text``.
@@ -86,7 +86,8 @@ def contents_are_not_empty(request: CheckedRequest) -> None:
     if any(block.get("type") == "text" and not block["text"] for block in request.system):
         raise invalid("system: text content blocks must be non-empty", "A6")
     for message in request.messages:
-        if not message.blocks and message.role != "assistant":
+        is_setting = message.role == "system" and "output_config" in message.extras  # Claude Code sends one without a text
+        if not message.blocks and message.role != "assistant" and not is_setting:
             raise invalid(f"messages.{message.index}: {message.role} messages must have non-empty content", "A6")
         texts = [block.value["text"] for block in message.blocks if block.kind == "text"]
         if "" in texts:
