@@ -39,7 +39,8 @@ OTHER ?=
 DIR ?=
 TASK_STEPS ?= 10000
 # `make test` runs these, the entrances and the house itself, beside all others, as a machine has two cores.
-ONE_HALF := $(addprefix tests/,bench cli clients dispatch fuzz hooks house mcp proof proxy)
+FIRST_PART := $(addprefix tests/,bench clients dispatch fuzz house proof proxy)
+SECOND_PART := $(addprefix tests/,cli hooks mcp plugins recordings report)
 SOAK_MINUTES ?= 20
 PURGE_MEGABYTES ?= 500
 
@@ -102,14 +103,16 @@ check: $(SELF) $(DEV)  ## style, types and the direction of the imports
 	$(PY) -m mypy
 	$(VENV)/bin/lint-imports
 
-test: $(SELF) $(DEV)  ## all tests, in two processes; reports in build/test-report*.json, build/coverage.json and build/coverage.xml
+test: $(SELF) $(DEV)  ## all tests, in three processes, as many tests wait for others; reports in build/test-report*.json, build/coverage.json and build/coverage.xml
 	@rm -rf build/test-report*.json build/coverage.json build/coverage.xml build/.coverage* && mkdir -p build
-	@COVERAGE_FILE=build/.coverage.2 $(PY) -m pytest $(addprefix --ignore=,$(ONE_HALF)) --cov --cov-report= \
-		--json-report --json-report-file=build/test-report-2.json > build/test-2.log 2>&1 & other=$$!; \
-	COVERAGE_FILE=build/.coverage.1 $(PY) -m pytest $(ONE_HALF) --cov --cov-report= \
-		--json-report --json-report-file=build/test-report.json; one=$$?; \
-	wait $$other; other=$$?; cat build/test-2.log; test $$one -eq 0 && test $$other -eq 0
-	$(PY) -m coverage combine --quiet --data-file=build/.coverage build/.coverage.1 build/.coverage.2
+	@part() { number=$$1; shift; COVERAGE_FILE=build/.coverage.$$number $(PY) -m pytest "$$@" --cov --cov-report= \
+			--json-report --json-report-file=build/test-report-$$number.json > build/test-$$number.log 2>&1; }; \
+	part 2 $(SECOND_PART) & second=$$!; part 3 $(addprefix --ignore=,$(FIRST_PART) $(SECOND_PART)) & third=$$!; \
+	COVERAGE_FILE=build/.coverage.1 $(PY) -m pytest $(FIRST_PART) --cov --cov-report= \
+		--json-report --json-report-file=build/test-report.json; first=$$?; \
+	wait $$second; second=$$?; wait $$third; third=$$?; cat build/test-2.log build/test-3.log; \
+	test $$first -eq 0 && test $$second -eq 0 && test $$third -eq 0
+	$(PY) -m coverage combine --quiet --data-file=build/.coverage build/.coverage.1 build/.coverage.2 build/.coverage.3
 	@for kind in report "json -o build/coverage.json" "xml -o build/coverage.xml"; do \
 		$(PY) -m coverage $$kind --data-file=build/.coverage || exit 1; done
 	$(PY) -m tests.house.coverage_floors build/coverage.json

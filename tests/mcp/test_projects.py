@@ -2,15 +2,22 @@
 
 import json
 from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp.client import Client
 from mcp.types import ListRootsResult, Root
 
 from tests.cli.builders import undrift
-from tests.mcp.builders import run, said, stdio
+from tests.mcp.builders import MODE, run, said, stdio
 from tests.stores.test_projects import repository
+from undrift import __version__
+from undrift.mcp.place import ServedHome
+from undrift.mcp.serving import build
+from undrift.mcp.surface import surface_of
+from undrift.settings import Settings
 
 TASKS = {"shop": "fix-login", "blog": "add-cache"}
 
@@ -65,17 +72,21 @@ def test_two_terminals_of_a_repository_share_its_memory_but_no_task_slot(tmp_pat
     run(work)
 
 
+async def remembers(home: Path, root: str) -> None:
+    """Let an agent remember something through a server in this process, whose client names a root."""
+
+    async def roots(_context: object) -> ListRootsResult:
+        return ListRootsResult(roots=[Root(uri=root)])  # type: ignore[arg-type]
+
+    surface = surface_of(ServedHome(home, Settings(), shares=True), __version__)
+    async with Client(build(surface), mode=MODE, list_roots_callback=roots) as client:  # type: ignore[arg-type]
+        await client.call_tool("remember", {"text": "The test command is tox."})
+
+
 def test_the_clients_first_root_tells_the_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     home, root = tmp_path / "home", repository(tmp_path / "a shop")
-
-    async def roots(_context: Any) -> ListRootsResult:
-        return ListRootsResult(roots=[Root(uri=root.as_uri())])  # type: ignore[arg-type]
-
-    async def work() -> None:
-        async with stdio(home, cwd=tmp_path, list_roots_callback=roots) as client:
-            await client.call_tool("remember", {"text": "The test command is tox."})
-
-    run(work)
+    monkeypatch.chdir(tmp_path)
+    run(partial(remembers, home, root.as_uri()))
     assert remembered(root, home, monkeypatch) == ["The test command is tox."]
     listed = json.loads(undrift("session", "list", "--home", home, "--json").stdout)
     assert [one["session_id"][:11] for one in listed["sessions"]] == ["mcp-a-shop-"]
@@ -83,32 +94,18 @@ def test_the_clients_first_root_tells_the_project(tmp_path: Path, monkeypatch: p
 
 def test_the_folder_that_the_client_sets_wins_over_its_roots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     home, root = tmp_path / "home", repository(tmp_path / "shop")
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(root))
-
-    async def roots(_context: Any) -> ListRootsResult:
-        return ListRootsResult(roots=[Root(uri=tmp_path.as_uri())])  # type: ignore[arg-type]
-
-    async def work() -> None:
-        async with stdio(home, cwd=tmp_path, list_roots_callback=roots) as client:
-            await client.call_tool("remember", {"text": "The test command is tox."})
-
-    run(work)
+    run(partial(remembers, home, tmp_path.as_uri()))
     monkeypatch.delenv("CLAUDE_PROJECT_DIR")
     assert remembered(root, home, monkeypatch) == ["The test command is tox."]
 
 
-@pytest.mark.parametrize("uri", ["https://example.org/x", "file:///no/such/folder", "file://host/etc"])
+@pytest.mark.parametrize("uri", ["file:///no/such/folder", "file://host/etc"])
 def test_a_root_that_is_no_folder_here_counts_for_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uri: str):
     home, root = tmp_path / "home", repository(tmp_path / "shop")
-
-    async def roots(_context: Any) -> ListRootsResult:
-        return ListRootsResult.model_construct(roots=[Root.model_construct(uri=uri)])
-
-    async def work() -> None:
-        async with stdio(home, cwd=root, list_roots_callback=roots) as client:
-            await client.call_tool("remember", {"text": "The test command is tox."})
-
-    run(work)
+    monkeypatch.chdir(root)
+    run(partial(remembers, home, uri))
     assert remembered(root, home, monkeypatch) == ["The test command is tox."]
 
 

@@ -91,6 +91,7 @@ def test_newer_models_take_no_prefill() -> None:
         [user("Go."), assistant(use("a")), user(result("a", []))],
         [user("Go."), assistant(use("a")), user(result("a", " "))],
         [user("Go.", " ")],
+        [user("Go."), {"role": "system", "content": [], "output_config": {"effort": "medium"}}],
     ],
 )
 def test_empty_contents_that_the_provider_takes(messages: list[dict[str, Any]]) -> None:

@@ -86,8 +86,7 @@ def contents_are_not_empty(request: CheckedRequest) -> None:
     if any(block.get("type") == "text" and not block["text"] for block in request.system):
         raise invalid("system: text content blocks must be non-empty", "A6")
     for message in request.messages:
-        is_setting = message.role == "system" and "output_config" in message.extras  # Claude Code sends one without a text
-        if not message.blocks and message.role != "assistant" and not is_setting:
+        if not message.blocks and message.role != "assistant" and not message.is_setting:
             raise invalid(f"messages.{message.index}: {message.role} messages must have non-empty content", "A6")
         texts = [block.value["text"] for block in message.blocks if block.kind == "text"]
         if "" in texts:

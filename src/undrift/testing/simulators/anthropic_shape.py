@@ -53,6 +53,8 @@ class CheckedMessage:
     role: str
     blocks: Sequence[CheckedBlock]
     extras: Mapping[str, Any]
+    is_setting: bool = False
+    """It changes settings of the output: Claude Code sends such a system message without a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +177,7 @@ def _message(index: int, value: Any) -> CheckedMessage:
     if len(value) > 2:  # role and content; effort (output_config) may change without a consequence
         known = ("role", "content", "output_config", "cache_control")
         extras = {key: item for key, item in value.items() if key not in known and item is not None}
-    return CheckedMessage(index, role, blocks, extras)
+    return CheckedMessage(index, role, blocks, extras, role == "system" and "output_config" in value)
 
 
 def _block(message: int, index: int, role: str, value: Any) -> CheckedBlock:
