@@ -126,8 +126,11 @@ def places_here(given: str | None, *, everywhere: bool = False) -> tuple[Place, 
     found = [here]
     if everywhere or is_wide():
         found += places_in(here.home)
-    earlier = [here.home] if given is not None else [here.home, working_folder() / FILES, Path.home() / FILES]
-    found += [place_at(one) for one in earlier if engine_of(one).is_there(one) and _is_own(one)]
+    earlier = [here.home]
+    if given is None:
+        local = working_folder() / FILES
+        earlier += [*([local] if _is_own(local) else []), Path.home() / FILES]
+    found += [place_at(one) for one in earlier if engine_of(one).is_there(one)]
     first: dict[str, Place] = {}
     for place in found:
         first.setdefault(os.path.realpath(place), place)
