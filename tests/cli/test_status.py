@@ -157,6 +157,7 @@ def test_a_home_elsewhere_and_recordings_stand_side_by_side(tmp_path: Path, proj
 def test_a_damaged_store_is_named_and_the_rest_is_shown(tmp_path: Path, project: Path):
     (project / ".undrift").mkdir()
     (project / ".undrift" / "undrift.db").write_bytes(b"no database" * 1_000)
+    (project / ".undrift" / "undrift.db").chmod(0o600)  # as undrift makes it; another one came with the repository
     recorded(tmp_path, 20, cwd=project)
     result = status(tmp_path)
     assert result.exit_code == 1
