@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from undrift.core.memory.merging import merged, rarity, strength
@@ -26,6 +26,7 @@ def test_hits_that_fit_better_come_first_and_equal_ones_behind_the_projects():
     assert ids(merged(project, [hit("x", 0.4)], factor=0.1)) == "abcx"
     assert ids(merged([], [hit("x", 0.4), hit("y", 0.3)])) == "xy"
     assert merged(project, []) == project
+    assert ids(merged([hit("a", 1.0, 0.5)], [hit("x", 1.0)], factor=2.0)) == "ax"  # no score is above 1
 
 
 def test_an_old_memory_that_fits_better_is_not_passed():
@@ -45,6 +46,7 @@ SCORES = st.lists(st.tuples(st.floats(0.01, 1), st.floats(0.05, 1)), max_size=8)
 
 
 @given(SCORES, SCORES, st.floats(0.1, 5))
+@example([(1.0, 1.0)], [(1.0, 1.0)], 2.0)
 def test_the_law_holds_for_any_scores(
     mine: list[tuple[float, float]], theirs: list[tuple[float, float]], factor: float
 ):

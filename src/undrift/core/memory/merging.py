@@ -50,7 +50,7 @@ def merged(
     order = list(project)
     start = 0
     for hit in everywhere:
-        raw, decayed = hit.raw_score * factor, hit.decayed_score * factor
+        raw, decayed = min(1.0, hit.raw_score * factor), min(1.0, hit.decayed_score * factor)  # as a hit cuts them off
         place = next(
             (place for place in range(start, len(order)) if _is_behind(order[place:], raw, decayed)), len(order)
         )
