@@ -170,7 +170,7 @@ def test_without_a_session_no_file_is_written_and_that_is_said(tmp_path: Path):
     sessions = tmp_path / "claude" / "projects" / "p"
     work(Session().user("Go.")).written(sessions / "s.jsonl")
     homes = [f"--{name}-home={tmp_path / name}" for name in ("claude", "codex", "gemini", "copilot", "pi")]
-    result = undrift("autopsy", "--share", out, *homes)
+    result = undrift("autopsy", "--share", out, "--home", tmp_path / "home", *homes)
     assert "No file was written" in result.stderr
     assert not out.exists()
 
