@@ -46,7 +46,9 @@ def recorded(tmp_path: Path, *minutes_ago: float, name: str = "s", cwd: Path, sa
 
 def status(tmp_path: Path, *words: str, **env: str | None) -> Any:
     others = [f"--{client}-home={tmp_path / 'none'}" for client in ("codex", "gemini", "copilot", "pi")]
-    return undrift("status", f"--claude-home={tmp_path / 'claude'}", *others, *words, env={"HOME": str(tmp_path), **env})
+    return undrift(
+        "status", f"--claude-home={tmp_path / 'claude'}", *others, *words, env={"HOME": str(tmp_path), **env}
+    )
 
 
 def test_it_says_what_was_paid_and_what_comes(tmp_path: Path, project: Path):
