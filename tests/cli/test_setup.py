@@ -111,7 +111,7 @@ def test_only_our_lines_go_after_the_person_has_edited_others(tmp_path: Path):
         assert (tmp_path / name).read_bytes() == BEFORE[name].replace(old, new).encode(), name
 
 
-def test_entries_whose_files_the_client_has_written_anew_go_too(tmp_path: Path):
+def test_entries_whose_files_the_client_has_rewritten_go_too(tmp_path: Path):
     write_settings(tmp_path, ".claude/settings.json", ".claude.json")
     setup(tmp_path, "--yes")
     for name in (".claude/settings.json", ".claude.json"):

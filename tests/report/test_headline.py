@@ -5,29 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.recordings.test_headline import SUMS as RECORDED
 from tests.report.builders import compacted_session
-from undrift.recordings.autopsy import Postmortem, Totals, examine, totals
+from undrift.recordings.autopsy import Postmortem, examine, totals
 from undrift.recordings.headline import as_share
 from undrift.report.headline import Headline, headline_of
 
-SUMS = Totals(
-    compactions=3,
-    dropped_tokens=412_000,
-    needed=(150, 50),
-    readable=(150, 50),
-    native=(30, 2),
-    ours=(0, 0),
-    together=(0, 0),
-    fetched=(0, 0),
-    fetches=9,
-    fetched_tokens=148_046,
-    window_calls=90,
-    usual_tokens=0,
-    usual_calls=0,
-    rules=0,
-    lost_rules=0,
-    fetched_usd=3.1,
-)
+SUMS = dataclasses.replace(RECORDED, compactions=3, dropped_tokens=412_000, window_calls=90, fetched_usd=3.1)
 
 
 def said(*, sessions: int = 2, yours: bool = True, early: int = 0, **other: object) -> str:

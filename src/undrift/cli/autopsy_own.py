@@ -68,8 +68,8 @@ class OwnSessions:
                     self._take(next(self._rest))
                     continue
                 place += 1
-                if reading.found is not None and reading.found.autopsy.compactions:
-                    found.append(reading.found)
+                if reading.compacted is not None:
+                    found.append(reading.compacted)
                     show(len(found))
         return tuple(found)
 
@@ -86,8 +86,8 @@ class OwnSessions:
 
     def known(self) -> tuple[Postmortem, ...]:
         """Return the sessions with a compaction that are known so far, newest first."""
-        known = [self.readings[path].found for path in self.paths if path in self.readings]
-        return tuple(one for one in known if one is not None and one.autopsy.compactions)
+        known = (self.readings[path].compacted for path in self.paths if path in self.readings)
+        return tuple(one for one in known if one is not None)
 
     def in_full(self, found: Sequence[Postmortem]) -> tuple[Postmortem, ...]:
         """Read those again of which the index has no texts; a session that has changed since is as it is now."""

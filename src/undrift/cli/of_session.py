@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from undrift.cli.lookup import MAKES_OWN, has_store, no_store
-from undrift.cli.place import HOME_HELP, is_wide, place_here, places_here, project_option, project_options
+from undrift.cli.place import HOME_HELP, is_wide, place_here, places_here, project_option, project_options, settings_at
 from undrift.cli.show import again
 from undrift.errors import RecallError
 from undrift.session.session import Session
@@ -124,8 +124,7 @@ def settings_of(home: str | None, **more: Any) -> Settings:
 
 def settings_in(place: Place, **more: Any) -> Settings:
     """Return the settings with their `home` at a place, and with the options of the command line."""
-    given = {name: value for name, value in more.items() if value is not None}
-    return Settings.from_environment(None, home=str(place.records), **given)
+    return settings_at(place.records, **more)
 
 
 @contextmanager

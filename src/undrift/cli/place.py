@@ -33,6 +33,7 @@ __all__ = [
     "places_here",
     "project_option",
     "project_options",
+    "settings_at",
 ]
 
 HOME_HELP = "The folder of undrift's data (default: your `home` setting, ~/.undrift)."
@@ -148,12 +149,14 @@ def _is_own(home: Path) -> bool:
 
 
 def home_settings(given: str | None, **more: Any) -> Settings:
-    """Return the settings with the home itself.
+    """Return the settings with the home itself; `more` as in `settings_at`."""
+    return settings_at(home_of(given), **more)
 
-    `more`: options of the command line; None is an option that was not given.
-    """
+
+def settings_at(home: Path, **more: Any) -> Settings:
+    """Return the settings with a home; `more`: options of the command line, None is an option that was not given."""
     chosen = {name: value for name, value in more.items() if value is not None}
-    return Settings.from_environment(None, home=str(home_of(given)), **chosen)
+    return Settings.from_environment(None, home=str(home), **chosen)
 
 
 def named_place(given: str | None) -> Place | None:

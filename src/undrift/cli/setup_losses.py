@@ -10,7 +10,7 @@ from undrift.cli.autopsy import progress
 from undrift.cli.own import own_recordings
 from undrift.errors import TranscriptError, UndriftError
 from undrift.recordings.autopsy import Postmortem, counted_once, examine, names_a_compaction
-from undrift.recordings.index import AutopsyIndex, AutopsyReading
+from undrift.recordings.index import AutopsyIndex
 from undrift.settings import Settings
 from undrift.settings.model_table import Model, read_models
 
@@ -51,21 +51,18 @@ def newest_losses(folders: dict[str, Path | None], home: Path, *, quiet: bool) -
     with progress(quiet, len(own)) as show:
         for number, path in enumerate(own, 1):
             show(number - 1, path)
-            found += _of_reading(known[path]) if path in known else _examined(path, models)
+            one = known[path].compacted if path in known else _examined(path, models)
+            found += [] if one is None else [one]
             if len(found) >= _MOST_SESSIONS or time.monotonic() >= deadline:
                 break
     return Losses(tuple(counted_once(found)), len(own), number)
 
 
-def _of_reading(reading: AutopsyReading) -> list[Postmortem]:
-    return [reading.found] if reading.found is not None and reading.found.autopsy.compactions else []
-
-
-def _examined(path: Path, models: Sequence[Model]) -> list[Postmortem]:
+def _examined(path: Path, models: Sequence[Model]) -> Postmortem | None:
     if not names_a_compaction(path):
-        return []
+        return None
     try:
         one = examine(path, models=models)
     except TranscriptError:
-        return []
-    return [one] if one.autopsy.compactions else []
+        return None
+    return one if one.autopsy.compactions else None

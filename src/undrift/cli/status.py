@@ -6,11 +6,10 @@ from pathlib import Path
 
 import click
 
-from undrift.cli import lookup
 from undrift.cli.draw import next_commands, say
 from undrift.cli.of_session import Whole, home_options
 from undrift.cli.own import client_folders, own_recordings
-from undrift.cli.place import home_of, is_wide, place_here, places_here
+from undrift.cli.place import is_wide, places_here
 from undrift.cli.show import echo_json, first_line
 from undrift.cli.status_costs import budget_price_of, costs_as_json, managed_in, show_costs
 from undrift.cli.status_found import examined_in
@@ -24,7 +23,7 @@ from undrift.settings import Settings, working_folder
 from undrift.settings.model_table import read_models
 from undrift.stores.projects import project_of
 from undrift.values.clock import now_ms
-from undrift.values.project import Project
+from undrift.values.project import Place, Project
 
 __all__ = ["status_command"]
 
@@ -48,13 +47,14 @@ def status_command(home: str | None, limit: int, as_json: bool, **folders: Path 
     """
     settings = Settings.from_environment()
     models = read_models(settings.models_file)
-    project, at_ms = _project(home), now_ms()
+    places, at_ms = places_here(home), now_ms()
+    project = _project(places[0])
     scope = scope_of(project, _words(project))
-    places = places_here(home)
-    homes, stores = tuple(dict.fromkeys(place.home for place in places)), lookup.homes_of(home)
+    homes = tuple(dict.fromkeys(place.home for place in places))
+    stores = tuple(str(place.records) for place in places)
     managed, unreadable = managed_in(stores, limit)
     found = list(costs_in(_newest(limit, folders), scope.holds, models))
-    sessions, unread = examined_in([Path(one.path) for one in found], home_of(home), models)
+    sessions, unread = examined_in([Path(one.path) for one in found], places[0].home, models)
     effect = effect_of(homes, sessions, {one.path: one.folder for one in found}, scope, unread)
     here = None if project is None else Path(project.root)
     findings = [*unreadable, *failing(list(map(str, homes)), stores, _used_clients(found, folders, at_ms), here)]
@@ -74,11 +74,11 @@ def status_command(home: str | None, limit: int, as_json: bool, **folders: Path 
         sys.exit(1)
 
 
-def _project(home: str | None) -> Project | None:
-    """Return the project that is meant; None means: all of them."""
+def _project(here: Place) -> Project | None:
+    """Return the project that is meant; None means: all of them. `here`: the first place that the command looks at."""
     if is_wide():
         return None
-    return place_here(home).project or project_of(working_folder())
+    return here.project or project_of(working_folder())
 
 
 def _words(project: Project | None) -> str:

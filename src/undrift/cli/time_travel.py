@@ -157,8 +157,7 @@ def purge_command(what: str, yes: bool, session: str | None, home: str | None, a
     if session is None and (what == "session" or what.startswith("document:")):
         raise click.UsageError(f"purge {safe(what[:80])} needs --session ID")
     chosen_id = session if session is not None else _session_of(home, what)
-    question = f"Delete {safe(what[:80])} for good{_with_memories(home, chosen_id, what)}?"
-    if not yes and not (at_terminal(sys.stdin) and click.confirm(question, err=True)):
+    if not yes and not (at_terminal(sys.stdin) and _is_sure(home, chosen_id, what)):
         raise InputError("nothing was purged, because a purge cannot be undone; --yes does it without asking")
     with opened(home, chosen_id) as chosen:
         done = chosen.purge(what)
@@ -184,11 +183,14 @@ def _session_of(home: str | None, what: str) -> str | None:
             return None
 
 
-def _with_memories(home: str | None, session_id: str | None, what: str) -> str:
-    """Say how many memories of the project go with a session: typed and imported ones belong to the newest."""
-    with opened(home, session_id) as chosen:
-        number = sum(one.session_id == chosen.id for one in chosen.memories()) if what == "session" else 0
-    return f", with {count(number, 'memory', 'memories')} that it recorded" if number else ""
+def _is_sure(home: str | None, session_id: str | None, what: str) -> bool:
+    """Ask, and name the memories that go with a session: typed and imported ones belong to the newest."""
+    more = ""
+    if what == "session":
+        with opened(home, session_id) as chosen:
+            number = sum(one.session_id == chosen.id for one in chosen.memories())
+        more = f", with {count(number, 'memory', 'memories')} that it recorded" if number else ""
+    return click.confirm(f"Delete {safe(what[:80])} for good{more}?", err=True)
 
 
 def purged_json(done: Purged) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """One checked call of a hook, and the folders where each client records its sessions."""
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +7,7 @@ from pathlib import Path
 from undrift.hooks.home import folder_of
 from undrift.hooks.transcript import Transcript
 from undrift.settings import environment, working_folder
-from undrift.settings.folder import named_folder
+from undrift.settings.folder import existing_folder, named_folder
 from undrift.values.project import Place
 
 __all__ = ["CLIENTS", "HookCall", "Layout"]
@@ -27,13 +26,6 @@ CLIENTS: Mapping[str, Layout] = {
     "claude": Layout(".claude", "projects", "claude-code"),
     "codex": Layout(".codex", "sessions", "codex"),
 }
-
-
-def _is_folder(text: str) -> bool:
-    try:
-        return os.path.isabs(text) and os.path.isdir(text)  # noqa: PTH112, PTH117 - any text of a client
-    except ValueError:
-        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +59,7 @@ class HookCall:
         """
         from undrift.stores.projects import keep, place_of
 
-        folder = Path(self.cwd) if named_folder(environment()) is None and _is_folder(self.cwd) else working_folder()
+        folder = named_folder(environment()) or existing_folder(self.cwd) or working_folder()
         return keep(place_of(self.home, folder, shares=True))
 
     def folder(self) -> Path:

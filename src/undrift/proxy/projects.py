@@ -19,6 +19,7 @@ from undrift.errors import TranscriptError
 from undrift.hooks.call import CLIENTS
 from undrift.proxy.naming import folder_of
 from undrift.settings import working_folder
+from undrift.settings.folder import existing_folder
 from undrift.stores.contract import Store
 from undrift.stores.opening import open_store
 from undrift.stores.projects import keep, place_of
@@ -135,11 +136,4 @@ def _files_of(session_id: str) -> Iterator[Path]:
 
 
 def _existing(path: str) -> Path | None:
-    """Return the folder that a text names, if it is an absolute path and the folder is there."""
-    if not path or "\0" in path:
-        return None
-    folder = Path(os.path.expanduser(path))  # noqa: PTH111 - it does not raise
-    with suppress(OSError, ValueError):
-        if folder.is_absolute() and folder.is_dir():
-            return folder
-    return None
+    return existing_folder(os.path.expanduser(path))  # noqa: PTH111 - it does not raise

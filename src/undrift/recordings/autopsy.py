@@ -100,6 +100,12 @@ class Totals:
     encrypted: int = 0
     fetched_usd: float | None = None
 
+    @property
+    def lost(self) -> float | None:
+        """The share of `readable` that no summary holds, 0 to 1. None means: there is nothing to judge."""
+        used = sum(self.readable)
+        return 1 - sum(self.native) / used if used else None
+
 
 def examine(
     path: str | os.PathLike[str],

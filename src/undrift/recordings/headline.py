@@ -16,11 +16,10 @@ def headline(sums: Totals) -> str:
     is_one = sums.compactions == 1
     removed = f"{sums.compactions:,} compaction{'' if is_one else 's'} removed {size(sums.dropped_tokens)} tokens"
     agents = "the agent" if is_one else "the agents"
-    used = sum(sums.readable)
-    if used:
+    if sums.lost is not None:
         readable = sums.compactions - sums.encrypted
         some = f" ({readable:,} readable {'summary' if readable == 1 else 'summaries'})" if sums.encrypted else ""
-        lost = f", and with them {as_share(1 - sum(sums.native) / used)} of what {agents} used next{some}"
+        lost = f", and with them {as_share(sums.lost)} of what {agents} used next{some}"
     elif sum(sums.needed):
         readable = sums.compactions - sums.encrypted
         their = "their summaries" if not readable else f"{sums.encrypted:,} of their {sums.compactions:,} summaries"

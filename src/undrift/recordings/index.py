@@ -53,6 +53,11 @@ class AutopsyReading:
     failure: str = ""
     is_final: bool = True
 
+    @property
+    def compacted(self) -> Postmortem | None:
+        """The findings of a session with a compaction that can be judged."""
+        return self.found if self.found is not None and self.found.autopsy.compactions else None
+
     def without_texts(self) -> "AutopsyReading":
         """Return what the index keeps: all that totals and a line of a table need."""
         found = self.found

@@ -39,8 +39,8 @@ class Headline:
 
     @property
     def lost(self) -> float | None:
-        """The share of `used` that no summary holds, from 0 to 1. None means: there is nothing to judge."""
-        return 1 - sum(self.sums.native) / self.used if self.used else None
+        """The share of `used` that no summary holds; see `Totals.lost`."""
+        return self.sums.lost
 
     @property
     def lost_with_undrift(self) -> float | None:

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import apsw
 
@@ -25,12 +24,14 @@ from undrift.stores.faults import from_system
 from undrift.stores.projects import keep
 from undrift.values.project import Place
 
-__all__ = ["ADOPTED", "Adoption", "adopt", "adoption_of", "give_back"]
+__all__ = ["ADOPTED", "Adoption", "NOTE", "adopt", "adoption_of", "give_back"]
 
 ADOPTED = f"{NAME}.adopted"
 """The old file's name after the take-over."""
 
-_NOTE = "adopted.json"
+NOTE = "adopted.json"
+"""In a project's folder: where its records come from."""
+
 _LOGS = ("-wal", "-journal")
 _WRITE = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
 _ARCHIVES = "archives"
@@ -54,7 +55,7 @@ class Adoption:
 def adoption_of(place: Place) -> Adoption | None:
     """Return the take-over by which a project got its records. None means: there was none."""
     try:
-        return Adoption(**json.loads((place.records / _NOTE).read_bytes()))
+        return Adoption(**json.loads((place.records / NOTE).read_bytes()))
     except (OSError, ValueError, TypeError):
         return None
 
@@ -88,9 +89,9 @@ def adopt(source: Path, place: Place) -> Counts:
         )
     try:
         return _taken_over(source, keep(place))
-    except (apsw.Error, OSError) as error:
-        if isinstance(error, OSError):
-            raise from_system(error, source) from error
+    except OSError as error:
+        raise from_system(error, source) from error
+    except apsw.Error as error:
         raise StoreError(f"{source}: {error}; nothing was taken over") from error
 
 
@@ -115,7 +116,7 @@ def give_back(place: Place) -> tuple[Adoption, Path | None]:
             raise InputError(f"{old}: is not the file that was taken over; nothing was changed")
         kept = _put_aside(store, known) if store.exists() else None
         _rename(old, back)
-        (place.records / _NOTE).unlink()
+        (place.records / NOTE).unlink()
         files.sync_folder(place.records)
     except OSError as error:
         raise from_system(error, error.filename or old) from error
@@ -125,8 +126,8 @@ def give_back(place: Place) -> tuple[Adoption, Path | None]:
 def _taken_over(source: Path, place: Place) -> Counts:
     store, old = place.records / NAME, source / NAME
     with _locked(old) as held:
-        known = Adoption(str(source), _sha256(old), _newest(held))
-        files.replace_file(place.records / _NOTE, json.dumps(asdict(known)).encode("ascii"))
+        known = Adoption(str(source), _sha256(old), newest.held(held))
+        files.replace_file(place.records / NOTE, json.dumps(asdict(known)).encode("ascii"))
         copies.copy(held, store, check_of(held))
     newest.forget(place.records)
     _copy_archives(source / _ARCHIVES, place.files / _ARCHIVES)
@@ -158,11 +159,6 @@ def _locked(path: Path) -> Iterator[apsw.Connection]:
             yield reader
         found.execute("ROLLBACK")
     _tidy(path)
-
-
-def _newest(connection: apsw.Connection) -> int:
-    rows: list[Any] = connection.execute("SELECT coalesce(max(seq), 0) FROM operations").fetchall()
-    return int(rows[0][0])
 
 
 def _rename(path: Path, name: Path) -> None:
@@ -197,7 +193,7 @@ def _copy_archives(source: Path, target: Path) -> None:
 def _put_aside(store: Path, known: Adoption) -> Path | None:
     """Remove a store that says nothing more than the old one; keep one that does, and return its path."""
     with _locked(store) as held:
-        seq = _newest(held)
+        seq = newest.held(held)
     if seq == known.seq:
         kept = None
         store.unlink()

@@ -9,10 +9,11 @@ import re
 import zlib
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import apsw
 
-__all__ = ["Loss", "NOTED", "accept", "forget", "loss", "note", "noted"]
+__all__ = ["Loss", "NOTED", "accept", "forget", "held", "loss", "note", "noted"]
 
 NOTED = "undrift.newest"
 _LOST = "undrift.lost"
@@ -46,6 +47,12 @@ def noted(home: Path) -> int:
     return _read(home / NOTED)[0]
 
 
+def held(connection: apsw.Connection) -> int:
+    """Return the number of the newest operation in a store; 0 if there is none."""
+    rows: list[Any] = connection.execute(_NEWEST).fetchall()
+    return int(rows[0][0])
+
+
 def loss(home: Path, connection: apsw.Connection | None, known: int) -> Loss | None:
     """Return the loss, detected now or earlier. None means: no loss is known.
 
@@ -53,12 +60,9 @@ def loss(home: Path, connection: apsw.Connection | None, known: int) -> Loss | N
         connection: A connection to the store; None if it holds nothing at all.
         known: The result of `noted` before the connection was made.
     """
-    found = []
-    if connection is not None:
-        found = connection.execute(_NEWEST).fetchall()
-    held = int(found[0][0]) if found else 0  # type: ignore[arg-type]
-    if held < known:
-        return Loss((known, held))
+    there = 0 if connection is None else held(connection)
+    if there < known:
+        return Loss((known, there))
     acknowledged, then = _read(home / _LOST)
     return Loss((acknowledged, then)) if acknowledged > then else None
 

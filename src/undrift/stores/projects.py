@@ -18,12 +18,10 @@ from undrift.stores.files import PROJECTS, make_folder, replace_file
 from undrift.values.project import Place, Project
 
 __all__ = [
-    "DEFAULT_HOME",
     "FILES",
     "NOTE",
     "USER",
     "files_of",
-    "is_new",
     "is_shared",
     "keep",
     "place_at",
@@ -34,7 +32,7 @@ __all__ = [
     "user_records",
 ]
 
-DEFAULT_HOME = "~/.undrift"
+_DEFAULT_HOME = "~/.undrift"
 NOTE = "project.json"
 """In a project's folder: its root and its remote."""
 
@@ -89,7 +87,7 @@ def is_shared(home: Path) -> bool:
     return _is_default(home) or os.path.isdir(home / PROJECTS)  # noqa: PTH112 - it does not raise
 
 
-def is_new(home: Path) -> bool:
+def _is_new(home: Path) -> bool:
     """Tell whether a home has no records yet, of one project or of several."""
     return not any((home / name).exists() for name in (_STORE, f"{_STORE}-wal", PROJECTS))
 
@@ -105,7 +103,7 @@ def place_of(home: Path, folder: Path, *, shares: bool = False) -> Place:
     """
     if str(home).startswith("~"):
         raise StoreError(f"{home}: your home folder is not known; set HOME, or UNDRIFT_HOME to a folder")
-    if not is_shared(home) and not (shares and is_new(home)):
+    if not is_shared(home) and not (shares and _is_new(home)):
         return place_at(home)
     home, project = home.absolute(), project_of(folder)
     return _place(home, _records(home, project), project)
@@ -166,7 +164,7 @@ def user_records(place: Place) -> Path:
 
 
 def _is_default(home: Path) -> bool:
-    return os.path.realpath(home) == os.path.realpath(os.path.expanduser(DEFAULT_HOME))  # noqa: PTH111 - as above
+    return os.path.realpath(home) == os.path.realpath(os.path.expanduser(_DEFAULT_HOME))  # noqa: PTH111 - as above
 
 
 def _place(home: Path, records: Path, project: Project) -> Place:

@@ -10,15 +10,13 @@ from typing import Any
 
 import apsw
 
-from undrift.stores import rows, traces
-from undrift.stores.adoption import ADOPTED, adoption_of
+from undrift.stores import adoption, newest, projects, rows, traces
 from undrift.stores.base import Aim, Destroyed
 from undrift.stores.cleaning import PAUSE_S, securely
 from undrift.stores.database import Database
 from undrift.stores.files import PROJECTS
 from undrift.stores.migrations import transaction
 from undrift.stores.operations import operation_row
-from undrift.stores.projects import USER, files_of, place_at
 from undrift.stores.purge import Doomed, destroy, doomed, in_parts, is_nothing, remove_words
 from undrift.stores.traces import Piece
 from undrift.stores.write import write
@@ -26,7 +24,7 @@ from undrift.values.window import Decision
 
 __all__ = ["purge", "traces_of"]
 
-_NOTES = ("adopted.json", "installed.json", "project.json", "undrift.newest")
+_NOTES = (adoption.NOTE, projects.NOTE, newest.NOTED, "installed.json")
 """Notes of ours: paths and numbers, and no text of a session. Who deletes one breaks what it is for."""
 _PURGES = "SELECT 1 FROM operations WHERE session_id = ? AND kind = 'purge' LIMIT 1"
 
@@ -90,14 +88,14 @@ def traces_of(database: Database, pieces: Sequence[Piece]) -> tuple[tuple[str, .
 
 def _roots(records: Path) -> tuple[Path, ...]:
     """Return the folders in which texts of a store can lie: its own, its agents', and those of the home's top."""
-    place = place_at(records)
+    place = projects.place_at(records)
     if place.project is None:
         return (records,)
-    others = (PROJECTS, USER)
+    others = (PROJECTS, projects.USER)
     top = sorted(one for one in place.home.iterdir() if one.name not in others and not one.is_symlink())
-    taken_over = adoption_of(place)
-    earlier = () if taken_over is None else (Path(taken_over.source, ADOPTED),)
-    return tuple(dict.fromkeys((records, *files_of(place), *earlier, *top)))
+    taken_over = adoption.adoption_of(place)
+    earlier = () if taken_over is None else (Path(taken_over.source, adoption.ADOPTED),)
+    return tuple(dict.fromkeys((records, *projects.files_of(place), *earlier, *top)))
 
 
 def _found(connection: apsw.Connection, aims: Sequence[Aim]) -> Doomed | None:

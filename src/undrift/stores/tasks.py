@@ -47,7 +47,7 @@ CREATE TABLE tasks(
     session_id TEXT NOT NULL,
     task_id TEXT NOT NULL,
     agent TEXT NOT NULL,
-    ordinal INTEGER NOT NULL,  -- 0 until it was taken up
+    ordinal INTEGER NOT NULL,  -- 0 until it was started
     is_worked_on INTEGER NOT NULL,
     from_seq INTEGER NOT NULL REFERENCES operations(seq),
     to_seq INTEGER REFERENCES operations(seq),
