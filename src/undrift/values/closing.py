@@ -4,6 +4,7 @@ Law: leaving the block closes, also after an error, and hides nothing. A shared 
 nothing after its end.
 """
 
+import os
 import threading
 from collections.abc import Callable
 from functools import wraps
@@ -12,7 +13,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
 
 from undrift.errors import StoreError
 
-__all__ = ["AsyncClosing", "Closing", "Sharing", "in_turn", "of_part"]
+__all__ = ["AsyncClosing", "Closing", "Sharing", "check_process", "in_turn", "of_part"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 P = ParamSpec("P")
@@ -68,6 +69,12 @@ class Sharing:
         with self._lock:
             self._is_over = True
             close()
+
+
+def check_process(process: int, name: str) -> None:
+    """Refuse a thing that another process made before a fork. Raises StoreError: this is not the process `process`."""
+    if process != os.getpid():
+        raise StoreError(f"{name} was opened before a fork; open it again in this process")
 
 
 def in_turn(method: F) -> F:
