@@ -126,7 +126,8 @@ def test_several_event_loops_use_one_worker():
 
 
 def test_a_loop_that_ended_before_its_call_disturbs_no_other():
-    worker, gate, done = Worker("x"), threading.Event(), []
+    worker, gate = Worker("x"), threading.Event()
+    done: list[int] = []
 
     async def leaves() -> None:
         with pytest.raises(TimeoutError):
@@ -202,7 +203,12 @@ def test_after_a_fork_a_call_is_refused_and_a_new_worker_works():
 
     async def forked_during_a_call() -> tuple:
         under_way, gate = threading.Event(), threading.Event()
-        waiting = asyncio.create_task(worker.run(lambda: (under_way.set(), gate.wait(10))))
+
+        def call() -> None:
+            under_way.set()
+            gate.wait(10)
+
+        waiting = asyncio.create_task(worker.run(call))
         await asyncio.to_thread(under_way.wait, 10)
         ours, theirs = multiprocessing.Pipe()
         process = multiprocessing.get_context("fork").Process(target=child, args=(theirs,))

@@ -73,7 +73,8 @@ class Worker(Closing):
 
 def _carry_out(call: Callable[[], Any], loop: asyncio.AbstractEventLoop, answer: "asyncio.Future[Any]") -> None:
     """Call a function and pass its result or its error to the loop that waits for it."""
-    result, error = None, None
+    result: Any = None
+    error: BaseException | None = None
     with _turns():
         try:
             result = call()
