@@ -13,6 +13,7 @@ from undrift.errors import SettingsError
 from undrift.proxy import GatewayConfig, room
 from undrift.proxy.ask import Ask, ManagedBody
 from undrift.proxy.sessions import OpenSessions
+from undrift.session.footprint import Footprint
 
 HEAVY = 20_000
 
@@ -38,7 +39,7 @@ def memory_for(*requests: Ask) -> int:
 
 
 def size_of(request: Ask) -> int:
-    footprint = room.Footprint()
+    footprint = Footprint()
     footprint.add(b"", len(request.body), 3, has_id=True)
     return footprint.bytes
 
@@ -100,20 +101,6 @@ def test_what_cannot_be_managed_opens_no_more_sessions_than_others(tmp_path):
             sessions.prepare(wrong)
     assert sessions.open_count <= 5  # each counts, even without a history
     sessions.close()
-
-
-def test_the_histories_of_a_session_are_counted_by_their_beginning():
-    footprint = room.Footprint()
-    empty = footprint.bytes
-    first = footprint.add(b"a", 1_000, 10, has_id=True)
-    assert first > 10 * 1_000
-    assert footprint.add(b"a", 2_000, 10, has_id=True) == 3_200
-    assert footprint.add(b"b", 1_000, 10, has_id=True) == first
-    assert footprint.add(b"a", 1_000, 10, has_id=True) == -3_200
-    assert footprint.add(b"b", 1_000, 10, has_id=False) > 0  # its history is kept once more, to know it again
-    for number in range(20):
-        footprint.add(bytes([number]), 1_000, 10, has_id=True)
-    assert footprint.bytes == empty + 8 * first
 
 
 def test_the_memory_is_the_machines_or_the_containers(tmp_path):

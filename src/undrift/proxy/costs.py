@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from undrift.core.guard import Notice
-from undrift.proxy.lanes import Lane
+from undrift.proxy.lane_figures import GatewayLane
 from undrift.proxy.observe import log_line, safe_id
 
 __all__ = ["CostNotices"]
@@ -20,7 +20,7 @@ class CostNotices:
     def __init__(self, clock: Callable[[], int]) -> None:
         self._clock = clock
 
-    def before(self, lane: Lane) -> None:
+    def before(self, lane: GatewayLane) -> None:
         """Log that the request that has come writes its prompt again, because the cache is cold."""
         watch = None if lane.session is None else lane.session.costs.watch
         now_ms = self._clock()
@@ -30,21 +30,21 @@ class CostNotices:
             lane.figures.logged_ms["away"] = watch.at_ms
             self._log(lane, "away", "free_prune", now_ms=now_ms)
 
-    def answered(self, lane: Lane) -> None:
+    def answered(self, lane: GatewayLane) -> None:
         """Log the first prompt that the client itself made the provider write again."""
         if "rewrites" not in lane.figures.logged_ms and lane.opened.costs.watch.by_client.prompts:
             lane.figures.logged_ms["rewrites"] = 0
             self._log(lane, "rewrites", now_ms=self._clock())
 
-    def as_json(self, lane: Lane) -> list[dict[str, Any]]:
+    def as_json(self, lane: GatewayLane) -> list[dict[str, Any]]:
         """Return what is true now; [] if the session was closed."""
         return [asdict(notice) for notice in self._now(lane, self._clock())]
 
     @staticmethod
-    def _now(lane: Lane, now_ms: int) -> tuple[Notice, ...]:
+    def _now(lane: GatewayLane, now_ms: int) -> tuple[Notice, ...]:
         return () if lane.session is None else lane.session.costs.notices(now_ms)
 
-    def _log(self, lane: Lane, *kinds: str, now_ms: int) -> None:
+    def _log(self, lane: GatewayLane, *kinds: str, now_ms: int) -> None:
         for notice in self._now(lane, now_ms):
             if notice.kind in kinds:
                 log_line({"event": "cost", "session": safe_id(lane.found.session_id), "said": notice.text})

@@ -1,4 +1,4 @@
-"""The memory of a gateway: how much it may use, and how much an open session uses.
+"""The memory that a gateway may use.
 
 Why: a closed session reads its whole history again at its next request, which costs 10 times as much as a warm one.
 A fixed number of sessions is wrong both ways: 64 are too few for a team, and 2,000 large ones are more than a machine has.
@@ -6,23 +6,15 @@ A fixed number of sessions is wrong both ways: 64 are too few for a team, and 2,
 
 import os
 import re
-from collections import OrderedDict
 from contextlib import suppress
 from pathlib import Path
 
 from undrift.errors import SettingsError
 
-__all__ = ["Footprint", "LEAST_BYTES", "bytes_of", "default_bytes", "for_sessions", "machine_bytes"]
+__all__ = ["LEAST_BYTES", "bytes_of", "default_bytes", "for_sessions", "machine_bytes"]
 
 LEAST_BYTES = 128 << 20
 """The least memory of a gateway; without a session it uses 60 MB."""
-
-# An open session's memory. The process used 0.7 to 1.2 of this estimate, for histories of 2 to 2,000 messages and 1 kB to
-# 4 MB; `python -m bench.gateway memory` checks the sum.
-_SESSION_BYTES = 24 << 10
-_BYTES_PER_ITEM = 3 << 10
-_TIMES_BODY = 3.2
-_TIMES_BODY_WITHOUT_ID = 1.5  # more, if the session is known by its history alone
 
 _PROCESS_BYTES = 96 << 20  # the program, and requests under way
 _FILLED = 0.7
@@ -32,7 +24,6 @@ sessions is not returned.
 _SHARE = 4  # one part in so many of the machine's memory
 _UNKNOWN_BYTES = 4 << 30
 _GROUPS = Path("/sys/fs/cgroup")
-_CONVERSATIONS = 8  # that a session keeps in memory, see `undrift.session.prepare`
 _SIZE = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)([MG])(?:i?B)?", re.IGNORECASE)
 
 
@@ -53,28 +44,6 @@ def bytes_of(text: str) -> int:
     if size < LEAST_BYTES:
         raise SettingsError(f"{text[:40]!r} is no size of {LEAST_BYTES >> 20}M or more; type for example 512M or 2G")
     return size
-
-
-class Footprint:
-    """The memory of one open session, estimated from the newest body of each of its histories."""
-
-    def __init__(self) -> None:
-        self._sizes: OrderedDict[int, int] = OrderedDict()
-        self.bytes = _SESSION_BYTES
-        self.largest_body = 0
-        """The bytes of the largest body so far."""
-
-    def add(self, beginning: bytes, body_bytes: int, item_count: int, *, has_id: bool) -> int:
-        """Note a request, whose history begins so; return by how many bytes the session grew."""
-        before, key = self.bytes, hash(beginning)
-        self.largest_body = max(self.largest_body, body_bytes)
-        times = _TIMES_BODY if has_id else _TIMES_BODY + _TIMES_BODY_WITHOUT_ID
-        self._sizes[key] = int(times * body_bytes) + _BYTES_PER_ITEM * item_count
-        self._sizes.move_to_end(key)
-        while len(self._sizes) > _CONVERSATIONS:
-            self._sizes.popitem(last=False)
-        self.bytes = _SESSION_BYTES + sum(self._sizes.values())
-        return self.bytes - before
 
 
 def machine_bytes(groups: Path = _GROUPS) -> int:

@@ -18,13 +18,14 @@ from undrift.proxy.ask import Ask, Bypass, ManagedBody, MustWait
 from undrift.proxy.config import GatewayConfig
 from undrift.proxy.costs import CostNotices
 from undrift.proxy.faults import Breaker, Breakers
-from undrift.proxy.lanes import Lane, Lanes, key_of
+from undrift.proxy.lane_figures import GatewayLane, LaneFigures
 from undrift.proxy.naming import Kind, kind_of, name_from, name_of
 from undrift.proxy.observe import log_line, safe_id
 from undrift.proxy.projects import GatewayProjects
 from undrift.proxy.read_cache import put_back
 from undrift.proxy.windows import NewestWindows, WindowFigures
 from undrift.session.identity import Recognised, given_id, recognise
+from undrift.session.lanes import Lanes, key_of
 from undrift.session.prepare import RecallHint
 from undrift.session.session import Session
 from undrift.settings import Settings
@@ -55,7 +56,7 @@ class OpenSessions:
 
     def __init__(self, config: GatewayConfig) -> None:
         self._config = config
-        self._lanes = Lanes(room.for_sessions(config.memory_bytes))
+        self._lanes = Lanes(room.for_sessions(config.memory_bytes), LaneFigures)
         self._breakers = Breakers(config.faults_to_bypass, config.recovery_s, _MOST_BREAKERS)
         self._projects = GatewayProjects(Path(config.settings.home), config.place, shares=config.shares)
         self._limits: dict[str, int] = {}
@@ -121,7 +122,7 @@ class OpenSessions:
             self._breakers.of("").worked()
         return managed
 
-    def _found(self, form: Form, ask: Ask) -> tuple[Request, Recognised, Lane | None]:
+    def _found(self, form: Form, ask: Ask) -> tuple[Request, Recognised, GatewayLane | None]:
         """Return the request, its session, and the lane if that is known already."""
         request = Request(ask.body, form)
         if ask.needs and not request.has(ask.needs):
@@ -194,7 +195,7 @@ class OpenSessions:
         finally:
             lane.lock.release()
 
-    def _say_price(self, lane: Lane) -> None:
+    def _say_price(self, lane: GatewayLane) -> None:
         """Log one time in each session that its budget costs more than sending everything."""
         if self._config.settings.is_auto or lane.figures.is_price_said:
             return
@@ -233,7 +234,7 @@ class OpenSessions:
             breaker.failed(now_s)
             raise Bypass("unhealthy", wrong, is_fault=False)
 
-    def _find(self, form: Form, request: Request, ask: Ask) -> tuple[Recognised, Lane | None]:
+    def _find(self, form: Form, request: Request, ask: Ask) -> tuple[Recognised, GatewayLane | None]:
         """Return the session of a request, and its lane if that is known already."""
         given = ask.session or given_id(form, request.fields)
         ask.project = self._projects.place_of(form, request, given)
@@ -245,9 +246,11 @@ class OpenSessions:
                 return lane.found, lane
         return recognise(self._projects.store_of(ask.project), form, request), None
 
-    def _take(self, found: Recognised, known: Lane | None, ask: Ask, model: str | None) -> Lane:
+    def _take(self, found: Recognised, known: GatewayLane | None, ask: Ask, model: str | None) -> GatewayLane:
         """Return the session's lane, locked for this thread, with the session open."""
         lane = self._lanes.locked(found, self._place(ask), known, ask.deadline_s)
+        if lane is None:
+            raise Bypass("busy")
         try:
             if lane.session is None:
                 lane.session = self._session(lane, self._settings(model))
@@ -265,7 +268,7 @@ class OpenSessions:
         """Return the place that a request tells; None if it tells none, as some of a conversation's requests do not."""
         return None if self._place(ask).records == self._projects.default.records else ask.project
 
-    def _session(self, lane: Lane, settings: Settings) -> Session:
+    def _session(self, lane: GatewayLane, settings: Settings) -> Session:
         """Open a session on its project's store; the session does not close the store."""
         store, clock = self._projects.store_of(lane.place), self._config.clock
         context = SessionContext.of(lane.found.session_id, store, settings, clock, home=lane.place)
@@ -281,7 +284,7 @@ class OpenSessions:
         budget = settings.budget_for(lookup(model, read_models(settings.models_file)).window_tokens)
         return _limited(settings, max(1, min(budget, int(limit * settings.window_share))))
 
-    def _prepared(self, lane: Lane, form: Form, request: Request, ask: Ask) -> ManagedBody:
+    def _prepared(self, lane: GatewayLane, form: Form, request: Request, ask: Ask) -> ManagedBody:
         session = lane.opened
         if ask.task:
             _take_up(session, ask.task)
@@ -313,13 +316,13 @@ class OpenSessions:
             "store" if failed and body is ask.body else "",
         )
 
-    def _find_name(self, lane: Lane) -> None:
+    def _find_name(self, lane: GatewayLane) -> None:
         """Use the session's name that was stored before a restart."""
         named = self._projects.store_of(lane.place).operations(lane.found.session_id, ("named",))
         if named:
             lane.figures.name, lane.figures.named_by, lane.figures.is_stored = name_from(named[0].payload), "main", True
 
-    def _name(self, lane: Lane, form: Form, request: Request, ask: Ask) -> Kind:
+    def _name(self, lane: GatewayLane, form: Form, request: Request, ask: Ask) -> Kind:
         """Name the session by this request, unless the user's conversation has named it; return the request's kind."""
         figures = lane.figures
         if form.delta(request.fields) is not None:  # the provider holds the history before it
@@ -330,7 +333,7 @@ class OpenSessions:
             figures.name, figures.named_by = name_of(form, request, ask.agent), kind
         return kind
 
-    def _store_name(self, lane: Lane, managed: ManagedBody) -> None:
+    def _store_name(self, lane: GatewayLane, managed: ManagedBody) -> None:
         """Store the session's name, once, if a user speaks in it or something was removed."""
         figures = lane.figures
         if figures.is_stored or not (figures.named_by == "main" or managed.actions):
@@ -341,7 +344,7 @@ class OpenSessions:
             store.commit(context, "named", payload=figures.name.as_json())
             figures.is_stored = True
 
-    def _remember(self, lane: Lane, form: Form, request: Request) -> None:
+    def _remember(self, lane: GatewayLane, form: Form, request: Request) -> None:
         if lane.found.how == "given" or form.delta(request.fields) is not None:
             return
         self._lanes.remember(lane, form, request)

@@ -1,49 +1,39 @@
-"""The open sessions of a gateway, least recently used first. A lane is one open session with its lock."""
+"""Several open sessions of one home, least recently used first. A lane is one open session with its lock.
+
+Law: a session is used by one thread at a time. What a lane keeps beside it (`figures`) is its owner's.
+"""
 
 import threading
 import time
-from collections import Counter, OrderedDict
-from collections.abc import Iterable
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
-from undrift.proxy.ask import Bypass
-from undrift.proxy.naming import Kind, Name
-from undrift.proxy.recent import Recent, beginning_of, history_of, longest
-from undrift.proxy.room import Footprint
+from undrift.errors import StoreError
+from undrift.session.footprint import Footprint
 from undrift.session.identity import Recognised
+from undrift.session.recent import Recent, beginning_of, history_of, longest
 from undrift.session.session import Session
 from undrift.values.project import Place
 from undrift.window.request import Request
 from undrift.wire.form import Form
 
-__all__ = ["Lane", "LaneFigures", "Lanes", "key_of"]
+__all__ = ["Lane", "Lanes", "key_of"]
+
+F = TypeVar("F")
 
 
 @dataclass(slots=True)
-class LaneFigures:
-    """The figures of an open session."""
-
-    name: Name = field(default_factory=Name)
-    named_by: Kind | None = None
-    is_stored: bool = False
-    is_price_said: bool = False
-    logged_ms: dict[str, int] = field(default_factory=dict)
-    requests: Counter[Kind] = field(default_factory=Counter)
-    tokens_before: int = 0
-    tokens_after: int = 0
-    last_s: float = 0.0
-
-
-@dataclass(slots=True)
-class Lane:
+class Lane(Generic[F]):
     """One open session, its lock, and its latest requests."""
 
     found: Recognised
     place: Place
+    figures: F
     session: Session | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
     recent: Recent = field(default_factory=Recent)
-    figures: LaneFigures = field(default_factory=LaneFigures)
     footprint: Footprint = field(default_factory=Footprint)
     turn: int = 0
     is_closed: bool = False
@@ -55,9 +45,9 @@ class Lane:
 
     @property
     def opened(self) -> Session:
-        """The session. Raises Bypass: it was closed."""
+        """The session. Raises StoreError: it was closed."""
         if self.session is None:
-            raise Bypass("closed")
+            raise StoreError(f"session {self.found.session_id[:64]!r} is closed")
         return self.session
 
     def shut(self) -> None:
@@ -71,13 +61,17 @@ def key_of(session_id: str, place: Place) -> str:
     return session_id if place.project is None else f"{place.records.name}\0{session_id}"
 
 
-class Lanes:
-    """The lanes of one home. If they use more than `most_bytes`, the least recently used are closed."""
+class Lanes(Generic[F]):
+    """The lanes of one home. If they use more than `most_bytes`, the least recently used are closed.
 
-    def __init__(self, most_bytes: int) -> None:
+    `figures`: makes what a new lane keeps beside its session.
+    """
+
+    def __init__(self, most_bytes: int, figures: Callable[[], F]) -> None:
         self._most_bytes = most_bytes
+        self._figures = figures
         self._lock = threading.Lock()  # never held while anything waits for the disk: the event loop takes it too
-        self._lanes: OrderedDict[str, Lane] = OrderedDict()
+        self._lanes: OrderedDict[str, Lane[F]] = OrderedDict()
         self._by_beginning: dict[bytes, set[str]] = {}  # a request is compared with few sessions, however many are open
         self._bytes = 0
 
@@ -89,17 +83,17 @@ class Lanes:
         """The estimated memory of all open sessions."""
         return self._bytes
 
-    def all(self) -> list[Lane]:
+    def all(self) -> list[Lane[F]]:
         """Return the lanes, least recently used first."""
         with self._lock:
             return list(self._lanes.values())
 
-    def get(self, key: str) -> Lane | None:
+    def get(self, key: str) -> Lane[F] | None:
         """Return the lane with a key. None means: the session is not open."""
         with self._lock:
             return self._lanes.get(key)
 
-    def going_on(self, form: Form, request: Request, place: Place | None = None) -> Lane | None:
+    def going_on(self, form: Form, request: Request, place: Place | None = None) -> Lane[F] | None:
         """Return the open session whose newest history this request continues; None if several do, or none.
 
         `place`: the project that the request tells: conversations of two projects can begin with the same words.
@@ -112,7 +106,7 @@ class Lanes:
         name = longest((name, lane.recent.length(form, request)) for name, lane in lanes.items())
         return None if name is None else lanes[name]
 
-    def remember(self, lane: Lane, form: Form, request: Request) -> None:
+    def remember(self, lane: Lane[F], form: Form, request: Request) -> None:
         """Keep a request's history, so that the next one finds the session without an id."""
         if (history := history_of(form, request)) is None:
             return
@@ -125,8 +119,8 @@ class Lanes:
                 for beginning in now - before:
                     self._by_beginning.setdefault(beginning, set()).add(name)
 
-    def locked(self, found: Recognised, place: Place, known: Lane | None, deadline_s: float) -> Lane:
-        """Return the lane of a session, locked for this thread. Raises Bypass: another thread kept the lock.
+    def locked(self, found: Recognised, place: Place, known: Lane[F] | None, deadline_s: float) -> Lane[F] | None:
+        """Return the lane of a session, locked for this thread. None means: another thread kept the lock.
 
         `place`: its project. `known`: its lane, if that was looked up already. `deadline_s`: on the monotonic clock; the end of the wait.
         """
@@ -135,18 +129,18 @@ class Lanes:
             with self._lock:
                 lane = known or self._lanes.get(key)
                 if lane is None:
-                    lane = self._lanes[key] = Lane(found, place)
+                    lane = self._lanes[key] = Lane(found, place, self._figures())
                     self._bytes += lane.footprint.bytes
                 if key in self._lanes:
                     self._lanes.move_to_end(key)
             if not lane.lock.acquire(timeout=max(0.0, deadline_s - time.monotonic())):
-                raise Bypass("busy")
+                return None
             if not lane.is_closed:
                 return lane
             known = None
             lane.lock.release()
 
-    def grow(self, lane: Lane, request: Request) -> None:
+    def grow(self, lane: Lane[F], request: Request) -> None:
         """Note how much memory a session uses after a request."""
         with self._lock:
             if self._lanes.get(lane.key) is lane:
@@ -156,7 +150,7 @@ class Lanes:
 
     def make_room(self) -> None:
         """Close the least recently used sessions until the others fit; a session in use stays open."""
-        closing: list[Lane] = []
+        closing: list[Lane[F]] = []
         with self._lock:
             for name in list(self._lanes) if self._is_crowded() else ():
                 if self._is_crowded() and self._lanes[name].lock.acquire(blocking=False):

@@ -8,8 +8,8 @@ from typing import Any
 from undrift import Settings
 from undrift.proxy import GatewayConfig
 from undrift.proxy.ask import Ask
-from undrift.proxy.recent import Recent, history_of, longest
 from undrift.proxy.sessions import OpenSessions
+from undrift.session.recent import Recent, history_of, longest
 from undrift.testing import history_for
 from undrift.window.conversation import Conversation
 from undrift.window.request import Request

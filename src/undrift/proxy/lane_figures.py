@@ -1,0 +1,27 @@
+"""What a gateway keeps beside an open session: its name, its figures, and what was logged about it."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from undrift.proxy.naming import Kind, Name
+from undrift.session.lanes import Lane
+
+__all__ = ["GatewayLane", "LaneFigures"]
+
+
+@dataclass(slots=True)
+class LaneFigures:
+    """The figures of an open session."""
+
+    name: Name = field(default_factory=Name)
+    named_by: Kind | None = None
+    is_stored: bool = False
+    is_price_said: bool = False
+    logged_ms: dict[str, int] = field(default_factory=dict)
+    requests: Counter[Kind] = field(default_factory=Counter)
+    tokens_before: int = 0
+    tokens_after: int = 0
+    last_s: float = 0.0
+
+
+GatewayLane = Lane[LaneFigures]
