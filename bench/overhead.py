@@ -20,7 +20,7 @@ from uuid import uuid4
 from bench.figures import Claim, Report, cpu_ms, interleaved, ratio_claim
 from undrift.session.session import Session
 from undrift.settings import Settings
-from undrift.values.window import Prepared
+from undrift.values.prepared import Prepared
 
 __all__ = ["conversation", "measure"]
 

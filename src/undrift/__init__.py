@@ -46,7 +46,8 @@ if TYPE_CHECKING:
     from undrift.tiered import *  # noqa: F403 - a type checker sees the names of its __all__
     from undrift.values.memory import MemoryEntry, ScoredMemoryEntry
     from undrift.values.memory import RunContext as RunContext
-    from undrift.values.window import Action, Prepared, Task
+    from undrift.values.prepared import Prepared
+    from undrift.values.window import Action, Task
     from undrift.values.window import Decision as Decision
     from undrift.values.window import Original as Original
 
@@ -104,7 +105,8 @@ _ROOMS = {
         "ValidationResult ValidationService apply_semantic_decay prune_task_logs"
     ),
     "undrift.values.memory": "MemoryEntry RunContext ScoredMemoryEntry",
-    "undrift.values.window": "Action Decision Original Prepared Task",
+    "undrift.values.prepared": "Prepared",
+    "undrift.values.window": "Action Decision Original Task",
 }
 """The module of each name, which is loaded when the name is first used."""
 

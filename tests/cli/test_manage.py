@@ -95,7 +95,7 @@ def test_what_has_to_leave_leaves_and_can_be_recalled(tmp_path, wire):
     assert told["body"] == sent
     assert b'"body": ' + result.stdout_bytes + b"," in again.stdout_bytes
     assert told["tokens_after"] <= told["budget_tokens"] == 4_000 < told["tokens_before"]
-    assert (told["headers"], told["warnings"]) == ({}, [])
+    assert (told["headers"], told["warnings"], told["new"]) == ({}, [], [])  # the first request has decided it all
     action = max(told["actions"], key=lambda one: one["tokens_saved"])
     assert set(action) == {"kind", "entry_id", "reason", "tokens_saved", "ref"}
     assert undrift("recall", action["ref"], "--home", home).exit_code == 0
@@ -106,6 +106,8 @@ def test_it_decides_as_the_library_does(tmp_path):
     expected = opened(tmp_path / "library", budget_tokens=4_000).prepare(given)
     result = managed(given, *PLAIN, "--home", tmp_path / "home")
     assert result.stdout_bytes == expected.body != given
+    told = json.loads(managed(given, *PLAIN, "--json", "--home", tmp_path / "another").stdout_bytes)
+    assert told["new"] == [action["ref"] for action in told["actions"]] != []
 
 
 def test_what_left_stays_out_of_the_next_request(tmp_path):

@@ -16,7 +16,8 @@ from tests.task_sessions import SUMMARY, TaskSession, log_text
 from undrift import AGENT_RULES, TASK_TOOL_SCHEMA, Session, Settings, StreamStripper, SummaryRejected, ValidationService
 from undrift.core.tasks.life import MAIN_AGENT
 from undrift.core.window.ended_tasks import Ended
-from undrift.values.window import ContextEntry, Prepared, Task
+from undrift.values.prepared import Prepared
+from undrift.values.window import ContextEntry, Task
 from undrift.wire.form import ProviderReply
 
 ROOT = Path(__file__).parents[2]

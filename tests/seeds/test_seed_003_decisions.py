@@ -22,7 +22,7 @@ from tests.task_sessions import SUMMARY, TaskSession, log_text
 from undrift import AGENT_RULES, Session, Settings, StoreError, SummaryRejected, TaskError
 from undrift.stores.sqlite import SqliteStore
 from undrift.testing import Call, ModelTurn, Result, history_for, simulator_for
-from undrift.values.window import Prepared
+from undrift.values.prepared import Prepared
 
 
 def prepared(session: TaskSession) -> Prepared:

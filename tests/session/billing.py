@@ -9,7 +9,7 @@ from undrift.core.cost import Prices
 from undrift.core.ledger import Ledger
 from undrift.session.session import Session
 from undrift.settings import Settings
-from undrift.values.window import Prepared
+from undrift.values.prepared import Prepared
 from undrift.window.ledgers import stored_ledgers
 from undrift.wire.forms import form_of
 

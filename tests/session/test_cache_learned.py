@@ -7,7 +7,7 @@ import pytest
 
 from tests.builders import Json, body, rounds, text, user
 from tests.session.test_prune_moments import MINUTE, Client
-from undrift.values.window import Prepared
+from undrift.values.prepared import Prepared
 
 CLAUDE, SONNET, GPT = "claude-opus-4-5", "claude-sonnet-4-5", "gpt-5.4"
 LARGE = 7_600  # of a budget of 8,000

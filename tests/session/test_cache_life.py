@@ -13,7 +13,7 @@ from tests.proxy.test_managed import Provider
 from tests.session.test_prune_moments import MINUTE, Client
 from undrift import Session, Settings
 from undrift.testing import RawUpstream, Result, history_for
-from undrift.values.window import Prepared
+from undrift.values.prepared import Prepared
 
 CLAUDE, OTHER = "claude-sonnet-4-5", "some-model"  # five minutes by the table, and a day
 LARGE = 7_600  # of a budget of 8,000

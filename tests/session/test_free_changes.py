@@ -7,7 +7,7 @@ import pytest
 
 from tests.builders import Json, body, rounds, sent, user
 from undrift import Session, Settings
-from undrift.values.window import Prepared
+from undrift.values.prepared import Prepared
 
 BASH = {"name": "Bash", "input_schema": {"type": "object"}}
 READ = {"name": "Read", "input_schema": {"type": "object"}}

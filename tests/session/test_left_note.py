@@ -10,7 +10,7 @@ from undrift.core.window.left import left_allowance, listed_in
 from undrift.session.session import Session
 from undrift.settings import Settings
 from undrift.stores.sqlite import SqliteStore
-from undrift.values.window import Prepared
+from undrift.values.prepared import Prepared
 from undrift.window.context import SessionContext
 
 SAYS = "[Left this window"

@@ -6,7 +6,7 @@ from typing import Any
 from tests.builders import opened
 from tests.wire.openai_responses_items import WIRE, Json, call, output, user
 from undrift.session.session import Session
-from undrift.values.window import Prepared
+from undrift.values.prepared import Prepared
 
 SEARCH: Json = {"type": "tool_search", "execution": "client"}
 EXEC: Json = {"type": "function", "name": "exec"}

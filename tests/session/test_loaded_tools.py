@@ -12,7 +12,7 @@ from tests.proxy.builders import PATHS, ask, gateway
 from tests.proxy.test_managed import Provider, settings
 from undrift.session.session import Session
 from undrift.testing import AnthropicSimulator, Call, ModelTurn, RawUpstream, Refused, Result, history_for
-from undrift.values.window import Prepared
+from undrift.values.prepared import Prepared
 
 PLAIN: Json = {"name": "Read", "input_schema": {"type": "object"}}
 DEFERRED: Json = {"name": "mcp__notes__search", "input_schema": {"type": "object"}, "defer_loading": True}

@@ -14,7 +14,7 @@ from pydantic.alias_generators import to_camel
 from tests.builders import opened
 from undrift.errors import WireError
 from undrift.session.session import Session
-from undrift.values.window import Prepared
+from undrift.values.prepared import Prepared
 from undrift.wire.form import ProviderReply, ToolCall
 
 LARGE = "a line of what the tool printed\n" * 60

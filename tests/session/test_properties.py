@@ -27,7 +27,7 @@ from tests.builders import (
     user,
 )
 from undrift.session.session import Session
-from undrift.values.window import Prepared
+from undrift.values.prepared import Prepared
 
 KEPT_RESULTS = 3
 KEPT_TEXT_TOKENS = 60

@@ -9,7 +9,7 @@ import pytest
 from tests.builders import Json, body, rounds, sent, user
 from undrift.session.session import Session
 from undrift.settings import Settings
-from undrift.values.window import Prepared
+from undrift.values.prepared import Prepared
 
 MINUTE = 60_000
 BUDGET = 8_000

@@ -11,7 +11,8 @@ import pytest
 from tests.builders import Json, assistant, body, image, opened, problems, result, sent, text, thinking, user
 from undrift import transcripts
 from undrift.session.session import Session
-from undrift.values.window import ContextEntry, Prepared
+from undrift.values.prepared import Prepared
+from undrift.values.window import ContextEntry
 
 SESSIONS = {"claude-code": 5, "codex": 3}
 LARGEST_BYTES = 1_500_000

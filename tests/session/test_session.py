@@ -22,7 +22,7 @@ from tests.builders import (
     thinking,
     user,
 )
-from undrift.values.window import Prepared
+from undrift.values.prepared import Prepared
 
 
 def encoded(given: Json) -> bytes:

@@ -21,7 +21,7 @@ from tests.builders import (
 )
 from undrift.errors import SummaryRejected, TaskError
 from undrift.session.session import Session
-from undrift.values.window import Prepared
+from undrift.values.prepared import Prepared
 
 SUMMARY = "The login bug was in auth.py line 12; it is fixed and the tests pass."
 

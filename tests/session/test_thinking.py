@@ -12,7 +12,7 @@ import pytest
 from tests.builders import Json, body, opened, parts, result, rounds, sent, thinking, user
 from undrift.session.session import Session
 from undrift.testing.simulators import AnthropicSimulator, Call, ModelTurn, Refused
-from undrift.values.window import Prepared
+from undrift.values.prepared import Prepared
 
 ADAPTIVE = {"type": "adaptive"}
 

@@ -18,12 +18,13 @@ import apsw
 __all__ = ["TABLES", "Host", "another_deciding", "plain", "read_frame", "records", "write_frame"]
 
 TABLES = ("operations", "originals", "decisions", "tags", "tasks")
+_ONLY_NEWER = {"new"}  # fields that only the newer version of a value has
 
 
 def plain(value: Any) -> Any:
     """Return a value without classes of undrift, so that two versions can be compared."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        names = (field.name for field in dataclasses.fields(value))
+        names = (field.name for field in dataclasses.fields(value) if field.name not in _ONLY_NEWER)
         return {name: plain(getattr(value, name)) for name in names}
     if isinstance(value, dict):
         return {key: plain(inner) for key, inner in value.items()}

@@ -15,7 +15,7 @@ from typing import IO, Any, Self, cast
 from tests.twin.other import another_deciding, plain, read_frame, records, write_frame
 from undrift import Session, Settings
 from undrift.errors import UndriftError
-from undrift.values.window import Prepared
+from undrift.values.prepared import Prepared
 
 __all__ = ["Differ", "Other", "Twin"]
 

@@ -1,9 +1,7 @@
 """The values: valid from construction on, unchangeable, and plain enough for JSON."""
 
-import copy
 import dataclasses
 import json
-import pickle
 from types import MappingProxyType
 from typing import Any, get_args
 
@@ -23,7 +21,6 @@ from undrift.values.window import (
     MaskedSpan,
     Moment,
     Original,
-    Prepared,
     Segment,
     Sent,
     Tag,
@@ -148,7 +145,6 @@ VALUES = [
     entry(),
     MaskedSpan("anthropic-key", 0, 40),
     Action("pruned", "e1", "older than the newest that fit", 3, "0" * 16),
-    Prepared({}, 1, 1, 1),
     Decision("e1", "pruned", "older than the newest that fit", 3, "0" * 16),
     ORIGINAL,
     Moment("m1", 3),
@@ -177,37 +173,3 @@ def test_no_value_can_be_changed_or_given_a_new_field(value):
 def test_the_test_above_knows_every_value():
     public = {getattr(types, name) for name in types.__all__}
     assert {v for v in public if dataclasses.is_dataclass(v)} == {type(v) for v in VALUES}
-
-
-def test_two_results_do_not_share_their_headers_or_details():
-    """R2-15: a default that is a mapping is a new one for each value."""
-    assert Prepared({}, 1, 1, 1).headers is not Prepared({}, 1, 1, 1).headers
-    assert Decision("a", "pruned", "", 1, "").detail is not Decision("a", "pruned", "", 1, "").detail
-
-
-def test_actions_that_are_made_late_are_part_of_the_value_like_others():
-    """They are made once, and compared, shown, replaced and copied as if they had been there from the start."""
-    action, made = Action("pruned", "e1", "older", 3, "0" * 16), []
-
-    def late() -> tuple[Action, ...]:
-        made.append(1)
-        return (action,)
-
-    plain = Prepared({}, 2, 1, 1, (action,))
-    for same in (lambda one: one, copy.deepcopy, copy.copy, dataclasses.replace, pickled):
-        assert same(Prepared({}, 2, 1, 1).telling(1, late)) == plain
-    assert (plain.action_count, pickled(plain).action_count, Prepared({}, 2, 1, 1).action_count) == (1, 1, 0)
-    found = Prepared({}, 2, 1, 1).telling(1, late)
-    assert (found.action_count, len(made)) == (1, 5)
-    assert (found.actions, found.actions, repr(found), dataclasses.asdict(found)) == (
-        (action,),
-        (action,),
-        repr(plain),
-        dataclasses.asdict(plain),
-    )
-    assert len(made) == 6
-
-
-def pickled(value: Prepared) -> Prepared:
-    found: Prepared = pickle.loads(pickle.dumps(value))
-    return found

@@ -8,7 +8,8 @@ from undrift.core.window import plan
 from undrift.core.window.turn import Turn
 from undrift.core.window.window import Window
 from undrift.session.session import Session
-from undrift.values.window import ContextEntry, Decision, Prepared
+from undrift.values.prepared import Prepared
+from undrift.values.window import ContextEntry, Decision
 
 HISTORY = [user("do it"), *rounds(14), assistant("done"), user("and now?")]
 BEFORE_NOTES, FIRST = len(plan.PASSES) - 1, 0

@@ -10,7 +10,7 @@ from tests.task_sessions import SUMMARY, TaskSession
 from undrift.errors import InputError
 from undrift.session.session import Session
 from undrift.stores.sqlite import SqliteStore
-from undrift.values.window import Prepared
+from undrift.values.prepared import Prepared
 
 TITLE = "[active_context.md: the notes of this session, as they are now]\n"
 SECRET = "sk-" + "ant-" + "api03-" + "A" * 90

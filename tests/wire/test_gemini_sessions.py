@@ -25,7 +25,7 @@ from undrift import Session
 from undrift.settings import Settings
 from undrift.testing.simulators.base import Call, ModelTurn
 from undrift.testing.simulators.gemini import GeminiSimulator
-from undrift.values.window import Prepared
+from undrift.values.prepared import Prepared
 
 
 def opened(home: Path, **given_settings: Any) -> Session:

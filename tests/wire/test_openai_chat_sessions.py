@@ -15,7 +15,7 @@ from tests.wire.openai_chat_messages import (
     user,
 )
 from undrift import Session, Settings
-from undrift.values.window import Prepared
+from undrift.values.prepared import Prepared
 
 BUDGET = 1_000
 

@@ -24,7 +24,7 @@ from undrift import Session
 from undrift.settings import Settings
 from undrift.testing.simulators.base import Call, ModelTurn
 from undrift.testing.simulators.openai_responses import OpenAIResponsesSimulator
-from undrift.values.window import Prepared
+from undrift.values.prepared import Prepared
 from undrift.wire import openai_responses as form
 
 

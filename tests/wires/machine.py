@@ -23,7 +23,7 @@ from undrift.testing import (
     history_for,
     simulator_for,
 )
-from undrift.values.window import Prepared
+from undrift.values.prepared import Prepared
 
 __all__ = ["MACHINES", "Machine"]
 

@@ -36,7 +36,7 @@ from undrift.testing.simulators import (
     Refused,
     simulator_for,
 )
-from undrift.values.window import Prepared
+from undrift.values.prepared import Prepared
 from undrift.wire.forms import WIRES, form_of
 
 __all__ = ["Outcome", "Script", "full_tokens", "main", "play", "script_of", "summary"]

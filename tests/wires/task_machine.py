@@ -25,7 +25,8 @@ from undrift.errors import StoreError, TaskError
 from undrift.session.session import Session
 from undrift.settings import Settings
 from undrift.testing import Call, ClientHistory, ModelTurn, Result, history_for, simulator_for
-from undrift.values.window import Action, Prepared
+from undrift.values.prepared import Prepared
+from undrift.values.window import Action
 from undrift.wire.form import Block
 
 __all__ = ["TaskMachine", "main", "play"]

@@ -8,7 +8,7 @@ from tests.wires.machine import MACHINES
 from undrift.session.session import Session
 from undrift.settings import Settings
 from undrift.testing import Call, ClientHistory, ModelTurn, Result, history_for, simulator_for
-from undrift.values.window import Prepared
+from undrift.values.prepared import Prepared
 
 SUMMARY = "Every file was read: the number 7 stands in file 3 and all tests pass."
 

@@ -11,7 +11,7 @@ from undrift.cli.place import HOME_HELP, kept_place, project_option
 from undrift.cli.show import at_terminal, note, safe
 from undrift.errors import Declined, InputError, WireError
 from undrift.session.session import Session
-from undrift.values.window import Prepared
+from undrift.values.prepared import Prepared
 from undrift.wire.forms import WIRES
 
 __all__ = ["manage_command"]
@@ -83,6 +83,7 @@ def _as_json(prepared: Prepared) -> bytes:
         "tokens_after": prepared.tokens_after,
         "budget_tokens": prepared.budget_tokens,
         "actions": [asdict(action) for action in prepared.actions],
+        "new": [action.ref for action in prepared.new],
         "warnings": list(prepared.warnings),
     }
     body: bytes = prepared.body

@@ -11,7 +11,7 @@ from typing import Any
 
 from undrift.errors import UndriftError
 from undrift.session.session import Session
-from undrift.values.window import Prepared
+from undrift.values.prepared import Prepared
 
 __all__ = ["FrameworkWindow"]
 

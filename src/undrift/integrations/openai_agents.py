@@ -20,7 +20,7 @@ from undrift.session.session import Session
 from undrift.settings import Settings
 from undrift.stores.base import Document
 from undrift.values.closing import Closing
-from undrift.values.window import Prepared
+from undrift.values.prepared import Prepared
 
 __all__ = ["UndriftSession", "undrift_filter"]
 

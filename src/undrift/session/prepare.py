@@ -29,8 +29,8 @@ from undrift.session.ledger import Pricing, SessionLedger
 from undrift.settings.model_table import Model, lookup, model_key, read_models
 from undrift.tasks.logs import TaskLogs
 from undrift.tasks.updates import TaskUpdates
+from undrift.values.prepared import Prepared
 from undrift.values.readings import Heads, StretchReading
-from undrift.values.window import Prepared
 from undrift.window.bound_thinking import binding_of, changes
 from undrift.window.commit import Committer, past_of
 from undrift.window.context import SessionContext
@@ -160,7 +160,8 @@ class Preparer:
             headers=headers,
             warnings=tuple(warnings),
         )
-        return prepared if items is None else prepared.telling(window.action_count, lambda: window.actions)
+        decided = (decision.entry_id for decision in carried.written)
+        return prepared if items is None else prepared.telling(window.action_count, lambda: window.actions, decided)
 
     def _turn(
         self, conversation: Conversation, beside: Beside, binding: Binding, room: Room, texts: Texts, cache: Cache

@@ -32,8 +32,9 @@ from undrift.stores.projects import place_for
 from undrift.tasks.updates import TaskUpdates
 from undrift.values.clock import now_ms
 from undrift.values.closing import Closing, in_turn, of_part
+from undrift.values.prepared import Prepared
 from undrift.values.scope import Scope
-from undrift.values.window import PINNED_TYPES, ContextEntry, Decision, EntryType, Original, Prepared, Task
+from undrift.values.window import PINNED_TYPES, ContextEntry, Decision, EntryType, Original, Task
 from undrift.window.context import SessionContext
 from undrift.window.originals import original_of
 from undrift.window.request import Request
@@ -98,7 +99,6 @@ class Session(Closing):
     history = of_part("timeline", Timeline.history)
     rewind = of_part("timeline", Timeline.rewind)
     undo_rewind = of_part("timeline", Timeline.undo_rewind)
-
     purge = of_part("_purger", Purger.purge)
 
     @classmethod

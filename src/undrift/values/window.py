@@ -3,7 +3,7 @@
 Timestamps are Unix milliseconds, sizes are tokens unless a name says otherwise.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
@@ -21,7 +21,6 @@ __all__ = [
     "Moment",
     "Original",
     "PINNED_TYPES",
-    "Prepared",
     "Segment",
     "SegmentEnd",
     "Sent",
@@ -166,63 +165,6 @@ class Item:
     entries: tuple[ContextEntry, ...]
     tokens: int
     is_replaced: bool = False
-
-
-class _Late:
-    """A place for the number of actions of a `Prepared`, and for what makes them."""
-
-    __slots__ = ("_late",)
-
-    _late: tuple[int, Callable[[], tuple[Action, ...]]]
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared(_Late):
-    """A request body that fits the budget, and the changes that were made.
-
-    >>> body = {"model": "claude-sonnet-4-5", "max_tokens": 9, "messages": [{"role": "user", "content": "hello"}]}
-    >>> with Session.open("run-2", home=home, settings=Settings(budget_tokens=60_000)) as session:
-    ...     prepared = session.prepare(body)
-    >>> prepared.tokens_after <= prepared.budget_tokens, prepared.actions, prepared.warnings
-    (True, (), ())
-
-    Args:
-        body: What to send: the type that was given, and the very same object when nothing changed.
-        tokens_before: Tokens of the request as the client sent it, system and tools included.
-        tokens_after: Tokens of the body to send, counted the same way.
-        budget_tokens: The active budget.
-        actions: One per block that left or changed, re-applied ones included, in the order of the window. A block whose
-            original was purged has none: there is nothing to recall.
-        headers: HTTP headers that must go with the edited body.
-        warnings: Sentences for a human; empty when all is well.
-    """
-
-    body: Any
-    tokens_before: int
-    tokens_after: int
-    budget_tokens: int
-    actions: tuple[Action, ...] = ()
-    headers: Mapping[str, str] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
-
-    def telling(self, count: int, make: Callable[[], tuple[Action, ...]]) -> "Prepared":
-        """Return this value with a function that computes its actions on first use: a long session has 10,000."""
-        object.__delattr__(self, "actions")
-        object.__setattr__(self, "_late", (count, make))
-        return self
-
-    @property
-    def action_count(self) -> int:
-        """The number of actions, without computing them."""
-        late = getattr(self, "_late", None)
-        return len(self.actions) if late is None else late[0]
-
-    def __getattr__(self, name: str) -> tuple[Action, ...]:
-        if name != "actions":
-            raise AttributeError(name)
-        made = self._late[1]()
-        object.__setattr__(self, name, made)
-        return made
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from undrift.core.window.notes import notes as notes_pass
 from undrift.core.window.notes import stale_notes
 from undrift.core.window.turn import Texts, Turn
 from undrift.core.window.window import Window
-from undrift.values.window import ContextEntry, Decision, Prepared
+from undrift.values.prepared import Prepared
+from undrift.values.window import ContextEntry, Decision
 
 TITLE = "[active_context.md: the notes of this session, as they are now]\n"
 WORK = [plain.user("do it"), *plain.rounds(3), plain.agent("done"), plain.user("and now?")]

@@ -19,7 +19,7 @@ from undrift.integrations.langchain.messages import back, history, without_signe
 from undrift.session.session import Session
 from undrift.settings import Settings
 from undrift.settings.model_table import lookup, read_models
-from undrift.values.window import Prepared
+from undrift.values.prepared import Prepared
 
 __all__ = ["UndriftMiddleware"]
 

@@ -13,7 +13,7 @@ from pydantic_ai.capabilities import AbstractCapability
 from undrift.integrations.framework_window import FrameworkWindow
 from undrift.integrations.pydantic_ai.messages import back, history
 from undrift.session.session import Session
-from undrift.values.window import Prepared
+from undrift.values.prepared import Prepared
 
 __all__ = ["UndriftHistory"]
 

@@ -36,8 +36,9 @@ from undrift.stores.base import Context
 from undrift.stores.opening import engine_of, open_store
 from undrift.transcripts import Recording
 from undrift.values.extras import command_for
+from undrift.values.prepared import Prepared
 from undrift.values.scope import Scope
-from undrift.values.window import Action, ContextEntry, Prepared
+from undrift.values.window import Action, ContextEntry
 from undrift.wire import anthropic
 
 __all__ = ["replay", "replay_folder"]

@@ -12,7 +12,7 @@ from undrift.recordings.replay.side import Market
 from undrift.recordings.replay.texts import ReplayTexts, Text
 from undrift.session.session import Session
 from undrift.settings.model_table import Model
-from undrift.values.window import Prepared
+from undrift.values.prepared import Prepared
 
 __all__ = ["Sender", "market_of"]
 

@@ -1,0 +1,78 @@
+"""The result of one turn: the body to send, and what was changed. Frozen."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from undrift.values.window import Action
+
+__all__ = ["Prepared"]
+
+
+class _Late:
+    """A place for the number of actions of a `Prepared`, for what makes them, and for the entries of the new ones."""
+
+    __slots__ = ("_late",)
+
+    _late: tuple[int, Callable[[], tuple[Action, ...]], frozenset[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared(_Late):
+    """A request body that fits the budget, and the changes that were made.
+
+    >>> body = {"model": "claude-sonnet-4-5", "max_tokens": 9, "messages": [{"role": "user", "content": "hello"}]}
+    >>> with Session.open("run-2", home=home, settings=Settings(budget_tokens=60_000)) as session:
+    ...     prepared = session.prepare(body)
+    >>> prepared.tokens_after <= prepared.budget_tokens, prepared.actions, prepared.warnings
+    (True, (), ())
+
+    Args:
+        body: What to send: the type that was given, and the very same object when nothing changed.
+        tokens_before: Tokens of the request as the client sent it, system and tools included.
+        tokens_after: Tokens of the body to send, counted the same way.
+        budget_tokens: The active budget.
+        actions: One per block that left or changed, re-applied ones included, in the order of the window. A block whose
+            original was purged has none: there is nothing to recall.
+        headers: HTTP headers that must go with the edited body.
+        warnings: Sentences for a human; empty when all is well.
+        new: Those of `actions` that were decided on this turn, in the same order. Decisions of another process, or of
+            the session from which this one was forked, are not among them. It does not count for equality, because a
+            retry finds everything decided.
+    """
+
+    body: Any
+    tokens_before: int
+    tokens_after: int
+    budget_tokens: int
+    actions: tuple[Action, ...] = ()
+    headers: Mapping[str, str] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    new: tuple[Action, ...] = field(default=(), compare=False)
+
+    def telling(self, count: int, make: Callable[[], tuple[Action, ...]], decided: Iterable[str] = ()) -> "Prepared":
+        """Return this value with a function that computes its actions on first use: a long session has 10,000.
+
+        `decided`: the ids of the entries about which this turn decided.
+        """
+        object.__delattr__(self, "actions")
+        object.__delattr__(self, "new")
+        object.__setattr__(self, "_late", (count, make, frozenset(decided)))
+        return self
+
+    @property
+    def action_count(self) -> int:
+        """The number of actions, without computing them."""
+        late = getattr(self, "_late", None)
+        return len(self.actions) if late is None else late[0]
+
+    def __getattr__(self, name: str) -> tuple[Action, ...]:
+        if name not in ("actions", "new"):
+            raise AttributeError(name)
+        _, make, decided = self._late
+        if name == "actions":
+            made = make()
+        else:
+            made = tuple(one for one in self.actions if one.entry_id in decided) if decided else ()
+        object.__setattr__(self, name, made)
+        return made
