@@ -5,13 +5,12 @@ are the facets. Each of them gets the context, and none calls back.
 """
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self
 
 from undrift.core.agent_rules import TOLD_BY_REPLY
 from undrift.core.budget_price import BudgetPrice
-from undrift.core.tasks.life import MAIN_AGENT, current
 from undrift.core.text import marker
 from undrift.core.text.refs import ref_of
 from undrift.errors import InputError
@@ -34,7 +33,7 @@ from undrift.values.clock import now_ms
 from undrift.values.closing import Closing, in_turn, of_part
 from undrift.values.prepared import Prepared
 from undrift.values.scope import Scope
-from undrift.values.window import PINNED_TYPES, ContextEntry, Decision, EntryType, Original, Task
+from undrift.values.window import PINNED_TYPES, ContextEntry, Decision, EntryType, Original
 from undrift.window.context import SessionContext
 from undrift.window.originals import original_of
 from undrift.window.request import Request
@@ -99,6 +98,14 @@ class Session(Closing):
     history = of_part("timeline", Timeline.history)
     rewind = of_part("timeline", Timeline.rewind)
     undo_rewind = of_part("timeline", Timeline.undo_rewind)
+
+    change_tasks = of_part("_tasks", SessionTasks.change_tasks)
+    complete_task = of_part("_tasks", SessionTasks.complete_task)
+    mark = of_part("_tasks", SessionTasks.mark)
+    start_task = of_part("_tasks", SessionTasks.start_task)
+    tasks = of_part("_tasks", SessionTasks.tasks)
+    update_task = of_part("_tasks", SessionTasks.update_task)
+
     purge = of_part("_purger", Purger.purge)
 
     @classmethod
@@ -261,111 +268,6 @@ class Session(Closing):
         at_ms = self._context.clock.tick()
         entry = ContextEntry(f"pin:{ref_of(type, text)}", type, text, self._context.count(text), at_ms)
         return self._log.pin(entry, at_ms=at_ms)
-
-    @in_turn
-    def start_task(
-        self,
-        task_id: str,
-        *,
-        content: str = "",
-        acceptance_criteria: Sequence[str] = (),
-        phase_index: int = 0,
-        stack: bool = False,
-    ) -> Task:
-        """Start a task: all tool calls belong to it until it ends.
-
-        Args:
-            task_id: Any text; known or new.
-            content: The work to do; default for a new task is its id.
-            acceptance_criteria: The criteria for its result.
-            phase_index: At least 0.
-            stack: True: it may start while another task is in progress; that task continues when it ends.
-
-        Raises:
-            TaskError: Another task is in progress, or a field is wrong; the message says what to do.
-            StoreError: It could not be written; nothing has changed.
-        """
-        fields = {
-            "content": content or (None if task_id in self._log.tasks.by_id else task_id),
-            "acceptance_criteria": tuple(acceptance_criteria) or None,
-            "phase_index": phase_index or None,
-        }
-        return self.update_task(task_id, stack=stack, status="in_progress", **fields)
-
-    @in_turn
-    def update_task(self, task_id: str, *, stack: bool = False, **fields: Any) -> Task:
-        """Change some fields of a task; fields that are not given keep their values.
-
-        Args:
-            task_id: Known, or new.
-            stack: See `start_task`.
-            fields: content, active_form, status, acceptance_criteria, grounding, grounding_evidence, result_summary,
-                delegated_to, phase_index.
-
-        Raises:
-            TaskError: It is not possible; the message says what to do.
-            SummaryRejected: It is completed without a summary of at least 15 characters.
-            StoreError: It could not be written; nothing has changed.
-        """
-        self.change_tasks([{**fields, "id": task_id}], stack=stack)
-        return self._log.tasks.by_id[task_id]
-
-    @in_turn
-    def change_tasks(
-        self, updates: Sequence[Mapping[str, Any]], *, agent: str = MAIN_AGENT, stack: bool = False
-    ) -> tuple[str, ...]:
-        """Change several tasks in one step, or none: first end tasks, then start tasks.
-
-        Args:
-            updates: For each task its ``id`` and the fields of `update_task` that change.
-            agent: The agent that works on them; each agent has at most one task in progress.
-            stack: See `start_task`.
-
-        Returns:
-            Sentences for the agent: verdicts, and fields that were ignored.
-
-        Raises:
-            TaskError: It is not possible; the message says what to do.
-            SummaryRejected: A task is completed without a summary of at least 15 characters.
-            StoreError: It could not be written; nothing has changed.
-        """
-        return self._tasks.change(updates, agent=agent, stack=stack)
-
-    @in_turn
-    def mark(self, tool_result: str) -> str:
-        """Return a tool's result with the hidden marker of the task in progress as its last line.
-
-        Only for results whose call has no id, or that can arrive after their task has ended. Markers are believed if
-        the setting `task_markers` is on. `undrift.strip_markers` removes markers from a text for a user.
-
-        Args:
-            tool_result: The tool's own text. Any text like a marker in it is made unreadable.
-        """
-        task = current(self._log.tasks)
-        return marker.mark(tool_result, task.id) if task is not None else marker.neutralise(tool_result)
-
-    @in_turn
-    def complete_task(self, task_id: str, result_summary: str) -> Task:
-        """Complete a task: the next `prepare` replaces its raw logs by its summary; `recall` can get the logs back.
-
-        Args:
-            task_id: A task in progress.
-            result_summary: At least 15 characters; it is judged by the task's criteria and its raw logs.
-
-        Returns:
-            The task with its `annotated_summary` and `validation`.
-
-        Raises:
-            SummaryRejected: It is missing or too short.
-            TaskError: There is no such task, or it ended otherwise.
-            StoreError: It could not be written; nothing has changed.
-        """
-        return self.update_task(task_id, status="completed", result_summary=result_summary)
-
-    @in_turn
-    def tasks(self) -> tuple[Task, ...]:
-        """Return all tasks of the session, oldest first."""
-        return tuple(self._log.tasks.by_id.values())
 
     @in_turn
     def recall(self, ref: str) -> str:

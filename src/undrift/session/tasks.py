@@ -1,4 +1,4 @@
-"""Changes of tasks, written in one step with the memories about them.
+"""The tasks of a session, changed in one step with the memories about them; its methods are methods of the session.
 
 Law: a change that another agent overtook is judged again on top of that agent's change.
 """
@@ -6,11 +6,13 @@ Law: a change that another agent overtook is judged again on top of that agent's
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from undrift.core.tasks.life import MAIN_AGENT
-from undrift.core.text.marker import safe_id
+from undrift.core.tasks.life import MAIN_AGENT, current
+from undrift.core.text import marker
 from undrift.errors import TaskError, UndriftError
 from undrift.memory.upkeep import MemoryUpkeep
 from undrift.tasks.updates import TaskUpdates
+from undrift.values.closing import in_turn
+from undrift.values.window import Task
 from undrift.window.context import SessionContext
 from undrift.wire import raw
 from undrift.wire.form import ToolCall, ToolResult
@@ -25,12 +27,79 @@ class SessionTasks:
 
     def __init__(self, context: SessionContext, updates: TaskUpdates, upkeep: MemoryUpkeep) -> None:
         self._context = context
+        self._sharing = context.sharing
+        self._log = context.log
         self._updates = updates
         self._upkeep = upkeep
 
-    def change(self, updates: Sequence[Mapping[str, Any]], *, agent: str, stack: bool) -> tuple[str, ...]:
-        """Create, change and complete the tasks of one call; see `Session.change_tasks`."""
-        self._context.log.follow()
+    @in_turn
+    def start_task(
+        self,
+        task_id: str,
+        *,
+        content: str = "",
+        acceptance_criteria: Sequence[str] = (),
+        phase_index: int = 0,
+        stack: bool = False,
+    ) -> Task:
+        """Start a task: all tool calls belong to it until it ends.
+
+        Args:
+            task_id: Any text; known or new.
+            content: The work to do; default for a new task is its id.
+            acceptance_criteria: The criteria for its result.
+            phase_index: At least 0.
+            stack: True: it may start while another task is in progress; that task continues when it ends.
+
+        Raises:
+            TaskError: Another task is in progress, or a field is wrong; the message says what to do.
+            StoreError: It could not be written; nothing has changed.
+        """
+        fields = {
+            "content": content or (None if task_id in self._log.tasks.by_id else task_id),
+            "acceptance_criteria": tuple(acceptance_criteria) or None,
+            "phase_index": phase_index or None,
+        }
+        return self.update_task(task_id, stack=stack, status="in_progress", **fields)
+
+    @in_turn
+    def update_task(self, /, task_id: str, *, stack: bool = False, **fields: Any) -> Task:
+        """Change some fields of a task; fields that are not given keep their values.
+
+        Args:
+            task_id: Known, or new.
+            stack: See `start_task`.
+            fields: content, active_form, status, acceptance_criteria, grounding, grounding_evidence, result_summary,
+                delegated_to, phase_index.
+
+        Raises:
+            TaskError: It is not possible; the message says what to do.
+            SummaryRejected: It is completed without a summary of at least 15 characters.
+            StoreError: It could not be written; nothing has changed.
+        """
+        self.change_tasks([{**fields, "id": task_id}], stack=stack)
+        return self._log.tasks.by_id[task_id]
+
+    @in_turn
+    def change_tasks(
+        self, updates: Sequence[Mapping[str, Any]], *, agent: str = MAIN_AGENT, stack: bool = False
+    ) -> tuple[str, ...]:
+        """Change several tasks in one step, or none: first end tasks, then start tasks.
+
+        Args:
+            updates: For each task its ``id`` and the fields of `update_task` that change.
+            agent: The agent that works on them; each agent has at most one task in progress.
+            stack: See `start_task`.
+
+        Returns:
+            Sentences for the agent: verdicts, and fields that were ignored.
+
+        Raises:
+            TaskError: It is not possible; the message says what to do.
+            SummaryRejected: A task is completed without a summary of at least 15 characters.
+            StoreError: It could not be written; nothing has changed.
+        """
+        self._log.follow()
         at_ms = self._context.clock.tick()
         for attempt in range(1, _ATTEMPTS + 1):
             changed, notes = self._updates.judged(updates, agent=agent, stack=stack)
@@ -41,14 +110,50 @@ class SessionTasks:
                 return notes
         raise AssertionError  # the last attempt returns or raises
 
+    @in_turn
+    def mark(self, tool_result: str) -> str:
+        """Return a tool's result with the hidden marker of the task in progress as its last line.
+
+        Only for results whose call has no id, or that can arrive after their task has ended. Markers are believed if
+        the setting `task_markers` is on. `undrift.strip_markers` removes markers from a text for a user.
+
+        Args:
+            tool_result: The tool's own text. Any text like a marker in it is made unreadable.
+        """
+        task = current(self._log.tasks)
+        return marker.mark(tool_result, task.id) if task is not None else marker.neutralise(tool_result)
+
+    @in_turn
+    def complete_task(self, task_id: str, result_summary: str) -> Task:
+        """Complete a task: the next `prepare` replaces its raw logs by its summary; `recall` can get the logs back.
+
+        Args:
+            task_id: A task in progress.
+            result_summary: At least 15 characters; it is judged by the task's criteria and its raw logs.
+
+        Returns:
+            The task with its `annotated_summary` and `validation`.
+
+        Raises:
+            SummaryRejected: It is missing or too short.
+            TaskError: There is no such task, or it ended otherwise.
+            StoreError: It could not be written; nothing has changed.
+        """
+        return self.update_task(task_id, status="completed", result_summary=result_summary)
+
+    @in_turn
+    def tasks(self) -> tuple[Task, ...]:
+        """Return all tasks of the session, oldest first."""
+        return tuple(self._log.tasks.by_id.values())
+
     def answer(self, call: ToolCall) -> ToolResult:
         """Execute a call of the task tool and return the answer; a refusal is an answer too."""
         try:
             arguments = raw.decode(call.arguments.encode("utf-8", "replace"), "arguments")
             if not isinstance(arguments, Mapping):
                 raise TaskError("the arguments of the task tool must be an object: give id and what changes")
-            notes = self.change([arguments], agent=MAIN_AGENT, stack=False)
-            task = self._context.log.tasks.by_id[str(arguments["id"])]
+            notes = self.change_tasks([arguments])
+            task = self._log.tasks.by_id[str(arguments["id"])]
         except UndriftError as error:
             return ToolResult(call.id, str(error), is_error=True)
-        return ToolResult(call.id, " ".join((f"Task {safe_id(task.id)} is {task.status}.", *notes)))
+        return ToolResult(call.id, " ".join((f"Task {marker.safe_id(task.id)} is {task.status}.", *notes)))
