@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from undrift.memory.memories import Conflict as Conflict
     from undrift.memory.upkeep import StalePruned as StalePruned
     from undrift.recordings.restore import Restored, restore
+    from undrift.session.async_session import AsyncSession
     from undrift.session.purge import Purged as Purged
     from undrift.session.rewind import Diff as Diff
     from undrift.session.rewind import Rewound as Rewound
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AGENT_RULES",
     "Action",
+    "AsyncSession",
     "MemoryEntry",
     "Prepared",
     "Restored",
@@ -95,6 +97,7 @@ _ROOMS = {
     "undrift.memory.memories": "Conflict",
     "undrift.memory.upkeep": "StalePruned",
     "undrift.recordings.restore": "Restored restore",
+    "undrift.session.async_session": "AsyncSession",
     "undrift.session.purge": "Purged",
     "undrift.session.rewind": "Diff Rewound",
     "undrift.session.session": "Session",

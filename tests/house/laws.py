@@ -45,7 +45,7 @@ PURE_CALLS = _names("""
     msgspec.json.Encoder re.compile re.escape struct.Struct types.MappingProxyType typing.cast typing.get_args
     choice fields setting settings_of
     click.Choice click.FloatRange click.IntRange click.Path
-    of_part staticmethod
+    awaited of_part opening staticmethod
     """)
 """Calls that may run while a module loads: they build a value from values. `choice` to `settings_of`: the rows of settings."""
 

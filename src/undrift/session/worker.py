@@ -4,7 +4,6 @@ Law: calls run one after the other, in the order in which they were handed over.
 caller has left. An event loop gets the interpreter back soon while a call runs.
 """
 
-import asyncio
 import contextvars
 import logging
 import os
@@ -15,10 +14,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache, partial
 from types import TracebackType
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from undrift.errors import StoreError
 from undrift.values.closing import Closing, check_process
+
+if TYPE_CHECKING:
+    import asyncio
 
 __all__ = ["Worker"]
 
@@ -42,10 +44,15 @@ class Worker(Closing):
     """
 
     def __init__(self, name: str) -> None:
-        self._name = name
+        self.name = name
         self._process = os.getpid()
         self._is_closed = False
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="undrift")
+
+    @property
+    def is_over(self) -> bool:
+        """True if each call is refused: the worker was closed, or this process was forked."""
+        return self._is_closed or self._process != os.getpid()
 
     async def run(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call a function in the thread, with the context variables of this task, and return its result.
@@ -55,23 +62,35 @@ class Worker(Closing):
         Raises:
             StoreError: The worker was closed, or this process was forked from the one that made it.
         """
-        check_process(self._process, self._name)
-        if self._is_closed:
-            raise StoreError(f"{self._name} is closed; open it again")
+        import asyncio  # a program that awaits has it already; others do not pay for it
+
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[R] = loop.create_future()
         call = partial(contextvars.copy_context().run, function, *args, **kwargs)
-        self._thread.submit(_carry_out, call, loop, answer)
+        self.hand_over(partial(_carry_out, call, loop, answer))
         return await answer
+
+    def hand_over(self, call: Callable[[], Any]) -> None:
+        """Call a function in the thread after the earlier calls, and wait for nothing; its error is lost.
+
+        Raises StoreError: see `run`.
+        """
+        check_process(self._process, self.name)
+        if self._is_closed:
+            raise StoreError(f"{self.name} is closed; open it again")
+        try:
+            self._thread.submit(call)
+        except RuntimeError as error:  # the interpreter is ending, or there is no room for a thread
+            raise StoreError(f"{self.name}: {error}") from error
 
     def close(self) -> None:
         """Take no more calls, and return at once; the thread ends after the calls that it has."""
-        if self._process == os.getpid():  # in a forked process there is no thread to end
+        if not self.is_over:  # a forked process has no thread to end
             self._is_closed = True
             self._thread.shutdown(wait=False)
 
 
-def _carry_out(call: Callable[[], Any], loop: asyncio.AbstractEventLoop, answer: "asyncio.Future[Any]") -> None:
+def _carry_out(call: Callable[[], Any], loop: "asyncio.AbstractEventLoop", answer: "asyncio.Future[Any]") -> None:
     """Call a function and pass its result or its error to the loop that waits for it."""
     result: Any = None
     error: BaseException | None = None
