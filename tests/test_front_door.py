@@ -11,6 +11,7 @@ import pytest
 
 import undrift
 from undrift import errors
+from undrift.testing import Say, ScriptedProvider
 
 ROOT = Path(__file__).parents[1]
 
@@ -61,6 +62,15 @@ def test_the_names_of_a_room_are_the_same_on_the_front_door(room):
     assert all(getattr(module, name) is getattr(undrift, name) for name in named)
 
 
+@pytest.fixture
+def provider(monkeypatch):
+    """A provider for the SDKs of the examples, where they look for one."""
+    with ScriptedProvider([Say("Hello!")], without_tools=True) as provider:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", provider.url)
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "none")
+        yield provider
+
+
 def examples():
     for name in ("undrift", "undrift.tiered", "undrift.facts"):
         yield name, importlib.import_module(name)
@@ -71,7 +81,7 @@ def examples():
 
 
 @pytest.mark.parametrize(("name", "value"), list(examples()), ids=lambda value: value if isinstance(value, str) else "")
-def test_the_example_of_a_public_name_runs(name, value, tmp_path, monkeypatch):
+def test_the_example_of_a_public_name_runs(name, value, tmp_path, monkeypatch, provider):
     monkeypatch.chdir(tmp_path)
     known = {one: getattr(undrift, one) for one in EVERY} | {"home": tmp_path / "home"}
     text = inspect.getdoc(value) or ""

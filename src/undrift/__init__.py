@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from undrift.memory.memories import Conflict as Conflict
     from undrift.memory.upkeep import StalePruned as StalePruned
     from undrift.recordings.restore import Restored, restore
+    from undrift.sdk.wrap import wrap
     from undrift.session.async_session import AsyncSession
     from undrift.session.purge import Purged as Purged
     from undrift.session.rewind import Diff as Diff
@@ -71,6 +72,7 @@ __all__ = [
     "__version__",
     "restore",
     "token_count",
+    "wrap",
 ]
 
 __version__ = "0.1.0"
@@ -97,6 +99,7 @@ _ROOMS = {
     "undrift.memory.memories": "Conflict",
     "undrift.memory.upkeep": "StalePruned",
     "undrift.recordings.restore": "Restored restore",
+    "undrift.sdk.wrap": "wrap",
     "undrift.session.async_session": "AsyncSession",
     "undrift.session.purge": "Purged",
     "undrift.session.rewind": "Diff Rewound",

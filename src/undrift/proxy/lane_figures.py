@@ -1,4 +1,4 @@
-"""What a gateway keeps beside an open session: its name, its figures, and what was logged about it."""
+"""An open session of a gateway: its name, its figures, and the notices that were logged about it."""
 
 from collections import Counter
 from dataclasses import dataclass, field

@@ -1,6 +1,6 @@
 """Several open sessions of one home, least recently used first. A lane is one open session with its lock.
 
-Law: a session is used by one thread at a time. What a lane keeps beside it (`figures`) is its owner's.
+Law: a session is used by one thread at a time. The figures of a lane belong to its owner.
 """
 
 import threading

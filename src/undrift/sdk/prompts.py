@@ -1,0 +1,151 @@
+"""Each prompt of a managed client: prepared before it is sent, recorded when it is answered.
+
+Law: a fault of ours never stops a request. The original is sent, the log says why, and so does a header of the response.
+"""
+
+import logging
+from collections.abc import Callable, MutableMapping
+from dataclasses import dataclass
+from typing import Any
+
+from undrift.errors import Declined
+from undrift.sdk.calls import SdkCall, call_of
+from undrift.sdk.sessions import Seat, SessionFinder
+from undrift.values.prepared import Prepared
+from undrift.window.request import Request
+from undrift.wire import sse
+
+__all__ = ["ManagedPrompt", "OnPrepared", "PromptManager", "Read"]
+
+_log = logging.getLogger("undrift.sdk")
+
+OnPrepared = Callable[[Prepared], object]
+"""Is called with each prepared prompt, such as to show what left."""
+
+Read = Callable[[], bytes]
+"""Returns a body, without its content coding."""
+
+_SIGNED = "AWS4-HMAC-SHA256"
+_LISTS = frozenset({"anthropic-beta"})
+_HEADER_CHARACTERS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ManagedPrompt:
+    """The outcome of one request. `bypass`: why the original is sent; empty if it was managed.
+
+    `body`: what to send; None: the request's own. `turn`: the number of this prompt in its session.
+    """
+
+    call: SdkCall
+    body: bytes | None = None
+    prepared: Prepared | None = None
+    session_id: str = ""
+    key: str = ""
+    turn: int = 0
+    bypass: str = ""
+
+    def headers(self) -> dict[str, str]:
+        """Return what the response says of it, under the names that the gateway uses."""
+        if self.prepared is None:
+            return {"x-undrift-bypass": self.bypass}
+        name = self.session_id[:_HEADER_CHARACTERS].encode("ascii", "backslashreplace").decode("ascii")
+        return {
+            "x-undrift-session": "".join(c if c.isprintable() else "?" for c in name),
+            "x-undrift-tokens-before": str(self.prepared.tokens_before),
+            "x-undrift-tokens-after": str(self.prepared.tokens_after),
+        }
+
+
+class PromptManager:
+    """Prepares the prompts of one client and records their answers, for any kind of HTTP client."""
+
+    def __init__(self, sessions: SessionFinder, on_prepared: OnPrepared | None) -> None:
+        self._sessions = sessions
+        self._on_prepared = on_prepared
+        self._said = ""
+
+    def call_of(self, request: Any) -> SdkCall | None:
+        """Return the call that a request of an httpx client makes. None means: it is not managed."""
+        return call_of(request.method, request.url.path)
+
+    def prepare(self, call: SdkCall, read: Read, headers: MutableMapping[str, str]) -> ManagedPrompt:
+        """Return what to send for a request.
+
+        Args:
+            read: Returns the request's body.
+            headers: Those of the request; they are changed to go with what is sent.
+        """
+        if headers.get("authorization", "").startswith(_SIGNED):
+            return self._bypassed(call, "signed", "its signature covers the body, so the body must not change")
+        try:
+            managed = self._prepared(call, read())
+        except Declined as held:
+            return self._bypassed(call, "held-by-provider", str(held), level=logging.INFO)
+        except Exception as error:  # noqa: BLE001 - after any fault the request must go out
+            return self._bypassed(call, type(error).__name__, str(error))
+        if managed.prepared is not None:
+            for name, value in managed.prepared.headers.items():
+                _add(headers, name.lower(), value)
+            self._show(managed.prepared)
+        return managed
+
+    def record(self, managed: ManagedPrompt, read: Read) -> None:
+        """Take in an answer with status 200. `read`: returns its body."""
+        try:
+            body = read()
+            with self._sessions.again(managed.key) as seat:
+                # usage tells about the request that it answers, so an overtaken one says nothing
+                if seat is None or seat.turns.count != managed.turn:
+                    return
+                wire = managed.call.wire
+                if (answer := sse.answer_of(wire, body, with_text=managed.turn == 1)) is not None:
+                    seat.session.record(answer, wire=wire)
+        except Exception as error:  # noqa: BLE001 - the caller has its answer
+            _log.warning("session %.80r: an answer was not recorded: %s: %s", managed.key, type(error).__name__, error)
+
+    def close(self) -> None:
+        """Close what was opened for this client."""
+        self._sessions.close()
+
+    def _prepared(self, call: SdkCall, body: bytes) -> ManagedPrompt:
+        request = Request(body, call.form)
+        if not request.has(call.form.HISTORY) and call.form.delta(request.fields) is None:
+            return ManagedPrompt(call, bypass="no-history")
+        with self._sessions.at(call.form, request) as seat:
+            prepared = seat.session.prepare(request, wire=call.wire, model=call.model)
+            seat.turns.count += 1
+            self._warn(seat, prepared)
+            sent = None if prepared.body is body else prepared.body
+            return ManagedPrompt(call, sent, prepared, seat.session.id, seat.key, seat.turns.count)
+
+    def _warn(self, seat: Seat, prepared: Prepared) -> None:
+        """Log the warnings of a prompt when they change."""
+        if prepared.warnings != seat.turns.warned:
+            seat.turns.warned = prepared.warnings
+            for warning in prepared.warnings:
+                _log.warning("session %.80r: %s", seat.session.id, warning)
+
+    def _show(self, prepared: Prepared) -> None:
+        if self._on_prepared is None:
+            return
+        try:
+            self._on_prepared(prepared)
+        except Exception as error:  # noqa: BLE001 - what a program prints must not stop its request
+            _log.error("on_prepared failed; the request is sent all the same", exc_info=error)
+
+    def _bypassed(self, call: SdkCall, reason: str, why: str, *, level: int = logging.WARNING) -> ManagedPrompt:
+        said = f"{reason}: {why}"
+        _log.log(logging.DEBUG if said == self._said else level, "the original request is sent unchanged: %.500s", said)
+        self._said = said
+        return ManagedPrompt(call, bypass=reason)
+
+
+def _add(headers: MutableMapping[str, str], name: str, value: str) -> None:
+    """Set a header; a list that the client sends itself keeps its own entries."""
+    given = headers.get(name, "")
+    if not given or name not in _LISTS:
+        headers[name] = value
+        return
+    present = {one.strip() for one in given.split(",")}
+    headers[name] = ",".join([given, *(one for one in map(str.strip, value.split(",")) if one not in present)])

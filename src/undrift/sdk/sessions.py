@@ -1,0 +1,179 @@
+"""The sessions of one managed client: the one that was given, or those that its requests show.
+
+Law: one session is used by one thread at a time. After a fork each process opens its own store, and leaves its parent's alone.
+"""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from undrift.errors import StoreBusy
+from undrift.session.identity import Recognised, given_id, recognise
+from undrift.session.lanes import Lane, Lanes
+from undrift.session.session import Session
+from undrift.settings import Settings, working_folder
+from undrift.stores.contract import Store
+from undrift.stores.opening import open_store
+from undrift.stores.projects import place_for
+from undrift.values.clock import now_ms
+from undrift.values.scope import Scope
+from undrift.window.context import SessionContext
+from undrift.window.request import Request
+from undrift.wire.form import Form
+
+__all__ = ["FoundSessions", "GivenSession", "Seat", "SessionFinder", "Turns"]
+
+_MOST_BYTES = 256 << 20
+"""The memory of all open sessions; those used longest ago are closed beyond it, and read again when they are needed."""
+_LONGEST_WAIT_S = 60.0  # for another request of the same session
+
+
+@dataclass(slots=True)
+class Turns:
+    """The number of a session's prompts, and the warnings that were logged last."""
+
+    count: int = 0
+    warned: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """A session that this thread alone uses. `key`: finds it again for the answer."""
+
+    key: str
+    session: Session
+    turns: Turns
+
+
+class SessionFinder(Protocol):
+    """Finds the session of a request."""
+
+    def at(self, form: Form, request: Request) -> AbstractContextManager[Seat]:
+        """Give the session of a request to this thread. Raises UndriftError: it cannot be had."""
+        ...
+
+    def again(self, key: str) -> AbstractContextManager[Seat | None]:
+        """Give a session to this thread again. None: it was closed meanwhile."""
+        ...
+
+    def close(self) -> None:
+        """Close what was opened here; a second call does nothing."""
+        ...
+
+
+class GivenSession:
+    """One session for all requests. `open_again`: opened it here, so it is closed here; None: it is the caller's."""
+
+    def __init__(self, session: Session, open_again: Callable[[], Session] | None = None) -> None:
+        self._session = session
+        self._open_again = open_again
+        self._lock = threading.Lock()
+        self._turns = Turns()
+        self._process = os.getpid()
+
+    @contextmanager
+    def at(self, form: Form, request: Request) -> Iterator[Seat]:  # noqa: ARG002 - see `SessionFinder`
+        """See `SessionFinder`."""
+        if self._open_again is not None and os.getpid() != self._process:
+            self._lock, self._process, self._session = threading.Lock(), os.getpid(), self._open_again()
+        with self._lock:
+            yield Seat(self._session.id, self._session, self._turns)
+
+    @contextmanager
+    def again(self, key: str) -> Iterator[Seat | None]:
+        """See `SessionFinder`."""
+        with self._lock:
+            yield Seat(key, self._session, self._turns)
+
+    def close(self) -> None:
+        """See `SessionFinder`."""
+        if self._open_again is not None and os.getpid() == self._process:
+            self._session.close()
+
+
+@dataclass(slots=True)
+class _OpenHome:
+    """The store and the open sessions of one process."""
+
+    store: Store
+    lanes: Lanes[Turns] = field(default_factory=lambda: Lanes(_MOST_BYTES, Turns))
+    process: int = field(default_factory=os.getpid)
+
+
+class FoundSessions:
+    """The sessions that requests show, by the client's id in them, else by the conversation itself.
+
+    Raises StoreError: the store cannot be opened.
+    """
+
+    def __init__(self, home: str | os.PathLike[str] | None, settings: Settings) -> None:
+        self._settings = settings
+        self._place = place_for(home, settings.home, working_folder())
+        self._opening = threading.Lock()
+        self._opened = self._open()
+        self._is_closed = False
+
+    @contextmanager
+    def at(self, form: Form, request: Request) -> Iterator[Seat]:
+        """See `SessionFinder`."""
+        opened = self._here()
+        lanes = opened.lanes
+        found, known = self._find(opened, form, request)
+        lane = lanes.locked(found, self._place, known, time.monotonic() + _LONGEST_WAIT_S)
+        if lane is None:
+            raise StoreBusy(f"session {found.session_id[:64]!r}: its request before this one is not done yet")
+        try:
+            if lane.session is None:
+                lane.session = self._session(opened, lane)
+            yield Seat(lane.key, lane.session, lane.figures)
+            if lane.found.how != "given" and form.delta(request.fields) is None:
+                lanes.remember(lane, form, request)
+            lanes.grow(lane, request)
+        finally:
+            lane.lock.release()
+
+    @contextmanager
+    def again(self, key: str) -> Iterator[Seat | None]:
+        """See `SessionFinder`."""
+        lane = self._here().lanes.get(key)
+        if lane is None:
+            yield None
+            return
+        with lane.lock:
+            yield None if lane.session is None else Seat(key, lane.session, lane.figures)
+
+    def close(self) -> None:
+        """See `SessionFinder`."""
+        opened, is_closed = self._opened, self._is_closed
+        self._is_closed = True
+        if is_closed or opened.process != os.getpid():
+            return
+        opened.lanes.close()
+        opened.store.close()
+
+    def _here(self) -> _OpenHome:
+        """Return what is open in this process."""
+        if self._opened.process != os.getpid():
+            self._opening = threading.Lock()
+            self._opened = self._open()
+        return self._opened
+
+    def _open(self) -> _OpenHome:
+        return _OpenHome(open_store(self._place, Scope()))
+
+    def _find(self, opened: _OpenHome, form: Form, request: Request) -> tuple[Recognised, Lane[Turns] | None]:
+        if (given := given_id(form, request.fields)) is not None:
+            return Recognised(given, "given"), None
+        if form.delta(request.fields) is None:
+            request.open()
+            if (lane := opened.lanes.going_on(form, request)) is not None:
+                return lane.found, lane
+        return recognise(opened.store, form, request), None
+
+    def _session(self, opened: _OpenHome, lane: Lane[Turns]) -> Session:
+        context = SessionContext.of(lane.found.session_id, opened.store, self._settings, now_ms, home=self._place)
+        return Session(context, recognised=lane.found)

@@ -1,0 +1,82 @@
+"""`undrift.wrap`: an SDK's client whose every prompt fits the budget."""
+
+import os
+from typing import Any, TypeVar
+
+from undrift.errors import InputError
+from undrift.sdk.http import managed_client, plain_client
+from undrift.sdk.prompts import OnPrepared, PromptManager
+from undrift.sdk.sessions import FoundSessions, GivenSession, SessionFinder
+from undrift.session.session import Session
+from undrift.settings import Settings
+
+__all__ = ["wrap"]
+
+C = TypeVar("C")
+
+
+def wrap(
+    client: C,
+    *,
+    session: Session | str | None = None,
+    settings: Settings | None = None,
+    home: str | os.PathLike[str] | None = None,
+    on_prepared: OnPrepared | None = None,
+) -> C:
+    """Manage an SDK's client in place, and return it: its prompts fit the budget, its answers are recorded.
+
+    Everything else of the client stays as it is: its type, errors, streams, retries and copies. If undrift fails, the
+    original request is sent, a warning is logged, and the response has the header ``x-undrift-bypass``. Other responses
+    have ``x-undrift-session``, ``x-undrift-tokens-before`` and ``x-undrift-tokens-after``.
+
+    >>> from anthropic import Anthropic
+    >>> client = wrap(Anthropic(), home=home, settings=Settings(budget_tokens=60_000))
+    >>> messages = [{"role": "user", "content": "Say hello."}]
+    >>> reply = client.messages.create(model="claude-opus-4-5", max_tokens=99, messages=messages)
+    >>> reply.content[0].text, type(client).__name__
+    ('Hello!', 'Anthropic')
+    >>> client.close()
+
+    Args:
+        client: ``Anthropic``, ``AsyncAnthropic``, ``OpenAI``, ``AsyncOpenAI`` or ``genai.Client``, subclasses too. A
+            client that is managed already gets the new terms.
+        session: A session, or the id of one, for all requests. None: each conversation has its own, known by its content.
+        settings: Default: from the environment. A given `Session` has its own.
+        home: See `Session.open`. A given `Session` has its own.
+        on_prepared: Called with the `Prepared` of each prompt, such as to print what left. Its errors are logged.
+
+    Raises:
+        InputError: It is no such client, or `settings` or `home` is given beside a `Session`.
+        SettingsError: A setting is wrong.
+        StoreError: The store cannot be opened; the message says why and what to do.
+    """
+    http = _http_of(client)
+    manager = PromptManager(_sessions(session, settings, home), on_prepared)
+    setattr(client, "_client", managed_client(plain_client(http), manager))  # noqa: B010 - a field of theirs
+    return client
+
+
+def _http_of(client: Any) -> Any:
+    http = getattr(client, "_client", None)
+    if not callable(getattr(http, "send", None)) or not callable(getattr(http, "build_request", None)):
+        raise InputError(
+            f"wrap takes a client of the anthropic, openai or google-genai package, not {type(client).__name__}"
+        )
+    return http
+
+
+def _sessions(
+    session: Session | str | None, settings: Settings | None, home: str | os.PathLike[str] | None
+) -> SessionFinder:
+    if isinstance(session, Session):
+        if settings is not None or home is not None:
+            raise InputError("a Session has its own settings and home; give either the Session or these")
+        return GivenSession(session)
+    chosen = settings if settings is not None else Settings.from_environment()
+    if session is None:
+        return FoundSessions(home, chosen)
+
+    def opened() -> Session:
+        return Session.open(session, home=home, settings=chosen)
+
+    return GivenSession(opened(), opened)
