@@ -6,15 +6,15 @@ import json
 import logging
 import multiprocessing
 import threading
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 import undrift
 from tests.sdk.loops import CLAUDE, FUNCTION, GPT, PARTS, TOOL, claude_loop, provider, results, script, text_of
-from undrift import Session, Settings
+from undrift import AsyncSession, Session, Settings
 from undrift.errors import InputError, StoreError
-from undrift.testing import RawUpstream, Say, ScriptedProvider, Send, response
+from undrift.testing import RawUpstream, Say, ScriptedProvider, Send, Use, response
 
 anthropic = pytest.importorskip("anthropic", reason="needs the package anthropic (make setup installs it)")
 openai = pytest.importorskip("openai", reason="needs the package openai (make setup installs it)")
@@ -206,6 +206,35 @@ def test_an_error_of_on_prepared_is_logged_and_the_request_goes_out(home, caplog
     assert "on_prepared failed" in caplog.text
 
 
+def test_each_answer_is_told_with_the_results_of_its_task_calls(home):
+    call = Use("task_update", {"id": "fix", "content": "Fix it.", "status": "in_progress"})
+    replies: list[Any] = []
+    tool = {"name": "task_update", "input_schema": undrift.TASK_TOOL_SCHEMA}
+    with ScriptedProvider([call]) as model, Session.open("mine", home=home) as session:
+        client = claude(model, session=session, on_recorded=replies.append)
+        with client.messages.stream(**HELLO, tools=[tool]) as stream:
+            made = stream.get_final_message().content[0]
+        assert [one.call_id for one in replies[0].task_results] == [made.id]
+        assert replies[0].output_tokens > 0
+        assert session.tasks()[0].status == "in_progress"
+
+
+def test_an_async_session_can_be_given(home):
+    async def run() -> str:
+        async with AsyncSession.open("mine", home=home) as session:
+            client = undrift.wrap(anthropic.AsyncAnthropic(base_url=model.url, **PARTS), session=session)
+            async with client:
+                return (await client.messages.with_raw_response.create(**HELLO)).headers["x-undrift-session"]
+
+    with ScriptedProvider([Say("Hello!")], without_tools=True) as model:
+        assert asyncio.run(run()) == "mine"
+
+
+def test_a_session_of_another_kind_is_an_error():
+    with pytest.raises(InputError, match="session must be a Session, an AsyncSession or an id, not int"):
+        undrift.wrap(anthropic.Anthropic(**PARTS), session=cast(Any, 7))
+
+
 def test_a_closed_session_sends_the_original(home):
     with ScriptedProvider([Say("Hello!")], without_tools=True) as model:
         session = Session.open("mine", home=home)
@@ -323,7 +352,7 @@ def test_openai_is_managed(home, api, is_async):
     kind = openai.AsyncOpenAI if is_async else openai.OpenAI
     shown: list[Any] = []
 
-    def made(client: Any, history: list[Any]) -> Any:
+    def ask(client: Any, history: list[Any]) -> Any:
         if api == "chat":
             return client.chat.completions.create(model=GPT, tools=[FUNCTION], messages=history)
         return client.responses.create(model=GPT, tools=[RESPONSES_TOOL], input=history)
@@ -332,7 +361,7 @@ def test_openai_is_managed(home, api, is_async):
         client = undrift.wrap(kind(base_url=model.url, **PARTS), home=home, settings=SMALL, on_prepared=shown.append)
         history: list[Any] = [{"role": "user", "content": "Fix the totals."}]
         for _ in range(16):
-            reply = made(client, history)
+            reply = ask(client, history)
             reply = await reply if is_async else reply
             history += added_items(reply, api)
         closing = client.close()

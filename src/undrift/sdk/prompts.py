@@ -6,7 +6,7 @@ Law: a fault of ours never stops a request. The original is sent, the log says w
 import logging
 from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from undrift.errors import Declined
 from undrift.sdk.calls import SdkCall, call_of
@@ -14,13 +14,13 @@ from undrift.sdk.sessions import Seat, SessionFinder
 from undrift.values.prepared import Prepared
 from undrift.window.request import Request
 from undrift.wire import sse
+from undrift.wire.form import ProviderReply
 
-__all__ = ["ManagedPrompt", "OnPrepared", "PromptManager", "Read"]
+__all__ = ["Listeners", "ManagedPrompt", "PromptManager", "Read"]
+
+T = TypeVar("T")
 
 _log = logging.getLogger("undrift.sdk")
-
-OnPrepared = Callable[[Prepared], object]
-"""Is called with each prepared prompt, such as to show what left."""
 
 Read = Callable[[], bytes]
 """Returns a body, without its content coding."""
@@ -28,6 +28,14 @@ Read = Callable[[], bytes]
 _SIGNED = "AWS4-HMAC-SHA256"
 _LISTS = frozenset({"anthropic-beta"})
 _HEADER_CHARACTERS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Listeners:
+    """Functions of the program: called with each prompt before it is sent, and with each answer that was recorded."""
+
+    prepared: Callable[[Prepared], object] | None = None
+    recorded: Callable[[ProviderReply], object] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +68,9 @@ class ManagedPrompt:
 class PromptManager:
     """Prepares the prompts of one client and records their answers, for any kind of HTTP client."""
 
-    def __init__(self, sessions: SessionFinder, on_prepared: OnPrepared | None) -> None:
+    def __init__(self, sessions: SessionFinder, listeners: Listeners) -> None:
         self._sessions = sessions
-        self._on_prepared = on_prepared
+        self._listeners = listeners
         self._said = ""
 
     def call_of(self, request: Any) -> SdkCall | None:
@@ -87,7 +95,7 @@ class PromptManager:
         if managed.prepared is not None:
             for name, value in managed.prepared.headers.items():
                 _add(headers, name.lower(), value)
-            self._show(managed.prepared)
+            _tell("on_prepared", self._listeners.prepared, managed.prepared)
         return managed
 
     def record(self, managed: ManagedPrompt, read: Read) -> None:
@@ -98,11 +106,15 @@ class PromptManager:
                 # usage tells about the request that it answers, so an overtaken one says nothing
                 if seat is None or seat.turns.count != managed.turn:
                     return
-                wire = managed.call.wire
-                if (answer := sse.answer_of(wire, body, with_text=managed.turn == 1)) is not None:
-                    seat.session.record(answer, wire=wire)
+                wire, is_heard = managed.call.wire, self._listeners.recorded is not None
+                answer = sse.answer_of(wire, body, with_text=is_heard or managed.turn == 1)
+                if answer is None:
+                    return
+                reply = seat.session.record(answer, wire=wire)
         except Exception as error:  # noqa: BLE001 - the caller has its answer
             _log.warning("session %.80r: an answer was not recorded: %s: %s", managed.key, type(error).__name__, error)
+        else:
+            _tell("on_recorded", self._listeners.recorded, reply)
 
     def close(self) -> None:
         """Close what was opened for this client."""
@@ -126,19 +138,20 @@ class PromptManager:
             for warning in prepared.warnings:
                 _log.warning("session %.80r: %s", seat.session.id, warning)
 
-    def _show(self, prepared: Prepared) -> None:
-        if self._on_prepared is None:
-            return
-        try:
-            self._on_prepared(prepared)
-        except Exception as error:  # noqa: BLE001 - what a program prints must not stop its request
-            _log.error("on_prepared failed; the request is sent all the same", exc_info=error)
-
     def _bypassed(self, call: SdkCall, reason: str, why: str, *, level: int = logging.WARNING) -> ManagedPrompt:
         said = f"{reason}: {why}"
         _log.log(logging.DEBUG if said == self._said else level, "the original request is sent unchanged: %.500s", said)
         self._said = said
         return ManagedPrompt(call, bypass=reason)
+
+
+def _tell(name: str, listener: Callable[[T], object] | None, value: T) -> None:
+    if listener is None:
+        return
+    try:
+        listener(value)
+    except Exception as error:  # noqa: BLE001 - what a program prints must not stop its request
+        _log.error("%s failed; undrift continues", name, exc_info=error)
 
 
 def _add(headers: MutableMapping[str, str], name: str, value: str) -> None:

@@ -1,14 +1,20 @@
 """`undrift.wrap`: an SDK's client whose every prompt fits the budget."""
 
 import os
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from undrift.errors import InputError
 from undrift.sdk.http import managed_client, plain_client
-from undrift.sdk.prompts import OnPrepared, PromptManager
+from undrift.sdk.prompts import Listeners, PromptManager
 from undrift.sdk.sessions import FoundSessions, GivenSession, SessionFinder
 from undrift.session.session import Session
 from undrift.settings import Settings
+from undrift.values.prepared import Prepared
+from undrift.wire.form import ProviderReply
+
+if TYPE_CHECKING:
+    from undrift.session.async_session import AsyncSession
 
 __all__ = ["wrap"]
 
@@ -18,10 +24,11 @@ C = TypeVar("C")
 def wrap(
     client: C,
     *,
-    session: Session | str | None = None,
+    session: "Session | AsyncSession | str | None" = None,
     settings: Settings | None = None,
     home: str | os.PathLike[str] | None = None,
-    on_prepared: OnPrepared | None = None,
+    on_prepared: Callable[[Prepared], object] | None = None,
+    on_recorded: Callable[[ProviderReply], object] | None = None,
 ) -> C:
     """Manage an SDK's client in place, and return it: its prompts fit the budget, its answers are recorded.
 
@@ -41,17 +48,19 @@ def wrap(
         client: ``Anthropic``, ``AsyncAnthropic``, ``OpenAI``, ``AsyncOpenAI`` or ``genai.Client``, subclasses too. A
             client that is managed already gets the new terms.
         session: A session, or the id of one, for all requests. None: each conversation has its own, known by its content.
-        settings: Default: from the environment. A given `Session` has its own.
-        home: See `Session.open`. A given `Session` has its own.
-        on_prepared: Called with the `Prepared` of each prompt, such as to print what left. Its errors are logged.
+        settings: Default: from the environment. A given session has its own.
+        home: See `Session.open`. A given session has its own.
+        on_prepared: Called with each prompt before it is sent, such as to print what left. Its errors are logged. An
+            asynchronous client calls it in a thread of its own.
+        on_recorded: Called with each answer, read: its usage, its calls, and the results for calls of the task tool.
 
     Raises:
-        InputError: It is no such client, or `settings` or `home` is given beside a `Session`.
+        InputError: It is no such client, or `settings` or `home` is given beside an open session.
         SettingsError: A setting is wrong.
         StoreError: The store cannot be opened; the message says why and what to do.
     """
     http = _http_of(client)
-    manager = PromptManager(_sessions(session, settings, home), on_prepared)
+    manager = PromptManager(_finder(session, settings, home), Listeners(on_prepared, on_recorded))
     setattr(client, "_client", managed_client(plain_client(http), manager))  # noqa: B010 - a field of theirs
     return client
 
@@ -65,13 +74,14 @@ def _http_of(client: Any) -> Any:
     return http
 
 
-def _sessions(
-    session: Session | str | None, settings: Settings | None, home: str | os.PathLike[str] | None
-) -> SessionFinder:
-    if isinstance(session, Session):
+def _finder(session: Any, settings: Settings | None, home: str | os.PathLike[str] | None) -> SessionFinder:
+    if session is not None and not isinstance(session, str):
+        given = session if isinstance(session, Session) else getattr(session, "session", None)
+        if not isinstance(given, Session):
+            raise InputError(f"session must be a Session, an AsyncSession or an id, not {type(session).__name__}")
         if settings is not None or home is not None:
             raise InputError("a Session has its own settings and home; give either the Session or these")
-        return GivenSession(session)
+        return GivenSession(given)
     chosen = settings if settings is not None else Settings.from_environment()
     if session is None:
         return FoundSessions(home, chosen)

@@ -146,6 +146,8 @@ class AsyncSession(_Awaited):
     def __init__(self, session: Session, worker: Worker) -> None:
         super().__init__(session, worker)
         self.id = session.id
+        self.session = session
+        """The session itself, for threads, which may wait."""
         self.settings = session.settings
         self.costs = session.costs
         """The prompt cache, as usage tells it; read it between two calls."""
