@@ -14,6 +14,7 @@ from undrift.session.memory import SessionMemory
 from undrift.session.rewind import Timeline
 from undrift.session.session import Session
 from undrift.session.worker import Worker
+from undrift.values.closing import OfOneProcess
 from undrift.window.scratchpad import ScratchpadFile
 
 __all__ = ["AsyncMemory", "AsyncScratchpad", "AsyncSession", "AsyncTimeline", "Opening"]
@@ -127,7 +128,7 @@ class AsyncScratchpad(_Awaited):
         return found
 
 
-class AsyncSession(_Awaited):
+class AsyncSession(_Awaited, OfOneProcess):
     """A `Session` for asyncio: the same names and the same promises, and each method is awaited.
 
     Many tasks may share one. Their calls run one after the other in a thread of the session, so that the event loop

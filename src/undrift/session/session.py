@@ -30,7 +30,7 @@ from undrift.stores.opening import open_store
 from undrift.stores.projects import place_for
 from undrift.tasks.updates import TaskUpdates
 from undrift.values.clock import now_ms
-from undrift.values.closing import Closing, in_turn, of_part
+from undrift.values.closing import Closing, OfOneProcess, in_turn, of_part
 from undrift.values.prepared import Prepared
 from undrift.values.scope import Scope
 from undrift.values.window import PINNED_TYPES, ContextEntry, Decision, EntryType, Original
@@ -43,11 +43,11 @@ from undrift.wire.forms import form_of
 __all__ = ["Session"]
 
 
-class Session(Closing):
+class Session(Closing, OfOneProcess):
     """One agent session: `prepare` each request, `record` each answer, `recall` any original.
 
     Open it with `Session.open`; it is a context manager. Several threads may use one session: each call waits until the
-    call before it is done. After `close` every call raises `StoreError`.
+    call before it is done. After `close`, and in a process that was forked, every call raises `StoreError`.
 
     >>> body = {"model": "claude-sonnet-4-5", "max_tokens": 9, "messages": [{"role": "user", "content": "hello"}]}
     >>> with Session.open("run-1", home=home) as session:

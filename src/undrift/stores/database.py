@@ -18,6 +18,7 @@ import apsw
 from undrift.errors import StoreCorrupt, StoreError
 from undrift.stores import faults, files, holders, newest, read_only, rows
 from undrift.stores.connection import connect, connect_to_read, is_without_room, prepare_file
+from undrift.values.closing import check_process
 
 __all__ = ["Database"]
 
@@ -79,7 +80,9 @@ class Database:
             return read(connection, *given, **named)
 
     def close(self) -> None:
-        """Close the file; a second call does nothing."""
+        """Close the file; a second call does nothing, and neither does one of a forked process."""
+        if self._process != os.getpid():
+            return
         with self._lock:
             self._closed = True
             self._drop()
@@ -92,8 +95,6 @@ class Database:
     def _connected(self) -> apsw.Connection:
         if self._closed:
             raise StoreError(f"{self.path}: the store is closed; open it again")
-        if self._process != os.getpid():
-            raise StoreError(f"{self.path}: the store was opened before a fork; open another one in this process")
         if self._frozen is not None and self._frozen != read_only.state(self.path):
             self._drop()
         if self._connection is None:
@@ -138,6 +139,9 @@ class _Use:
         self._database, self._ref = database, ref
 
     def __enter__(self) -> apsw.Connection:
+        check_process(
+            self._database._process, f"{self._database.path}: the store"
+        )  # a parent may hold the lock for ever
         self._database._lock.acquire()
         try:
             return self._database._connected()

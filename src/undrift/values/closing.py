@@ -1,7 +1,7 @@
-"""Things that a ``with`` block closes at its end, and that several threads share until then.
+"""Things that a ``with`` block closes at its end, and that several threads of one process share until then.
 
 Law: leaving the block closes, also after an error, and hides nothing. A shared thing does one thing at a time, and
-nothing after its end.
+nothing after its end. In a process that was forked it does nothing at all: what it holds is the other process's.
 """
 
 import os
@@ -9,11 +9,11 @@ import threading
 from collections.abc import Callable
 from functools import wraps
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
+from typing import Any, Concatenate, NoReturn, ParamSpec, Self, TypeVar, cast
 
 from undrift.errors import StoreError
 
-__all__ = ["AsyncClosing", "Closing", "Sharing", "check_process", "in_turn", "of_part"]
+__all__ = ["AsyncClosing", "Closing", "OfOneProcess", "Sharing", "check_process", "in_turn", "of_part"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 P = ParamSpec("P")
@@ -44,15 +44,27 @@ class AsyncClosing(Closing):
         self.close()
 
 
+class OfOneProcess:
+    """A thing that stays in the process that opened it: it is neither pickled nor copied."""
+
+    def __reduce__(self) -> NoReturn:
+        name = type(self).__name__
+        raise TypeError(
+            f"{name} cannot be pickled or copied: pass its id and its home, and open it in the other process"
+        )
+
+
 class Sharing:
     """Let one thread in at a time until the thing is closed; a thread inside may enter again."""
 
     def __init__(self, name: str) -> None:
         self._name = name
+        self._process = os.getpid()
         self._lock = threading.RLock()
         self._is_over = False
 
     def __enter__(self) -> Self:
+        check_process(self._process, self._name)  # first: a thread of the other process may hold the lock for ever
         self._lock.acquire()
         if self._is_over:
             self._lock.release()
@@ -65,10 +77,11 @@ class Sharing:
         self._lock.release()
 
     def end(self, close: Callable[[], None]) -> None:
-        """Wait for the current turn and close; from then on each turn raises."""
-        with self._lock:
-            self._is_over = True
-            close()
+        """Wait for the current turn and close; from then on each turn raises. Do nothing in a forked process."""
+        if self._process == os.getpid():
+            with self._lock:
+                self._is_over = True
+                close()
 
 
 def check_process(process: int, name: str) -> None:
@@ -80,7 +93,7 @@ def check_process(process: int, name: str) -> None:
 def in_turn(method: F) -> F:
     """Make a method wait until other threads have left the methods of this object.
 
-    Raises StoreError: when it is called: what is shared was closed.
+    Raises StoreError: when it is called: what is shared was closed, or is another process's.
     """
 
     @wraps(method)
