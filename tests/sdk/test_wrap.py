@@ -5,6 +5,7 @@ import gzip
 import json
 import logging
 import multiprocessing
+import pickle
 import threading
 from typing import Any, cast
 
@@ -143,6 +144,16 @@ def test_the_http_client_of_the_program_is_not_changed(home):
         assert vars(own) == before
         other = plain(model, http_client=own)
         assert "x-undrift-session" not in other.messages.with_raw_response.create(**HELLO).headers
+
+
+def test_pickling_ends_as_without(home):
+    with ScriptedProvider() as model:
+        errors = []
+        for client in (plain(model), claude(model, home=home)):
+            with pytest.raises(TypeError) as caught:
+                pickle.dumps(client)
+            errors.append(str(caught.value))
+    assert errors[0] == errors[1]
 
 
 @pytest.mark.parametrize("given", [None, "claude", object(), anthropic.Anthropic, 7])

@@ -34,7 +34,13 @@ def managed_client(http: Any, manager: PromptManager) -> Any:
     """
     kind: Any = type(http)
     methods = (_asynchronous if is_asynchronous(http) else _synchronous)(kind, manager)
-    own = {**methods, "__slots__": (_PLAIN,), "__del__": lambda _: None, "__module__": kind.__module__}
+    own = {
+        **methods,
+        "__del__": lambda _: None,
+        "__module__": kind.__module__,
+        "__reduce_ex__": lambda self, _: (plain_client, (plain_client(self),)),
+        "__slots__": (_PLAIN,),
+    }
     managed: Any = object.__new__(type(kind.__name__, (kind,), own))
     managed.__dict__ = http.__dict__
     setattr(managed, _PLAIN, http)
