@@ -5,7 +5,6 @@
 Law: what the agent and the user say is written in the plan; what a tool answers is never written, it is what the tool
 gave. A step whose outcome is not the one that the plan says stops the recording, and no file is written.
 """
-# ruff: noqa: S603, T201 - it runs commands, and says on the terminal what it does
 
 import importlib.util
 import json

@@ -1,0 +1,1 @@
+"""The examples and the samples of the pages, run as they stand."""
