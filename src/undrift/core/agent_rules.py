@@ -27,7 +27,7 @@ AGENT_RULES = f"""\
 4. Ask yourself before you complete a task: "Could I continue from summary and notes alone, without the raw logs?"
    If not, add what is missing. To get an original back: undrift recall REF
 """
-"""The rules for agents."""
+"""The rules for agents, as a text for a system prompt: task first, distil before it goes, groom the notes."""
 
 TASK_TOOL_SCHEMA: dict[str, Any] = {
     "type": "object",

@@ -49,8 +49,11 @@ _OURS = ("[Pinned ", "[active_context.md", "[Finished tasks, rolled up.", "[Reme
 class Conflict:
     """A conflict that is not resolved: two memories that exclude each other.
 
-    `evidence`: the words of the loser and of the winner in time that it rests on. `reason`: why neither superseded the
-    other: ``confidence``, ``trust``, ``pinned``, ``scope``, ``speaker`` or ``time``.
+    Args:
+        rule: The rule that found it.
+        evidence: The words of the older and of the newer memory that it rests on.
+        confidence: How sure the rule is, 0 to 1.
+        reason: Why neither superseded the other: ``confidence``, ``trust``, ``pinned``, ``scope``, ``speaker`` or ``time``.
     """
 
     newer: MemoryEntry

@@ -33,7 +33,14 @@ _LOOKED_AT = 30
 
 @dataclass(frozen=True, slots=True)
 class StalePruned:
-    """The memories that a pruning hid, or would hide. `seq`: its operation; 0 for a dry run."""
+    """The memories that a pruning hid, or would hide.
+
+    Args:
+        stale: The memories, each with the reason.
+        threshold: The stored weight below which a memory is hidden, 0 to 0.5.
+        looked_at: The number of memories that were judged.
+        seq: Its operation; 0 for a dry run.
+    """
 
     stale: tuple[Stale, ...]
     threshold: float

@@ -62,6 +62,9 @@ class SessionMemory:
 
         Args:
             content: Not empty; secrets in it are masked (setting `mask_secrets`).
+            type: The kind of statement; some kinds age faster than others.
+            speaker: Who said it; only a statement of the same speaker supersedes it.
+            status: Of its review.
             source: Its origin, such as a document: statements of one source are neighbours in a search.
             trust: How far its source is believed; nothing is inferred from the output of a ``tool``.
             scope: Who sees it: all agents of this ``project``, this ``user`` in every project, this ``session``, or this
@@ -76,6 +79,9 @@ class SessionMemory:
         Raises:
             InputError: A value is wrong, or the text is one of undrift's own.
             StoreError: It could not be written; nothing has changed.
+
+        >>> session.remember("The login service runs on port 8080", source="deploy.md").content
+        'The login service runs on port 8080'
         """
         fields: dict[str, Any] = {
             "type": type,
@@ -105,7 +111,7 @@ class SessionMemory:
 
         Args:
             query: Words or a question.
-            k: The most results.
+            k: The most results, at least 1.
             types: Only memories of these types; None: all.
             as_of_ms: Only memories that hold at this time, in Unix milliseconds.
             known_at: The state right after this operation: a number, a checkpoint's label or a task's id.
@@ -115,18 +121,34 @@ class SessionMemory:
             InputError: A value is wrong.
             RecallError: There is no such operation.
             StoreError: The store cannot be read.
+
+        >>> _ = session.remember("The login service runs on port 8080")
+        >>> [hit.entry.content for hit in session.search("port of the login service", k=1)]
+        ['The login service runs on port 8080']
         """
         seq = self._timeline.seq_of(known_at)
         return self._memories.search(query, k=k, types=types, as_of_ms=as_of_ms, seq=seq, only_valid=only_valid)
 
     @in_turn
     def memories(self, *, known_at: int | str | None = None) -> tuple[MemoryEntry, ...]:
-        """Return all memories that this session may read, oldest first; see `search`."""
+        """Return all memories that this session may read, superseded ones too, oldest first.
+
+        Args:
+            known_at: See `search`; the errors too.
+
+        >>> _ = session.remember("The login service runs on port 8080")
+        >>> len(session.memories())
+        1
+        """
         return self._memories.all(self._timeline.seq_of(known_at))
 
     @in_turn
     def conflicts(self, *, known_at: int | str | None = None) -> tuple[Conflict, ...]:
-        """Return the contradictions that are not resolved, as pairs of memories; see `search`."""
+        """Return the contradictions that are not resolved, as pairs of memories.
+
+        Args:
+            known_at: See `search`; the errors too.
+        """
         return self._memories.conflicts(self._timeline.seq_of(known_at))
 
     @in_turn
@@ -175,6 +197,10 @@ class SessionMemory:
             RecallError: There is none of that id.
             InputError: It is superseded already, or the text is none.
             StoreError: It could not be written; nothing has changed.
+
+        >>> old = session.remember("The port is 8080")
+        >>> session.memory.edit(old.id, "The port is 9090").trust
+        'user'
         """
         return self._handling.edit(id, content, at_ms=self._clock.tick())
 
@@ -190,6 +216,10 @@ class SessionMemory:
         Raises:
             RecallError: There is none of an id; nothing has changed.
             StoreError: It could not be written; nothing has changed.
+
+        >>> old = session.remember("The port is 8080")
+        >>> [entry.content for entry in session.memory.forget(old.id).entries], session.memories()
+        (['The port is 8080'], ())
         """
         return self._handling.forget(ids, at_ms=self._clock.tick())
 
@@ -204,6 +234,9 @@ class SessionMemory:
 
         Raises:
             StoreError: It could not be written. An import of many is written in parts; a second one adds the rest.
+
+        >>> [entry.content for entry in session.memory.take_in([{"content": "The port is 8080"}]).added]
+        ['The port is 8080']
         """
         return self._handling.take_in(records, at_ms=self._clock.tick(), dry_run=dry_run)
 
@@ -223,6 +256,10 @@ class SessionMemory:
         Raises:
             InputError: A value is wrong.
             StoreError: The store cannot be read.
+
+        >>> _ = session.remember("The login service runs on port 8080")
+        >>> "port 8080" in session.brief("Where does the login service run?", 200)
+        True
         """
         found = self._upkeep.brief(query, budget_tokens, now_ms=self._clock.tick(), shows_scores=shows_scores)
         return found.text
@@ -241,6 +278,9 @@ class SessionMemory:
         Raises:
             InputError: The threshold is out of its range.
             StoreError: It could not be written; nothing has changed.
+
+        >>> session.prune_memories().stale  # nothing is remembered yet
+        ()
         """
         return self._upkeep.prune(dry_run=dry_run, threshold=threshold, at_ms=self._clock.tick())
 
@@ -256,6 +296,11 @@ class SessionMemory:
         Raises:
             InputError: A useful one was not returned.
             StoreError: It could not be written.
+
+        >>> _ = session.remember("The login service runs on port 8080")
+        >>> ids = [hit.entry.id for hit in session.search("port of the login service")]
+        >>> session.rate_search("port of the login service", ids, ids).value
+        1.0
         """
         return self._upkeep.rate(query, returned_ids, useful_ids, self._clock.tick())
 

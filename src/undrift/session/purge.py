@@ -36,8 +36,8 @@ class Purged:
     Args:
         kind: ``original``, ``task``, ``memory``, ``document`` or ``session``.
         removed: Number of removed records of each kind, and of ``files``; empty if it was purged before.
-        traces: Files of the home, relative to it, that still hold parts of it, though no record of the store does:
-            backups, notes of the agent, replays. They are yours to delete.
+        traces: Files of the home, relative to it, that still hold parts of it: backups, notes of the agent, replays.
+            They are yours to delete.
         copies: Records that hold the same words and were not named, as ``memory m0123...``.
         remains: A sentence about parts that the store's file may still hold; empty if the file was rewritten.
     """
@@ -72,7 +72,7 @@ class Purger:
 
         All versions leave the store, its search and the exported logs, and are overwritten. Then a small file is
         rewritten, the free pages of a large one are overwritten, and its log is emptied. Every file of the project is
-        searched for remains, with its agents' files and what lies at the top of the home; other projects are not.
+        searched for remains, with its agents' files and the files at the top of the home. Other projects are not searched.
         Other processes can write meanwhile. An entry that left a window stays out of it, with a
         tombstone that says no more. Words that another record repeats are named, not deleted.
 
@@ -94,6 +94,10 @@ class Purger:
             StoreBusy: Another process reads at this moment. If the operation is logged, the records are removed and
                 only the cleaning is left: purge the same again.
             StoreError: It could not be written.
+
+        >>> ref = session.pin("spec", "The customer is Acme.")
+        >>> dict(session.purge(ref).removed)["originals"]
+        1
         """
         at_ms = self._context.clock.tick()
         if not isinstance(what, str) or not what:

@@ -67,8 +67,15 @@ class Timeline:
     def checkpoint(self, label: str = "") -> int:
         """Name the session's current state; return its operation number for `rewind`.
 
+        Args:
+            label: Any text; the newest checkpoint of a label is the one that `rewind` finds.
+
         Raises:
             StoreError: It could not be written.
+
+        >>> number = session.checkpoint("before the migration")
+        >>> session.history()[-1].seq == number
+        True
         """
         at_ms = self._clock.tick()
         self._log.follow()
@@ -87,6 +94,9 @@ class Timeline:
 
         Args:
             as_of: The state right after this operation: a number, a checkpoint's label or a task's id; None: now.
+
+        Raises:
+            RecallError: There is no such operation.
         """
         versions = self._store.facts(self._session_id, as_of=self.seq_of(as_of))
         return tuple(one.fact for one in versions if one.fact.valid_to is None)
@@ -142,6 +152,11 @@ class Timeline:
         Raises:
             RecallError: There is none of that name.
             StoreError: It could not be written; nothing has changed.
+
+        >>> _ = session.checkpoint("before")
+        >>> _ = session.remember("The port is 8080")
+        >>> dict(session.rewind("before").closed), session.memories()
+        ({'memories': 1}, ())
         """
         at_ms = self._clock.tick()
         then = self.seq_of(to)
@@ -156,6 +171,12 @@ class Timeline:
         Raises:
             RecallError: There is none.
             StoreError: It could not be written; nothing has changed.
+
+        >>> _ = session.remember("The port is 8080")
+        >>> _ = session.rewind(0)
+        >>> _ = session.undo_rewind()
+        >>> [entry.content for entry in session.memories()]
+        ['The port is 8080']
         """
         at_ms = self._clock.tick()
         undone: set[int] = set()
@@ -170,7 +191,20 @@ class Timeline:
 
     @in_turn
     def diff(self, earlier: int | str, later: int | str | None = None) -> Diff:
-        """Return the difference between two moments; `later` is now by default."""
+        """Return the difference between two moments.
+
+        Args:
+            earlier: See `rewind`.
+            later: See `rewind`; None: now.
+
+        Raises:
+            RecallError: There is no such operation.
+
+        >>> _ = session.checkpoint("before")
+        >>> task = session.start_task("fix-login")
+        >>> session.diff("before").added["tasks"] == (task.id,)
+        True
+        """
         first = self._store.state(self._session_id, self.seq_of(earlier))
         last = self._store.state(self._session_id, self.seq_of(later))
         added, removed, changed = {}, {}, {}

@@ -130,6 +130,10 @@ class Session(Closing, OfOneProcess):
         Raises:
             SettingsError: A setting is wrong.
             StoreError: The store cannot be opened; the message says why and what to do.
+
+        >>> with Session.open("run-8", home=home, settings=Settings(budget_tokens=60_000)) as session:
+        ...     session.id, session.settings.budget_tokens
+        ('run-8', 60000)
         """
         if not isinstance(session_id, str) or not session_id:
             raise InputError(f"a session id must be a non-empty string, not {session_id!r}")
@@ -157,6 +161,11 @@ class Session(Closing, OfOneProcess):
             InputError: An unknown `wire`.
             SettingsError: A setting is wrong.
             StoreError: The store cannot be opened or read.
+
+        >>> body = {"model": "claude-sonnet-4-5", "max_tokens": 9, "messages": [{"role": "user", "content": "hello"}]}
+        >>> with Session.recognise(body, home=home) as first, Session.recognise(body, home=home) as second:
+        ...     first.id == second.id
+        True
         """
         form = form_of(wire)
         request = Request(body, form)
@@ -216,6 +225,12 @@ class Session(Closing, OfOneProcess):
             Declined: A request of a message thread. The error holds an answer that makes clients send whole histories.
             InputError: An unknown `wire`.
             StoreError: The decisions of a session that was opened again cannot be read; later faults are warnings.
+
+        >>> prepared = session.prepare(long_body, wire="anthropic")
+        >>> prepared.tokens_before > prepared.budget_tokens >= prepared.tokens_after
+        True
+        >>> prepared.new[0].kind, prepared.body is long_body
+        ('pruned', False)
         """
         return self._preparer.prepare(body, wire=wire, model=model)
 
@@ -234,6 +249,10 @@ class Session(Closing, OfOneProcess):
         Raises:
             WireError: It is no answer: bytes that are no JSON object, a text, None.
             InputError: An unknown `wire`.
+
+        >>> usage = {"input_tokens": 9, "output_tokens": 2}
+        >>> session.record({"content": [{"type": "text", "text": "Done."}], "usage": usage}).text
+        'Done.'
         """
         read = self._preparer.record(reply, wire=wire)
         told = tuple(self._tasks.answer(call) for call in read.calls if call.tool_name in TOLD_BY_REPLY)
@@ -242,7 +261,7 @@ class Session(Closing, OfOneProcess):
 
     @in_turn
     def budget_price(self) -> BudgetPrice | None:
-        """Return what the fixed budget costs in this session, from reported usage. None means: it is auto, or not known."""
+        """Return the price of the fixed budget so far, from reported usage. None means: the budget is auto, or no price is known."""
         budget = self.settings.budget_tokens
         return self._preparer.bills.price_of(budget) if isinstance(budget, int) else None
 
@@ -260,6 +279,10 @@ class Session(Closing, OfOneProcess):
         Raises:
             InputError: Another type, or an empty text.
             StoreError: It could not be written; nothing is pinned.
+
+        >>> ref = session.pin("requirements", "All public names carry units.")
+        >>> session.recall(ref)
+        'All public names carry units.'
         """
         if type not in PINNED_TYPES:
             raise InputError(f"a pin's type must be one of {sorted(PINNED_TYPES)}, not {type!r}")
@@ -278,13 +301,25 @@ class Session(Closing, OfOneProcess):
 
         Raises:
             RecallError: Nothing is known under it.
-            StoreCorrupt: What is on disk no longer matches its SHA-256.
+            StoreCorrupt: The text on disk no longer matches its SHA-256.
+
+        >>> call, result, *others = session.prepare(long_body).new
+        >>> session.recall(result.ref).splitlines()[0]
+        'src/part0.py, line 1'
         """
         return self.original(ref).entry.content
 
     @in_turn
     def original(self, ref: str) -> Original:
-        """Return an original with all its fields; see `recall`."""
+        """Return an original with all its fields: its session, its type, its time and its text.
+
+        Args:
+            ref: See `recall`; the errors too.
+
+        >>> original = session.original(session.pin("spec", "The port is 8080."))
+        >>> original.source, original.entry.type
+        ('pin', 'spec')
+        """
         if found := self._log.decisions.about(ref):
             ref = found[-1].ref
         by_ref = len(ref) == len(ref_of("", ""))
@@ -292,11 +327,35 @@ class Session(Closing, OfOneProcess):
 
     @in_turn
     def why(self, ref: str) -> Decision | None:
-        """Return the newest decision about an entry, by its reference or id. None means: it is unchanged."""
+        """Return the newest decision about an entry. None means: it is unchanged.
+
+        Args:
+            ref: The reference of an action, or an entry's id.
+
+        Raises:
+            StoreError: The store cannot be read.
+
+        >>> action = session.prepare(long_body).new[0]
+        >>> decision = session.why(action.ref)
+        >>> decision.kind, decision.tokens_saved == action.tokens_saved
+        ('pruned', True)
+        """
         about = self._log.decisions.about(ref)
         return self._store.decision(ref) or (about[-1] if about else None)
 
     @in_turn
     def find(self, query: str, *, limit: int = 10) -> tuple[Found, ...]:
-        """Search the originals of this session by words, best first."""
+        """Search the originals of this session by words, best first.
+
+        Args:
+            query: Words; case does not matter.
+            limit: The most results, at least 1.
+
+        Raises:
+            StoreError: The store cannot be read.
+
+        >>> _ = session.prepare(long_body)
+        >>> "part0" in session.find("part0", limit=1)[0].snippet
+        True
+        """
         return self._store.find(query, session_id=self.id, limit=limit)

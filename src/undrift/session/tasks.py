@@ -48,12 +48,15 @@ class SessionTasks:
             task_id: Any text; known or new.
             content: The work to do; default for a new task is its id.
             acceptance_criteria: The criteria for its result.
-            phase_index: At least 0.
+            phase_index: The phase of the work that it belongs to, at least 0.
             stack: True: it may start while another task is in progress; that task continues when it ends.
 
         Raises:
             TaskError: Another task is in progress, or a field is wrong; the message says what to do.
             StoreError: It could not be written; nothing has changed.
+
+        >>> session.start_task("fix-login", content="Fix the login").status
+        'in_progress'
         """
         fields = {
             "content": content or (None if task_id in self._log.tasks.by_id else task_id),
@@ -76,6 +79,9 @@ class SessionTasks:
             TaskError: It is not possible; the message says what to do.
             SummaryRejected: It is completed without a summary of at least 15 characters.
             StoreError: It could not be written; nothing has changed.
+
+        >>> session.update_task("fix-login", content="Fix the login", acceptance_criteria=("tests pass",)).status
+        'pending'
         """
         self.change_tasks([{**fields, "id": task_id}], stack=stack)
         return self._log.tasks.by_id[task_id]
@@ -98,6 +104,12 @@ class SessionTasks:
             TaskError: It is not possible; the message says what to do.
             SummaryRejected: A task is completed without a summary of at least 15 characters.
             StoreError: It could not be written; nothing has changed.
+
+        >>> _ = session.start_task("find")
+        >>> done = {"id": "find", "status": "completed", "result_summary": "The cause is an old token."}
+        >>> _ = session.change_tasks([done, {"id": "mend", "content": "Renew it", "status": "in_progress"}])
+        >>> [(task.id, task.status) for task in session.tasks()]
+        [('find', 'completed'), ('mend', 'in_progress')]
         """
         self._log.follow()
         at_ms = self._context.clock.tick()
@@ -138,6 +150,10 @@ class SessionTasks:
             SummaryRejected: It is missing or too short.
             TaskError: There is no such task, or it ended otherwise.
             StoreError: It could not be written; nothing has changed.
+
+        >>> _ = session.start_task("fix-login")
+        >>> session.complete_task("fix-login", "The token had expired; it is renewed now.").status
+        'completed'
         """
         return self.update_task(task_id, status="completed", result_summary=result_summary)
 

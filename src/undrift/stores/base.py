@@ -124,7 +124,14 @@ class SessionRow:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One entry of a session's log. `seq` grows within the session; `payload` never changes."""
+    """One entry of a session's log; it never changes.
+
+    Args:
+        seq: Its number; it grows within the session.
+        kind: The act, as ``prune``, ``task``, ``checkpoint`` or ``rewind``.
+        at_ms: Unix milliseconds.
+        payload: JSON values, or None.
+    """
 
     seq: int
     kind: str

@@ -40,15 +40,23 @@ _GEMINI = re.compile(r"(?:/v1(?:beta|alpha|beta1)?)?/models/(?P<model>[^/:]+):(?
 class ScriptedProvider(Closing):
     """A provider that answers each request of a session with the next turn of a script.
 
-    A compaction's request is answered with `summary` and takes no turn, a side request (a title, a token count) with
-    ``ok``, or with the least that the schema allows which it asks for. After the last turn it says that it is done. A
+    A compaction's request is answered with `summary` and takes no turn. A side request (a title, a token count) is
+    answered with ``ok``, or with the least that its schema allows. After the last turn it says that it is done. A
     request that the real provider would refuse is refused in its words, and takes no turn either.
 
     Each answer is billed by the prompt cache of its provider, and the reply's usage says so; `bill` is the sum.
 
-    `summary`: what a compaction's request is answered. `port`: of 127.0.0.1; 0 takes a free one. `without_tools`:
-    whether a request that offers no tools takes a turn as well, as those of aider do. `clock`: gives Unix milliseconds,
-    by which the cache expires; without one nothing does.
+    `summary`: the answer to a compaction's request. `port`: of 127.0.0.1; 0 takes a free one. `without_tools`: True: a
+    request that offers no tools takes a turn as well, as those of aider do. `clock`: gives Unix milliseconds, by which
+    the cache expires; without one nothing expires.
+
+    >>> import json, urllib.request
+    >>> from undrift.testing import Say, ScriptedProvider
+    >>> body = {"model": "claude-sonnet-4-5", "max_tokens": 9, "messages": [{"role": "user", "content": "hello"}]}
+    >>> with ScriptedProvider([Say("Done.")], without_tools=True) as scripted:
+    ...     with urllib.request.urlopen(f"{scripted.url}/v1/messages", json.dumps(body).encode()) as answer:
+    ...         json.load(answer)["content"][0]["text"], len(scripted.requests)
+    ('Done.', 1)
     """
 
     def __init__(

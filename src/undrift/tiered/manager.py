@@ -33,7 +33,8 @@ _log = logging.getLogger("undrift.tiered.manager")
 class MemoryRefresher:
     """Moves entries that leave the buffer to medium-term memory.
 
-    Args: as for `TieredMemoryManager`.
+    Args:
+        home: See `TieredMemoryManager`; the other arguments too.
     """
 
     def __init__(
@@ -73,6 +74,9 @@ class MemoryRefresher:
 
         Entries that the store does not hold yet are written with it. The same entries again change nothing.
 
+        Args:
+            reason: One sentence for a human.
+
         Raises:
             StoreError: Nothing was written.
         """
@@ -86,13 +90,18 @@ class MemoryRefresher:
 class TieredMemoryManager(Closing):
     """Holds the entries of a session within a token threshold; what leaves stays recallable.
 
-    After each `add_entry` the buffer's total is compared with the threshold; when it exceeds it (equal is allowed) the
-    buffer is pruned to the low-water mark and what was removed is flushed. A flush that fails leaves the buffer as it
-    is, is logged as ERROR, and is tried again at the next entry.
+    After each `add_entry` the buffer's total is compared with the threshold. If it exceeds it, the buffer is pruned to
+    the low-water mark, and the removed entries are flushed. A flush that fails leaves the buffer as it is, is logged as
+    ERROR, and is tried again at the next entry.
+
+    >>> with TieredMemoryManager(home, settings=Settings(prune_threshold_tokens=100)) as manager:
+    ...     _ = [manager.add_entry(ContextEntry(f"e{n}", "reasoning", "text", 40, n)) for n in range(4)]
+    ...     [entry.id for entry in manager.entries], manager.recall("e0")
+    (['e2', 'e3'], 'text')
 
     Args:
         home: Folder of the store; default is the setting `home`.
-        session_id: Whose buffer; opening a known one gives its window again.
+        session_id: The session of the buffer; opening a known one gives its window again.
         settings: Default: from the environment.
         store: An open store to use in place of `home`; it is not closed by this object.
 

@@ -23,12 +23,11 @@ def named(entry_ids: Sequence[str]) -> str:
 class ContextPruner:
     """Cut a list of entries down to a token budget, and never what is pinned.
 
-    The pin rule: entries of the types in `undrift.PINNED_TYPES` (tas, requirements, spec) and the newest N tool
-    results, with the calls that they answer, stay under any budget.
-    The budget contract, [3_MCP-RISK-303]: the result is at or under the budget whenever what is pinned is.
+    Entries of the types in `undrift.PINNED_TYPES` (tas, requirements, spec) stay under any budget, and so do the newest
+    N tool results with their calls. The result is at or under the budget whenever the pinned entries are.
 
     Args:
-        settings: N is its `keep_tool_results`; default: read from the environment now, once.
+        settings: N is their `keep_tool_results`; default: read from the environment now, once.
 
     Raises:
         SettingsError: A setting in the environment is wrong.

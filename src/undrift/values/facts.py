@@ -222,8 +222,8 @@ class SessionFactStore(Protocol):
     def add(self, facts: Iterable[SessionFact]) -> None:
         """Add the facts of one result and end those that they replace; a malformed fact is logged and skipped.
 
-        The facts of one call are one batch: of a relation that can have many objects, the batch as a whole takes the
-        place of the one before it. A triple that is valid already is only seen again.
+        The facts of one call are one batch. If a relation can have many objects, the whole batch replaces the one
+        before it. A triple that is valid already is only seen again.
         """
         ...
 

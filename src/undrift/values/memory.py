@@ -59,11 +59,12 @@ MemoryType = Literal[
     "summary",
     "research",
 ]
-"""A string union, like `EntryType`."""
+"""The kind of statement; a string union, so that it survives a JSON round trip as a plain string."""
 
 MEMORY_TYPES: frozenset[str] = frozenset(get_args(MemoryType))
 
 MemoryStatus = Literal["pending", "approved", "verified"]
+"""The state of an entry's review."""
 
 MemoryScope = Literal["project", "user", "session", "agent"]
 """Who sees an entry: all agents of the project, this person in every project, one session, or one agent of the project."""
@@ -93,6 +94,8 @@ class Slot:
 
     Args:
         entity: What it is about, as ``auth service``; empty for the project as a whole.
+        relation: The property, as ``port``.
+        value: Its value, as ``8080``.
         scope: Where it holds, as ``tests``; empty for everywhere.
     """
 
@@ -123,7 +126,7 @@ class MemoryEntry:
         contradicted_by_task_id: Task of the entry that superseded this one, or None.
         contradicted_by_entry_id: That entry, or None.
         contradicted_at_ms: When, or None.
-        contradiction_rule: By which rule; empty if none did.
+        contradiction_rule: The rule that superseded it; empty if none did.
         pinned: Exempt from decay and never superseded.
         status: Of the review: pending, approved or verified.
         source: Document, tool or conversation it comes from; may be empty.

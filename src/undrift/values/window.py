@@ -59,8 +59,13 @@ class ContextEntry:
         content: The text; may be empty.
         token_count: Tokens of `content`, at least 0.
         timestamp: Unix milliseconds, at least 0.
-        metadata: JSON values. Known keys: ``role``, ``pair_id`` (a call and its result share it), ``tool_name``,
-            ``slot`` (a pinned document's name: a newer version supersedes the older), ``task_id``.
+        metadata: JSON values, or None. These keys have a meaning:
+
+            - ``role``: who wrote it
+            - ``pair_id``: the same id in a call and its result
+            - ``tool_name``: the tool of a call or a result
+            - ``slot``: the name of a pinned document; a newer version supersedes the older one
+            - ``task_id``: the task that it belongs to
         seq: Order of insertion; breaks ties of `timestamp`. Entries with equal `seq` keep their order in the list. No
             part of an entry's identity: it does not count for equality.
 
@@ -120,13 +125,18 @@ class Action:
     'pruned'
 
     Args:
-        kind: ``pruned`` (left whole), ``cut`` (middle of a long paste left), ``trimmed`` (lines of a result left),
-            ``folded`` (noise of a result left), ``evicted`` (a finished task's, a tombstone stands in for it), ``pinned`` (a pin was put in) or ``noted`` (a note
-            of ours was).
+        kind: One of these:
+
+            - ``pruned``: it left whole
+            - ``cut``: the middle of a long paste left
+            - ``trimmed``: lines of a result left
+            - ``folded``: the noise of a result left
+            - ``evicted``: its task has ended, and a tombstone takes its place
+            - ``pinned``, ``noted``: a pin or a note was added
         entry_id: The block's id, stable across turns and restarts.
         reason: One sentence for a human.
         tokens_saved: What it frees in each window from now on; negative for a pin and a note.
-        ref: What `recall` takes.
+        ref: The reference for `Session.recall` and `Session.why`.
     """
 
     kind: Literal["pruned", "cut", "trimmed", "folded", "evicted", "pinned", "noted"]
@@ -174,9 +184,18 @@ class Decision:
     Args:
         entry_id: The block; for ``pinned`` and ``noted`` the place: ``<message>:<pin>``.
         reason: One sentence for a human.
-        detail: ``at``, the chain id of the newest message when it was taken: it holds in every history that contains
-            that message, and in no other. Beside it JSON values that the act needs again (``keep_head`` and ``keep_tail`` in characters of a cut, the ``rows`` that a trimmed result keeps, how a result is folded (``fold``), the
-            ``anchor`` and ``pin`` of a pin, the ``text`` of a tombstone or a note) and the figures behind the decision (for ``why``). Never content.
+        kind: As in `Action`.
+        tokens_saved: As in `Action`.
+        ref: As in `Action`.
+        detail: ``at``, the chain id of the newest message when it was made: it holds in every history that contains
+            that message, and in no other. The other JSON values are for the same act on later turns, and the figures
+            behind the decision. Never content:
+
+            - ``keep_head``, ``keep_tail``: characters that a cut keeps
+            - ``rows``: lines that a trimmed result keeps
+            - ``fold``: how a result is folded
+            - ``anchor``, ``pin``: the place of a pin
+            - ``text``: a tombstone or a note
     """
 
     entry_id: str
@@ -208,6 +227,7 @@ class Original:
 
     Args:
         ref: Opaque, unique over all sessions of a home: 16 characters of ``[0-9a-f]``.
+        entry: Its text with its type, time and metadata.
         source: ``buffer`` (an entry of a `TieredMemoryManager`), ``window`` (a block of a provider body) or ``pin``.
         masked: What was masked before the write; positions refer to the unmasked text.
     """
@@ -236,8 +256,10 @@ class Segment:
 
     Args:
         start: The item at which it began. The items after this one belong to the segment.
-        end: The item at which it ended; None while it is open. This item and the later ones do not belong to it: both
-            ends are left out, so the calls that start and end a task stay.
+        end: The item at which it ended; None while it is open. This item and the later ones do not belong to it.
+            Both ends are left out, so the calls that start and end a task stay.
+        ended: How it ended; ``stacked``: another task was put on top of it.
+        summary: The summary with which it ended.
     """
 
     start: Moment
@@ -248,7 +270,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One task of a session, as its agents reported it; made and changed by `undrift.core.tasks.life` alone.
+    """One task of a session, as its agents reported it.
 
     >>> with Session.open("run-3", home=home) as session:
     ...     _ = session.start_task("fix-login", content="Fix the login")
@@ -259,13 +281,21 @@ class Task:
 
     Args:
         id: As the agent named it; any text that is not empty, unique within its session.
+        content: The work to do.
         active_form: The same as an activity, as in "Fixing the parser"; may be empty.
         status: One of `TASK_STATUSES`.
+        agent: The agent that works on it.
+        acceptance_criteria: The criteria for its result; its summary is judged by them.
+        grounding: How the result is to be confirmed: JSON values with ``strategy`` and ``evidence_required``, or None.
+        grounding_evidence: How it was confirmed: JSON values, or None.
+        result_summary: What was found and done; empty until the task is completed.
         annotated_summary: The same with the verdict on it; a tombstone shows it.
+        delegated_to: The agent that continues it, if `status` is ``delegated``.
         ordinal: 1 for the session's first task that started, and so on; the store assigns it, 0 until then.
-        phase_index: At least 0.
+        phase_index: The phase of the work that it belongs to, at least 0.
         depth: In progress: 1, or more on top of other tasks of the same agent; else 0.
         segments: The stretches of work on it, oldest first; all but the last have an end.
+        validation: The verdict on its summary as JSON values; None until it is judged.
 
     Raises:
         TaskError: A field has the wrong type or range.

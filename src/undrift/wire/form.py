@@ -130,10 +130,16 @@ class ToolResult:
 class ProviderReply:
     """A provider's answer in a form that is the same for all providers.
 
-    `input_tokens`: all that was sent, cached or not; None if the answer has no usage. `output_tokens`: what the model
-    wrote, thinking included. `task_results`: what `Session.record` made of its calls of the task tool; empty from a
-    form. `cache_seconds`: for how long the provider keeps what was written; the longest of several, None if it does not
-    say. `is_promised`: whether it keeps it at least so long, and not at most.
+    Args:
+        input_tokens: All that was sent, cached or not; None if the answer has no usage.
+        cached_tokens: The tokens among them that the provider read from its cache.
+        written_tokens: The tokens among them that it wrote into its cache.
+        output_tokens: All that the model wrote, thinking included.
+        text: The text of the answer.
+        calls: Its calls of tools.
+        task_results: The results of its calls of the task tool, from `Session.record`; send them back.
+        cache_seconds: The time for which the provider keeps its cache, in seconds; None if it does not say.
+        is_promised: True: it keeps the cache at least so long; False: at most.
     """
 
     input_tokens: int | None = None

@@ -73,7 +73,7 @@ def parse_plan(text: str, form: Literal["json", "toml"]) -> Plan:
 
     It has ``tasks``, a list of objects with ``id``, ``prompt`` and maybe ``criteria`` and ``files``, and may have
     ``commands``, ``context``, ``max_attempts`` and ``timeout_s``. A command is a line of words, quoted as for a shell but
-    never given to one, or an object from providers' names to such lines.
+    never given to one. It may also be an object from providers' names to such lines.
     """
     try:
         given = json.loads(text) if form == "json" else tomllib.loads(text)

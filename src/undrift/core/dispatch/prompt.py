@@ -126,8 +126,8 @@ def build_dispatch_dynamic_tail(
 ) -> str:
     """Return what follows the stable part, in this order and each on a line of its own.
 
-    Task id, most output tokens, delta as JSON, the guide's cache key, the guide's instruction, the block of session
-    facts if there is one, ``Task prompt:``, the prompt.
+    The task's id, the most output tokens, the delta as JSON, the guide's cache key and the guide's instruction. Then
+    the block of session facts if there is one, ``Task prompt:`` and the prompt.
 
     Args:
         task_id: On one line.

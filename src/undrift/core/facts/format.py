@@ -41,8 +41,8 @@ def format_session_facts(
 ) -> str:
     """Return facts as a block of a prompt: the header, then a line for each.
 
-    A line is ``- {subject} {relation} {object} [task:{source_task_id}]``. One that is too long loses the end of its
-    object, then the middle of its subject, then the end of its relation; never the suffix.
+    A line is ``- {subject} {relation} {object} [task:{source_task_id}]``. A longer line loses the end of its object,
+    then the middle of its subject, then the end of its relation; never the suffix.
 
     Args:
         facts: In the order in which they are to stand.

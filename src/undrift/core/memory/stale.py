@@ -35,7 +35,11 @@ class Stale:
 class Precision:
     """The share of search results that were useful.
 
-    `value`: the mean of their shares of useful results, 0 to 1; None without any.
+    Args:
+        samples: The number of rated searches that count.
+        value: The mean of their shares of useful results, 0 to 1; None without any.
+        window: The most searches that count (setting `retrieval_monitor_window`).
+        alert: True if the share is too low.
     """
 
     samples: int

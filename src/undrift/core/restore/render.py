@@ -39,7 +39,13 @@ class RestoredItem:
     Args:
         kind: ``requests``, ``pasted``, ``plan``, ``statement``, ``verdict``, ``edit``, ``file`` or ``result``.
         first_line: Number of the first line in the file as it was last read, or None if unknown.
-        score: What they were worth: the sum of the chances of what they hold; 0 for what was said outright.
+        source: The entry that they come from.
+        path: The file that they show, or None.
+        last_line: Number of the last line, or None if unknown.
+        text: The lines.
+        tokens: Their size.
+        score: Their worth: the sum of the chances that a name or line of them is needed; 0 for words of the user.
+        reason: One sentence for a human.
     """
 
     kind: str
@@ -64,9 +70,9 @@ class Restored:
     (True, True)
 
     Args:
-        text: To be put in front of the agent as it is; may be empty.
-        items: What stands in it, in order.
-        tokens: What the text costs.
+        text: The text for the agent, unchanged; may be empty.
+        items: The parts of the text, in order.
+        tokens: The size of the text.
     """
 
     text: str

@@ -42,7 +42,7 @@ class AnthropicSimulator:
     would clear (it is accepted, and clears nothing), and message threads (they are refused).
 
     Args:
-        binds: Whether a model ties thinking to its prefix: for all models, or by name. Default: WIRE 0.1.
+        binds: Whether a model ties thinking to its prefix: for all models, or by name. Default: by the model's name.
         minimum_tokens: The shortest prefix that is cached. Default: by the model's name.
         count: Tokens of one block, given its JSON text; must give equal texts equal counts.
         window_tokens: A longer input is refused with ``prompt is too long``; None for no limit.

@@ -81,10 +81,10 @@ class GeminiSimulator:
     """Checks a `generateContent` request as Gemini does, answers it and writes the bill.
 
     Args:
-        signatures: ``required`` for Gemini 3 and newer (G1), ``optional`` for 2.5 (G8).
+        signatures: ``required`` for Gemini 3 and newer, ``optional`` for 2.5.
         strict: Refuse signatures that were not issued here.
         ids: Give each function call an id; Vertex AI does not.
-        minimum_tokens: Of an implicit cache hit; None takes the model's own (G11).
+        minimum_tokens: Of an implicit cache hit; None takes the model's own.
         ttl_ms: How long the implicit cache keeps a prompt; None for ever (the provider publishes no time).
         default_model: Where neither the call nor the body names one: Gemini has it in the path.
     """

@@ -44,7 +44,7 @@ class OpenAIChatSimulator:
     """Checks a Chat Completions request as OpenAI does, answers it and writes the bill.
 
     Args:
-        thought_signatures: Be Gemini behind this form: demand the signatures of the current turn (C4).
+        thought_signatures: Be Gemini behind this form: demand the signatures of the current turn.
         strict: Refuse what was not issued here: unknown signatures, and a call id that two messages use.
         minimum_tokens: The shortest prefix that is read from the cache.
         ttl_ms: How long the cache keeps a prompt after its last use, in milliseconds; None for ever.

@@ -68,10 +68,10 @@ class OpenAIResponsesSimulator:
         adjacent: Be a clone that demands each output right behind its calls (DeepSeek).
         strict: Refuse encrypted reasoning that was not issued here; False takes it, where its id is unknown too, for
             another session's of the same account.
-        pair_by_call_id: Demand a call's reasoning (R3) also where the client sends the call without its item id.
-        minimum_tokens: The shortest prefix that is read from the cache (R8).
-        ttl_ms: How long the cache keeps a prompt after its last use, in milliseconds; None for ever (R8).
-        writes: Whether writing the cache has a price of its own; None: from GPT-5.6 on (R9).
+        pair_by_call_id: Demand a call's reasoning also where the client sends the call without its item id.
+        minimum_tokens: The shortest prefix that is read from the cache.
+        ttl_ms: How long the cache keeps a prompt after its last use, in milliseconds; None for ever.
+        writes: Whether writing the cache has a price of its own; None: from GPT-5.6 on.
     """
 
     name = "openai-responses"

@@ -1,0 +1,1 @@
+"""docs/api.md, made from the docstrings, and every example in them."""
