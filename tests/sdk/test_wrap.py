@@ -230,6 +230,24 @@ def test_each_answer_is_told_with_the_results_of_its_task_calls(home):
         assert session.tasks()[0].status == "in_progress"
 
 
+def test_a_request_names_its_session_in_a_header_that_the_provider_never_sees(home):
+    with ScriptedProvider([Say("Hello!")] * 3, without_tools=True) as model:
+        client = claude(model, home=home, session="all")
+        raw = client.messages.with_raw_response
+        for name in ("ann", "bob"):
+            found = raw.create(**HELLO, extra_headers={"x-undrift-session": name})
+            assert found.headers["x-undrift-session"] == name
+        assert raw.create(**HELLO).headers["x-undrift-session"] == "all"
+    assert [name for seen in model.requests for name in seen.headers if name.startswith("x-undrift")] == []
+
+
+def test_a_header_that_names_another_than_the_given_session_is_said(home):
+    with ScriptedProvider([Say("Hello!")], without_tools=True) as model, Session.open("mine", home=home) as session:
+        client = claude(model, session=session)
+        found = client.messages.with_raw_response.create(**HELLO, extra_headers={"x-undrift-session": "other"})
+    assert found.headers["x-undrift-bypass"] == "InputError"
+
+
 def test_an_async_session_can_be_given(home):
     async def run() -> str:
         async with AsyncSession.open("mine", home=home) as session:

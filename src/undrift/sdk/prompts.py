@@ -28,6 +28,7 @@ Read = Callable[[], bytes]
 _SIGNED = "AWS4-HMAC-SHA256"
 _LISTS = frozenset({"anthropic-beta"})
 _HEADER_CHARACTERS = 200
+_SESSION_HEADER = "x-undrift-session"  # of a request: the session that it names
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ class ManagedPrompt:
             return {"x-undrift-bypass": self.bypass}
         name = self.session_id[:_HEADER_CHARACTERS].encode("ascii", "backslashreplace").decode("ascii")
         return {
-            "x-undrift-session": "".join(c if c.isprintable() else "?" for c in name),
+            _SESSION_HEADER: "".join(c if c.isprintable() else "?" for c in name),
             "x-undrift-tokens-before": str(self.prepared.tokens_before),
             "x-undrift-tokens-after": str(self.prepared.tokens_after),
         }
@@ -84,10 +85,11 @@ class PromptManager:
             read: Returns the request's body.
             headers: Those of the request; they are changed to go with what is sent.
         """
+        named = headers.pop(_SESSION_HEADER, "")
         if headers.get("authorization", "").startswith(_SIGNED):
             return self._bypassed(call, "signed", "its signature covers the body, so the body must not change")
         try:
-            managed = self._prepared(call, read())
+            managed = self._prepared(call, read(), named)
         except Declined as held:
             return self._bypassed(call, "held-by-provider", str(held), level=logging.INFO)
         except Exception as error:  # noqa: BLE001 - after any fault the request must go out
@@ -120,11 +122,11 @@ class PromptManager:
         """Close what was opened for this client."""
         self._sessions.close()
 
-    def _prepared(self, call: SdkCall, body: bytes) -> ManagedPrompt:
+    def _prepared(self, call: SdkCall, body: bytes, named: str) -> ManagedPrompt:
         request = Request(body, call.form)
         if not request.has(call.form.HISTORY) and call.form.delta(request.fields) is None:
             return ManagedPrompt(call, bypass="no-history")
-        with self._sessions.at(call.form, request) as seat:
+        with self._sessions.at(call.form, request, named) as seat:
             prepared = seat.session.prepare(request, wire=call.wire, model=call.model)
             seat.turns.count += 1
             self._warn(seat, prepared)

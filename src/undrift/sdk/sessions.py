@@ -6,12 +6,12 @@ Law: one session is used by one thread at a time. After a fork each process open
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from undrift.errors import StoreBusy
+from undrift.errors import InputError, StoreBusy
 from undrift.session.identity import Recognised, given_id, recognise
 from undrift.session.lanes import Lane, Lanes
 from undrift.session.session import Session
@@ -52,8 +52,11 @@ class Seat:
 class SessionFinder(Protocol):
     """Finds the session of a request."""
 
-    def at(self, form: Form, request: Request) -> AbstractContextManager[Seat]:
-        """Give the session of a request to this thread. Raises UndriftError: it cannot be had."""
+    def at(self, form: Form, request: Request, named: str) -> AbstractContextManager[Seat]:
+        """Give the session of a request to this thread. Raises UndriftError: it cannot be had.
+
+        `named`: the id in the request's header; empty without one.
+        """
         ...
 
     def again(self, key: str) -> AbstractContextManager[Seat | None]:
@@ -66,33 +69,34 @@ class SessionFinder(Protocol):
 
 
 class GivenSession:
-    """One session for all requests. `open_again`: opened it here, so it is closed here; None: it is the caller's."""
+    """An open session of the program, for all requests; it stays open."""
 
-    def __init__(self, session: Session, open_again: Callable[[], Session] | None = None) -> None:
+    def __init__(self, session: Session) -> None:
         self._session = session
-        self._open_again = open_again
         self._lock = threading.Lock()
         self._turns = Turns()
-        self._process = os.getpid()
 
     @contextmanager
-    def at(self, form: Form, request: Request) -> Iterator[Seat]:  # noqa: ARG002 - see `SessionFinder`
+    def at(self, form: Form, request: Request, named: str) -> Iterator[Seat]:  # noqa: ARG002 - see `SessionFinder`
         """See `SessionFinder`."""
-        if self._open_again is not None and os.getpid() != self._process:
-            self._lock, self._process, self._session = threading.Lock(), os.getpid(), self._open_again()
-        with self._lock:
-            yield Seat(self._session.id, self._session, self._turns)
+        if named and named != self._session.id:
+            raise InputError(f"the header x-undrift-session names {named[:64]!r}, but the client was given a session")
+        with self._seat() as seat:
+            yield seat
 
     @contextmanager
-    def again(self, key: str) -> Iterator[Seat | None]:
+    def again(self, key: str) -> Iterator[Seat | None]:  # noqa: ARG002 - see `SessionFinder`
         """See `SessionFinder`."""
-        with self._lock:
-            yield Seat(key, self._session, self._turns)
+        with self._seat() as seat:
+            yield seat
 
     def close(self) -> None:
         """See `SessionFinder`."""
-        if self._open_again is not None and os.getpid() == self._process:
-            self._session.close()
+
+    @contextmanager
+    def _seat(self) -> Iterator[Seat]:
+        with self._lock:
+            yield Seat(self._session.id, self._session, self._turns)
 
 
 @dataclass(slots=True)
@@ -105,24 +109,26 @@ class _OpenHome:
 
 
 class FoundSessions:
-    """The sessions that requests show, by the client's id in them, else by the conversation itself.
+    """The sessions that requests show: by a header, else by an id in the body, else by the conversation itself.
 
-    Raises StoreError: the store cannot be opened.
+    `session_id`: the session of all requests without that header; None: each shows its own. Raises StoreError: the
+    store cannot be opened.
     """
 
-    def __init__(self, home: str | os.PathLike[str] | None, settings: Settings) -> None:
+    def __init__(self, home: str | os.PathLike[str] | None, settings: Settings, session_id: str | None) -> None:
         self._settings = settings
+        self._session_id = session_id
         self._place = place_for(home, settings.home, working_folder())
         self._opening = threading.Lock()
         self._opened = self._open()
         self._is_closed = False
 
     @contextmanager
-    def at(self, form: Form, request: Request) -> Iterator[Seat]:
+    def at(self, form: Form, request: Request, named: str) -> Iterator[Seat]:
         """See `SessionFinder`."""
         opened = self._here()
         lanes = opened.lanes
-        found, known = self._find(opened, form, request)
+        found, known = self._find(opened, form, request, named)
         lane = lanes.locked(found, self._place, known, time.monotonic() + _LONGEST_WAIT_S)
         if lane is None:
             raise StoreBusy(f"session {found.session_id[:64]!r}: its request before this one is not done yet")
@@ -152,6 +158,10 @@ class FoundSessions:
         self._is_closed = True
         if is_closed or opened.process != os.getpid():
             return
+        for lane in opened.lanes.all():
+            with lane.lock:
+                if lane.session is not None:
+                    lane.session.close()
         opened.lanes.close()
         opened.store.close()
 
@@ -165,8 +175,10 @@ class FoundSessions:
     def _open(self) -> _OpenHome:
         return _OpenHome(open_store(self._place, Scope()))
 
-    def _find(self, opened: _OpenHome, form: Form, request: Request) -> tuple[Recognised, Lane[Turns] | None]:
-        if (given := given_id(form, request.fields)) is not None:
+    def _find(
+        self, opened: _OpenHome, form: Form, request: Request, named: str
+    ) -> tuple[Recognised, Lane[Turns] | None]:
+        if given := named or self._session_id or given_id(form, request.fields):
             return Recognised(given, "given"), None
         if form.delta(request.fields) is None:
             request.open()
@@ -176,4 +188,4 @@ class FoundSessions:
 
     def _session(self, opened: _OpenHome, lane: Lane[Turns]) -> Session:
         context = SessionContext.of(lane.found.session_id, opened.store, self._settings, now_ms, home=self._place)
-        return Session(context, recognised=lane.found)
+        return Session(context, recognised=lane.found, closes_store=False)

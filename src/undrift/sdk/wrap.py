@@ -48,6 +48,7 @@ def wrap(
         client: ``Anthropic``, ``AsyncAnthropic``, ``OpenAI``, ``AsyncOpenAI`` or ``genai.Client``, subclasses too. A
             client that is managed already gets the new terms.
         session: A session, or the id of one, for all requests. None: each conversation has its own, known by its content.
+            A request may name its session itself: ``extra_headers={"x-undrift-session": ID}``.
         settings: Default: from the environment. A given session has its own.
         home: See `Session.open`. A given session has its own.
         on_prepared: Called with each prompt before it is sent, such as to print what left. Its errors are logged. An
@@ -83,10 +84,6 @@ def _finder(session: Any, settings: Settings | None, home: str | os.PathLike[str
             raise InputError("a Session has its own settings and home; give either the Session or these")
         return GivenSession(given)
     chosen = settings if settings is not None else Settings.from_environment()
-    if session is None:
-        return FoundSessions(home, chosen)
-
-    def opened() -> Session:
-        return Session.open(session, home=home, settings=chosen)
-
-    return GivenSession(opened(), opened)
+    if session is not None and not session:
+        raise InputError("a session id must be a non-empty string, not ''")
+    return FoundSessions(home, chosen, session)

@@ -57,7 +57,12 @@ class Session(Closing, OfOneProcess):
     """
 
     def __init__(
-        self, context: SessionContext, *, recognised: Recognised | None = None, names_recall: RecallHint = "marks"
+        self,
+        context: SessionContext,
+        *,
+        recognised: Recognised | None = None,
+        names_recall: RecallHint = "marks",
+        closes_store: bool = True,
     ) -> None:
         self.id = context.id
         self.settings = context.settings
@@ -68,6 +73,7 @@ class Session(Closing, OfOneProcess):
         self._context = context
         self._sharing = context.sharing
         self._store = context.store
+        self._closes_store = closes_store  # several sessions may share one
         self._log = context.log
         self._repository = repository_of(context.store, context.settings)
         self._memories = memories = ScopedMemories(context, self._repository)
@@ -203,7 +209,8 @@ class Session(Closing, OfOneProcess):
             self._preparer.end()
         finally:
             self._memories.close()
-            self._store.close()
+            if self._closes_store:
+                self._store.close()
 
     @in_turn
     def prepare(self, body: Any, *, wire: str = "anthropic", model: str | None = None) -> Prepared:
