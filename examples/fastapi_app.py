@@ -5,8 +5,8 @@
     python examples/fastapi_app.py 8000
     curl -N http://127.0.0.1:8000/ann -d "Tell me about refunds."
 
-Each user has a history, a session and a lock of their own. All share one AsyncAnthropic with its connections. undrift
-works in a thread, so the event loop stays free for the other users. A real server takes the user from its login.
+All users share one managed client; a header of each request names the user's session, and the provider never sees it.
+undrift works in a thread, so the event loop stays free for the other users. A real server takes the user from its login.
 """
 
 import asyncio
@@ -22,23 +22,22 @@ from fastapi.responses import StreamingResponse
 import undrift
 
 app = FastAPI()
-shared = AsyncAnthropic()
-settings = undrift.Settings(budget_tokens=8_000)
+client = undrift.wrap(AsyncAnthropic(), settings=undrift.Settings(budget_tokens=8_000))
 
 
 class Chat:
     """The conversation of one user."""
 
     def __init__(self, user: str) -> None:
+        self.header = {"x-undrift-session": f"chat-{user}"}
         self.messages = []
         self.lock = asyncio.Lock()  # a second question of the same user waits for the first answer
-        self.client = undrift.wrap(shared.with_options(), session=f"chat-{user}", settings=settings)
 
     async def answer(self, question: str) -> AsyncIterator[str]:
         async with self.lock:
             messages = [*self.messages, {"role": "user", "content": question}]
             request = {"model": "claude-sonnet-4-6", "max_tokens": 4_000, "messages": messages}
-            async with self.client.messages.stream(**request) as stream:
+            async with client.messages.stream(**request, extra_headers=self.header) as stream:
                 async for text in stream.text_stream:
                     yield f"data: {json.dumps(text)}\n\n"
                 reply = await stream.get_final_message()
