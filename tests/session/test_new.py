@@ -23,30 +23,31 @@ HISTORY = [TASK, *rounds(14)]
 MODELS = {"anthropic": "claude-sonnet-4-5", "gemini": "gemini-3-pro"}
 
 
-def told(prepared: Prepared) -> Prepared:
+def checked(prepared: Prepared) -> Prepared:
     """A result whose `new` is a part of its actions, each once and in their order."""
     new = set(prepared.new)
     assert prepared.new == tuple(one for one in prepared.actions if one in new)
     assert len(new) == len(prepared.new)
+    assert f" {len(new):,} new" in repr(prepared)
     return prepared
 
 
 def walk(session: Session, count: int, first: int = 0) -> list[Prepared]:
-    return [told(session.prepare(body(TASK, *rounds(number)))) for number in range(first, count)]
+    return [checked(session.prepare(body(TASK, *rounds(number)))) for number in range(first, count)]
 
 
 def test_all_that_leaves_on_the_first_turn_is_new(tmp_path: Path):
     with opened(tmp_path, **BUDGET) as session:
-        prepared = told(session.prepare(body(*HISTORY)))
+        prepared = checked(session.prepare(body(*HISTORY)))
     assert prepared.new == prepared.actions != ()
 
 
 def test_a_turn_without_news_has_none_while_its_decisions_stand(tmp_path: Path):
     with opened(tmp_path, **BUDGET) as session:
-        assert told(session.prepare(body(TASK))).new == ()
-        first = told(session.prepare(body(*HISTORY)))
-        retry = told(session.prepare(body(*HISTORY)))
-        longer = told(session.prepare(body(*HISTORY, assistant("done"), user("and now?"))))
+        assert checked(session.prepare(body(TASK))).new == ()
+        first = checked(session.prepare(body(*HISTORY)))
+        retry = checked(session.prepare(body(*HISTORY)))
+        longer = checked(session.prepare(body(*HISTORY, assistant("done"), user("and now?"))))
     assert retry == first
     assert retry.actions == longer.actions == first.actions
     assert retry.new == longer.new == ()
@@ -70,17 +71,17 @@ def test_a_session_that_was_opened_again_goes_on_with_its_news(tmp_path: Path):
     with opened(tmp_path / "two", **BUDGET) as session:
         found = [prepared.new for prepared in walk(session, 12)]
     with opened(tmp_path / "two", **BUDGET) as session:
-        assert told(session.prepare(body(TASK, *rounds(11)))).new == ()
+        assert checked(session.prepare(body(TASK, *rounds(11)))).new == ()
         found += [prepared.new for prepared in walk(session, 24, 12)]
     assert found == expected
 
 
 def test_what_could_not_be_stored_is_not_new_until_it_is(tmp_path: Path):
     with opened(tmp_path, **BUDGET) as session:
-        known = told(session.prepare(body(TASK, *rounds(10)))).actions
+        known = checked(session.prepare(body(TASK, *rounds(10)))).actions
         with refusing(tmp_path, "decisions"):
-            failed = told(session.prepare(body(TASK, *rounds(24))))
-        after = told(session.prepare(body(TASK, *rounds(24))))
+            failed = checked(session.prepare(body(TASK, *rounds(24))))
+        after = checked(session.prepare(body(TASK, *rounds(24))))
     assert (failed.new, failed.actions) == ((), known)
     assert failed.warnings
     assert set(after.new) == set(after.actions) - set(known) != set()
@@ -92,10 +93,10 @@ def test_an_edit_that_would_be_refused_is_not_new(tmp_path: Path, monkeypatch: p
         return window.with_([Decision(entry.id, "pruned", "planted", 1, turn.tools.ref_of(entry.id))])
 
     with opened(tmp_path / "good", **BUDGET) as session:
-        good = told(session.prepare(body(*HISTORY)))
+        good = checked(session.prepare(body(*HISTORY)))
     monkeypatch.setattr(plan, "PASSES", (*plan.PASSES[:-1], bad, plan.PASSES[-1]))
     with opened(tmp_path / "bad", **BUDGET) as session:
-        prepared = told(session.prepare(body(*HISTORY)))
+        prepared = checked(session.prepare(body(*HISTORY)))
     assert prepared.warnings
     assert [one.reason for one in prepared.new] == [one.reason for one in good.new]
 
@@ -103,8 +104,8 @@ def test_an_edit_that_would_be_refused_is_not_new(tmp_path: Path, monkeypatch: p
 def test_what_another_process_decided_first_is_not_new_here(tmp_path: Path):
     with opened(tmp_path, **BUDGET) as session, opened(tmp_path, **{**BUDGET, "budget_tokens": 1_000}) as another:
         found: list[Prepared] = []
-        with another_deciding(lambda: found.append(told(another.prepare(body(*HISTORY))))):
-            prepared = told(session.prepare(body(*HISTORY)))
+        with another_deciding(lambda: found.append(checked(another.prepare(body(*HISTORY))))):
+            prepared = checked(session.prepare(body(*HISTORY)))
     assert prepared.new == ()
     assert prepared.actions == found[0].actions == found[0].new
 
@@ -113,36 +114,36 @@ def test_a_pin_and_a_note_are_new_once_and_a_pin_that_is_put_in_again_is_new_aga
     """A client that compacts sends another history: the pin is put into that, by another action."""
     with opened(tmp_path, **BUDGET) as session:
         session.pin("requirements", "Names carry units.")
-        first = told(session.prepare(body(TASK)))
+        first = checked(session.prepare(body(TASK)))
         assert [one.kind for one in first.new] == ["pinned"]
-        assert told(session.prepare(body(TASK))).new == ()
+        assert checked(session.prepare(body(TASK))).new == ()
         session.scratchpad.write("the port is 8080")
         longer = [TASK, *rounds(2), assistant(text("done")), user("and now?")]
-        noted = told(session.prepare(body(*longer)))
+        noted = checked(session.prepare(body(*longer)))
         assert [one.kind for one in noted.new] == ["noted"]
         assert {one.kind for one in noted.actions} == {"pinned", "noted"}
         compacted = [user("Summary: the files were read."), assistant("Yes."), user("Go on.")]
-        anew = told(session.prepare(body(*compacted)))
+        anew = checked(session.prepare(body(*compacted)))
         assert "pinned" in [one.kind for one in anew.new]
-        assert "pinned" not in [one.kind for one in told(session.prepare(body(*compacted))).new]
+        assert "pinned" not in [one.kind for one in checked(session.prepare(body(*compacted))).new]
 
 
 def test_a_fork_has_no_news_of_what_its_parent_decided(tmp_path: Path):
     with opened(tmp_path, "parent", **BUDGET) as parent:
         before = walk(parent, 20)[-1]
     with opened(tmp_path, "fork", **BUDGET) as fork:
-        after = told(fork.prepare(body(TASK, *rounds(19), assistant(text("All are read.")), user("Another way."))))
+        after = checked(fork.prepare(body(TASK, *rounds(19), assistant(text("All are read.")), user("Another way."))))
         assert sent(after)[: len(sent(before))] == sent(before)
         assert after.actions
         assert {one.entry_id for one in after.new}.isdisjoint(one.entry_id for one in before.actions)
-        assert told(fork.prepare(body(*HISTORY))).new == ()
+        assert checked(fork.prepare(body(*HISTORY))).new == ()
 
 
 def test_a_purged_original_is_neither_an_action_nor_news(tmp_path: Path):
     with opened(tmp_path, **BUDGET) as session:
-        first = told(session.prepare(body(*HISTORY)))
+        first = checked(session.prepare(body(*HISTORY)))
         session.purge(first.new[0].ref)
-        after = told(session.prepare(body(TASK, *rounds(30))))
+        after = checked(session.prepare(body(TASK, *rounds(30))))
     assert first.new[0] not in after.actions
     assert after.new
     assert first.new[0].ref not in {one.ref for one in after.new}
@@ -154,8 +155,8 @@ def test_a_finished_task_makes_news_on_the_turn_after_its_end(tmp_path: Path):
         walk(session, 9)
         session.complete_task("read", "All files were read; the port is 8080.")
         longer = body(TASK, *rounds(8), assistant(text("done")), user("and now?"))
-        assert "evicted" in {one.kind for one in told(session.prepare(longer)).new}
-        assert told(session.prepare(longer)).new == ()
+        assert "evicted" in {one.kind for one in checked(session.prepare(longer)).new}
+        assert checked(session.prepare(longer)).new == ()
 
 
 @pytest.mark.parametrize("wire", WIRES)
@@ -167,7 +168,7 @@ def test_it_is_the_same_on_every_wire_and_as_bytes(tmp_path: Path, wire: str):
     with opened(tmp_path, budget_tokens=3_000, keep_tool_results=2) as session:
         for number in range(20):
             given: Json = history.body()
-            prepared = told(session.prepare(json.dumps(given).encode(), wire=wire, model=model))
+            prepared = checked(session.prepare(json.dumps(given).encode(), wire=wire, model=model))
             assert seen.isdisjoint(one.entry_id for one in prepared.new if one.kind == "pruned")
             seen |= {one.entry_id for one in prepared.new}
             assert {one.entry_id for one in prepared.actions} <= seen

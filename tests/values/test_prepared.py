@@ -14,7 +14,6 @@ OLD, NEW = Action("pruned", "e1", "older", 3, "0" * 16), Action("cut", "e2", "lo
 
 
 def test_a_result_cannot_be_changed_or_given_a_new_field():
-    """R0-10, R2-15"""
     value: Any = Prepared({}, 1, 1, 1)
     with pytest.raises(dataclasses.FrozenInstanceError):
         value.body = "changed"
@@ -24,7 +23,7 @@ def test_a_result_cannot_be_changed_or_given_a_new_field():
 
 
 def test_two_results_do_not_share_their_headers():
-    """R2-15: a default that is a mapping is a new one for each value."""
+    """A default that is a mapping is a new one for each value."""
     assert Prepared({}, 1, 1, 1).headers is not Prepared({}, 1, 1, 1).headers
 
 

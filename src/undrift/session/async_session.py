@@ -157,6 +157,9 @@ class AsyncSession(_Awaited, OfOneProcess):
         self.timeline = AsyncTimeline(session.timeline, worker)
         worker.name = f"session {session.id[:64]!r}"
 
+    def __repr__(self) -> str:
+        return f"Async{self.session!r}"
+
     open = staticmethod(opening(Session.open))
     recognise = staticmethod(opening(Session.recognise))
 

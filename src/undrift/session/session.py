@@ -33,6 +33,7 @@ from undrift.values.clock import now_ms
 from undrift.values.closing import Closing, OfOneProcess, in_turn, of_part
 from undrift.values.prepared import Prepared
 from undrift.values.scope import Scope
+from undrift.values.shown import many, quoted
 from undrift.values.window import PINNED_TYPES, ContextEntry, Decision, EntryType, Original
 from undrift.window.context import SessionContext
 from undrift.window.originals import original_of
@@ -211,6 +212,10 @@ class Session(Closing, OfOneProcess):
             self._memories.close()
             if self._closes_store:
                 self._store.close()
+
+    def __repr__(self) -> str:
+        home, tasks = quoted(str(self._context.home)), many(len(self._log.tasks.by_id), "task")
+        return f"{type(self).__name__}({quoted(self.id)}, home={home}, {tasks}, {self._sharing.state})"
 
     @in_turn
     def prepare(self, body: Any, *, wire: str = "anthropic", model: str | None = None) -> Prepared:

@@ -63,6 +63,13 @@ class Sharing:
         self._lock = threading.RLock()
         self._is_over = False
 
+    @property
+    def state(self) -> str:
+        """Words for a person: open, closed, or opened in another process."""
+        if self._process != os.getpid():
+            return "opened in another process"
+        return "closed" if self._is_over else "open"
+
     def __enter__(self) -> Self:
         check_process(self._process, self._name)  # first: a thread of the other process may hold the lock for ever
         self._lock.acquire()

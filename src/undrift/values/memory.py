@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from undrift.errors import InputError
+from undrift.values.shown import quoted
 
 __all__ = [
     "CONTRADICTION_PENALTY",
@@ -105,7 +106,7 @@ class Slot:
     value: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class MemoryEntry:
     """One remembered statement, with two times: when it holds, and when it was recorded.
 
@@ -184,6 +185,12 @@ class MemoryEntry:
             raise InputError(f"memory {self.id[:100]!r}: {problem}")
         object.__setattr__(self, "metadata", dict(self.metadata))
 
+    def __repr__(self) -> str:
+        state = ["pinned"] if self.pinned else []
+        state += ["superseded"] if self.is_contradicted else []
+        parts = [quoted(self.content, 50), f"type={quoted(self.type)}", f"id={quoted(self.id, 24)}", *state]
+        return f"{type(self).__name__}({', '.join(parts)})"
+
     @property
     def is_contradicted(self) -> bool:
         """True if a later statement superseded this one, by either of its two fields."""
@@ -195,7 +202,7 @@ class MemoryEntry:
         return self.phase_index, self.task_index
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ScoredMemoryEntry:
     """A hit: an entry and its score for one question at one time. Never stored.
 
@@ -222,6 +229,9 @@ class ScoredMemoryEntry:
             value = getattr(self, name)
             clamped = min(1.0, float(value)) if value > 0 else 0.0  # NaN is not above 0
             object.__setattr__(self, name, clamped)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.decayed_score:.2f}, {self.entry!r})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from undrift.values.shown import many, number
 from undrift.values.window import Action
 
 __all__ = ["Prepared"]
@@ -17,7 +18,7 @@ class _Late:
     _late: tuple[int, Callable[[], tuple[Action, ...]], frozenset[str]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Prepared(_Late):
     """A request body that fits the budget, and the changes that were made.
 
@@ -65,6 +66,22 @@ class Prepared(_Late):
         """The number of actions, without computing them."""
         late = getattr(self, "_late", None)
         return len(self.actions) if late is None else late[0]
+
+    @property
+    def _new_count(self) -> int:
+        """The number of new actions, without computing them."""
+        late = getattr(self, "_late", None)
+        return len(self.new) if late is None else len(late[2])
+
+    def __repr__(self) -> str:
+        size = many(self.budget_tokens, "token")
+        if self.tokens_before != self.tokens_after:
+            size = f"{number(self.tokens_before)} -> {number(self.tokens_after)} of {size}"
+        else:
+            size = f"{number(self.tokens_after)} of {size}"
+        parts = [size, many(self.action_count, "action"), f"{number(self._new_count)} new"]
+        parts += [many(len(self.warnings), "warning")] if self.warnings else []
+        return f"{type(self).__name__}({', '.join(parts)})"
 
     def __getattr__(self, name: str) -> tuple[Action, ...]:
         if name not in ("actions", "new"):

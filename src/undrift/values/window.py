@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from undrift.errors import TaskError, WindowError
+from undrift.values.shown import quoted, saved
 
 __all__ = [
     "Action",
@@ -117,7 +118,7 @@ class MaskedSpan:
     length: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Action:
     """A change of one block of the window, with its reason.
 
@@ -144,6 +145,10 @@ class Action:
     reason: str
     tokens_saved: int
     ref: str
+
+    def __repr__(self) -> str:
+        parts = (quoted(self.kind), saved(self.tokens_saved), f"ref={quoted(self.ref)}", quoted(self.reason, 50))
+        return f"{type(self).__name__}({', '.join(parts)})"
 
 
 @dataclass(frozen=True, slots=True)

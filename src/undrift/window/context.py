@@ -36,6 +36,7 @@ class SessionContext:
     Args:
         count: Counts the tokens of a text, by the setting `token_counter`.
         sharing: Admits one thread at a time, and none after the end.
+        home: The folder under which everything is kept.
         user_records: The folder of the memories that hold in every project; None: the project's own store has them.
     """
 
@@ -48,6 +49,7 @@ class SessionContext:
     exports: Exports
     scratchpad: ScratchpadFile
     sharing: Sharing
+    home: Path
     user_records: Path | None = None
 
     @classmethod
@@ -82,6 +84,7 @@ class SessionContext:
             exports,
             ScratchpadFile(exports if keeps_notes else None, session_id, mask_secrets=mask_secrets),
             Sharing(f"session {session_id[:64]!r}"),
+            place.home,
             None if place.project is None else user_records(place),
         )
 
