@@ -18,10 +18,10 @@ from undrift.core.window.log import place_of, taken_at
 from undrift.errors import StoreError
 from undrift.stores.base import Mark
 from undrift.values.window import ContextEntry, Decision
-from undrift.window.commit import problem_of
 from undrift.window.context import SessionContext
 from undrift.window.conversation import Conversation
 from undrift.window.decisions import Decisions
+from undrift.window.legal import problem_of
 from undrift.window.render import Renderer
 from undrift.window.reports import KINDS, Reports
 from undrift.window.request import Request

@@ -5,15 +5,12 @@ the store fails, nothing leaves.
 """
 
 import logging
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from undrift.core.window import check
 from undrift.core.window.additions import note_entry
 from undrift.core.window.fetched import places_left
 from undrift.core.window.log import place_of
-from undrift.core.window.notes import notes
 from undrift.core.window.plan import decided
 from undrift.core.window.turn import Past, Turn
 from undrift.core.window.window import Window
@@ -21,11 +18,12 @@ from undrift.errors import StoreError
 from undrift.values.window import Decision
 from undrift.window.conversation import Conversation
 from undrift.window.ledgers import LEFT_PLACES
+from undrift.window.legal import last_legal
 from undrift.window.render import Renderer
 from undrift.window.request import Request
 from undrift.window.session_log import SessionLog
 
-__all__ = ["Carried", "Committer", "past_of", "problem_of"]
+__all__ = ["Carried", "Committer", "past_of"]
 
 _log = logging.getLogger("undrift.session")
 
@@ -61,7 +59,7 @@ class Committer:
         """Plan, render, check and write one turn."""
         for tries_left in reversed(range(_TRIES)):
             steps = decided(conversation.window, turn)
-            chosen, items, refused = self._legal(steps, turn, conversation, renderer, request)
+            chosen, items, refused = last_legal(steps, turn, conversation, renderer, request)
             if items is None:
                 _log.error("session %.80r: an edit would have been refused: %s", self._session_id, refused)
                 warning = f"sent unchanged: earlier edits would have been refused ({refused})"
@@ -82,25 +80,6 @@ class Committer:
             conversation.keep(chosen)
             return Carried(chosen, items, chosen.new, refused)
         raise AssertionError("the last try returns")
-
-    def _legal(
-        self, steps: Sequence[Window], turn: Turn, conversation: Conversation, renderer: Renderer, request: Request
-    ) -> tuple[Window, list[Any] | None, str]:
-        """Return the last legal step, its items, and why later steps are refused; no items if all steps are refused."""
-        first_refusal = ""
-        last = len(steps) - 1
-        for number in range(last, -1, -1):
-            window = steps[number]
-            if 0 < number < last:
-                if window is steps[number + 1]:
-                    continue
-                window = notes(window, turn)  # its text names the removed entries, which are fewer by now
-            items = renderer.render(window, request)
-            refused = problem_of(window, conversation, renderer, request)
-            if not refused:
-                return window, items, first_refusal
-            first_refusal = first_refusal or refused
-        return steps[0], None, first_refusal
 
     def _write(self, window: Window, turn: Turn) -> None:
         if not window.new:
@@ -142,17 +121,3 @@ def past_of(log: SessionLog, conversation: Conversation) -> Past:
 def _renewed(turn: Turn, conversation: Conversation, log: SessionLog) -> Turn:
     """Return the turn with the changes that another process wrote in the meantime."""
     return replace(turn, tasks=log.tasks, pins=log.decisions.pins, past=past_of(log, conversation))
-
-
-def problem_of(window: Window, conversation: Conversation, renderer: Renderer, request: Request) -> str:
-    """Return the first fault that an edit added to the history; empty if there is none."""
-    if not window.sent or (window.was_checked and not window.new):
-        return ""
-    before = [e for item in window.looked_at for e in item.entries if not window.is_absorbed(e)]
-    left = (pair_id for item in window.gone_unseen.values() for pair_id in item.pairs)
-    if broken := check.problems(before, window.entries, left):
-        return broken[0]
-    form, fields = conversation.form, request.fields
-    refused = form.problems(renderer.views(window), fields)
-    found = check.added(refused, form.problems(conversation.views, fields)) if refused else ()
-    return found[0] if found else ""
