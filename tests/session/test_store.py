@@ -402,12 +402,12 @@ def test_characters_over_four_are_never_scaled(tmp_path):
     "reply",
     [
         {}, {"usage": None}, {"usage": []}, {"usage": {}}, {"usage": {"input_tokens": -5}},
-        {"usage": {"input_tokens": True}}, {"usage": {"input_tokens": "9"}}, {"usage": {"input_tokens": 10**400}}, b"{}",
+        {"usage": {"input_tokens": True}}, {"usage": {"input_tokens": "9"}}, {"usage": {"input_tokens": 10**400}},
     ],
 )  # fmt: skip
 def test_a_reply_without_a_usable_usage_changes_nothing(tmp_path, reply):
     session = opened(tmp_path, token_counter="estimate")
-    given = body(user("hello"))
+    given, reply = body(user("hello")), {"content": [], **reply}
     session.record(reply)
     before = session.prepare(given)
     session.record(reply)

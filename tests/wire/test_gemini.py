@@ -46,7 +46,8 @@ def test_a_lone_object_is_one_content():
     given = [user("a")]
     assert form.items(given) is given
     assert form.items(given[0]) == given
-    wrongs: list[Any] = [None, 5, "hi"]
+    assert form.items("a") == form.items(["a"]) == form.items({"text": "a"}) == given
+    wrongs: list[Any] = [None, 5, b"hi"]
     for wrong in wrongs:
         with pytest.raises(WireError) as raised:
             form.items(wrong)

@@ -7,7 +7,6 @@ only then applied. At a fault of the store nothing new leaves: earlier decisions
 import logging
 import math
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
@@ -17,7 +16,7 @@ from undrift.core.window.calling_back import offers_recall, way_back
 from undrift.core.window.fit import TurnPlan
 from undrift.core.window.low_water import Cache
 from undrift.core.window.turn import Binding, Room, Rules, Texts, Tools, Turn
-from undrift.errors import Declined, StoreError, WireError
+from undrift.errors import Declined, StoreError
 from undrift.memory.upkeep import MemoryUpkeep
 from undrift.session.beside import Beside, BesideReader
 from undrift.session.cache import CacheTraffic, LastRequest, expected_of
@@ -38,10 +37,11 @@ from undrift.window.conversation import Conversation
 from undrift.window.readings import Recorder, TakenOver, reading_key, recalled
 from undrift.window.render import Renderer
 from undrift.window.request import Request
-from undrift.wire import cache_life, objects, raw
+from undrift.wire import cache_life
 from undrift.wire.beginning import Beginning
 from undrift.wire.form import Form, ProviderReply
 from undrift.wire.forms import form_of
+from undrift.wire.replies import answer_from
 
 __all__ = ["Preparer", "RecallHint"]
 
@@ -101,7 +101,6 @@ class Preparer:
         """Return the body to send; see `Session.prepare`. `body` may be a `Request`."""
         form = form_of(wire)
         request = self._request(body, form)
-        body = request.body
         now_ms = self._clock.tick()
         known = lookup(model or request.model, self._models)
         count = self._counter(known)
@@ -109,7 +108,7 @@ class Preparer:
         fixed = beside.tokens
         budget = self.settings.budget_for(known.window_tokens)
         if (held := form.delta(request.fields)) is not None:
-            return self._passed(body, held, fixed, budget)
+            return self._passed(request.body, held, fixed, budget)
         binding = binding_of(request.fields, form.NAME, known, self.settings)
         conversation = self._conversation(form, request, count, ties_thinking=binding.opens_turns)
         warnings = self._follow_others()
@@ -153,7 +152,7 @@ class Preparer:
         changed, headers = changes(turn.binding, window, request.fields, budget, self.settings.keep_tool_results)
         given = None if not window.sent else items
         prepared = Prepared(
-            body=body if given is None and not changed else request.with_items(given, changed),
+            body=request.body if given is None and not changed else request.with_items(given, changed),
             tokens_before=calibration.tokens(fixed + window.tokens_before),
             tokens_after=calibration.tokens(after),
             budget_tokens=budget,
@@ -227,7 +226,7 @@ class Preparer:
     def record(self, reply: Any, *, wire: str = "anthropic") -> ProviderReply:
         """Process the provider's answer; see `Session.record`."""
         form = form_of(wire)
-        read = form.reply(_answer(reply))
+        read = form.reply(answer_from(reply, form.NAME))
         self.costs.answered(read, self._clock.tick())
         if self._last is not None:
             kept_seconds = read.cache_seconds or self._last.cache_seconds
@@ -367,19 +366,6 @@ class Preparer:
                 _log.critical("session %.80r: %s", self.id, found[-1])
         self._is_over = plan is not None and after > budget
         return found
-
-
-def _answer(reply: Any) -> Mapping[str, Any]:
-    """Convert an answer to plain JSON; refuse a value that is no answer, so that it is not taken for an empty one."""
-    given = raw.decode(bytes(reply)) if isinstance(reply, (bytes, bytearray)) else reply
-    answer = given if isinstance(given, Mapping) else objects.dumped(given)
-    if not isinstance(answer, Mapping):
-        found = type(given).__name__
-        raise WireError(f"a reply must be a dict, JSON bytes or an SDK's object, not {found}; {objects.REMEDY}")
-    with suppress(WireError):  # a value that JSON cannot hold is left unchanged: a form skips it
-        fields: Mapping[str, Any] = objects.plain(answer)[1]
-        return fields
-    return answer
 
 
 def _is_said(metadata: Mapping[str, Any]) -> bool:

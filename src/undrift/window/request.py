@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from undrift.errors import WireError
-from undrift.wire import objects, raw
+from undrift.wire import objects, other_wires, raw
 from undrift.wire.beginning import Beginning
 from undrift.wire.form import MAX_ITEMS, Form
 
@@ -18,9 +18,11 @@ _EMPTY = (b"null", b"[]", b"{}", b'""', b"")
 class Request:
     """A request with its history. Raises WireError: it has the wrong shape.
 
+    `body` is what came in. If it held something that can be read only once, as a generator, it is the body made of that.
+
     Args:
-        body: A dict, JSON bytes, or an SDK's object; never changed. A dict may hold an SDK's objects: they are read as
-            the JSON that the SDK would send.
+        body: A dict, JSON bytes, or an SDK's object; never changed. A dict may hold what the SDK takes, such as its objects
+            and tuples: they are read as the JSON that the SDK would send.
         beginnings: The beginnings of earlier bodies. If this body begins with one of them, that part is not read again.
     """
 
@@ -34,16 +36,18 @@ class Request:
         self._encoded: list[bytes] = []
         self._encoded_fields: dict[str, bytes] = {}
         self.fields: Mapping[str, Any]
+        self._converter = objects.Converter()
+        self._described: set[str] = set()
         if self.is_bytes:
             self._bytes = bytes(body)
             self._raws = self._known_fields(beginnings) or raw.fields(self._bytes)
             self.fields = raw.Fields(self._raws, self._field)
         else:
-            given = body if isinstance(body, dict) else objects.dumped(body)
+            given = dict(body) if isinstance(body, Mapping) else objects.dumped(body)
             if not isinstance(given, dict):
                 raise WireError(f"a body must be a dict or bytes, not {type(body).__name__}; {objects.REMEDY}")
-            self._given = given
-            self.fields = raw.Fields(given, self._field)
+            self._given = objects.without_left_out(given)
+            self.fields = raw.Fields(self._given, self._field)
 
     def go_on(self, beginnings: Iterable[Beginning]) -> None:
         """Use the first of these known beginnings that this request shares, unless it uses one already."""
@@ -59,12 +63,15 @@ class Request:
         if self.is_open:
             return
         name = self._form.HISTORY
+        if wrong := other_wires.of_request(self._form.NAME, name, self.fields):
+            raise WireError(wrong)
         is_array = self.is_bytes and memoryview(self._raws.get(name, b""))[:1].tobytes() == b"["
         if not is_array:
             items = self._form.items(self._history(name))
-            pairs = [objects.plain(item, f"{name}[{i}]") for i, item in enumerate(items)]
+            pairs = [self._converter.plain(item, f"{name}[{i}]") for i, item in enumerate(items)]
             self._encoded = [encoded for encoded, _ in pairs]
             self._whole = self._encoded if self.is_bytes else [item for _, item in pairs]
+            self._keep_drained(name, self._whole)
         else:
             self._whole = self._encoded = [bytes(item) for item in raw.split(self._raws[name], name)]
         if not self._whole:
@@ -122,16 +129,41 @@ class Request:
     def _field(self, name: str) -> Any:
         """Return a field as a JSON value."""
         if not self.is_bytes:
-            return objects.readable(self._given[name], name)
+            return self._given_field(name)
         is_left_out = self.beginning is not None and name == self._form.HISTORY
         return raw.decode((raw.fields(self._bytes) if is_left_out else self._raws)[name], name)
 
+    def _given_field(self, name: str) -> Any:
+        value = self._given[name]
+        if value is None or isinstance(value, (str, int, float)):
+            return value
+        try:
+            plain = self._converter.plain(value, name)[1]
+        except WireError:
+            try:
+                plain = self._converter.plain(objects.described(value), name)[1]
+            except WireError:
+                return value
+            self._described.add(name)
+        self._keep_drained(name, plain)
+        return plain
+
+    def _keep_drained(self, name: str, plain: Any) -> None:
+        """Put a field into the body if its value could be read only once."""
+        if self._converter.drained:
+            self._converter.drained.clear()
+            self._given[name] = plain
+            self.body = self._given
+
     def _history(self, name: str) -> Any:
-        """Return the field with the items; if it holds an SDK's object, all items as plain JSON."""
+        """Return the field with the items; a list if an SDK takes it for one."""
         if self.is_bytes:
             return self.fields.get(name)
         history = self._given.get(name)
-        return history if isinstance(history, (list, dict, str)) else objects.dumped(history, name) or history
+        if isinstance(history, (list, dict, str)):
+            return history
+        listed = self._converter.items(history, name)
+        return listed if isinstance(listed, list) else objects.dumped(history, name) or history
 
     @property
     def model(self) -> str | None:
@@ -146,9 +178,12 @@ class Request:
         return memoryview(self._raws.get(name, b"null"))[:8].tobytes().translate(None, b" \t\r\n") not in _EMPTY
 
     def load(self, number: int) -> Any:
-        """Return a client's item as a JSON value."""
-        item = self.item(number)
-        return raw.decode(item, f"{self._form.HISTORY}[{number}]") if self.is_bytes else item
+        """Return a client's item as a JSON value. Raises WireError: it shows that the request is of another wire."""
+        item, path = self.item(number), f"{self._form.HISTORY}[{number}]"
+        value = raw.decode(item, path) if self.is_bytes else self._converter.deeply_plain(item, path)
+        if isinstance(value, Mapping) and (wrong := other_wires.of_item(self._form.NAME, value)):
+            raise WireError(wrong, path=path)
+        return value
 
     def item(self, number: int) -> Any:
         """Return an item unchanged: as bytes or as a JSON value."""
@@ -187,5 +222,6 @@ class Request:
         if self.is_bytes:
             fields = {**self._raws, **{name: raw.encode(value, name) for name, value in changed.items()}}
             return type(self.body)(raw.join(fields, self._form.HISTORY, items))
-        beside = {name: self.fields[name] for name in self._given if name != self._form.HISTORY}
+        names = (name for name in self._given if name != self._form.HISTORY)
+        beside = {name: self._given[name] if name in self._described else self.fields[name] for name in names}
         return {**self._given, **beside, **changed, self._form.HISTORY: list(items)}

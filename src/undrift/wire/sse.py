@@ -10,7 +10,7 @@ from typing import Any
 from undrift.errors import WireError
 from undrift.wire import event_stream, raw
 
-__all__ = ["answer_of", "events"]
+__all__ = ["answer_of", "events", "joined"]
 
 _DATA = b"\ndata: "
 _DONE = b"[DONE]"
@@ -48,6 +48,17 @@ def answer_of(wire: str, body: bytes, *, with_text: bool = True) -> _Json | None
             return _ASSEMBLERS[wire](found)
         return _ASSEMBLERS[wire](events(body, passed_over))
     except WireError:  # an event that is no JSON: what was cut, or no stream of this provider
+        return None
+
+
+def joined(wire: str, found: Sequence[Mapping[str, Any]]) -> _Json | None:
+    """Return the whole answer from the events of a stream, as an SDK gives them. None means: the answer is not complete."""
+    try:
+        data = [raw.encode(event) for event in found]
+        if wire == "openai-chat":
+            data.append(_DONE)  # an SDK keeps this event to itself
+        return _ASSEMBLERS[wire](data)
+    except WireError:
         return None
 
 

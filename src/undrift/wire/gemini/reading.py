@@ -15,6 +15,7 @@ from typing import Any
 
 from undrift.errors import WireError
 from undrift.wire.form import Block, View, json_text, string_at
+from undrift.wire.gemini import notations
 from undrift.wire.gemini.media import media_tokens, signature_tokens
 from undrift.wire.gemini.names import camelled, data_of, parts_of
 
@@ -27,12 +28,8 @@ _ROLES = {"": "user", "model": "assistant", "function": "tool"}
 
 
 def items(history: Any) -> list[Any]:
-    """Return the contents; a single object counts as one content; see `Form.items`."""
-    if isinstance(history, Mapping):
-        return [history]
-    if not isinstance(history, list):
-        raise WireError(f"must be an array, not {type(history).__name__}", path="contents")
-    return history
+    """Return the contents; see `Form.items`. Google's SDK makes contents of a text, a part, and a list of them: so it is here."""
+    return notations.contents(history)
 
 
 def delta(body: Mapping[str, Any]) -> str | None:
