@@ -86,6 +86,8 @@ class Preparer:
         self._changes = ClientChanges()
         self.bills = SessionLedger(context)
         self.costs = CostWatch()
+        self.newest_model: str | None = None
+        """The name of the model of the newest request."""
         self._rules = Rules(**{name: getattr(settings, name) for name in Rules.__dataclass_fields__})
         self._committer = Committer(context.id, context.log)
         self._inheritance = Inheritance(context)
@@ -102,7 +104,8 @@ class Preparer:
         form = form_of(wire)
         request = self._request(body, form)
         now_ms = self._clock.tick()
-        known = lookup(model or request.model, self._models)
+        self.newest_model = model or request.model
+        known = lookup(self.newest_model, self._models)
         count = self._counter(known)
         beside = self._beside.read(form, request, count)
         fixed = beside.tokens
@@ -121,7 +124,7 @@ class Preparer:
         texts = Texts(self._context.scratchpad.note(warnings), self._about_newest_words(conversation, warnings))
         room = Room(calibration.counted(budget), fixed, self.settings.is_auto)
         asked = cache_life.seconds_of(conversation.marked, request.fields) or beside.cache_seconds
-        key, before = model_key(model or request.model), conversation.window
+        key, before = model_key(self.newest_model), conversation.window
         cache = self._cache.of(known, key, asked)
         change = self._changes.follow(conversation, request, Asking(now_ms, key, cache, fixed))
         change = self._cache.believes(key, change)

@@ -23,6 +23,7 @@ from undrift.session.prepare import Preparer, RecallHint
 from undrift.session.purge import Purger
 from undrift.session.rewind import Timeline
 from undrift.session.tasks import SessionTasks
+from undrift.session.telemetry import Telling, is_configured
 from undrift.settings import Settings, working_folder
 from undrift.stores.base import Found
 from undrift.stores.contract import Store
@@ -225,15 +226,15 @@ class Session(Closing, OfOneProcess):
         the budget or a task has ended, and they are on disk before this returns.
 
         Args:
-            body: A request with its whole history, as a dict or as JSON bytes; never changed. The dict may hold an SDK's
-                objects, such as ``reply.content``: if something leaves, they come out as the JSON that the SDK would
-                send. If the provider holds the history (``previous_response_id``, ``conversation``), the body is passed
+            body: A request with its whole history, as a dict or as JSON bytes; never changed. The dict may hold what the
+                SDK takes, such as ``reply.content``, a tuple, a generator: if something leaves, it comes out as the JSON
+                that the SDK would send. If the provider holds the history (``previous_response_id``, ``conversation``), the body is passed
                 through. The gateway passes a `Request` that it has made already.
             wire: The provider's form: ``anthropic``, ``openai-chat``, ``openai-responses`` or ``gemini``.
             model: The model's name, if the body does not have it (Gemini's is in the URL).
 
         Raises:
-            WireError: The body has the wrong shape; `path` leads to the place.
+            WireError: The body has the wrong shape, and `path` leads to the place; or it is of another wire.
             Declined: A request of a message thread. The error holds an answer that makes clients send whole histories.
             InputError: An unknown `wire`.
             StoreError: The decisions of a session that was opened again cannot be read; later faults are warnings.
@@ -244,14 +245,20 @@ class Session(Closing, OfOneProcess):
         >>> prepared.new[0].kind, prepared.body is long_body
         ('pruned', False)
         """
-        return self._preparer.prepare(body, wire=wire, model=model)
+        if not is_configured():
+            return self._preparer.prepare(body, wire=wire, model=model)
+        with Telling("prepare", self.id, wire) as telling:
+            prepared = self._preparer.prepare(body, wire=wire, model=model)
+            telling.prepared(prepared, self._preparer.newest_model)
+        return prepared
 
     @in_turn
     def record(self, reply: Any, *, wire: str = "anthropic") -> ProviderReply:
         """Process the provider's answer: its usage corrects token counts, and its calls of the task tool change tasks.
 
         Args:
-            reply: The answer: an SDK's object (with ``model_dump`` or ``to_dict``), a dict, or JSON bytes.
+            reply: The whole answer: an SDK's object (with ``model_dump`` or ``to_dict``), a dict, or JSON bytes. A raw
+                response, the bytes of a stream, and the list of all its events are taken too.
             wire: The provider's form.
 
         Returns:
@@ -259,13 +266,21 @@ class Session(Closing, OfOneProcess):
             of the task tool (`undrift.TASK_TOOL_SCHEMA`), refusals included. Markers are removed from its text.
 
         Raises:
-            WireError: It is no answer: bytes that are no JSON object, a text, None.
+            WireError: It is no answer, or one of another wire; the message says what to pass.
             InputError: An unknown `wire`.
 
         >>> usage = {"input_tokens": 9, "output_tokens": 2}
         >>> session.record({"content": [{"type": "text", "text": "Done."}], "usage": usage}).text
         'Done.'
         """
+        if not is_configured():
+            return self._recorded(reply, wire)
+        with Telling("record", self.id, wire) as telling:
+            read = self._recorded(reply, wire)
+            telling.recorded(read, self._preparer.newest_model)
+        return read
+
+    def _recorded(self, reply: Any, wire: str) -> ProviderReply:
         read = self._preparer.record(reply, wire=wire)
         told = tuple(self._tasks.answer(call) for call in read.calls if call.tool_name in TOLD_BY_REPLY)
         text = marker.strip_markers(read.text) if self.settings.task_markers else read.text
