@@ -34,7 +34,9 @@ _WIRES = {
     "/backend-api/codex/responses": "openai-responses",  # Codex with a login of ChatGPT
 }
 _HISTORIES = {"anthropic": "messages", "openai-chat": "messages", "openai-responses": "input", "gemini": "contents"}
-_GEMINI = re.compile(r"(?:/v1(?:beta|alpha|beta1)?)?/models/(?P<model>[^/:]+):(?P<act>\w+)")
+_GEMINI = re.compile(
+    r"(?:/v1(?:beta|alpha|beta1)?)?(?:/projects/[^/]+/locations/[^/]+/publishers/google)?/models/(?P<model>[^/:]+):(?P<act>\w+)"
+)
 
 
 class ScriptedProvider(Closing):
