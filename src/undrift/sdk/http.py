@@ -6,10 +6,10 @@ method of httpx, so all of them are managed, and each stays what it is.
 Law: httpx and httpx2 are never imported; their classes are taken from the objects at hand. The given client is not changed.
 """
 
-import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from typing import Any
 
+from undrift.sdk.off_loop import OffLoop
 from undrift.sdk.prompts import ManagedPrompt, PromptManager, Read
 
 __all__ = ["is_asynchronous", "managed_client", "plain_client"]
@@ -68,15 +68,8 @@ def _synchronous(kind: Any, manager: PromptManager) -> Mapping[str, Callable[...
 
 
 def _asynchronous(kind: Any, manager: PromptManager) -> Mapping[str, Callable[..., Any]]:
-    from undrift.session.worker import Worker  # it loads asyncio, which a program without it need not pay for
-
-    workers: dict[int, Worker] = {}  # by process: a thread does not survive a fork
-
-    async def run(function: Callable[..., Any], *arguments: Any) -> Any:
-        process = os.getpid()
-        if process not in workers:
-            workers[process] = Worker("a managed client")
-        return await workers[process].run(function, *arguments)
+    off_loop = OffLoop()
+    run = off_loop.run
 
     async def send(self: Any, request: Any, **options: Any) -> Any:
         managed = None
@@ -95,7 +88,7 @@ def _asynchronous(kind: Any, manager: PromptManager) -> Mapping[str, Callable[..
             await kind.aclose(self)
         finally:
             await run(manager.close)
-            workers.pop(os.getpid()).close()
+            off_loop.close()
 
     return {"send": send, "aclose": aclose}
 

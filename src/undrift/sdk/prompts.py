@@ -16,7 +16,7 @@ from undrift.window.request import Request
 from undrift.wire import sse
 from undrift.wire.form import ProviderReply
 
-__all__ = ["Listeners", "ManagedPrompt", "PromptManager", "Read"]
+__all__ = ["Listeners", "ManagedPrompt", "PromptManager", "Read", "SESSION_HEADER"]
 
 T = TypeVar("T")
 
@@ -28,7 +28,7 @@ Read = Callable[[], bytes]
 _SIGNED = "AWS4-HMAC-SHA256"
 _LISTS = frozenset({"anthropic-beta"})
 _HEADER_CHARACTERS = 200
-_SESSION_HEADER = "x-undrift-session"  # of a request: the session that it names
+SESSION_HEADER = "x-undrift-session"  # of a request: the session that it names
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class ManagedPrompt:
             return {"x-undrift-bypass": self.bypass}
         name = self.session_id[:_HEADER_CHARACTERS].encode("ascii", "backslashreplace").decode("ascii")
         return {
-            _SESSION_HEADER: "".join(c if c.isprintable() else "?" for c in name),
+            SESSION_HEADER: "".join(c if c.isprintable() else "?" for c in name),
             "x-undrift-tokens-before": str(self.prepared.tokens_before),
             "x-undrift-tokens-after": str(self.prepared.tokens_after),
         }
@@ -85,7 +85,7 @@ class PromptManager:
             read: Returns the request's body.
             headers: Those of the request; they are changed to go with what is sent.
         """
-        named = headers.pop(_SESSION_HEADER, "")
+        named = headers.pop(SESSION_HEADER, "")
         if headers.get("authorization", "").startswith(_SIGNED):
             return self._bypassed(call, "signed", "its signature covers the body, so the body must not change")
         try:

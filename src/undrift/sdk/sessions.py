@@ -30,6 +30,7 @@ __all__ = ["FoundSessions", "GivenSession", "Seat", "SessionFinder", "Turns"]
 _MOST_BYTES = 256 << 20
 """The memory of all open sessions; those used longest ago are closed beyond it, and read again when they are needed."""
 _LONGEST_WAIT_S = 60.0  # for another request of the same session
+_LONGEST_END_S = 10.0  # for a request that still runs when the client is closed
 
 
 @dataclass(slots=True)
@@ -64,7 +65,10 @@ class SessionFinder(Protocol):
         ...
 
     def close(self) -> None:
-        """Close what was opened here; a second call does nothing."""
+        """Close what was opened here; a request that comes all the same opens it again.
+
+        A client may have two halves, and one of them is closed while the other one is used.
+        """
         ...
 
 
@@ -119,9 +123,8 @@ class FoundSessions:
         self._settings = settings
         self._session_id = session_id
         self._place = place_for(home, settings.home, working_folder())
-        self._opening = threading.Lock()
-        self._opened = self._open()
-        self._is_closed = False
+        self._opening = threading.RLock()
+        self._opened: _OpenHome | None = self._open()
 
     @contextmanager
     def at(self, form: Form, request: Request, named: str) -> Iterator[Seat]:
@@ -145,7 +148,8 @@ class FoundSessions:
     @contextmanager
     def again(self, key: str) -> Iterator[Seat | None]:
         """See `SessionFinder`."""
-        lane = self._here().lanes.get(key)
+        opened = self._opened
+        lane = None if opened is None or opened.process != os.getpid() else opened.lanes.get(key)
         if lane is None:
             yield None
             return
@@ -154,23 +158,27 @@ class FoundSessions:
 
     def close(self) -> None:
         """See `SessionFinder`."""
-        opened, is_closed = self._opened, self._is_closed
-        self._is_closed = True
-        if is_closed or opened.process != os.getpid():
+        opened, self._opened = self._opened, None
+        if opened is None or opened.process != os.getpid():
             return
         for lane in opened.lanes.all():
-            with lane.lock:
+            if lane.lock.acquire(timeout=_LONGEST_END_S):  # it may be in use by this thread, whose memory is collected
                 if lane.session is not None:
                     lane.session.close()
+                lane.lock.release()
         opened.lanes.close()
         opened.store.close()
 
     def _here(self) -> _OpenHome:
-        """Return what is open in this process."""
-        if self._opened.process != os.getpid():
-            self._opening = threading.Lock()
-            self._opened = self._open()
-        return self._opened
+        """Return what is open in this process, or open it again."""
+        opened = self._opened
+        if opened is not None and opened.process != os.getpid():
+            self._opening, self._opened = threading.RLock(), None
+        with self._opening:
+            opened = self._opened
+            if opened is None:
+                opened = self._opened = self._open()
+            return opened
 
     def _open(self) -> _OpenHome:
         return _OpenHome(open_store(self._place, Scope()))

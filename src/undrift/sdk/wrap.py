@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from undrift.errors import InputError
+from undrift.sdk.gemini import inner_client, manage_inner
 from undrift.sdk.http import managed_client, plain_client
 from undrift.sdk.prompts import Listeners, PromptManager
 from undrift.sdk.sessions import FoundSessions, GivenSession, SessionFinder
@@ -60,8 +61,12 @@ def wrap(
         SettingsError: A setting is wrong.
         StoreError: The store cannot be opened; the message says why and what to do.
     """
-    http = _http_of(client)
+    inner = inner_client(client)
+    http = _http_of(client) if inner is None else None
     manager = PromptManager(_finder(session, settings, home), Listeners(on_prepared, on_recorded))
+    if inner is not None:
+        manage_inner(inner, manager)
+        return client
     setattr(client, "_client", managed_client(plain_client(http), manager))  # noqa: B010 - a field of theirs
     return client
 

@@ -23,6 +23,8 @@ __all__ = ["Lane", "Lanes", "key_of"]
 
 F = TypeVar("F")
 
+_LONGEST_END_S = 10.0  # for a session in use, when all are closed
+
 
 @dataclass(slots=True)
 class Lane(Generic[F]):
@@ -162,15 +164,16 @@ class Lanes(Generic[F]):
             lane.lock.release()
 
     def close(self) -> None:
-        """Close all sessions."""
+        """Close all sessions; one that is in use for too long is left to its thread, which may be this one."""
         with self._lock:
             lanes = list(self._lanes.values())
             self._lanes.clear()
             self._by_beginning.clear()
             self._bytes = 0
         for lane in lanes:
-            with lane.lock:
+            if lane.lock.acquire(timeout=_LONGEST_END_S):
                 lane.shut()
+                lane.lock.release()
 
     def _forget(self, name: str, beginnings: Iterable[bytes]) -> None:
         for beginning in beginnings:
