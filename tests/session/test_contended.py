@@ -1,5 +1,6 @@
-"""Many agents that remember something about one subject at the same moment: nobody is refused, and one statement holds."""
+"""Many agents that remember something about one subject at the same moment: none is refused, and one statement holds."""
 
+import multiprocessing
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -30,6 +31,26 @@ def test_all_that_agents_remember_about_one_subject_at_once_is_there_and_one_hol
         found = session.memories()
         assert {entry.id for entry in found} == made
         assert len(made) == AGENTS * EACH
+        assert [entry.is_contradicted for entry in found].count(False) == 1
+        assert session.conflicts() == ()
+
+
+def _in_a_process_of_its_own(home: str, number: int) -> list[str]:
+    with opened(Path(home), f"agent-{number}", embedder="none") as session:
+        return [session.remember(f"The deploy port is {1000 + EACH * number + n}.").id for n in range(EACH)]
+
+
+def test_so_it_is_with_agents_in_several_processes(tmp_path: Path):
+    with multiprocessing.get_context("spawn").Pool(3) as pool:
+        made = [
+            id_
+            for ids in pool.starmap(_in_a_process_of_its_own, [(str(tmp_path), n) for n in range(6)], 1)
+            for id_ in ids
+        ]
+    with opened(tmp_path, "afterwards") as session:
+        found = session.memories()
+        assert sorted(entry.id for entry in found) == sorted(made)
+        assert len(set(made)) == 6 * EACH
         assert [entry.is_contradicted for entry in found].count(False) == 1
         assert session.conflicts() == ()
 

@@ -4,17 +4,18 @@ Law: nothing is destroyed. An edited memory stays, superseded by the new one; a 
 is repeated adds nothing.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, TypeVar
 
 from undrift.core.memory.supersede import marked
 from undrift.core.memory.validity import ends_at
-from undrift.errors import InputError, RecallError, StoreConflict
+from undrift.errors import InputError, RecallError
 from undrift.memory.exchange import memory_of
-from undrift.memory.memories import ATTEMPTS, Memories, MemoryPlan, merge
+from undrift.memory.memories import Memories, MemoryPlan, merge
 from undrift.memory.scopes import ScopedMemories
+from undrift.memory.turns import repeated
 from undrift.stores.memory_values import MemoryUpdate, content_digest
 from undrift.values.memory import MemoryEntry
 
@@ -98,7 +99,7 @@ class MemoryHandling:
             self._repository.write(self._session_id, "edit", updates, at_ms=at_ms, payload=payload, unless=unless)
             return plan.entry
 
-        return _repeated(work)
+        return repeated(work)
 
     def forget(self, ids: Sequence[str], *, at_ms: int) -> Forgotten:
         """Hide memories from every agent; see `SessionMemory.forget`."""
@@ -113,7 +114,7 @@ class MemoryHandling:
                 found, self._repository.write(self._session_id, "forget", updates, at_ms=at_ms, payload=payload)
             )
 
-        return _repeated(work)
+        return repeated(work)
 
     def take_in(self, records: Iterable[Mapping[str, Any]], *, at_ms: int, dry_run: bool) -> TakenIn:
         """Import records; see `SessionMemory.take_in`."""
@@ -126,7 +127,7 @@ class MemoryHandling:
             def work(some: Sequence[_Given] = some) -> tuple[list[MemoryEntry], list[str], list[str]]:
                 return self._take_in(some, at_ms, dry_run=dry_run)
 
-            new, there, replaced = _repeated(work)
+            new, there, replaced = repeated(work)
             added += new
             known += there
             superseded += replaced
@@ -272,16 +273,6 @@ class ScopedHandling:
 
 def _is_everywhere(record: Mapping[str, Any]) -> bool:
     return record.get("scope") == "user"
-
-
-def _repeated(work: Callable[[], T]) -> T:
-    """Run a change; if another agent wrote at the same time, run it again on what it wrote."""
-    for _ in range(ATTEMPTS - 1):
-        try:
-            return work()
-        except StoreConflict:
-            continue
-    return work()
 
 
 def _chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:

@@ -22,17 +22,16 @@ from undrift.core.memory.validity import holds
 from undrift.core.text.masking import masked_value
 from undrift.core.text.secrets import mask
 from undrift.core.text.tombstone import is_tombstone
-from undrift.errors import InputError, StoreConflict
+from undrift.errors import InputError
 from undrift.memory.repository import MemoryRepository
+from undrift.memory.turns import repeated
 from undrift.stores.memory_filter import Filter
 from undrift.stores.memory_values import MemoryChange, MemoryUpdate, Unchanged, Viewer, content_digest
 from undrift.values.memory import TRUST_TIERS, UNKNOWN_TASK, MemoryEntry, ScoredMemoryEntry
 from undrift.window.context import SessionContext
 
-__all__ = ["ATTEMPTS", "Conflict", "Memories", "MemoryPlan", "merge"]
+__all__ = ["Conflict", "Memories", "MemoryPlan", "merge"]
 
-ATTEMPTS = 200
-"""Attempts of a change. Each failure is another agent's success, so only as many are needed as others write meanwhile."""
 _QUERY_CHARACTERS = 1_000
 _STATED_SCORE = 0.3  # a memory with a value of the asked kind, without a word of the question
 _NOMINATED = (
@@ -89,23 +88,19 @@ class Memories:
     def remember(self, content: str, *, at_ms: int, fields: Mapping[str, Any]) -> MemoryEntry:
         """Store a statement; see `Session.remember`."""
         said = self.checked(content)
-        for attempt in range(1, ATTEMPTS + 1):
+
+        def once() -> MemoryEntry:
             plan = self.planned(self.new_entry(said, at_ms, fields), at_ms, {})
-            if not plan.updates:
-                return plan.entry
-            superseded = [one.after.id for one in plan.updates[1:] if one.after is not None]
-            payload = {"memory": plan.entry.id, "superseded": superseded}
-            unless = self.unchanged([plan], ())
-            try:
+            if plan.updates:
+                superseded = [one.after.id for one in plan.updates[1:] if one.after is not None]
+                payload = {"memory": plan.entry.id, "superseded": superseded}
+                unless = self.unchanged([plan], ())
                 self.repository.write(
                     self.writes_as, "remember", plan.updates, at_ms=at_ms, payload=payload, unless=unless
                 )
-            except StoreConflict:  # another agent was first: what it said is looked at now
-                if attempt == ATTEMPTS:
-                    raise
-            else:
-                return plan.entry
-        raise AssertionError  # the last attempt returns or raises
+            return plan.entry
+
+        return repeated(once)
 
     def together(self, statements: Iterable[tuple[str, Mapping[str, Any]]], at_ms: int) -> MemoryChange | None:
         """Return the change that remembers statements in another commit. None means: all are already stored."""
