@@ -242,7 +242,7 @@ def test_the_page_has_each_name_and_its_example_runs(tmp_path, monkeypatch):
     names = set(re.findall(r'"((?:undrift|gen_ai)\.[a-z_.]+)"', source)) - {"undrift.session.telemetry"}
     assert len(names) > 15
     assert [name for name in sorted(names) if f"`{name}`" not in page] == []
-    example = page.split("```python\n")[1].split("```")[0]
+    example = page.split("## OpenTelemetry")[1].split("```python\n")[1].split("```")[0]
     assert len(example.strip().splitlines()) == 6
     monkeypatch.setenv("HOME", str(tmp_path))
     program = example + "\nfrom undrift.session import telemetry\nassert telemetry.is_configured()\n"

@@ -53,5 +53,5 @@ class KeywordFactRetriever:
                 return self._store.best(want)
             return retrieve(self._store.get_valid(), want, self._split)
         except Exception:  # noqa: BLE001 - logged; the seed forbids a guard where this is called
-            _log.warning("no facts are given, as they could not be looked for", exc_info=True)
+            _log.error("no facts are given, as they could not be looked for", exc_info=True)
             return []

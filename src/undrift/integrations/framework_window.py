@@ -9,7 +9,7 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
-from undrift.errors import UndriftError
+from undrift.errors import InputError, UndriftError
 from undrift.session.session import Session
 from undrift.values.prepared import Prepared
 
@@ -33,7 +33,8 @@ class FrameworkWindow:
             with self._lock:
                 prepared = self.session.prepare(dict(body), wire=self._wire)
         except UndriftError as error:
-            _log.error("session %.80r: the window goes out as it is: %s", self.session.id, error)
+            level = logging.WARNING if isinstance(error, InputError) else logging.ERROR
+            _log.log(level, "session %.80r: the window goes out as it is: %s", self.session.id, error)
             return None
         if prepared.warnings != self._warned:
             self._warned = prepared.warnings
@@ -47,7 +48,8 @@ class FrameworkWindow:
             with self._lock:
                 self.session.record(dict(reply), wire=self._wire)
         except UndriftError as error:
-            _log.error("session %.80r: the usage was not taken in: %s", self.session.id, error)
+            level = logging.WARNING if isinstance(error, InputError) else logging.ERROR
+            _log.log(level, "session %.80r: the usage was not taken in: %s", self.session.id, error)
 
     async def aprepare(self, body: Mapping[str, Any]) -> Prepared | None:
         """See `prepare`; the event loop continues meanwhile."""

@@ -25,7 +25,7 @@ from undrift.window.context import SessionContext
 
 __all__ = ["MemoryUpkeep", "StalePruned"]
 
-_log = logging.getLogger("undrift.session.session")
+_log = logging.getLogger("undrift.memory")
 
 _LOOKED_AT = 30
 """Hits that are looked at for a brief: more than fit, as some are left out."""

@@ -22,7 +22,7 @@ from undrift.wire.form import ProviderReply
 
 __all__ = ["CacheTraffic", "LastRequest", "expected_of"]
 
-_log = logging.getLogger("undrift.session.session")
+_log = logging.getLogger("undrift.session")
 
 
 @dataclass(frozen=True, slots=True)

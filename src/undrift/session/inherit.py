@@ -29,7 +29,7 @@ from undrift.wire.form import Form
 
 __all__ = ["Inheritance"]
 
-_log = logging.getLogger("undrift.session.session")
+_log = logging.getLogger("undrift.session")
 
 _SHARED = ("pruned", "cut", "trimmed", "folded")
 _OWN_WAY = ("fork", "purge", "rewind", "undo")
@@ -52,7 +52,7 @@ class Inheritance:
         try:
             self._store.add_marks(self._context.id, [Mark(_place_mark(form, place), "place")])
         except StoreError as error:
-            _log.warning("session %.80r: a fork will not find its decisions: %s", self._context.id, error)
+            _log.error("session %.80r: a fork will not find its decisions: %s", self._context.id, error)
 
     def take(self, conversation: Conversation, request: Request, *, at_ms: int) -> None:
         """Take over the decisions about a history that is new here; nothing if this session has decided before."""
@@ -63,7 +63,7 @@ class Inheritance:
             if self._is_fresh(conversation) and (other := self._other(conversation)):
                 self._take_from(other, conversation, request, at_ms)
         except StoreError as error:
-            _log.warning("session %.80r: nothing is taken over from another one: %s", self._context.id, error)
+            _log.error("session %.80r: nothing is taken over from another one: %s", self._context.id, error)
 
     def _is_fresh(self, conversation: Conversation) -> bool:
         """Return whether the history has an answer, and this session has no decision of its own."""

@@ -25,7 +25,7 @@ from undrift.wire.form import ProviderReply
 
 __all__ = ["Pricing", "SessionLedger"]
 
-_log = logging.getLogger("undrift.session.session")
+_log = logging.getLogger("undrift.session")
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from undrift.session.cost_watch import AskedPrompt, CostWatch
 from undrift.session.identity import TAIL, Recognised, note, note_answer
 from undrift.session.inherit import Inheritance
 from undrift.session.ledger import Pricing, SessionLedger
+from undrift.session.turn_lines import write_turn
 from undrift.settings.model_table import Model, lookup, model_key, read_models
 from undrift.tasks.logs import TaskLogs
 from undrift.tasks.updates import TaskUpdates
@@ -49,7 +50,7 @@ RecallHint = Literal["always", "marks", "offered"]
 """When a window names the way to get a text back. ``always``: the agent has a shell with the command. ``marks``: nothing is
 known of the agent, and only the marks of shortened texts name it. ``offered``: the request offers our tool."""
 
-_log = logging.getLogger("undrift.session.session")
+_log = logging.getLogger("undrift.session")
 
 _QUERY_CHARACTERS = 2_000
 _CONVERSATIONS = 8  # of one session kept in memory at once: the main one, sub-agents, title requests
@@ -162,8 +163,11 @@ class Preparer:
             headers=headers,
             warnings=tuple(warnings),
         )
-        decided = (decision.entry_id for decision in carried.written)
-        return prepared if items is None else prepared.telling(window.action_count, lambda: window.actions, decided)
+        if items is not None:
+            decided = (decision.entry_id for decision in carried.written)
+            prepared = prepared.telling(window.action_count, lambda: window.actions, decided)
+        write_turn(self.id, prepared, carried.written)
+        return prepared
 
     def _turn(
         self, conversation: Conversation, beside: Beside, binding: Binding, room: Room, texts: Texts, cache: Cache
@@ -334,7 +338,7 @@ class Preparer:
         try:
             return recalled(body, form.HISTORY, head, stored)
         except StoreError as error:
-            _log.warning("session %.80r: an earlier reading of the history is read again: %s", self.id, error)
+            _log.error("session %.80r: an earlier reading of the history is read again: %s", self.id, error)
             return None
 
     def _calibrate(self, form: Form, sent: LastRequest, report: UsageReport) -> None:

@@ -17,7 +17,7 @@ from undrift.window.context import SessionContext
 
 __all__ = ["Diff", "Rewound", "Timeline"]
 
-_log = logging.getLogger("undrift.session.session")
+_log = logging.getLogger("undrift.session")
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +249,7 @@ class Timeline:
         try:
             self._scratchpad.write(self._store.original(ref).entry.content if ref else "")
         except StoreError as error:
-            _log.warning("session %.80r: the notes are not as they were then: %s", self._session_id, error)
+            _log.error("session %.80r: the notes are not as they were then: %s", self._session_id, error)
 
 
 def _payload(operation: Operation) -> Mapping[str, Any]:

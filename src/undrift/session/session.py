@@ -24,6 +24,7 @@ from undrift.session.purge import Purger
 from undrift.session.rewind import Timeline
 from undrift.session.tasks import SessionTasks
 from undrift.session.telemetry import Telling, is_configured
+from undrift.session.turn_lines import write_opening
 from undrift.settings import Settings, working_folder
 from undrift.stores.base import Found
 from undrift.stores.contract import Store
@@ -194,6 +195,7 @@ class Session(Closing, OfOneProcess):
         store = open_store(place, Scope())
         try:
             found = find(store)
+            write_opening(found)
             context = SessionContext.of(
                 found.session_id, store, chosen, clock or now_ms, home=place, keeps_notes=keeps_notes
             )

@@ -20,7 +20,7 @@ from undrift.wire.form import ProviderReply
 
 __all__ = ["Telling", "is_configured"]
 
-_log = logging.getLogger("undrift.session.telemetry")
+_log = logging.getLogger("undrift.session")
 
 _NAME = "undrift"
 _PROVIDERS = {"anthropic": "anthropic", "openai-chat": "openai", "openai-responses": "openai", "gemini": "gcp.gen_ai"}
@@ -170,9 +170,10 @@ def _provider(module: str, getter: str) -> Any:
     found = sys.modules.get(f"opentelemetry.{module}")
     if found is None:
         return None
-    provider = None
-    with _quiet():
+    try:
         provider = getattr(found, getter)()
+    except Exception:  # noqa: BLE001 - a provider named by the environment may fail to load; a generator here costs 1 us
+        return None
     return None if type(provider).__name__ in _OFF else provider
 
 

@@ -27,7 +27,7 @@ __all__ = ["Worker"]
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_log = logging.getLogger("undrift.session.worker")
+_log = logging.getLogger("undrift.session")
 
 SWITCH_SECONDS = 0.0002
 """The interpreter's switch interval while a call runs. With its own 5 ms each wake-up of a loop waits up to 5 ms."""

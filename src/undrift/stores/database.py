@@ -25,7 +25,7 @@ __all__ = ["Database"]
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_log = logging.getLogger("undrift.store")
+_log = logging.getLogger("undrift.stores")
 
 _OPENING: dict[Path, threading.Lock] = {}
 """One lock per file: the descriptor that creates a file is closed before another thread opens the file.

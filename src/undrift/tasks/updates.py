@@ -22,7 +22,7 @@ from undrift.window.conversation import Conversation
 
 __all__ = ["TaskUpdates"]
 
-_log = logging.getLogger("undrift.session.session")
+_log = logging.getLogger("undrift.tasks")
 
 _LONG_SUMMARY_CHARACTERS = 1_500
 _UNPLACED = "?"  # a task starts or ends without a history, as over MCP: the next history gives the place
@@ -88,7 +88,7 @@ class TaskUpdates:
             if remembered is None:
                 raise
             self._log.write_tasks(changed, notepad, at_ms=at_ms)
-            _log.warning("session %.80r: a task's summary is not remembered: %s", self._log.session_id, error)
+            _log.error("session %.80r: a task's summary is not remembered: %s", self._log.session_id, error)
 
     def _with_verdicts(self, changed: TaskChange) -> tuple[tuple[TaskUpdate, ...], tuple[str, ...]]:
         """The changes with the verdict on each completion, and what the agent should know."""

@@ -27,7 +27,7 @@ from undrift.values.window import ContextEntry, Decision
 
 __all__ = ["MemoryRefresher", "TieredMemoryManager", "is_stored"]
 
-_log = logging.getLogger("undrift.tiered.manager")
+_log = logging.getLogger("undrift.tiered")
 
 
 class MemoryRefresher:

@@ -9,7 +9,7 @@ from undrift.values.window import ContextEntry
 
 __all__ = ["ContextPruner", "named"]
 
-_log = logging.getLogger("undrift.tiered.pruner")
+_log = logging.getLogger("undrift.tiered")
 
 _NAMED = 20  # ids in one line of the log
 

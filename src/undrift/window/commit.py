@@ -25,7 +25,7 @@ from undrift.window.session_log import SessionLog
 
 __all__ = ["Carried", "Committer", "past_of"]
 
-_log = logging.getLogger("undrift.session")
+_log = logging.getLogger("undrift.window")
 
 _ACTS = (("evicted", "evict"), ("folded", "fold"))
 _TRIES = 3

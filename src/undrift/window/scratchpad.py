@@ -15,7 +15,7 @@ from undrift.values.window import ContextEntry
 
 __all__ = ["ScratchpadFile"]
 
-_log = logging.getLogger("undrift.session.session")
+_log = logging.getLogger("undrift.window")
 
 _TITLE = "[active_context.md: the notes of this session, as they are now]\n"
 _OFF = "this session has no scratchpad: it was opened with keeps_notes=False"
@@ -83,7 +83,7 @@ class ScratchpadFile:
         try:
             return self._exports is not None and self._exports.start_scratchpad(self._session_id)
         except StoreError as error:
-            _log.warning("session %.80r: no scratchpad: %s", self._session_id, error)
+            _log.error("session %.80r: no scratchpad: %s", self._session_id, error)
             return False
 
     def note(self, warnings: list[str]) -> str:
@@ -108,7 +108,7 @@ class ScratchpadFile:
         try:
             text = self._exports.read_scratchpad(self._session_id).text if self._exports is not None else ""
         except StoreError as error:
-            _log.warning("session %.80r: no snapshot of the scratchpad: %s", self._session_id, error)
+            _log.error("session %.80r: no snapshot of the scratchpad: %s", self._session_id, error)
             return None
         if not text.strip():
             return None
