@@ -11,9 +11,10 @@ import math
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from undrift.core.text.pieces import pieces
 from undrift.core.text.unescaped import unescaped
 from undrift.core.text.vendor_tokens import VENDOR_TOKENS
 from undrift.values.window import MaskedSpan
@@ -124,7 +125,7 @@ def _found_in(text: str) -> list[MaskedSpan]:
     # One byte for a character of any script: faster to search, and positions stay.
     plain = text if text.isascii() else text.encode("ascii", "replace").decode("ascii")
     folded = plain.lower()
-    markers, runs = _markers(plain), "\n".join(_compiled(_RUN).findall(plain))
+    markers, runs = _markers(plain), "\n".join(_runs(plain))
     found: list[MaskedSpan] = []
     for pattern in PATTERNS:
         haystack = folded if pattern.folded else plain
@@ -138,6 +139,12 @@ def _found_in(text: str) -> list[MaskedSpan]:
                     found.append(MaskedSpan(pattern.name, start, after - start))
                 at = haystack.find(literal, after)
     return found
+
+
+def _runs(plain: str) -> Iterator[str]:
+    """Yield the runs of `_RUN`; it matches no character at which a piece ends, and looks behind at such a one."""
+    for start, end in pieces(plain):
+        yield from _compiled(_RUN).findall(plain, start, end)
 
 
 def _markers(plain: str) -> list[tuple[int, int]]:

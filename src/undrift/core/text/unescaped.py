@@ -6,6 +6,8 @@ Colour codes, real or spelled out, become spaces; an encoded sign that ends a na
 
 import re
 
+from undrift.core.text.pieces import pieces
+
 __all__ = ["unescaped"]
 
 _SIGNS = ("\x1b", "\\", "%", "^[[")
@@ -19,7 +21,7 @@ def unescaped(text: str) -> str:
     """Return the text without escape codes, with its length unchanged."""
     if not any(sign in text for sign in _SIGNS):
         return text
-    return _ESCAPED.sub(_blank, text)
+    return "".join(_ESCAPED.sub(_blank, text[start:end]) for start, end in pieces(text))
 
 
 def _blank(escaped: re.Match[str]) -> str:
