@@ -1,27 +1,28 @@
 """Programs of the examples and samples of the pages, run offline. ``python -m tests.examples.running`` writes the screens again."""
 
-import importlib.util
+import json
 import os
 import re
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from urllib.request import Request, urlopen
 
 __all__ = [
     "EXAMPLES",
+    "LIBRARY",
     "QUESTIONS",
     "SCREENS",
     "Sample",
     "ask",
     "figures_shown",
     "main",
-    "offline",
+    "outputs",
     "run",
     "samples",
     "screens",
@@ -31,6 +32,7 @@ __all__ = [
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 SCREENS = EXAMPLES / "README.md"
+LIBRARY = "docs/library.md"
 QUESTIONS = 6
 """So many times the page asks the server."""
 
@@ -49,19 +51,24 @@ sys.addaudithook(refuse)
 """
 """Runs at the start of each Python process, so that none of them reaches beyond this machine."""
 
+_DRIVER = """
+import contextlib, io, json, sys, traceback
+given, taken = sys.argv[1:]
+found = []
+for name, code in json.load(open(given)):
+    printed, error = io.StringIO(), ""
+    try:
+        with contextlib.redirect_stdout(printed):
+            exec(compile(code, name, "exec"), {"__name__": "__main__"})
+    except BaseException:
+        error = traceback.format_exc()
+    found.append((name, printed.getvalue(), error))
+json.dump(found, open(taken, "w"))
+"""
+
 _COMMAND = re.compile(r"^\$ python (examples/\S+\.py)(.*)$", re.MULTILINE)
 _FIGURES = re.compile(r"^\$ for question .*\n((?:data: .*\n)*data: .*)$", re.MULTILINE)
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-
-
-def offline() -> ModuleType:
-    """Return ``examples/offline.py`` as a module."""
-    spec = importlib.util.spec_from_file_location("offline", EXAMPLES / "offline.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def environment(folder: Path) -> dict[str, str]:
@@ -70,10 +77,11 @@ def environment(folder: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(folder)}
 
 
-def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run a command line of a screen, such as ``examples/offline.py examples/loops/gemini_loop.py``."""
-    words = [sys.executable, *command.split()]
-    return subprocess.run(words, cwd=ROOT, env=environment(folder), capture_output=True, text=True, check=False)
+def run(words: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a program with its arguments, such as ``examples/offline.py examples/loops/gemini_loop.py``."""
+    return subprocess.run(
+        [sys.executable, *words], cwd=ROOT, env=environment(folder), capture_output=True, text=True, check=False
+    )
 
 
 def screens() -> Iterator[tuple[str, str]]:
@@ -129,36 +137,62 @@ def figures_shown(text: str) -> str:
     return str(found)
 
 
+@dataclass(frozen=True, slots=True)
 class Sample:
-    """A block of Python of a page, and what the page says that it prints; None if it says nothing."""
+    """A block of Python of a page. `printed`: what the page says that it prints; None if it says nothing."""
 
-    def __init__(self, page: str, number: int, code: str, printed: str | None) -> None:
-        self.name = f"{page}-{number}"
-        self.code = code
-        self.printed = printed
+    name: str
+    code: str
+    printed: str | None
 
 
-def samples(*pages: str) -> Iterator[Sample]:
-    """Yield the blocks of Python of pages; a block of text right behind one is what it prints."""
-    for page in pages:
-        text = (ROOT / page).read_text(encoding="utf-8")
-        found = list(_BLOCK.finditer(text))
-        for number, block in enumerate(found):
-            if block[1] != "python":
-                continue
-            after = found[number + 1] if number + 1 < len(found) else None
-            between = text[block.end() : after.start()] if after else "x"
-            yield Sample(
-                page, number, block[2], after[2] if after and after[1] == "text" and not between.strip() else None
-            )
+def samples(page: str) -> list[Sample]:
+    """Return the blocks of Python of a page; a block of text right behind one is what it prints."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    blocks = list(_BLOCK.finditer(text))
+    found = []
+    for block, after in zip(blocks, [*blocks[1:], None], strict=True):
+        if block[1] == "python":
+            follows = after is not None and after[1] == "text" and not text[block.end() : after.start()].strip()
+            printed = after[2] if after is not None and follows else None
+            line = text.count("\n", 0, block.start()) + 2
+            found.append(Sample(f"{page}:{line}", block[2], printed))
+    return found
+
+
+def outputs(page: str) -> dict[str, tuple[str, str]]:
+    """Run the samples of a page, each by itself, in one offline process; return what each prints, and its error."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        given, taken, driver = folder / "samples.json", folder / "outputs.json", folder / "driver.py"
+        given.write_text(json.dumps([(sample.name, sample.code) for sample in samples(page)]), encoding="utf-8")
+        driver.write_text(_DRIVER, encoding="utf-8")
+        done = run(["examples/offline.py", str(driver), str(given), str(taken)], folder)
+        assert taken.exists(), done.stderr
+        found = json.loads(taken.read_text(encoding="utf-8"))
+    return {name: (printed, error) for name, printed, error in found}
 
 
 def main() -> None:
-    """Write the screens of ``examples/README.md`` again, from runs."""
+    """Write the screens of ``examples/README.md`` and the outputs of ``docs/library.md`` again, from runs."""
+    page = ROOT / LIBRARY
+    text = page.read_text(encoding="utf-8")
+    found = outputs(LIBRARY)
+    for sample in samples(LIBRARY):
+        printed, error = found[sample.name]
+        if error:
+            print(f"{sample.name}: {error}")
+        elif sample.printed is not None:
+            block = f"```python\n{sample.code}```\n\n```text\n"
+            assert f"{block}{sample.printed}" in text
+            text = text.replace(f"{block}{sample.printed}```", f"{block}{printed}```")
+    page.write_text(text, encoding="utf-8")
+    if "--samples" in sys.argv:
+        return
     text = SCREENS.read_text(encoding="utf-8")
     for command, screen in screens():
         with tempfile.TemporaryDirectory() as folder:
-            done = run(command, Path(folder))
+            done = run(command.split(), Path(folder))
         assert done.returncode == 0, done.stderr
         text = text.replace(f"$ python {command}\n{screen}", f"$ python {command}\n{done.stdout}")
     with tempfile.TemporaryDirectory() as folder, server(Path(folder)) as address:

@@ -25,13 +25,13 @@ def test_every_example_has_a_screen() -> None:
 def test_a_connection_is_noticed(tmp_path: Path) -> None:
     program = tmp_path / "calls_home.py"
     program.write_text("import socket\nsocket.socket().connect(('192.0.2.1', 9))\n")
-    assert "a connection: socket.connect" in run(f"examples/offline.py {program}", tmp_path).stderr
+    assert "a connection: socket.connect" in run(["examples/offline.py", str(program)], tmp_path).stderr
 
 
 @pytest.mark.parametrize("command", SHOWN)
 def test_an_example_prints_its_screen(command: str, tmp_path: Path) -> None:
     """The budget bites in each: so the screen names what left."""
-    done = run(command, tmp_path)
+    done = run(command.split(), tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert done.stdout == SHOWN[command], "python -m tests.examples.running writes the screens again"
@@ -39,7 +39,7 @@ def test_an_example_prints_its_screen(command: str, tmp_path: Path) -> None:
 
 def test_forked_processes_print_the_same_as_spawned_ones(tmp_path: Path) -> None:
     command = "examples/offline.py examples/worker_processes.py "
-    done = run(f"{command}fork", tmp_path)
+    done = run([*command.split(), "fork"], tmp_path)
     assert (done.returncode, done.stderr, done.stdout) == (0, "", SHOWN[f"{command}spawn"])
 
 

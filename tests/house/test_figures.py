@@ -3,10 +3,8 @@
 import json
 import re
 import shutil
-import sys
 import tomllib
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,7 +14,6 @@ from bench.readme import main as readme
 from bench.restore_figures import table
 from tests.cli.builders import undrift
 from tests.report.builders import compacted_session
-from undrift.testing.simulators import AnthropicSimulator, ModelTurn
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -157,27 +154,6 @@ def test_the_first_line_of_readme_installs_what_the_next_ones_need() -> None:
 def test_readme_says_on_two_screens_what_it_is() -> None:
     before = README[: README.index("## How it works")].splitlines()
     assert len(before) <= 80, "two screens before “How it works”"
-
-
-def test_the_python_in_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The client is the provider's strict simulator; all else is the text of README."""
-    provider = AnthropicSimulator()
-
-    class Anthropic:
-        def __init__(self) -> None:
-            self.messages = self
-
-        def create(self, *, extra_headers: dict[str, str], **body: Any) -> dict[str, Any]:
-            return dict(provider.send(body, extra_headers, turn=ModelTurn(text="Done.")).body)
-
-    monkeypatch.setitem(sys.modules, "anthropic", SimpleNamespace(Anthropic=Anthropic))
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    (first,) = re.findall(r"^```python\n(.*?)^```", README, re.M | re.S)
-    said: dict[str, Any] = {}
-    exec(first, said)
-    assert said["reply"]["content"][0]["text"] == "Done."
-    assert "All public names carry units." in json.dumps(said["prepared"].body)
 
 
 def test_the_example_on_the_page_of_facts_prints_its_last_lines(capsys: pytest.CaptureFixture[str]) -> None:

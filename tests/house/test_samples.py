@@ -90,7 +90,7 @@ def test_a_block_of_python_calls_what_is_there(page: str, text: str) -> None:
     known = dict(names_of(tree))
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and callable(function := called(node, known)):
-            is_method = inspect.isfunction(function) and isinstance(node.func, ast.Attribute)
+            is_method = inspect.isfunction(function) and "self" in inspect.signature(function).parameters
             try:
                 fits(function, node, bound=is_method)
             except TypeError as error:
