@@ -6,7 +6,6 @@ Law: an agent continues after any fault here. The fault is logged with its sessi
 import asyncio
 import logging
 import threading
-from collections.abc import Mapping
 from typing import Any
 
 from undrift.errors import InputError, UndriftError
@@ -27,11 +26,11 @@ class FrameworkWindow:
         self._lock = threading.Lock()
         self._warned: tuple[str, ...] = ()
 
-    def prepare(self, body: Mapping[str, Any]) -> Prepared | None:
+    def prepare(self, body: Any) -> Prepared | None:
         """Return what to send, or None if undrift failed; warnings are logged when they change."""
         try:
             with self._lock:
-                prepared = self.session.prepare(dict(body), wire=self._wire)
+                prepared = self.session.prepare(body, wire=self._wire)
         except UndriftError as error:
             level = logging.WARNING if isinstance(error, InputError) else logging.ERROR
             _log.log(level, "session %.80r: the window goes out as it is: %s", self.session.id, error)
@@ -42,19 +41,21 @@ class FrameworkWindow:
                 _log.warning("session %.80r: %s", self.session.id, warning)
         return prepared
 
-    def record(self, reply: Mapping[str, Any]) -> None:
-        """Take in a provider's usage; a fault is logged."""
+    def record(self, reply: Any) -> None:
+        """Take in a provider's answer; a fault is logged. An empty one is passed over: some frameworks hide the usage."""
+        if not reply:
+            return
         try:
             with self._lock:
-                self.session.record(dict(reply), wire=self._wire)
+                self.session.record(reply, wire=self._wire)
         except UndriftError as error:
             level = logging.WARNING if isinstance(error, InputError) else logging.ERROR
             _log.log(level, "session %.80r: the usage was not taken in: %s", self.session.id, error)
 
-    async def aprepare(self, body: Mapping[str, Any]) -> Prepared | None:
+    async def aprepare(self, body: Any) -> Prepared | None:
         """See `prepare`; the event loop continues meanwhile."""
         return await asyncio.to_thread(self.prepare, body)
 
-    async def arecord(self, reply: Mapping[str, Any]) -> None:
+    async def arecord(self, reply: Any) -> None:
         """See `record`."""
         await asyncio.to_thread(self.record, reply)

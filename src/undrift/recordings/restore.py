@@ -4,11 +4,13 @@ Law: only ever reads; what is chosen, and how it is said, is decided in `undrift
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from undrift.core.restore import Restored
 from undrift.core.restore import restore as restore_entries
 from undrift.core.text.tokens import characters_per_4
+from undrift.errors import InputError
 from undrift.recordings.files import open_recording
 from undrift.values.window import ContextEntry
 
@@ -34,9 +36,22 @@ def restore(
 
     Raises:
         TranscriptError: The file cannot be read; the message names it and the remedy.
-        InputError: The budget is less than 1.
+        InputError: The budget is less than 1, or something else was given, as messages.
     """
-    entries = (
-        open_recording(path_or_entries).entries if isinstance(path_or_entries, str | os.PathLike) else path_or_entries
-    )
+    if isinstance(path_or_entries, str | os.PathLike):
+        entries: Sequence[ContextEntry] = open_recording(path_or_entries).entries
+    else:
+        entries = _entries(path_or_entries)
     return restore_entries(entries, budget_tokens=budget_tokens, count=characters_per_4)
+
+
+def _entries(given: Any) -> Sequence[ContextEntry]:
+    is_listed = isinstance(given, Iterable) and not isinstance(given, Mapping | bytes)
+    entries = list(given) if is_listed and not hasattr(given, "model_dump") else [given]
+    wrong = next((one for one in entries if not isinstance(one, ContextEntry)), None)
+    if wrong is not None or not is_listed:
+        raise InputError(
+            f"restore takes a recorded session's file or a list of ContextEntry, not {type(wrong).__name__}. For the "
+            "messages of a running session there is Session.prepare"
+        )
+    return entries

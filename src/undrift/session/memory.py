@@ -15,6 +15,7 @@ from undrift.session.rewind import Timeline
 from undrift.values.closing import in_turn
 from undrift.values.memory import MemoryEntry, MemoryScope, MemoryStatus, MemoryType, ScoredMemoryEntry, Trust
 from undrift.window.context import SessionContext
+from undrift.wire import objects
 
 __all__ = ["SessionMemory"]
 
@@ -71,7 +72,7 @@ class SessionMemory:
                 ``agent``.
             valid_from_ms: It holds from this time in Unix milliseconds; None: from now.
             valid_to_ms: It holds until this time; None: no end.
-            metadata: JSON values.
+            metadata: JSON values; an SDK's objects become JSON.
 
         Returns:
             The memory as it is stored; the existing one if the words are the same.
@@ -92,7 +93,7 @@ class SessionMemory:
             "status": status,
             "valid_from_ms": valid_from_ms,
             "valid_to_ms": valid_to_ms,
-            "metadata": metadata,
+            "metadata": metadata if metadata is None else objects.plain(metadata, "metadata")[1],
         }
         return self._memories.remember(content, at_ms=self._clock.tick(), fields=fields)
 

@@ -349,6 +349,8 @@ class Session(Closing, OfOneProcess):
         >>> original.source, original.entry.type
         ('pin', 'spec')
         """
+        if not isinstance(ref, str):
+            raise InputError(f"a reference must be a text, not {type(ref).__name__}: give `action.ref`")
         if found := self._log.decisions.about(ref):
             ref = found[-1].ref
         by_ref = len(ref) == len(ref_of("", ""))

@@ -3,7 +3,7 @@
 Law: a change that another agent overtook is judged again on top of that agent's change.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from undrift.core.tasks.life import MAIN_AGENT, current
@@ -14,7 +14,8 @@ from undrift.tasks.updates import TaskUpdates
 from undrift.values.closing import in_turn
 from undrift.values.window import Task
 from undrift.window.context import SessionContext
-from undrift.wire import raw
+from undrift.wire import objects, raw
+from undrift.wire.calls import arguments_of
 from undrift.wire.form import ToolCall, ToolResult
 
 __all__ = ["SessionTasks"]
@@ -87,13 +88,12 @@ class SessionTasks:
         return self._log.tasks.by_id[task_id]
 
     @in_turn
-    def change_tasks(
-        self, updates: Sequence[Mapping[str, Any]], *, agent: str = MAIN_AGENT, stack: bool = False
-    ) -> tuple[str, ...]:
+    def change_tasks(self, updates: Iterable[Any], *, agent: str = MAIN_AGENT, stack: bool = False) -> tuple[str, ...]:
         """Change several tasks in one step, or none: first end tasks, then start tasks.
 
         Args:
-            updates: For each task its ``id`` and the fields of `update_task` that change.
+            updates: For each task its ``id`` and the fields of `update_task` that change; or a call of the task tool, as
+                an SDK gives it.
             agent: The agent that works on them; each agent has at most one task in progress.
             stack: See `start_task`.
 
@@ -111,6 +111,7 @@ class SessionTasks:
         >>> [(task.id, task.status) for task in session.tasks()]
         [('find', 'completed'), ('mend', 'in_progress')]
         """
+        updates = _given(updates)
         self._log.follow()
         at_ms = self._context.clock.tick()
         for attempt in range(1, _ATTEMPTS + 1):
@@ -173,3 +174,20 @@ class SessionTasks:
         except UndriftError as error:
             return ToolResult(call.id, str(error), is_error=True)
         return ToolResult(call.id, " ".join((f"Task {marker.safe_id(task.id)} is {task.status}.", *notes)))
+
+
+def _given(updates: Any) -> list[Any]:
+    """Return the updates as a list, each as an object if it is a call of a tool."""
+    every = objects.listed(updates)
+    if not isinstance(every, list):
+        kind = type(updates).__name__
+        raise TaskError(
+            f"updates must be a list of objects, one for each task, not {kind}: put a single one into [...]"
+        )
+    return [_with_lists(arguments_of(one)) for one in every]
+
+
+def _with_lists(update: Any) -> Any:
+    if not isinstance(update, Mapping):
+        return update
+    return {name: objects.listed(value) for name, value in update.items()}

@@ -54,7 +54,7 @@ class TaskUpdates:
         Raises TaskError: it is not possible; the message says what to do. Raises SummaryRejected: a completion without
         a summary.
         """
-        given = [self._masked(update) for update in updates]
+        given = [self._masked(update) if isinstance(update, Mapping) else update for update in updates]
         changed, notes = self._with_verdicts(change_many(self._log.tasks, agent, given, self._now(), stack=stack))
         return changed, (notes + self._left_out(changed) if changed else notes)
 

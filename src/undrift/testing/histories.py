@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from undrift.errors import InputError
+from undrift.wire.replies import answer_from
 
 __all__ = ["ClientHistory", "Result", "history_for"]
 
@@ -74,8 +75,14 @@ class ClientHistory:
         """Append the user's words, and perhaps a picture."""
         raise NotImplementedError
 
-    def take(self, reply: Mapping[str, Any]) -> None:
-        """Append the model's answer."""
+    def take(self, reply: Any) -> None:
+        """Append the model's answer: an SDK's object, a dict, or anything else that `Session.record` takes.
+
+        Raises WireError: it is no answer of this form.
+        """
+        self._take(answer_from(reply, self.wire))
+
+    def _take(self, reply: Mapping[str, Any]) -> None:
         raise NotImplementedError
 
     def answer(self, results: Sequence[Result]) -> None:
@@ -105,7 +112,7 @@ class _Anthropic(ClientHistory):
         content: Any = [picture, {"type": "text", "text": text}] if image else text
         self.items.append({"role": "user", "content": content})
 
-    def take(self, reply: Mapping[str, Any]) -> None:
+    def _take(self, reply: Mapping[str, Any]) -> None:
         content = list(reply["content"])
         self.items.append({"role": "assistant", "content": content})
         self.open = tuple((part["id"], part["name"]) for part in content if part["type"] == "tool_use")
@@ -162,7 +169,7 @@ class _ChatHistory(ClientHistory):
         content: Any = [{"type": "text", "text": text}, picture] if image else text
         self.items.append({"role": "user", "content": content})
 
-    def take(self, reply: Mapping[str, Any]) -> None:
+    def _take(self, reply: Mapping[str, Any]) -> None:
         message = reply["choices"][0]["message"]
         self.items.append(dict(message))
         self.open = tuple((call["id"], call["function"]["name"]) for call in message.get("tool_calls") or ())
@@ -188,7 +195,7 @@ class _Responses(ClientHistory):
             content.append({"type": "input_image", "image_url": f"data:image/png;base64,{_PIXEL}"})
         self.items.append({"type": "message", "role": "user", "content": content})
 
-    def take(self, reply: Mapping[str, Any]) -> None:
+    def _take(self, reply: Mapping[str, Any]) -> None:
         self.items.extend(dict(item) for item in reply["output"])
         calls = [item for item in reply["output"] if "call_id" in item]
         self.open = tuple((call["call_id"], call.get("name", self.loader)) for call in calls)
@@ -232,7 +239,7 @@ class _Gemini(ClientHistory):
             parts.append({"inlineData": {"mimeType": "image/png", "data": _PIXEL}})
         self.items.append({"role": "user", "parts": parts})
 
-    def take(self, reply: Mapping[str, Any]) -> None:
+    def _take(self, reply: Mapping[str, Any]) -> None:
         content = reply["candidates"][0]["content"]
         self.items.append(dict(content))
         calls = [part["functionCall"] for part in content["parts"] if "functionCall" in part]

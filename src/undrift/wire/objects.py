@@ -18,7 +18,7 @@ from typing import Any
 from undrift.errors import WireError
 from undrift.wire import raw
 
-__all__ = ["Converter", "REMEDY", "described", "dumped", "plain", "without_left_out"]
+__all__ = ["Converter", "REMEDY", "described", "dumped", "listed", "plain", "without_left_out"]
 
 REMEDY = "give plain JSON, as `.model_dump()` of an SDK's object returns"
 
@@ -160,6 +160,11 @@ class Converter:
 def plain(value: Any, path: str = "") -> tuple[bytes, Any]:
     """Return a value as bytes and as dicts and lists; see `Converter.plain`."""
     return Converter().plain(value, path)
+
+
+def listed(value: Any) -> Any:
+    """Return a value as a list if an SDK takes it for one; see `Converter.items`."""
+    return Converter().items(value, "")
 
 
 def described(value: Any) -> Any:

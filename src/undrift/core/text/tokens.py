@@ -97,7 +97,12 @@ def token_count(text: str) -> int:
 
     Returns:
         As `estimate`.
+
+    Raises:
+        InputError: It is no text.
     """
+    if not isinstance(text, str):
+        raise InputError(f"token_count takes a text, not {type(text).__name__}: give its `.text`")
     return estimate(text)
 
 
