@@ -273,3 +273,15 @@ def test_codex_with_a_login_of_chatgpt_finds_its_account_and_its_compressed_requ
         ) as reply:
             said = json.loads(reply.read())["output"][0]["content"][0]["text"]
     assert (account["id"], said) == ("a", "Read.")
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_a_chat_stream_ends_with_its_usage_only_if_the_request_asks_for_it(asked):
+    body: dict[str, Any] = {"model": "gpt-5.5", "messages": [{"role": "user", "content": "go on"}], "stream": True}
+    body |= {"stream_options": {"include_usage": True}} if asked else {}
+    with ScriptedProvider([Say("Done.")], without_tools=True) as provider:
+        lines = post(f"{provider.url}/v1/chat/completions", body).split("data: ")
+    chunks = [json.loads(line) for line in lines if line.startswith("{")]
+    assert lines[-1].strip() == "[DONE]"
+    assert [chunk["usage"]["total_tokens"] > 0 for chunk in chunks if chunk.get("usage")] == [True] * asked
+    assert (chunks[-1]["choices"] == []) is asked

@@ -10,8 +10,13 @@ _Event = tuple[str, Mapping[str, Any] | str]
 _Events = Sequence[_Event]
 
 
-def stream_of(wire: str, reply: Mapping[str, Any]) -> bytes:
-    """Turn a whole answer into the events of a stream, as the provider of a wire sends them."""
+def stream_of(wire: str, reply: Mapping[str, Any], *, with_usage: bool = True) -> bytes:
+    """Turn a whole answer into the events of a stream, as the provider of a wire sends them.
+
+    `with_usage`: of Chat Completions, whether the request asks for the last chunk, which holds the usage.
+    """
+    if not with_usage:
+        reply = {**reply, "usage": None}
     lines = []
     for name, data in _STREAMS[wire](reply):
         head = f"event: {name}\n" if name else ""
@@ -75,12 +80,10 @@ def _chat(reply: Mapping[str, Any]) -> _Events:
         events.append(chunk({"tool_calls": [opened]}))
         for text in _halves(function["arguments"]):
             events.append(chunk({"tool_calls": [{"index": index, "function": {"arguments": text}}]}))
-    return [
-        *events,
-        chunk({}, choice["finish_reason"]),
-        ("", {**base, "choices": [], "usage": reply["usage"]}),
-        ("", "[DONE]"),
-    ]
+    events.append(chunk({}, choice["finish_reason"]))
+    if reply["usage"] is not None:
+        events.append(("", {**base, "choices": [], "usage": reply["usage"]}))
+    return [*events, ("", "[DONE]")]
 
 
 def _responses(reply: Mapping[str, Any]) -> _Events:

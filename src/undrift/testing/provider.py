@@ -183,7 +183,7 @@ class ScriptedProvider(Closing):
         _group(answered.body.get("output") or ())
         if not asked.is_streamed:
             return kind, replace(_Reply.of(200, answered.body), bill=answered.bill)
-        events = stream_of(wire, answered.body)
+        events = stream_of(wire, answered.body, with_usage=_wants_usage(wire, body))
         return kind, _Reply(200, "text/event-stream; charset=utf-8", events, bill=answered.bill)
 
 
@@ -241,6 +241,11 @@ def _thought(wire: str, body: Mapping[str, Any], turn: ModelTurn) -> ModelTurn:
         "gemini": True,
     }
     return ModelTurn(turn.text, turn.calls, "A thought of the script.") if asked.get(wire) else turn
+
+
+def _wants_usage(wire: str, body: Mapping[str, Any]) -> bool:
+    """Tell whether a stream ends with its usage: in Chat Completions only where the request asks for it."""
+    return wire != "openai-chat" or bool((body.get("stream_options") or {}).get("include_usage"))
 
 
 def _side(wire: str, body: Mapping[str, Any]) -> str:
