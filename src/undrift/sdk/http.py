@@ -6,6 +6,7 @@ method of httpx, so all of them are managed, and each stays what it is.
 Law: httpx and httpx2 are never imported; their classes are taken from the objects at hand. The given client is not changed.
 """
 
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from typing import Any
 
@@ -50,6 +51,8 @@ def managed_client(http: Any, manager: PromptManager) -> Any:
 def _synchronous(kind: Any, manager: PromptManager) -> Mapping[str, Callable[..., Any]]:
     def send(self: Any, request: Any, **options: Any) -> Any:
         managed, request = _prepared(manager, request)
+        if managed is not None and managed.declined is not None:
+            return _declined(request, managed)
         response = kind.send(self, request, **options)
         if managed is not None and _has_answer(response, managed):
             if response.is_closed:
@@ -75,6 +78,8 @@ def _asynchronous(kind: Any, manager: PromptManager) -> Mapping[str, Callable[..
         managed = None
         if manager.call_of(request) is not None:
             managed, request = await run(_prepared, manager, request)
+        if managed is not None and managed.declined is not None:
+            return _declined(request, managed)
         response = await kind.send(self, request, **options)
         if managed is not None and _has_answer(response, managed):
             if response.is_closed:
@@ -110,6 +115,14 @@ def _prepared(manager: PromptManager, request: Any) -> tuple[ManagedPrompt | Non
             headers.pop(name, None)
     kind, url, extensions = type(request), request.url, request.extensions
     return managed, kind(request.method, url, headers=headers, content=content, extensions=extensions)
+
+
+def _declined(request: Any, managed: ManagedPrompt) -> Any:
+    """Return a response that declines a request in the provider's words."""
+    assert managed.declined is not None
+    kind = sys.modules[type(request).__module__.partition(".")[0]].Response
+    declined = managed.declined
+    return kind(declined.status, headers=managed.headers(), json=dict(declined.body), request=request)
 
 
 def _has_answer(response: Any, managed: ManagedPrompt) -> bool:

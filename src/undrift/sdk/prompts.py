@@ -28,6 +28,9 @@ Read = Callable[[], bytes]
 _SIGNED = "AWS4-HMAC-SHA256"
 _LISTS = frozenset({"anthropic-beta"})
 _HEADER_CHARACTERS = 200
+_HELD = "held-by-provider"
+_HELPER_HEADER, _TOOL_RUNNER = "x-stainless-helper", "BetaToolRunner"
+"""Anthropic's tool runner asks for a message thread first. If it is declined, it sends whole histories, which are managed."""
 SESSION_HEADER = "x-undrift-session"  # of a request: the session that it names
 
 
@@ -43,7 +46,8 @@ class Listeners:
 class ManagedPrompt:
     """The outcome of one request. `bypass`: why the original is sent; empty if it was managed.
 
-    `body`: what to send; None: the request's own. `turn`: the number of this prompt in its session.
+    `body`: what to send; None: the request's own. `turn`: the number of this prompt in its session. `declined`: the
+    program is answered so, and the provider is not asked.
     """
 
     call: SdkCall
@@ -53,6 +57,7 @@ class ManagedPrompt:
     key: str = ""
     turn: int = 0
     bypass: str = ""
+    declined: type[Declined] | None = None
 
     def headers(self) -> dict[str, str]:
         """Return what the response says of it, under the names that the gateway uses."""
@@ -89,9 +94,7 @@ class PromptManager:
         if headers.get("authorization", "").startswith(_SIGNED):
             return self._bypassed(call, "signed", "its signature covers the body, so the body must not change")
         try:
-            managed = self._prepared(call, read(), named)
-        except Declined as held:
-            return self._bypassed(call, "held-by-provider", str(held), level=logging.INFO)
+            managed = self._prepared(call, read(), named, asks_again=_TOOL_RUNNER in headers.get(_HELPER_HEADER, ""))
         except Exception as error:  # noqa: BLE001 - after any fault the request must go out
             return self._bypassed(call, type(error).__name__, str(error))
         if managed.prepared is not None:
@@ -122,9 +125,13 @@ class PromptManager:
         """Close what was opened for this client."""
         self._sessions.close()
 
-    def _prepared(self, call: SdkCall, body: bytes, named: str) -> ManagedPrompt:
+    def _prepared(self, call: SdkCall, body: bytes, named: str, *, asks_again: bool) -> ManagedPrompt:
         request = Request(body, call.form)
-        if not request.has(call.form.HISTORY) and call.form.delta(request.fields) is None:
+        if (held := call.form.delta(request.fields)) is not None:
+            if held == "thread" and asks_again:
+                return ManagedPrompt(call, bypass=_HELD, declined=Declined)
+            return self._bypassed(call, _HELD, f"the provider holds the history ({held}), so nothing of it can leave")
+        if not request.has(call.form.HISTORY):
             return ManagedPrompt(call, bypass="no-history")
         with self._sessions.at(call.form, request, named) as seat:
             prepared = seat.session.prepare(request, wire=call.wire, model=call.model)
@@ -140,9 +147,10 @@ class PromptManager:
             for warning in prepared.warnings:
                 _log.warning("session %.80r: %s", seat.session.id, warning)
 
-    def _bypassed(self, call: SdkCall, reason: str, why: str, *, level: int = logging.WARNING) -> ManagedPrompt:
+    def _bypassed(self, call: SdkCall, reason: str, why: str) -> ManagedPrompt:
         said = f"{reason}: {why}"
-        _log.log(logging.DEBUG if said == self._said else level, "the original request is sent unchanged: %.500s", said)
+        level = logging.DEBUG if said == self._said else logging.WARNING
+        _log.log(level, "the original request is sent unchanged: %.500s", said)
         self._said = said
         return ManagedPrompt(call, bypass=reason)
 
