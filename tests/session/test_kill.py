@@ -2,13 +2,12 @@
 
 import hashlib
 import signal
-import subprocess
 import time
 from pathlib import Path
 from random import Random
 
 from tests.builders import body, opened, rounds, user
-from tests.stores.builders import python
+from tests.stores.forks import Child, Forks
 from undrift.stores.sqlite import SqliteStore
 
 CYCLES = 40
@@ -31,29 +30,32 @@ with opened(home, budget_tokens=5_000) as session:
 """
 
 
-def killed_after(client: subprocess.Popen[str], *, first_line: bool, delay_s: float) -> list[str]:
+def killed_after(client: Child, *, first_line: bool, delay_s: float) -> list[str]:
     """Return the whole lines of a client that is killed a moment after its first line, or as it starts."""
     with client:
-        assert client.stdout is not None
-        assert client.stderr is not None
         said = client.stdout.readline() if first_line else ""
         time.sleep(delay_s)
         client.kill()
-        said += client.stdout.read()  # not communicate(), which passes over what readline has read ahead
+        said += client.stdout.read()
         errors = client.stderr.read()
     assert client.returncode == -signal.SIGKILL, errors
     return [line for line in said.splitlines(keepends=True) if line.endswith("\n")]
 
 
 def test_no_original_that_a_window_let_go_is_lost_to_a_kill_at_any_moment(tmp_path: Path):
+    with Forks(CLIENT, "import tests.builders, undrift.session.session") as clients:
+        killed_again_and_again(tmp_path, clients)
+
+
+def killed_again_and_again(tmp_path: Path, clients: Forks) -> None:
     random, rounds_done, in_the_midst = Random(7), 0, 0
     acknowledged: dict[str, str] = {}
     for cycle in range(4 * CYCLES):  # on a busy machine it takes longer until one is killed in the midst of a turn
         if cycle >= CYCLES and in_the_midst:
             break
         wait = random.random() < 0.9
-        client = python(CLIENT, tmp_path, rounds_done)
-        lines = killed_after(client, first_line=wait, delay_s=random.uniform(0, 0.04 if wait else 0.3))
+        client = clients.start(tmp_path, rounds_done)
+        lines = killed_after(client, first_line=wait, delay_s=random.uniform(0, 0.04))
         in_the_midst += bool(lines) and not lines[-1].startswith("TURN")
         for line in lines:
             kind, *fields = line.split()

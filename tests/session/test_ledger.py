@@ -2,14 +2,13 @@
 
 import random
 import signal
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.session.billing import LIFE_MS, MODEL, PRICES, Client
-from tests.stores.builders import python
+from tests.stores.forks import Child, Forks
 from undrift.core.ledger import Ledger
 from undrift.stores.sqlite import SqliteStore
 from undrift.window.ledgers import stored_ledgers
@@ -207,14 +206,19 @@ for number in range(int(sys.argv[2])):
 
 def test_a_kill_at_any_moment_leaves_no_balance_that_is_too_high(tmp_path: Path):
     """The list of all balances comes from a run that is not killed; a killed one stands at its last line or the next."""
-    whole = python(KILLED, tmp_path / "whole", 60)
-    said, errors = whole.communicate()
+    with Forks(KILLED, "import tests.session.billing") as clients:
+        killed_at_many_moments(tmp_path, clients)
+
+
+def killed_at_many_moments(tmp_path: Path, clients: Forks) -> None:
+    with clients.start(tmp_path / "whole", 60) as whole:
+        said, errors = whole.communicate()
     assert not whole.returncode, errors
     balances = [float(line) for line in said.splitlines()]
     dice, seen = random.Random(11), 0
     for number in range(8):
         home = tmp_path / str(number)
-        client = python(KILLED, home, 60)
+        client = clients.start(home, 60)
         lines = _killed_at(client, dice.randrange(5, len(balances)))
         assert [float(line) for line in lines] == balances[: len(lines)]
         lowest = max(balances[len(lines) - 1 : len(lines) + 1])
@@ -225,9 +229,8 @@ def test_a_kill_at_any_moment_leaves_no_balance_that_is_too_high(tmp_path: Path)
     assert seen > 4
 
 
-def _killed_at(client: "subprocess.Popen[str]", line: int) -> list[str]:
+def _killed_at(client: Child, line: int) -> list[str]:
     with client:
-        assert client.stdout is not None
         lines = [client.stdout.readline() for _ in range(line)]
         client.kill()
         lines += client.stdout.read().splitlines(keepends=True)

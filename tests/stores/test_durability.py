@@ -12,6 +12,7 @@ import apsw
 import pytest
 
 from tests.stores.builders import add, commit, original, prune, python
+from tests.stores.forks import Forks
 from undrift.errors import StoreError
 from undrift.stores.base import Mark
 from undrift.stores.sqlite import SqliteStore
@@ -64,14 +65,18 @@ def test_marks_do_not_wait_for_the_disk_and_all_else_does(home: Path):
 
 
 def test_what_was_acknowledged_survives_a_kill_at_any_moment(home: Path):
+    with Forks(WRITER, "import tests.stores.builders, undrift.stores.sqlite") as writers:
+        killed_again_and_again(home, writers)
+
+
+def killed_again_and_again(home: Path, writers: Forks) -> None:
     random, acknowledged = Random(11), 0
     for cycle in range(40):
-        with python(WRITER, home, cycle) as writer:
-            assert writer.stdout is not None
+        with writers.start(home, cycle) as writer:
             wanted, said = random.randrange(20), b""
             while said.count(b"\n") < wanted and (more := os.read(writer.stdout.fileno(), 65_536)):
                 said += more
-            time.sleep(random.uniform(0, 0.12 if not said else 0.006))
+            time.sleep(random.uniform(0, 0.03 if not said else 0.006))
             writer.kill()
             while more := os.read(writer.stdout.fileno(), 65_536):  # the pipe itself: nothing is read ahead of us
                 said += more

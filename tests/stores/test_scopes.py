@@ -10,7 +10,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-from tests.stores.builders import add, database, original, python, raw
+from tests.stores.builders import add, database, original, raw
+from tests.stores.forks import Forks
 from undrift import Session, Settings
 from undrift.errors import InputError, StoreError, StoreVersionError
 from undrift.stores.base import Context
@@ -99,14 +100,18 @@ def test_older_code_refuses_the_newer_home_by_name(old: Old):
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_an_update_that_is_killed_at_any_moment_is_done_by_the_next_one(tmp_path: Path, version: int):
-    chance = random.Random(version)
     code = (
         "import sys; from undrift.stores.sqlite import SqliteStore; print(1, flush=True); SqliteStore.open(sys.argv[1])"
     )
+    with Forks(code, "import undrift.stores.sqlite") as children:
+        killed_again_and_again(tmp_path, version, children)
+
+
+def killed_again_and_again(tmp_path: Path, version: int, children: Forks) -> None:
+    chance = random.Random(version)
     for number in range(KILLS):
         old = Old(tmp_path / f"home{number}", version)
-        with python(code, old.home) as child:
-            assert child.stdout is not None
+        with children.start(old.home) as child:
             child.stdout.readline()
             time.sleep(chance.uniform(0, 0.06))
             child.kill()
